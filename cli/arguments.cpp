@@ -1,0 +1,87 @@
+#include "cli/arguments.hpp"
+
+#include "model/errors.hpp"
+
+#include <charconv>
+
+namespace convcast::cli {
+
+namespace po = boost::program_options;
+
+namespace {
+
+std::string long_name(const Option &option) {
+    const std::string name = option.name;
+    return name.substr(0, name.find(','));
+}
+
+} // namespace
+
+Arguments::Arguments(const std::string &verb, const std::vector<std::string> &words,
+                     const std::vector<Option> &options, std::size_t most_positional)
+    : verb_(verb) {
+    po::options_description known;
+    std::vector<std::string> names = {"help"};
+    known.add_options()("help,h", "");
+    for (const Option &option : options) {
+        names.push_back(long_name(option));
+        if (option.kind == Option::flag)
+            known.add_options()(option.name, "");
+        else if (option.kind == Option::text)
+            known.add_options()(option.name, po::value<std::string>());
+        else
+            known.add_options()(option.name, po::value<std::vector<std::string>>()->composing());
+    }
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    // A lone "-" is a word (standard input), which the library's own parser would swallow as an option.
+    std::vector<std::string> rest;
+    std::vector<std::string> escaped = words;
+    try {
+        const po::parsed_options parsed = po::command_line_parser(escaped)
+                                              .options(known)
+                                              .positional(po::positional_options_description{})
+                                              .style(style)
+                                              .allow_unregistered()
+                                              .run();
+        for (const po::option &item : parsed.options) {
+            if (item.unregistered)
+                throw UsageError("convcast " + verb + ": unknown option '" + item.original_tokens.front() + "'" +
+                                 did_you_mean(item.string_key, names) + " Options: --" + join(names, ", --"));
+            if (item.position_key >= 0)
+                rest.insert(rest.end(), item.value.begin(), item.value.end());
+        }
+        po::parsed_options options_only(parsed.description);
+        for (const po::option &item : parsed.options)
+            if (item.position_key < 0)
+                options_only.options.push_back(item);
+        po::store(options_only, map_);
+    } catch (const po::error &error) {
+        throw UsageError("convcast " + verb + ": " + error.what() + "; see convcast " + verb + " --help");
+    }
+    if (rest.size() > most_positional)
+        throw UsageError("convcast " + verb + ": unexpected word '" + rest[most_positional] + "'; see convcast " + verb +
+                         " --help");
+    positional_ = std::move(rest);
+}
+
+std::string Arguments::text(const std::string &name, const std::string &otherwise) const {
+    return has(name) ? map_[name].as<std::string>() : otherwise;
+}
+
+std::vector<std::string> Arguments::texts(const std::string &name) const {
+    return has(name) ? map_[name].as<std::vector<std::string>>() : std::vector<std::string>{};
+}
+
+int Arguments::integer(const std::string &name, int otherwise, int low, int high) const {
+    if (!has(name))
+        return otherwise;
+    const std::string value = text(name, "");
+    int number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc{} || end != value.data() + value.size() || number < low || number > high)
+        throw UsageError("convcast " + verb_ + ": --" + name + " must be an integer from " + std::to_string(low) +
+                         " to " + std::to_string(high) + ", got '" + value + "'");
+    return number;
+}
+
+} // namespace convcast::cli

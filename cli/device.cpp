@@ -1,0 +1,140 @@
+#include "cli/device.hpp"
+
+#include "cli/progress.hpp"
+#include "cli/version.hpp"
+#include "executor/cudnn.hpp"
+#include "executor/run_case.hpp"
+#include "gpu/activity.hpp"
+#include "gpu/counters.hpp"
+#include "gpu/device.hpp"
+#include "microbench/measure.hpp"
+#include "model/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+#include <thread>
+
+namespace convcast::cli {
+namespace {
+
+/// Signal handlers reach nothing but statics; it is only ever set, once.
+std::atomic<bool> interrupted = false;
+
+/// The first Ctrl-C ends after the case in hand, the second at once: finished cases are on disk either way.
+void on_interrupt(int) {
+    interrupted = true;
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
+}
+
+void catch_interrupts() {
+    std::signal(SIGINT, on_interrupt);
+    std::signal(SIGTERM, on_interrupt);
+}
+
+Device usable_device(int ordinal) {
+    if (const std::optional<std::string> why = why_no_device())
+        throw GpuError(*why);
+    return Device(ordinal);
+}
+
+} // namespace
+
+RawSamples take_samples(int ordinal, const std::vector<std::string> &only,
+                        const std::function<void(const RawSamples &)> &keep) {
+    const Device device = usable_device(ordinal);
+    Compiler compiler;
+    Progress progress("probes");
+    MeasureOptions options;
+    options.only = only;
+    options.progress = [&](const ProbeInfo &probe, std::size_t done, std::size_t total) {
+        progress.show(done, total, std::string(probe.name) + ": " + std::string(probe.question));
+    };
+    options.keep = keep;
+    RawSamples raw = measure(compiler, device, options);
+    raw.conditions["producer"] = producer().version;
+    return raw;
+}
+
+DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request) {
+    const Device device = usable_device(request.device);
+    if (request.require_counters)
+        if (const std::optional<std::string> why = why_no_counters())
+            throw CounterPermissionError(*why);
+    if (!profile.name.empty() && profile.name != device.facts().name)
+        note("the forecast is for " + profile.name + ", the GPU at hand is " + device.facts().name +
+             "; `convcast measure -o my_gpu.json` and --gpu my_gpu.json forecast for it");
+    catch_interrupts();
+    Compiler compiler;
+    Progress compiling("kernels"), cases("cases");
+    RunOptions options;
+    options.compile_threads = std::max(1u, std::thread::hardware_concurrency());
+    options.compile_progress = [&](std::size_t done, std::size_t total) { compiling.show(done, total, ""); };
+    options.say = note;
+    options.interrupt = &interrupted;
+    Executor executor(compiler, device, profile, std::move(options));
+    const RunEnd end = executor.run_all(run, [&](const Run &so_far, std::size_t settled) {
+        const bool more = settled < so_far.cases.size();
+        cases.show(settled, so_far.cases.size(),
+                   more ? so_far.cases[settled].shape + " " +
+                              so_far.cases[settled].strategy.value_or(so_far.cases[settled].baseline.value_or(""))
+                        : "");
+        if (request.keep)
+            request.keep(so_far);
+    });
+    if (const std::string warning = compiler.take_warning(); !warning.empty())
+        note(warning);
+    switch (end) {
+    case RunEnd::finished:
+        return DeviceRunEnd::finished;
+    case RunEnd::interrupted:
+        return DeviceRunEnd::interrupted;
+    case RunEnd::device_lost:
+        break;
+    }
+    return DeviceRunEnd::device_lost;
+}
+
+std::vector<Finding> examine_device() {
+    std::vector<Finding> findings;
+    const auto examine = [&](const char *what, Health otherwise, const std::function<std::string()> &look) {
+        try {
+            findings.push_back({what, Health::works, look()});
+        } catch (const std::exception &error) {
+            findings.push_back({what, otherwise, error.what()});
+        }
+    };
+    const std::optional<std::string> no_device = why_no_device();
+    std::optional<Device> device;
+    examine("GPU and driver", Health::absent, [&]() -> std::string {
+        if (no_device)
+            throw GpuError(*no_device);
+        device.emplace(0);
+        const DeviceFacts &f = device->facts();
+        return fmt::format("{}, compute capability {}.{}, driver for CUDA {}", f.name, f.compute_major, f.compute_minor,
+                           cuda_version_text(f.driver_version));
+    });
+    examine("NVRTC (compiles kernels)", Health::absent, [] { return "CUDA " + Compiler().nvrtc_version(); });
+    examine("kernel cache", Health::absent, []() -> std::string {
+        const std::filesystem::path folder = default_cache_folder();
+        return folder.empty() ? "none: kernels are compiled anew" : folder.string();
+    });
+    if (!device)
+        return findings;
+    examine("CUPTI activity (times)", Health::broken, []() -> std::string {
+        if (const auto why = ActivityTrace::why_not_available())
+            throw GpuError(*why + "; times come from events instead");
+        return "available";
+    });
+    examine("CUPTI counters", Health::absent, []() -> std::string {
+        if (const auto why = why_no_counters())
+            throw GpuError(*why);
+        return "permitted";
+    });
+    examine("cuDNN (baseline)", Health::absent, [] { return Cudnn().version(); });
+    return findings;
+}
+
+} // namespace convcast::cli

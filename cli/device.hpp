@@ -1,0 +1,43 @@
+// What the verbs ask of a GPU. device.cpp answers where the CUDA toolkit was there at build time, no_device.cpp says
+// that it was not.
+#pragma once
+
+#include "microbench/samples.hpp"
+#include "model/profile.hpp"
+#include "model/run.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace convcast::cli {
+
+/// Throws GpuError where there is no usable GPU. `keep` sees the samples after each probe.
+RawSamples take_samples(int device, const std::vector<std::string> &only,
+                        const std::function<void(const RawSamples &)> &keep);
+
+struct RunRequest {
+    int device = 0;
+    bool require_counters = false;
+    std::function<void(const Run &)> keep; ///< gets the document as cases finish
+};
+
+enum class DeviceRunEnd { finished, interrupted, device_lost };
+
+/// Fills in the run's cases; Ctrl-C ends it after the case in hand. Throws GpuError where there is no usable GPU.
+DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request);
+
+enum class Health { works, absent, broken };
+BOOST_DESCRIBE_ENUM(Health, works, absent, broken)
+
+struct Finding {
+    std::string what;
+    Health health = Health::works;
+    std::string detail; ///< version or path, or what is wrong and what to do
+    BOOST_DESCRIBE_CLASS(Finding, (), (what, health, detail), (), ())
+};
+
+/// Driver, GPU, NVRTC, CUPTI, counters, cuDNN, kernel cache: absent is a choice of the machine, broken is not.
+std::vector<Finding> examine_device();
+
+} // namespace convcast::cli

@@ -1,0 +1,33 @@
+#include "cli/arguments.hpp"
+#include "cli/device.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+#include "model/described.hpp"
+#include "model/files.hpp"
+
+#include <algorithm>
+
+namespace convcast::cli {
+
+int doctor(const Words &words) {
+    const Arguments arguments("doctor", words, {{"json", Option::flag}}, 0);
+    if (arguments.has("help"))
+        return write_file_atomically("-", help_text("doctor")), 0;
+    std::vector<Finding> findings = {
+        {"predict, choose, report", Health::works, "need no GPU; GPUs shipped: " + join(shipped_profiles())}};
+    for (Finding &finding : examine_device())
+        findings.push_back(std::move(finding));
+    if (arguments.has("json")) {
+        write_file_atomically("-", to_text(described::write(findings)));
+    } else {
+        std::vector<std::vector<std::string>> rows;
+        for (const Finding &finding : findings)
+            rows.push_back({boost::describe::enum_to_string(finding.health, "?"), finding.what, finding.detail});
+        write_file_atomically("-", table({{"state"}, {"what"}, {"detail"}}, rows, terminal_width()));
+    }
+    const bool broken = std::any_of(findings.begin(), findings.end(),
+                                    [](const Finding &finding) { return finding.health == Health::broken; });
+    return broken ? 1 : 0;
+}
+
+} // namespace convcast::cli

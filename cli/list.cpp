@@ -1,0 +1,57 @@
+#include "cli/arguments.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+#include "executor/baselines.hpp"
+#include "model/described.hpp"
+#include "model/files.hpp"
+#include "model/json.hpp"
+#include "model/profile.hpp"
+#include "model/strategies.hpp"
+#include "model/study.hpp"
+
+namespace convcast::cli {
+namespace {
+
+struct Listing {
+    std::vector<StrategyDoc> strategies = strategy_docs();
+    std::vector<std::string> baselines = convcast::baselines();
+    std::vector<std::string> gpus = shipped_profiles();
+    std::vector<std::string> studies = shipped_studies();
+    BOOST_DESCRIBE_CLASS(Listing, (), (strategies, baselines, gpus, studies), (), ())
+};
+
+std::string as_text() {
+    std::string text = bold("strategies") + "\n";
+    for (const StrategyDoc &doc : strategy_docs()) {
+        text += "  " + doc.name + "\n      " + doc.doc + "\n";
+        for (const KnobDoc &knob : doc.knobs)
+            text += "      " + knob.name + ": " + knob.doc + "\n";
+    }
+    text += "\n" + bold("baselines") + "\n";
+    for (const std::string &name : baselines())
+        text += "  " + name + "\n";
+    text += "\n" + bold("GPUs") + " (--gpu)\n";
+    for (const std::string &name : shipped_profiles())
+        text += "  " + name + std::string(18 - std::min<std::size_t>(name.size(), 17), ' ') + find_profile(name).name + "\n";
+    text += "\n" + bold("studies") + " (--study)\n";
+    for (const std::string &name : shipped_studies()) {
+        const Study study = find_study(name);
+        text += "  " + name + std::string(18 - std::min<std::size_t>(name.size(), 17), ' ') +
+                std::to_string(study.shapes.size()) + " shapes. " + study.title + "\n";
+    }
+    return text;
+}
+
+} // namespace
+
+int list(const Words &words) {
+    const Arguments arguments("list", words, {{"json", Option::flag}, {"schema", Option::flag}}, 0);
+    if (arguments.has("help"))
+        return write_file_atomically("-", help_text("list")), 0;
+    if (arguments.has("schema"))
+        return write_file_atomically("-", profile_schema()), 0;
+    write_file_atomically("-", arguments.has("json") ? to_text(described::write(Listing{})) : as_text());
+    return 0;
+}
+
+} // namespace convcast::cli

@@ -1,0 +1,96 @@
+// convcast VERB [options]: finds the verb, and turns what went wrong into one sentence and an exit code.
+#include "cli/verbs.hpp"
+#include "cli/version.hpp"
+#include "model/embedded.hpp"
+#include "model/errors.hpp"
+#include "model/files.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> help_files;
+
+namespace cli {
+namespace {
+
+enum ExitCode { ok = 0, check_failed = 1, usage = 2, bad_file = 3, no_gpu = 4, no_counters = 5, interrupted = 130 };
+
+struct Verb {
+    const char *name, *summary;
+    int (*run)(const Words &);
+};
+
+constexpr Verb verbs[] = {
+    {"measure", "what this GPU can do -> a profile", measure},
+    {"predict", "profile and shape -> time, work, regime, and why", predict},
+    {"choose", "rank strategies and knobs for a shape", choose},
+    {"run", "the same partitionings for real: verify, time, count", run},
+    {"report", "a run -> the page and the figures", report},
+    {"list", "strategies, baselines, GPUs, studies", list},
+    {"doctor", "what works here, what does not, what to do", doctor},
+};
+
+std::string overview() {
+    std::string text = "convcast forecasts GPU convolution kernels, runs them, and sets forecast against measurement.\n\n"
+                       "usage: convcast VERB [options]      convcast VERB --help\n\n";
+    for (const Verb &verb : verbs)
+        text += "  " + std::string(verb.name) + std::string(10 - std::string(verb.name).size(), ' ') + verb.summary + "\n";
+    return text + "\nexit codes: 0 ok, 1 a check failed, 2 usage, 3 an input or output file, 4 no usable GPU,\n"
+                  "            5 counters required but not permitted, 130 interrupted\n";
+}
+
+int dispatch(const Words &words) {
+    if (words.empty())
+        throw UsageError("no verb given\n\n" + overview());
+    const std::string &name = words.front();
+    if (name == "--help" || name == "-h" || name == "help")
+        return write_file_atomically("-", overview()), ok;
+    if (name == "--version") {
+        const Producer made = producer();
+        write_file_atomically("-", "convcast " + made.version + "\ndevice code " + made.device_code_hash +
+                                       "\nmeasuring code " + made.measuring_code_hash + "\n");
+        return ok;
+    }
+    std::vector<std::string> names;
+    for (const Verb &verb : verbs) {
+        if (name == verb.name)
+            return verb.run(Words(words.begin() + 1, words.end()));
+        names.emplace_back(verb.name);
+    }
+    throw UsageError("unknown verb '" + name + "'" + did_you_mean(name, names) + " Verbs: " + join(names));
+}
+
+int fail(ExitCode code, const std::string &what) {
+    std::fprintf(stderr, "convcast: %s\n", what.c_str());
+    return code;
+}
+
+} // namespace
+
+std::string help_text(const std::string &verb) { return find_embedded(help_files, verb + ".md")->text; }
+
+} // namespace cli
+} // namespace convcast
+
+int main(int argc, char **argv) {
+    using namespace convcast::cli;
+    std::signal(SIGPIPE, SIG_IGN); // a closed pipe becomes a write error with a sentence
+    try {
+        return dispatch(Words(argv + 1, argv + argc));
+    } catch (const convcast::UsageError &error) {
+        return fail(usage, error.what());
+    } catch (const convcast::InputError &error) {
+        return fail(bad_file, error.what());
+    } catch (const convcast::CounterPermissionError &error) {
+        return fail(no_counters, error.what());
+    } catch (const convcast::GpuError &error) {
+        return fail(no_gpu, error.what());
+    } catch (const std::bad_alloc &) {
+        return fail(check_failed, "out of memory; a smaller --shape or fewer cases may fit");
+    } catch (const std::exception &error) {
+        return fail(check_failed, std::string("internal error: ") + error.what());
+    }
+}

@@ -1,0 +1,118 @@
+#include "cli/question.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+#include "model/files.hpp"
+#include "model/term.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/describe.hpp>
+
+namespace convcast::cli {
+namespace {
+
+template <class E> std::string name_of_value(const std::optional<E> &value) {
+    return value ? boost::describe::enum_to_string(*value, "?") : "-";
+}
+
+void append_term(std::string &out, const Term &term, int depth) {
+    out += fmt::format("    {:<{}}{:>10}  {}{}\n", std::string(static_cast<std::size_t>(depth) * 2, ' ') + term.name,
+                       34, short_time(term.value_s), term.formula,
+                       term.kind == TermKind::leaf       ? ""
+                       : term.kind == TermKind::pipeline ? fmt::format("fill + ({:.0f} - 1) * step + drain", *term.count)
+                       : term.kind == TermKind::schedule ? fmt::format("{:.0f} * wave + tail", *term.count)
+                       : term.kind == TermKind::pnorm    ? fmt::format("{:.2f}-norm", *term.exponent)
+                                                         : boost::describe::enum_to_string(term.kind, ""));
+    for (const Term &child : term.children)
+        append_term(out, child, depth + 1);
+}
+
+void append_rules(std::string &out, const Rules &rules) {
+    const auto line = [&](const char *name, const auto &value, const char *unit) {
+        if (value)
+            out += fmt::format("    {:<34}{:>12} {}\n", name, grouped(static_cast<long long>(*value)), unit);
+    };
+    line("N_FMA", rules.n_fma, "FMAs per SM hide the latency");
+    line("V_s", rules.v_s_bytes, "bytes in flight hide the latency");
+    line("threads per SM", rules.threads_per_sm, "");
+    line("warps per SM", rules.warps_per_sm, "");
+    line("division", rules.method, "(1: filters over SMs, 2: map over SMs)");
+    line("P", rules.pieces_p, "");
+    line("Q", rules.pieces_q, "");
+    line("D1", rules.d1_bytes, "bytes");
+    line("D2", rules.d2_bytes, "bytes");
+    line("Th1", rules.th1, "FMAs");
+    line("Th2", rules.th2, "FMAs");
+    line("pieces that run", rules.run_pieces, "");
+    line("S", rules.segment_bytes, "bytes a segment");
+    line("W'x", rules.tile_w, "pixels");
+    line("least M'", rules.tile_k_min, "filters (rule 3)");
+    line("FMAs a step", rules.step_fma, "");
+    if (rules.bank_ratio)
+        out += fmt::format("    {:<34}{:>12}\n", "n = W_SMB / W_CD", *rules.bank_ratio);
+    for (const std::string &remark : rules.remarks)
+        out += "    note: " + remark + "\n";
+}
+
+std::string explain(const Case &item) {
+    std::string out = bold(item.shape + "  " + item.strategy.value_or(item.baseline.value_or(""))) + "\n";
+    if (item.status != Status::ok)
+        return out + "  " + boost::describe::enum_to_string(item.status, "?") + ": " + item.reason.value_or("") + "\n\n";
+    const Prediction &p = *item.prediction;
+    if (item.baseline) {
+        out += "  speed of light " + (p.times.tier0_s ? short_time(*p.times.tier0_s) : "-") + ": " +
+               p.reason.value_or("") + "\n";
+        return out + "\n";
+    }
+    if (p.time_s)
+        out += fmt::format("  time {}  (speed of light {}; nothing overlapped {})  limiter: {}\n", short_time(*p.time_s),
+                           short_time(*p.times.tier0_s), short_time(*p.time_high_s), p.limiter.value_or("-"));
+    else
+        out += "  " + p.reason.value_or("no time") + "\n";
+    if (p.regimes)
+        out += fmt::format("  regime: paper {}, physical {}, tier 2 {}\n", name_of_value(p.regimes->paper),
+                           name_of_value(p.regimes->physical), name_of_value(p.regimes->tier2));
+    if (p.plan) {
+        const Partition &launch = p.plan->launches.front();
+        out += fmt::format("  launch: grid {} x {} x {}, {} threads, {} shared, {} CTAs an SM, {} wave{}\n",
+                           launch.grid[0], launch.grid[1], launch.grid[2], launch.threads,
+                           short_bytes(static_cast<double>(launch.shared_bytes)), launch.ctas_per_sm, launch.waves,
+                           launch.waves == 1 ? "" : "s");
+    }
+    if (p.work && p.work->fmas && p.work->l2_read_bytes)
+        out += fmt::format("  work: {} FMAs, L2 reads {}, DRAM reads {}\n",
+                           grouped(static_cast<long long>(*p.work->fmas)), short_bytes(*p.work->l2_read_bytes),
+                           short_bytes(p.work->dram_read_bytes.value_or(0.0)));
+    if (p.rules) {
+        out += "  the papers' rules:\n";
+        append_rules(out, *p.rules);
+    }
+    if (p.term) {
+        out += "  time, term by term:\n";
+        append_term(out, *p.term, 0);
+    }
+    for (const std::string &assumption : p.assumptions)
+        out += "  assumed: " + assumption + "\n";
+    return out + "\n";
+}
+
+} // namespace
+
+int predict(const Words &words) {
+    const Arguments arguments("predict", words, question_options(), 0);
+    if (arguments.has("help"))
+        return write_file_atomically("-", help_text("predict")), 0;
+    const Question question = read_question("predict", arguments);
+    const std::vector<Case> cases = predict_all(question, false);
+    std::string text;
+    if (arguments.has("json") || arguments.has("output")) {
+        text = write_run(new_run(question.profile, cases));
+    } else {
+        for (const Case &item : cases)
+            text += explain(item);
+    }
+    write_file_atomically(arguments.text("output", "-"), text);
+    return 0;
+}
+
+} // namespace convcast::cli

@@ -1,0 +1,60 @@
+#include "cli/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace convcast::cli {
+namespace {
+
+bool on_terminal() { return isatty(STDERR_FILENO) != 0; }
+
+std::size_t width() {
+    winsize size{};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10 ? size.ws_col : 80;
+}
+
+} // namespace
+
+Progress::~Progress() {
+    if (drawn_)
+        std::fputs("\r\x1b[K", stderr);
+}
+
+void Progress::show(std::size_t done, std::size_t total, const std::string &doing) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!began_) {
+        began_ = true;
+        first_ = done;
+        begin_ = now;
+    }
+    // A terminal bears ten lines a second, a log one every ten seconds.
+    const auto pause = std::chrono::milliseconds(on_terminal() ? 100 : 10000);
+    if (done != total && done != first_ && now - last_ < pause)
+        return;
+    last_ = now;
+    std::string left;
+    if (done > first_ && done < total) {
+        const double taken = std::chrono::duration<double>(now - begin_).count();
+        const double seconds = taken / static_cast<double>(done - first_) * static_cast<double>(total - done);
+        left = seconds < 90.0 ? fmt::format(", {:.0f} s left", seconds) : fmt::format(", {:.0f} min left", seconds / 60.0);
+    }
+    std::string line = fmt::format("{} {}/{}{}  {}", what_, done, total, left, doing);
+    if (!on_terminal()) {
+        std::fprintf(stderr, "%s\n", line.c_str());
+        return;
+    }
+    line = line.substr(0, width() - 1);
+    std::fprintf(stderr, "\r\x1b[K%s", line.c_str());
+    std::fflush(stderr);
+    drawn_ = true;
+}
+
+void note(const std::string &text) {
+    std::fprintf(stderr, "%sconvcast: note: %s\n", on_terminal() ? "\r\x1b[K" : "", text.c_str());
+}
+
+} // namespace convcast::cli

@@ -1,0 +1,27 @@
+// Progress and notes on standard error: one line redrawn on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace convcast::cli {
+
+class Progress {
+  public:
+    explicit Progress(std::string what) : what_(std::move(what)) {}
+    ~Progress();
+
+    /// `done` of `total`; `doing` is what comes next. Estimates the time left from the time taken.
+    void show(std::size_t done, std::size_t total, const std::string &doing);
+
+  private:
+    std::string what_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), last_{};
+    std::size_t first_ = 0;
+    bool began_ = false, drawn_ = false;
+};
+
+/// "convcast: note: ..." on a line of its own.
+void note(const std::string &text);
+
+} // namespace convcast::cli

@@ -1,0 +1,37 @@
+// What most verbs are asked: which GPU, which shapes, which strategies.
+#pragma once
+
+#include "cli/arguments.hpp"
+#include "model/conv_shape.hpp"
+#include "model/profile.hpp"
+#include "model/run.hpp"
+
+#include <optional>
+
+namespace convcast::cli {
+
+/// --gpu, --shape, --study, --strategy, --json, --output
+std::vector<Option> question_options();
+
+struct AskedShape {
+    ConvShape shape;
+    std::optional<std::string> study;
+};
+
+struct Question {
+    GpuProfile profile;
+    std::vector<AskedShape> shapes;
+    std::vector<std::string> strategies; ///< texts as given: strategies with knobs, or baselines
+};
+
+/// Throws UsageError when no shape is asked.
+Question read_question(const std::string &verb, const Arguments &arguments);
+
+/// Strategies and baselines for every shape, predicted. No --strategy: every strategy that does the shape, then
+/// every cuDNN algorithm where `with_baselines`.
+std::vector<Case> predict_all(const Question &question, bool with_baselines);
+
+/// The document around cases: who made it, and from which profile.
+Run new_run(const GpuProfile &profile, std::vector<Case> cases);
+
+} // namespace convcast::cli

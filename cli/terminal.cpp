@@ -1,0 +1,118 @@
+#include "cli/terminal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace convcast::cli {
+namespace {
+
+/// Three significant digits, no exponent.
+std::string three_digits(double value) {
+    const int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    return fmt::format("{:.{}f}", value, digits);
+}
+
+/// Characters on the screen: continuation bytes of UTF-8 take no place.
+std::size_t shown_width(const std::string &text) {
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+bool use_colour() {
+    const char *no_colour = std::getenv("NO_COLOR");
+    if (no_colour != nullptr && *no_colour != '\0')
+        return false;
+    const char *force = std::getenv("CLICOLOR_FORCE");
+    if (force != nullptr && std::strcmp(force, "0") != 0)
+        return true;
+    const char *terminal = std::getenv("TERM");
+    return isatty(STDOUT_FILENO) != 0 && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
+}
+
+} // namespace
+
+std::size_t terminal_width() {
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    if (const char *columns = std::getenv("COLUMNS"); columns != nullptr && std::atoi(columns) > 0)
+        return static_cast<std::size_t>(std::atoi(columns));
+    return 100;
+}
+
+std::string short_time(Seconds time) {
+    const double us = time.value * 1e6;
+    if (us < 999.5)
+        return three_digits(us) + " us";
+    return us < 999.5e3 ? three_digits(us / 1e3) + " ms" : three_digits(us / 1e6) + " s";
+}
+
+std::string short_bytes(double bytes) {
+    constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    std::size_t unit = 0;
+    while (bytes >= 999.5 && unit < 4) {
+        bytes /= 1024.0;
+        ++unit;
+    }
+    return unit == 0 ? fmt::format("{:.0f} B", bytes) : three_digits(bytes) + " " + units[unit];
+}
+
+std::string grouped(long long number) {
+    std::string digits = std::to_string(std::llabs(number));
+    for (std::size_t at = digits.size(); at > 3; at -= 3)
+        digits.insert(at - 3, ",");
+    return number < 0 ? "-" + digits : digits;
+}
+
+std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
+                  std::size_t width) {
+    std::vector<std::size_t> widths;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        widths.push_back(shown_width(columns[c].title));
+        for (const auto &row : rows)
+            widths[c] = std::max(widths[c], shown_width(row.at(c)));
+    }
+    std::vector<std::size_t> shown;
+    std::string hidden;
+    std::size_t used = 0;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        const bool last = c + 1 == columns.size();
+        if (last || shown.empty() || used + widths[c] <= std::max<std::size_t>(width / 2, 24)) {
+            shown.push_back(c);
+            used += widths[c] + 2;
+        } else {
+            hidden += (hidden.empty() ? "" : ", ") + columns[c].title;
+        }
+    }
+    const auto line = [&](const auto &cell_of) {
+        std::string text;
+        for (const std::size_t c : shown) {
+            const std::string cell = cell_of(c);
+            const std::string padding(widths[c] - shown_width(cell), ' ');
+            text += (text.empty() ? "" : "  ") + (columns[c].align == Align::right ? padding + cell : cell + padding);
+        }
+        return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+    };
+    std::string text = bold(line([&](std::size_t c) { return columns[c].title; }));
+    for (const auto &row : rows)
+        text += line([&](std::size_t c) { return row[c]; });
+    if (!hidden.empty())
+        text += "(a wider terminal also shows: " + hidden + ")\n";
+    return text;
+}
+
+std::string bold(const std::string &text) {
+    if (!use_colour())
+        return text;
+    const bool newline = text.ends_with('\n');
+    return "\x1b[1m" + text.substr(0, text.size() - (newline ? 1 : 0)) + "\x1b[0m" + (newline ? "\n" : "");
+}
+
+} // namespace convcast::cli

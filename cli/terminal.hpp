@@ -1,0 +1,35 @@
+// Text for people: aligned tables, short numbers, colour where the terminal has it.
+#pragma once
+
+#include "model/units.hpp"
+
+#include <string>
+#include <vector>
+
+namespace convcast::cli {
+
+/// Columns of a terminal on standard output; 100 where there is none.
+std::size_t terminal_width();
+
+/// "12.3 us", "4.56 ms": three digits with a unit.
+std::string short_time(Seconds time);
+/// "12.3 KiB"
+std::string short_bytes(double bytes);
+/// "66,048"
+std::string grouped(long long number);
+
+enum class Align { left, right };
+struct Column {
+    std::string title;
+    Align align = Align::left;
+};
+
+/// A table for a terminal of `width` columns. The last column is never dropped and may run over the edge; of the
+/// others, those on the right are dropped, and named below, before the last one starts past half the width.
+std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
+                  std::size_t width);
+
+/// Emphasis by NO_COLOR, CLICOLOR_FORCE and whether standard output is a terminal.
+std::string bold(const std::string &text);
+
+} // namespace convcast::cli

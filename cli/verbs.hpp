@@ -1,0 +1,23 @@
+// The verbs. Each parses its words, calls a room and prints; it returns the exit code of a run that went well (0, or
+// 1 where a check failed) and throws for everything else. main holds the only catch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace convcast::cli {
+
+using Words = std::vector<std::string>;
+
+int choose(const Words &words);
+int doctor(const Words &words);
+int list(const Words &words);
+int measure(const Words &words);
+int predict(const Words &words);
+int report(const Words &words);
+int run(const Words &words);
+
+/// docs/cli/<verb>.md, which is also the verb's --help.
+std::string help_text(const std::string &verb);
+
+} // namespace convcast::cli

@@ -1,0 +1,9 @@
+#include "cli/version.hpp"
+
+#include "executor/kernel_source.hpp"
+
+namespace convcast::cli {
+
+Producer producer() { return {CONVCAST_VERSION, device_code_hash(), measuring_code_hash()}; }
+
+} // namespace convcast::cli

@@ -1,0 +1,13 @@
+# convcast_embed(TARGET VARIABLE FILES...): the files' text, compiled into TARGET as
+#   extern const std::vector<convcast::EmbeddedFile> convcast::VARIABLE   (model/embedded.hpp)
+# in the order given, under their paths relative to the project.
+function(convcast_embed target variable)
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/${variable}.cpp)
+    set(inputs ${ARGN})
+    list(TRANSFORM inputs PREPEND ${PROJECT_SOURCE_DIR}/)
+    add_custom_command(OUTPUT ${output}
+        COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DVARIABLE=${variable} -DROOT=${PROJECT_SOURCE_DIR}
+            "-DFILES=${ARGN}" -P ${PROJECT_SOURCE_DIR}/cmake/write_embedded.cmake
+        DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/cmake/write_embedded.cmake VERBATIM)
+    target_sources(${target} PRIVATE ${output})
+endfunction()

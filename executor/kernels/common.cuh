@@ -1,0 +1,129 @@
+// Shared by the kernels: asynchronous copies and the single-channel inner loop.
+#pragma once
+
+#include "executor/kernels/conv_args.hpp"
+
+// A launch's register cap arrives as -DREGISTER_CAP and goes into __maxnreg__: ptxas ignores --maxrregcount for kernels
+// with __launch_bounds__.
+
+namespace convcast {
+
+__device__ __forceinline__ unsigned shared_address(const void *pointer) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+/// 4 bytes from global to shared memory; zero instead when `valid` is false.
+__device__ __forceinline__ void copy_async_4(float *to, const float *from, bool valid = true) {
+    const int bytes = valid ? 4 : 0;
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(to)), "l"(from), "r"(bytes));
+}
+
+/// 16 aligned bytes; zero instead when `valid` is false.
+__device__ __forceinline__ void copy_async_16(float *to, const float *from, bool valid = true) {
+    const int bytes = valid ? 16 : 0;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(bytes));
+}
+
+__device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;"); }
+
+/// Until at most Pending of this thread's committed groups are under way.
+template <int Pending> __device__ __forceinline__ void copy_async_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+
+__device__ __forceinline__ int ceil_div(int a, int b) { return (a + b - 1) / b; }
+__device__ __forceinline__ int at_most(int a, int b) { return a < b ? a : b; }
+
+/// `count` contiguous floats; all of them 16-byte aligned and count % 4 == 0 where Wide.
+template <bool Wide> __device__ __forceinline__ void copy_span(float *to, const float *from, int count) {
+    if constexpr (Wide) {
+        for (int i = threadIdx.x * 4; i < count; i += blockDim.x * 4)
+            copy_async_16(to + i, from + i);
+    } else {
+        for (int i = threadIdx.x; i < count; i += blockDim.x)
+            copy_async_4(to + i, from + i);
+    }
+}
+
+/// Filters [begin, begin + count) of a single-channel bank [k][R*S] into shared memory as
+/// [group][R*S][Group], zeros where a group is not full, so that one wide load brings a tap of Group filters.
+template <int Taps, int Group>
+__device__ __forceinline__ void copy_filters(float *to, const float *filters, int begin, int count) {
+    const int slots = ceil_div(count, Group) * Group * Taps;
+    for (int i = threadIdx.x; i < slots; i += blockDim.x) {
+        const int filter = i / Taps, tap = i % Taps;
+        const bool valid = filter < count;
+        copy_async_4(to + ((filter / Group) * Taps + tap) * Group + filter % Group,
+                     filters + static_cast<long long>(begin + (valid ? filter : 0)) * Taps + tap, valid);
+    }
+}
+
+template <int Group> __device__ __forceinline__ void load_group(float (&to)[Group], const float *from) {
+    if constexpr (Group % 4 == 0) {
+#pragma unroll
+        for (int i = 0; i < Group; i += 4) {
+            const float4 v = *reinterpret_cast<const float4 *>(from + i);
+            to[i] = v.x, to[i + 1] = v.y, to[i + 2] = v.z, to[i + 3] = v.w;
+        }
+    } else if constexpr (Group == 2) {
+        const float2 v = *reinterpret_cast<const float2 *>(from);
+        to[0] = v.x, to[1] = v.y;
+    } else {
+        to[0] = *from;
+    }
+}
+
+/// Where a band's outputs go: row 0 of the band's first filter, and the filters' and rows' distance.
+struct BandOutput {
+    float *at;
+    long long filter_stride;
+    int row_stride;
+};
+
+/// Convolves a band of `rows` output rows, held in shared memory with `w` pixels a row, with `filters` filters laid
+/// out by copy_filters. A thread computes Rows x 1 pixels of Group filters at a time; neighbouring threads take
+/// neighbouring pixels, so loads are free of conflicts (one element of bank width each) and stores are coalesced.
+/// The band must have room for ceil(rows / Rows) * Rows + R - 1 rows; surplus rows are computed, not stored.
+template <int R, int S, int Rows, int Group>
+__device__ __forceinline__ void convolve_band(const float *band, int w, int rows, int q, const float *bank,
+                                              int filters, const BandOutput &output) {
+    const int row_groups = ceil_div(rows, Rows);
+    const int positions = row_groups * q;
+    const int units = positions * ceil_div(filters, Group);
+    for (int unit = threadIdx.x; unit < units; unit += blockDim.x) {
+        const int group = unit / positions, position = unit - group * positions;
+        const int y = position / q * Rows, x = position % q;
+        const float *pixels = band + y * w + x;
+        const float *taps = bank + group * (R * S * Group);
+        float sum[Rows][Group] = {};
+#pragma unroll 1 // unrolled, ptxas moves loads far ahead and spills
+        for (int s = 0; s < S; ++s) {
+            float column[Rows + R - 1];
+#pragma unroll
+            for (int r = 0; r < Rows + R - 1; ++r)
+                column[r] = pixels[r * w + s];
+#pragma unroll
+            for (int r = 0; r < R; ++r) {
+                float tap[Group];
+                load_group(tap, taps + (r * S + s) * Group);
+#pragma unroll
+                for (int row = 0; row < Rows; ++row)
+#pragma unroll
+                    for (int f = 0; f < Group; ++f)
+                        sum[row][f] = fmaf(column[row + r], tap[f], sum[row][f]);
+            }
+        }
+        float *to = output.at + group * Group * output.filter_stride + y * output.row_stride + x;
+#pragma unroll
+        for (int f = 0; f < Group; ++f) {
+            if (group * Group + f < filters) {
+#pragma unroll
+                for (int row = 0; row < Rows; ++row)
+                    if (y + row < rows)
+                        to[f * output.filter_stride + row * output.row_stride] = sum[row][f];
+            }
+        }
+    }
+}
+
+} // namespace convcast

@@ -1,0 +1,15 @@
+// The one argument block of every convolution kernel; read by host and device compilers alike, so no includes.
+#pragma once
+
+namespace convcast {
+
+/// Sizes in elements, NCHW input, KCRS filters, NKPQ output.
+struct ConvArgs {
+    int n, c, h, w, k, p, q;
+    int filter_begin, filter_count; // filters of this launch: [begin, begin + count)
+    int parts, pieces;              // SMs and pieces of the single-channel divisions
+    int bank_floats, band_floats;   // shared-memory sizes of one buffer of filters and of map
+    int tile_h, tile_k;             // rows and filters of a CTA where they are not compiled in
+};
+
+} // namespace convcast

@@ -1,0 +1,99 @@
+// row_register (Chen, Algorithm 1, the special case; C = 1). A CTA walks down a tile of tile_w x tile_h outputs.
+// Registers hold the last R rows of the pixels that a thread needs; shared memory passes one new row a step:
+//   prefetch row y+R into registers | compute every filter for row y from registers, filters from constant memory
+//   barrier, store the prefetched row to shared memory, barrier, read it into the register window
+// Each pixel is read from global memory once, plus the halo.
+#include "executor/kernels/common.cuh"
+
+using namespace convcast;
+
+/// 64 KB: the whole constant bank that a kernel may use.
+__constant__ float filter_bank[16384];
+
+/// R x S filter; a thread owns Units units of Unit neighbouring pixels, unit u at (u * Threads + thread) * Unit;
+/// tile_w = Threads * Units * Unit. The launch's filters lie in filter_bank; grid.z spreads them by tile_k.
+template <int R, int S, int Threads, int Unit, int Units>
+__global__ void __maxnreg__(REGISTER_CAP)
+    row_register(const float *__restrict__ input, const float *__restrict__, float *__restrict__ output, ConvArgs a) {
+    constexpr int tile_w = Threads * Units * Unit;
+    constexpr int row_floats = tile_w + S - 1;
+    constexpr int fetches = (row_floats + Threads - 1) / Threads;
+    constexpr int window_w = Unit + S - 1;
+    extern __shared__ float row[]; // row_floats
+
+    const int filter_tiles = ceil_div(a.filter_count, a.tile_k);
+    const int image = blockIdx.z / filter_tiles;
+    const int first = blockIdx.z % filter_tiles * a.tile_k;
+    const int count = at_most(a.tile_k, a.filter_count - first);
+    const int x0 = blockIdx.x * tile_w, y0 = blockIdx.y * a.tile_h;
+    const int rows = at_most(a.tile_h, a.p - y0);
+    input += (static_cast<long long>(image) * a.h + y0) * a.w + x0;
+    output += ((static_cast<long long>(image) * a.k + a.filter_begin + first) * a.p + y0) * a.q + x0;
+
+    float prefetched[fetches];
+    const auto fetch = [&](int y) {
+#pragma unroll
+        for (int i = 0; i < fetches; ++i) {
+            const int x = i * Threads + threadIdx.x;
+            prefetched[i] = x < row_floats && x0 + x < a.w ? input[static_cast<long long>(y) * a.w + x] : 0.0f;
+        }
+    };
+    float window[R][Units][window_w];
+    const auto pass_row = [&](int slot) {
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < fetches; ++i) {
+            const int x = i * Threads + threadIdx.x;
+            if (x < row_floats)
+                row[x] = prefetched[i];
+        }
+        __syncthreads();
+#pragma unroll
+        for (int u = 0; u < Units; ++u)
+#pragma unroll
+            for (int i = 0; i < window_w; ++i)
+                window[slot][u][i] = row[(u * Threads + threadIdx.x) * Unit + i];
+    };
+
+#pragma unroll
+    for (int r = 0; r < R - 1; ++r) {
+        fetch(r);
+        pass_row(r);
+    }
+    fetch(R - 1);
+    for (int y = 0; y < rows; ++y) {
+        pass_row(R - 1);
+        if (y + 1 < rows)
+            fetch(y + R);
+#pragma unroll 2
+        for (int f = 0; f < count; ++f) {
+            const float *taps = filter_bank + (first + f) * (R * S);
+            float sum[Units][Unit] = {};
+#pragma unroll
+            for (int r = 0; r < R; ++r)
+#pragma unroll
+                for (int s = 0; s < S; ++s)
+#pragma unroll
+                    for (int u = 0; u < Units; ++u)
+#pragma unroll
+                        for (int i = 0; i < Unit; ++i)
+                            sum[u][i] = fmaf(window[r][u][s + i], taps[r * S + s], sum[u][i]);
+            float *to = output + (static_cast<long long>(f) * a.p + y) * a.q;
+#pragma unroll
+            for (int u = 0; u < Units; ++u)
+#pragma unroll
+                for (int i = 0; i < Unit; ++i) {
+                    const int x = (u * Threads + threadIdx.x) * Unit + i;
+                    if (x0 + x < a.q)
+                        to[x] = sum[u][i];
+                }
+        }
+#pragma unroll
+        for (int r = 0; r + 1 < R; ++r)
+#pragma unroll
+            for (int u = 0; u < Units; ++u)
+#pragma unroll
+                for (int i = 0; i < window_w; ++i)
+                    window[r][u][i] = window[r + 1][u][i];
+    }
+}

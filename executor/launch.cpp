@@ -1,0 +1,161 @@
+#include "executor/launch.hpp"
+
+#include "executor/kernel_source.hpp"
+#include "executor/kernels/conv_args.hpp"
+#include "gpu/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+namespace convcast {
+namespace {
+
+constexpr const char *filter_bank = "filter_bank"; // executor/kernels/row_register.cu
+
+/// Of the requests of one sweep, which all have the same architecture.
+std::string key_of(const CompileRequest &request) {
+    return request.name_expressions.front() + " " + request.options.front();
+}
+
+ConvArgs args_for(const ConvShape &shape, const Partition &partition) {
+    const auto as_int = [](std::int64_t value) {
+        if (!std::in_range<int>(value))
+            throw GpuError("a kernel argument of " + std::to_string(value) + " exceeds 32 bits");
+        return static_cast<int>(value);
+    };
+    ConvArgs args{};
+    args.n = as_int(shape.n), args.c = as_int(shape.c), args.h = as_int(shape.h), args.w = as_int(shape.w);
+    args.k = as_int(shape.k), args.p = as_int(shape.p()), args.q = as_int(shape.q());
+    args.filter_begin = as_int(partition.filter_begin), args.filter_count = as_int(partition.filter_count);
+    args.parts = as_int(partition.parts), args.pieces = as_int(partition.pieces);
+    args.bank_floats = as_int(partition.bank_floats), args.band_floats = as_int(partition.band_floats);
+    args.tile_h = as_int(partition.tile_h), args.tile_k = as_int(partition.tile_k);
+    return args;
+}
+
+dim3 grid_of(const Partition &partition) {
+    return {static_cast<unsigned>(partition.grid[0]), static_cast<unsigned>(partition.grid[1]),
+            static_cast<unsigned>(partition.grid[2])};
+}
+
+/// A launch of a plan, bound to its loaded kernel.
+struct BoundLaunch {
+    std::shared_ptr<const Module> module; ///< shared by the copies that std::function makes
+    Kernel kernel;
+    Partition partition;
+    ConvArgs args;
+    std::int64_t filter_offset; ///< of the launch's first filter, in floats
+    void *constant = nullptr;   ///< where its filters go, if it wants them in constant memory
+
+    void enqueue(const float *input, const float *filters, float *output, cudaStream_t stream) const {
+        if (constant)
+            check(cudaMemcpyAsync(constant, filters + filter_offset,
+                                  static_cast<std::size_t>(partition.constant_bytes),
+                                  cudaMemcpyDeviceToDevice, stream),
+                  "cudaMemcpyAsync of filters to constant memory");
+        kernel.launch_with(grid_of(partition), dim3(static_cast<unsigned>(partition.threads)),
+                           static_cast<std::size_t>(partition.shared_bytes), stream, input, filters, output,
+                           args);
+    }
+};
+
+/// What the driver says about a loaded kernel that its plan did not reckon with.
+std::vector<std::string> differences(const BoundLaunch &launch, const KernelFacts &facts) {
+    const Partition &part = launch.partition;
+    const std::string name = name_expression(part);
+    std::vector<std::string> notes;
+    if (facts.spill_store_bytes > 0 || facts.spill_load_bytes > 0)
+        notes.push_back(fmt::format("{} spills registers at its cap of {}: {} bytes stored, {} loaded", name,
+                                    part.register_cap, facts.spill_store_bytes, facts.spill_load_bytes));
+    const int ctas = launch.kernel.ctas_per_sm(static_cast<int>(part.threads),
+                                               static_cast<std::size_t>(part.shared_bytes));
+    // More room than planned matters only if there are CTAs left to use it.
+    const bool enough = part.ctas > 0 && part.waves <= 1;
+    if (ctas < part.ctas_per_sm || (ctas > part.ctas_per_sm && !enough))
+        notes.push_back(fmt::format("{}: {} CTAs per SM by the driver ({} registers), {} in the plan", name,
+                                    ctas, launch.kernel.registers(), part.ctas_per_sm));
+    return notes;
+}
+
+} // namespace
+
+CompileRequest request_for(const Partition &partition, int compute_capability) {
+    CompileRequest request;
+    request.name = "executor/kernels/" + partition.kernel + ".cu";
+    request.source = kernel_source(partition.kernel);
+    request.name_expressions = {name_expression(partition)};
+    if (partition.constant_bytes > 0)
+        request.name_expressions.push_back(std::string("&") + filter_bank);
+    request.compute_capability = compute_capability;
+    request.options = {"-DREGISTER_CAP=" + std::to_string(partition.register_cap)};
+    return request;
+}
+
+std::vector<CompileRequest> requests_for(std::span<const Plan> plans, int compute_capability) {
+    std::vector<CompileRequest> requests;
+    std::set<std::string> seen;
+    for (const Plan &plan : plans)
+        for (const Partition &partition : plan.launches) {
+            CompileRequest request = request_for(partition, compute_capability);
+            if (seen.insert(key_of(request)).second)
+                requests.push_back(std::move(request));
+        }
+    return requests;
+}
+
+void KernelCache::compile_plans(std::span<const Plan> plans, unsigned threads,
+                                const Compiler::Progress &progress) {
+    std::vector<CompileRequest> requests = requests_for(plans, compute_capability_);
+    std::erase_if(requests,
+                  [&](const CompileRequest &request) { return outcomes_.contains(key_of(request)); });
+    std::vector<Compiler::Outcome> outcomes = compiler_.compile_all(requests, threads, progress);
+    for (std::size_t i = 0; i < requests.size(); ++i)
+        outcomes_.insert_or_assign(key_of(requests[i]), std::move(outcomes[i]));
+}
+
+const CompiledModule &KernelCache::compiled(const Partition &partition) {
+    const CompileRequest request = request_for(partition, compute_capability_);
+    auto found = outcomes_.find(key_of(request));
+    if (found == outcomes_.end())
+        found = outcomes_.emplace(key_of(request), compiler_.compile(request)).first;
+    if (const auto *why = std::get_if<std::string>(&found->second))
+        throw GpuError(*why);
+    return std::get<CompiledModule>(found->second);
+}
+
+PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &shape) {
+    if (plan.launches.empty() || !plan.prepare.empty() || plan.workspace_bytes > 0)
+        throw GpuError("a plan has launches only: no kernel of ours prepares filters or needs a workspace");
+    std::vector<BoundLaunch> launches;
+    PreparedPlan prepared;
+    for (const Partition &partition : plan.launches) {
+        const CompiledModule &compiled = kernels.compiled(partition);
+        const std::string name = name_expression(partition);
+        auto module = std::make_shared<const Module>(compiled);
+        BoundLaunch launch{module, module->kernel(name), partition, args_for(shape, partition),
+                           partition.filter_begin * shape.c * shape.r * shape.s};
+        launch.kernel.allow_shared(static_cast<std::size_t>(partition.shared_bytes));
+        if (partition.constant_bytes > 0) {
+            std::size_t bytes = 0;
+            launch.constant = module->global(filter_bank, bytes);
+            if (static_cast<std::size_t>(partition.constant_bytes) > bytes)
+                throw GpuError(fmt::format("{} bytes of filters exceed the {} bytes of {}",
+                                           partition.constant_bytes, bytes, filter_bank));
+        }
+        for (std::string &note : differences(launch, compiled.facts(name)))
+            if (std::find(prepared.notes.begin(), prepared.notes.end(), note) == prepared.notes.end())
+                prepared.notes.push_back(std::move(note));
+        launches.push_back(std::move(launch));
+    }
+    prepared.call = [launches = std::move(launches)](const float *input, const float *filters, float *output,
+                                                     cudaStream_t stream) {
+        for (const BoundLaunch &launch : launches)
+            launch.enqueue(input, filters, output, stream);
+    };
+    return prepared;
+}
+
+} // namespace convcast

@@ -1,0 +1,53 @@
+// From a plan to launches: compile what it asks for, load it, fill the arguments.
+#pragma once
+
+#include "executor/conv_call.hpp"
+#include "gpu/compile.hpp"
+#include "gpu/kernel.hpp"
+#include "model/conv_shape.hpp"
+#include "model/run.hpp"
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// How the kernel of a launch is compiled. Needs no GPU.
+CompileRequest request_for(const Partition &partition, int compute_capability);
+
+/// The distinct requests of some plans, in order of appearance.
+std::vector<CompileRequest> requests_for(std::span<const Plan> plans, int compute_capability);
+
+/// Compiled kernels of a sweep, each compiled once; one that does not compile is kept as the reason.
+class KernelCache {
+  public:
+    KernelCache(Compiler &compiler, int compute_capability)
+        : compiler_(compiler), compute_capability_(compute_capability) {}
+
+    /// Compiles what `plans` need and is not there yet, by `threads` threads.
+    void compile_plans(std::span<const Plan> plans, unsigned threads,
+                       const Compiler::Progress &progress = {});
+
+    /// Compiles now what was not compiled before. Throws GpuError with the log of a kernel that does not
+    /// compile.
+    const CompiledModule &compiled(const Partition &partition);
+
+  private:
+    Compiler &compiler_;
+    int compute_capability_;
+    std::map<std::string, Compiler::Outcome> outcomes_;
+};
+
+struct PreparedPlan {
+    ConvCall call;
+    /// Where the loaded kernels differ from what the plan assumed: registers spilled, or other CTAs per SM.
+    std::vector<std::string> notes;
+};
+
+/// Loads the plan's kernels on the current device. Throws GpuError if one does not compile or cannot be
+/// launched.
+PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &shape);
+
+} // namespace convcast

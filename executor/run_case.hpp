@@ -1,0 +1,79 @@
+// A predicted case on the GPU: verify, then time, then count.
+#pragma once
+
+#include "executor/cudnn.hpp"
+#include "executor/launch.hpp"
+#include "executor/reference_kernel.hpp"
+#include "gpu/counters.hpp"
+#include "gpu/device.hpp"
+#include "gpu/stopwatch.hpp"
+#include "model/profile.hpp"
+#include "model/run.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+struct RunOptions {
+    std::uint64_t seed = 0; ///< of inputs; every shape makes its own of it
+    std::vector<L2State> l2 = {L2State::cold, L2State::warm};
+    int min_samples = 10, max_samples = 40; ///< per L2 state
+    Seconds max_time = Seconds(0.25);       ///< per L2 state, warm-up not included
+    bool count = true;                      ///< read performance counters if permitted
+    unsigned compile_threads = 1;
+    Compiler::Progress compile_progress;          ///< of the kernels of a run
+    std::function<void(const std::string &)> say; ///< what a user should know, once each; may be empty
+    const std::atomic<bool> *interrupt = nullptr; ///< run_all stops before the next case when it is set
+};
+
+enum class RunEnd { finished, interrupted, device_lost };
+
+class Executor {
+  public:
+    /// `device` must be the calling thread's. `profile` gives the ceilings behind measured regimes.
+    Executor(Compiler &compiler, const Device &device, const GpuProfile &profile, RunOptions options);
+    ~Executor();
+
+    /// Runs a case that was predicted, or a baseline, and replaces its status, reason and measurements. A
+    /// wrong result and an error that leaves the device usable are answers in `item`; throws DeviceLost,
+    /// after noting it.
+    void run_case(Case &item);
+
+    /// Runs what has no measurements and is neither infeasible nor unsupported, in order; the rest stays as
+    /// it is, so that a run can be resumed. `keep` is called with the number of cases settled, every two
+    /// seconds at most and always at the end. Cases not reached are not_run with the reason. Records the
+    /// conditions in the run.
+    RunEnd run_all(Run &run, const std::function<void(const Run &, std::size_t settled)> &keep);
+
+  private:
+    struct ShapeData;
+    struct Subject;
+
+    ShapeData &data_for(const ConvShape &shape);
+    std::variant<Subject, std::string> subject_of(Case &item, const ConvShape &shape);
+    Verdict verify(const Subject &subject, Gate gate, ShapeData &data);
+    Measurement time(const Subject &subject, L2State l2, ShapeData &data);
+    std::optional<std::string> count(const Subject &subject, ShapeData &data, Measurement &measurement);
+    Regime regime_of(const Measurement &measurement) const;
+    void measure(Case &item);
+    void say_once(const std::string &what);
+
+    DeviceFacts device_;
+    GpuProfile profile_;
+    RunOptions options_;
+    KernelCache kernels_;
+    ReferenceKernels reference_;
+    StopWatch watch_;
+    std::optional<CounterSession> counters_;
+    std::unique_ptr<Cudnn> cudnn_;
+    std::optional<std::string> why_no_cudnn_;
+    std::vector<std::string> said_;
+    std::unique_ptr<ShapeData> data_;
+};
+
+} // namespace convcast

@@ -1,0 +1,61 @@
+// What ran on the device and when, from CUPTI's activity records. Needs no privileges.
+#pragma once
+
+#include "gpu/cupti.hpp"
+
+#include <cupti_activity.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+enum class ActivityKind { kernel, memcpy, memset };
+
+struct ActivityRecord {
+    ActivityKind kind = ActivityKind::kernel;
+    std::string name;           ///< a kernel's mangled name; empty otherwise
+    std::uint64_t start_ns = 0; ///< on the device, on CUPTI's clock
+    std::uint64_t end_ns = 0;
+    std::uint64_t bytes = 0; ///< moved by a memcpy or memset
+    int registers = 0;       ///< per thread; this and all below for kernels only
+    int static_shared_bytes = 0;
+    int dynamic_shared_bytes = 0;
+    std::array<int, 3> grid{};
+    std::array<int, 3> block{};
+};
+
+/// Tracing from start() to stop(). CUPTI serves one tracer a process, so at most one of these may be running.
+class ActivityTrace {
+  public:
+    /// Absent if tracing works; otherwise why not. Needs a current device.
+    static std::optional<std::string> why_not_available();
+
+    ActivityTrace();
+    ActivityTrace(const ActivityTrace &) = delete;
+    ActivityTrace &operator=(const ActivityTrace &) = delete;
+    ~ActivityTrace();
+
+    void start();
+
+    /// Waits for the device and hands out what has finished since the last call, by start time; tracing goes
+    /// on.
+    std::vector<ActivityRecord> drain();
+
+    /// drain(), and tracing ends.
+    std::vector<ActivityRecord> stop();
+
+  private:
+    void disable() noexcept;
+
+    Cupti cupti_;
+    decltype(&cuptiActivityEnable) enable_;
+    decltype(&cuptiActivityDisable) disable_;
+    decltype(&cuptiActivityFlushAll) flush_all_;
+    bool running_ = false;
+};
+
+} // namespace convcast

@@ -1,0 +1,25 @@
+// Every CUDA call goes through check().
+#pragma once
+
+#include "model/errors.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <source_location>
+
+static_assert(CUDART_VERSION >= 12080, "cudaLibraryLoadData in the runtime needs CUDA 12.8 or newer");
+
+namespace convcast {
+
+/// The context is gone: every later call on this device in this process fails too.
+struct DeviceLost : GpuError {
+    using GpuError::GpuError;
+};
+
+/// True for errors that end the context (illegal address, failed launch, uncorrectable ECC ...).
+bool is_sticky(cudaError_t error);
+
+/// Throws GpuError, or DeviceLost if the error is sticky, saying call, place, device, name and text.
+void check(cudaError_t error, const char *call, std::source_location where = std::source_location::current());
+
+} // namespace convcast

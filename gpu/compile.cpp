@@ -1,0 +1,389 @@
+#include "gpu/compile.hpp"
+
+#include "model/errors.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <elf.h>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace convcast {
+namespace {
+
+/// The integer that ends right before `marker` in `line`: 32 for "Used 32 registers" and " registers".
+int number_before(std::string_view line, std::string_view marker) {
+    const std::size_t end = line.find(marker);
+    if (end == std::string_view::npos)
+        return 0;
+    std::size_t begin = end;
+    while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9')
+        --begin;
+    int value = 0;
+    std::from_chars(line.data() + begin, line.data() + end, value);
+    return value;
+}
+
+/// A cache file: fields, each a 64-bit length and its bytes, then XXH3-64 of all that. Host byte order, since
+/// a cache does not travel.
+class Writer {
+  public:
+    void put(std::uint64_t value) { bytes_.append(reinterpret_cast<const char *>(&value), sizeof value); }
+    void put(const std::string &text) {
+        put(std::uint64_t{text.size()});
+        bytes_ += text;
+    }
+    std::string finish() {
+        put(std::uint64_t{XXH3_64bits(bytes_.data(), bytes_.size())});
+        return std::move(bytes_);
+    }
+
+  private:
+    std::string bytes_;
+};
+
+/// Reads what Writer wrote. A wrong checksum or length makes ok() false and all further values empty.
+class Reader {
+  public:
+    explicit Reader(std::string_view bytes) {
+        if (bytes.size() < sizeof(std::uint64_t))
+            return;
+        rest_ = bytes.substr(0, bytes.size() - sizeof(std::uint64_t));
+        std::uint64_t expected = 0;
+        std::memcpy(&expected, rest_.data() + rest_.size(), sizeof expected);
+        ok_ = expected == XXH3_64bits(rest_.data(), rest_.size());
+    }
+    bool ok() const { return ok_; }
+    std::uint64_t number() {
+        std::uint64_t value = 0;
+        const std::string_view bytes = take(sizeof value);
+        if (ok_)
+            std::memcpy(&value, bytes.data(), sizeof value);
+        return value;
+    }
+    std::string text() { return std::string(take(number())); }
+
+  private:
+    std::string_view take(std::uint64_t size) {
+        ok_ = ok_ && size <= rest_.size();
+        if (!ok_)
+            return {};
+        const std::string_view taken = rest_.substr(0, size);
+        rest_.remove_prefix(size);
+        return taken;
+    }
+    std::string_view rest_;
+    bool ok_ = false;
+};
+
+const std::string cache_format = "convcast cubin 1";
+
+std::string serialise(const CompiledModule &module) {
+    Writer out;
+    out.put(cache_format);
+    out.put(module.cubin);
+    out.put(module.log);
+    out.put(std::uint64_t{module.lowered_names.size()});
+    for (const auto &[expression, lowered] : module.lowered_names) {
+        out.put(expression);
+        out.put(lowered);
+    }
+    return out.finish();
+}
+
+std::vector<KernelFacts> facts_of(std::string_view log, std::string_view cubin) {
+    std::vector<KernelFacts> kernels = parse_ptxas_log(log);
+    for (KernelFacts &kernel : kernels)
+        kernel.constant_bytes = constant_bytes_of(cubin);
+    return kernels;
+}
+
+std::optional<CompiledModule> deserialise(std::string_view bytes) {
+    Reader in(bytes);
+    if (in.text() != cache_format)
+        return std::nullopt;
+    CompiledModule module;
+    module.cubin = in.text();
+    module.log = in.text();
+    for (std::uint64_t left = in.number(); left > 0 && in.ok(); --left) {
+        std::string expression = in.text();
+        module.lowered_names[std::move(expression)] = in.text();
+    }
+    if (!in.ok())
+        return std::nullopt;
+    module.kernels = facts_of(module.log, module.cubin);
+    return module;
+}
+
+std::optional<CompiledModule> load(const std::filesystem::path &file) {
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream)
+        return std::nullopt;
+    const std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    return deserialise(bytes);
+}
+
+std::vector<std::string> nvrtc_options(const CompileRequest &request) {
+    std::vector<std::string> options = {"--gpu-architecture=sm_" + std::to_string(request.compute_capability),
+                                        "--std=c++17", "--device-as-default-execution-space",
+                                        "--ptxas-options=-v"};
+    if (request.max_registers)
+        options.push_back("--maxrregcount=" + std::to_string(*request.max_registers));
+    options.insert(options.end(), request.options.begin(), request.options.end());
+    return options;
+}
+
+const SharedLibrary::Request nvrtc_request = {{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
+                                              "compile kernels",
+                                              "the CUDA Toolkit (package cuda-nvrtc)"};
+
+} // namespace
+
+std::vector<KernelFacts> parse_ptxas_log(std::string_view log) {
+    constexpr std::string_view entry = "Compiling entry function '";
+    constexpr std::string_view properties = "Function properties for ";
+    std::vector<KernelFacts> kernels;
+    bool own_properties = false; // "Function properties" also come for device functions that were not inlined
+    while (!log.empty()) {
+        const std::size_t newline = std::min(log.find('\n'), log.size());
+        const std::string_view line = log.substr(0, newline);
+        log.remove_prefix(std::min(newline + 1, log.size()));
+        if (const std::size_t at = line.find(entry); at != std::string_view::npos) {
+            const std::string_view name = line.substr(at + entry.size());
+            kernels.emplace_back().lowered_name = name.substr(0, name.find('\''));
+            own_properties = false;
+        } else if (kernels.empty()) {
+            continue;
+        } else if (const std::size_t name_at = line.find(properties); name_at != std::string_view::npos) {
+            own_properties = line.substr(name_at + properties.size()) == kernels.back().lowered_name;
+        } else if (own_properties && line.find(" bytes stack frame") != std::string_view::npos) {
+            kernels.back().stack_bytes = number_before(line, " bytes stack frame");
+            kernels.back().spill_store_bytes = number_before(line, " bytes spill stores");
+            kernels.back().spill_load_bytes = number_before(line, " bytes spill loads");
+        } else if (line.find(": Used ") != std::string_view::npos) {
+            kernels.back().registers = number_before(line, " registers");
+            kernels.back().static_shared_bytes = number_before(line, " bytes smem");
+        }
+    }
+    return kernels;
+}
+
+int constant_bytes_of(std::string_view cubin) {
+    Elf64_Ehdr header;
+    if (cubin.size() < sizeof header)
+        return 0;
+    std::memcpy(&header, cubin.data(), sizeof header);
+    const auto section = [&](std::size_t index) -> std::optional<Elf64_Shdr> {
+        Elf64_Shdr result;
+        const std::uint64_t at = header.e_shoff + index * sizeof result;
+        if (at > cubin.size() || cubin.size() - at < sizeof result)
+            return std::nullopt;
+        std::memcpy(&result, cubin.data() + at, sizeof result);
+        return result;
+    };
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+        return 0;
+    const std::optional<Elf64_Shdr> names = section(header.e_shstrndx);
+    for (std::size_t i = 0; names && i < header.e_shnum; ++i) {
+        const std::optional<Elf64_Shdr> found = section(i);
+        const std::uint64_t name_at = found ? names->sh_offset + found->sh_name : cubin.size();
+        if (name_at < cubin.size() &&
+            cubin.substr(name_at).starts_with(std::string_view(".nv.constant3\0", 14)))
+            return static_cast<int>(found->sh_size);
+    }
+    return 0;
+}
+
+std::filesystem::path default_cache_folder() {
+    const auto variable = [](const char *name) {
+        const char *value = std::getenv(name);
+        return std::filesystem::path(value ? value : "");
+    };
+    if (const std::filesystem::path own = variable("CONVCAST_CACHE"); !own.empty())
+        return own;
+    if (const std::filesystem::path xdg = variable("XDG_CACHE_HOME"); xdg.is_absolute())
+        return xdg / "convcast";
+    if (const std::filesystem::path home = variable("HOME"); !home.empty())
+        return home / ".cache" / "convcast";
+    return {};
+}
+
+const KernelFacts &CompiledModule::facts(const std::string &name) const {
+    const auto expression = lowered_names.find(name);
+    const std::string &lowered = expression == lowered_names.end() ? name : expression->second;
+    for (const KernelFacts &kernel : kernels)
+        if (kernel.lowered_name == lowered)
+            return kernel;
+    throw GpuError("no kernel '" + name + "' in the compiled module");
+}
+
+Compiler::Compiler(std::filesystem::path cache_folder)
+    : library_(nvrtc_request), //
+      error_string_(library_.symbol<decltype(nvrtcGetErrorString)>("nvrtcGetErrorString")),
+      create_(library_.symbol<decltype(nvrtcCreateProgram)>("nvrtcCreateProgram")),
+      destroy_(library_.symbol<decltype(nvrtcDestroyProgram)>("nvrtcDestroyProgram")),
+      add_name_(library_.symbol<decltype(nvrtcAddNameExpression)>("nvrtcAddNameExpression")),
+      compile_(library_.symbol<decltype(nvrtcCompileProgram)>("nvrtcCompileProgram")),
+      lowered_name_(library_.symbol<decltype(nvrtcGetLoweredName)>("nvrtcGetLoweredName")),
+      log_size_(library_.symbol<decltype(nvrtcGetProgramLogSize)>("nvrtcGetProgramLogSize")),
+      log_(library_.symbol<decltype(nvrtcGetProgramLog)>("nvrtcGetProgramLog")),
+      cubin_size_(library_.symbol<decltype(nvrtcGetCUBINSize)>("nvrtcGetCUBINSize")),
+      cubin_(library_.symbol<decltype(nvrtcGetCUBIN)>("nvrtcGetCUBIN")), //
+      cache_folder_(std::move(cache_folder)) {
+    nvrtc_check(library_.symbol<decltype(nvrtcVersion)>("nvrtcVersion")(&major_, &minor_), "nvrtcVersion");
+}
+
+std::string Compiler::nvrtc_version() const {
+    return std::to_string(major_) + "." + std::to_string(minor_);
+}
+
+void Compiler::nvrtc_check(nvrtcResult result, const char *call) const {
+    if (result != NVRTC_SUCCESS)
+        throw GpuError(std::string(call) + " failed: " + error_string_(result) + " (" + library_.path() +
+                       ")");
+}
+
+std::filesystem::path Compiler::cache_file(const CompileRequest &request) const {
+    if (cache_folder_.empty())
+        return {};
+    Writer key; // length-prefixed, so that no two requests read alike
+    key.put(cache_format);
+    key.put(nvrtc_version());
+    key.put(request.name);
+    key.put(request.source);
+    for (const std::vector<std::string> &list : {request.name_expressions, nvrtc_options(request)}) {
+        key.put(std::uint64_t{list.size()});
+        for (const std::string &text : list)
+            key.put(text);
+    }
+    const std::string bytes = key.finish();
+    XXH128_canonical_t hash;
+    XXH128_canonicalFromHash(&hash, XXH3_128bits(bytes.data(), bytes.size()));
+    std::string name;
+    for (const unsigned char byte : hash.digest) {
+        name += "0123456789abcdef"[byte >> 4];
+        name += "0123456789abcdef"[byte & 15];
+    }
+    return cache_folder_ / (name + ".cubin");
+}
+
+CompiledModule Compiler::compile(const CompileRequest &request) {
+    const std::filesystem::path file = cache_file(request);
+    if (file.empty())
+        return compile_uncached(request);
+    if (std::optional<CompiledModule> cached = load(file))
+        return std::move(*cached);
+    CompiledModule module = compile_uncached(request);
+    store(file, module);
+    return module;
+}
+
+CompiledModule Compiler::compile_uncached(const CompileRequest &request) const {
+    nvrtcProgram handle = nullptr;
+    nvrtc_check(create_(&handle, request.source.c_str(), request.name.c_str(), 0, nullptr, nullptr),
+                "nvrtcCreateProgram");
+    const auto destroy = [this](nvrtcProgram program) { (void)destroy_(&program); };
+    const std::unique_ptr<std::remove_pointer_t<nvrtcProgram>, decltype(destroy)> program(handle, destroy);
+    for (const std::string &expression : request.name_expressions)
+        nvrtc_check(add_name_(handle, expression.c_str()), "nvrtcAddNameExpression");
+
+    const std::vector<std::string> options = nvrtc_options(request);
+    std::vector<const char *> option_texts;
+    for (const std::string &option : options)
+        option_texts.push_back(option.c_str());
+    const nvrtcResult result = compile_(handle, static_cast<int>(option_texts.size()), option_texts.data());
+
+    CompiledModule module;
+    std::size_t size = 0;
+    nvrtc_check(log_size_(handle, &size), "nvrtcGetProgramLogSize");
+    module.log.resize(size);
+    nvrtc_check(log_(handle, module.log.data()), "nvrtcGetProgramLog");
+    module.log.resize(std::strlen(module.log.c_str())); // the size counts the closing zero
+    if (result != NVRTC_SUCCESS)
+        throw GpuError("compiling " + request.name + " for sm_" + std::to_string(request.compute_capability) +
+                       " with NVRTC " + nvrtc_version() + " failed: " + error_string_(result) +
+                       "\noptions: " + join(options, " ") + "\n" + module.log);
+
+    nvrtc_check(cubin_size_(handle, &size), "nvrtcGetCUBINSize");
+    module.cubin.resize(size);
+    nvrtc_check(cubin_(handle, module.cubin.data()), "nvrtcGetCUBIN");
+    for (const std::string &expression : request.name_expressions) {
+        const char *lowered = nullptr;
+        nvrtc_check(lowered_name_(handle, expression.c_str(), &lowered), "nvrtcGetLoweredName");
+        module.lowered_names[expression] = lowered;
+    }
+    module.kernels = facts_of(module.log, module.cubin);
+    return module;
+}
+
+void Compiler::store(const std::filesystem::path &file, const CompiledModule &module) {
+    std::error_code error;
+    std::filesystem::create_directories(cache_folder_, error);
+    // Written aside and renamed, so that no reader, in this process or another, sees half a file.
+    std::filesystem::path temporary = file;
+    temporary += "." + std::to_string(getpid()) + "." + std::to_string(std::random_device{}()) + ".tmp";
+    bool written = false;
+    {
+        std::ofstream stream(temporary, std::ios::binary);
+        const std::string bytes = serialise(module);
+        stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+        stream.close();
+        written = stream.good();
+    }
+    if (written)
+        std::filesystem::rename(temporary, file, error);
+    if (written && !error)
+        return;
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    const std::scoped_lock lock(warning_mutex_);
+    if (!warned_)
+        warning_ = "compiled kernels are not cached: cannot write to " + cache_folder_.string() +
+                   (error ? " (" + error.message() + ")" : "") + "; set CONVCAST_CACHE to a writable folder";
+    warned_ = true;
+}
+
+std::string Compiler::take_warning() {
+    const std::scoped_lock lock(warning_mutex_);
+    return std::exchange(warning_, {});
+}
+
+std::vector<Compiler::Outcome> Compiler::compile_all(std::span<const CompileRequest> requests,
+                                                     unsigned threads, const Progress &progress) {
+    std::vector<Outcome> outcomes(requests.size());
+    std::atomic<std::size_t> next = 0;
+    std::mutex progress_mutex;
+    std::size_t done = 0;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < requests.size(); i = next++) {
+            try {
+                outcomes[i] = compile(requests[i]);
+            } catch (const std::exception &error) {
+                outcomes[i] = std::string(error.what());
+            }
+            const std::scoped_lock lock(progress_mutex);
+            ++done;
+            if (progress)
+                progress(done, requests.size());
+        }
+    };
+    std::vector<std::jthread> pool;
+    for (std::size_t i = 1; i < std::min<std::size_t>(threads, requests.size()); ++i)
+        pool.emplace_back(work);
+    work();
+    pool.clear(); // joins
+    return outcomes;
+}
+
+} // namespace convcast

@@ -1,0 +1,405 @@
+#include "gpu/counters.hpp"
+
+#include "gpu/check.hpp"
+#include "gpu/cupti.hpp"
+
+#include <cuda.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+
+#include <cmath>
+
+namespace convcast {
+namespace {
+
+template <class Params> Params sized(std::size_t size) {
+    Params params{};
+    params.structSize = size;
+    return params;
+}
+
+/// The driver's functions without linking libcuda.
+template <class Function> Function *driver_function(const char *name) {
+    void *pointer = nullptr;
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    // 12.0: the signatures of the few functions asked for here have not changed since.
+    check(cudaGetDriverEntryPointByVersion(name, &pointer, 12000, cudaEnableDefault, &found),
+          "cudaGetDriverEntryPointByVersion");
+    if (found != cudaDriverEntryPointSuccess || !pointer)
+        throw GpuError(std::string("the driver has no ") + name);
+    return reinterpret_cast<Function *>(pointer);
+}
+
+void driver_check(CUresult result, const char *call) {
+    if (result != CUDA_SUCCESS)
+        throw GpuError(std::string(call) + " failed: driver error " +
+                       std::to_string(static_cast<int>(result)));
+}
+
+std::vector<const char *> pointers_to(const std::vector<std::string> &texts) {
+    std::vector<const char *> pointers;
+    for (const std::string &text : texts)
+        pointers.push_back(text.c_str());
+    return pointers;
+}
+
+/// The host half: metric names to a configuration image and counter data to values. Works without a GPU.
+class ProfilerHost {
+  public:
+    /// `availability` may be empty: then all counters of the chip count as available.
+    ProfilerHost(const Cupti &cupti, const std::string &chip, const std::vector<std::uint8_t> &availability)
+        : cupti_(cupti) {
+        auto params =
+            sized<CUpti_Profiler_Host_Initialize_Params>(CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
+        params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+        params.pChipName = chip.c_str();
+        params.pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data();
+        cupti_.check(
+            cupti_.symbol<decltype(cuptiProfilerHostInitialize)>("cuptiProfilerHostInitialize")(&params),
+            ("cuptiProfilerHostInitialize for chip " + chip).c_str());
+        object_ = params.pHostObject;
+    }
+    ProfilerHost(const ProfilerHost &) = delete;
+    ProfilerHost &operator=(const ProfilerHost &) = delete;
+    ~ProfilerHost() {
+        auto params = sized<CUpti_Profiler_Host_Deinitialize_Params>(
+            CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
+        params.pHostObject = object_;
+        (void)cupti_.symbol<decltype(cuptiProfilerHostDeinitialize)>("cuptiProfilerHostDeinitialize")(
+            &params);
+    }
+
+    CUptiResult add(const std::vector<std::string> &metrics) const {
+        std::vector<const char *> names = pointers_to(metrics);
+        auto params = sized<CUpti_Profiler_Host_ConfigAddMetrics_Params>(
+            CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
+        params.pHostObject = object_;
+        params.ppMetricNames = names.data();
+        params.numMetrics = names.size();
+        return cupti_.symbol<decltype(cuptiProfilerHostConfigAddMetrics)>(
+            "cuptiProfilerHostConfigAddMetrics")(&params);
+    }
+
+    std::vector<std::uint8_t> config_image() const {
+        auto size = sized<CUpti_Profiler_Host_GetConfigImageSize_Params>(
+            CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
+        size.pHostObject = object_;
+        cupti_.check(cupti_.symbol<decltype(cuptiProfilerHostGetConfigImageSize)>(
+                         "cuptiProfilerHostGetConfigImageSize")(&size),
+                     "cuptiProfilerHostGetConfigImageSize");
+        std::vector<std::uint8_t> image(size.configImageSize);
+        auto params = sized<CUpti_Profiler_Host_GetConfigImage_Params>(
+            CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
+        params.pHostObject = object_;
+        params.configImageSize = image.size();
+        params.pConfigImage = image.data();
+        cupti_.check(cupti_.symbol<decltype(cuptiProfilerHostGetConfigImage)>(
+                         "cuptiProfilerHostGetConfigImage")(&params),
+                     "cuptiProfilerHostGetConfigImage");
+        return image;
+    }
+
+    int passes(std::vector<std::uint8_t> &config) const {
+        auto params = sized<CUpti_Profiler_Host_GetNumOfPasses_Params>(
+            CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
+        params.configImageSize = config.size();
+        params.pConfigImage = config.data();
+        cupti_.check(cupti_.symbol<decltype(cuptiProfilerHostGetNumOfPasses)>(
+                         "cuptiProfilerHostGetNumOfPasses")(&params),
+                     "cuptiProfilerHostGetNumOfPasses");
+        return static_cast<int>(params.numOfPasses);
+    }
+
+    std::map<std::string, double> evaluate(const std::vector<std::string> &metrics,
+                                           const std::vector<std::uint8_t> &counter_data) const {
+        std::vector<const char *> names = pointers_to(metrics);
+        std::vector<double> values(metrics.size(), std::nan(""));
+        auto params = sized<CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
+            CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
+        params.pHostObject = object_;
+        params.pCounterDataImage = counter_data.data();
+        params.counterDataImageSize = counter_data.size();
+        params.rangeIndex = 0;
+        params.ppMetricNames = names.data();
+        params.numMetrics = names.size();
+        params.pMetricValues = values.data();
+        cupti_.check(cupti_.symbol<decltype(cuptiProfilerHostEvaluateToGpuValues)>(
+                         "cuptiProfilerHostEvaluateToGpuValues")(&params),
+                     "cuptiProfilerHostEvaluateToGpuValues");
+        std::map<std::string, double> result;
+        for (std::size_t i = 0; i < metrics.size(); ++i)
+            result[metrics[i]] = values[i];
+        return result;
+    }
+
+  private:
+    const Cupti &cupti_;
+    CUpti_Profiler_Host_Object *object_ = nullptr;
+};
+
+void check_metrics(const Cupti &cupti, const std::string &chip, const std::vector<std::string> &metrics,
+                   CUptiResult result, const std::vector<std::uint8_t> &availability) {
+    if (result == CUPTI_SUCCESS)
+        return;
+    std::vector<std::string> unknown;
+    for (const std::string &metric : metrics)
+        if (ProfilerHost(cupti, chip, availability).add({metric}) != CUPTI_SUCCESS)
+            unknown.push_back(metric);
+    if (!unknown.empty())
+        throw GpuError("chip " + chip + " has no metric " + join(unknown));
+    cupti.check(result, "cuptiProfilerHostConfigAddMetrics");
+}
+
+/// The range profiler switched on for a context, for as long as this lives.
+class RangeProfiler {
+  public:
+    RangeProfiler(const Cupti &cupti, CUcontext context) : cupti_(cupti) {
+        auto params = sized<CUpti_RangeProfiler_Enable_Params>(CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
+        params.ctx = context;
+        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerEnable)>("cuptiRangeProfilerEnable")(&params),
+                     "cuptiRangeProfilerEnable");
+        object_ = params.pRangeProfilerObject;
+    }
+    RangeProfiler(const RangeProfiler &) = delete;
+    RangeProfiler &operator=(const RangeProfiler &) = delete;
+    ~RangeProfiler() {
+        auto params =
+            sized<CUpti_RangeProfiler_Disable_Params>(CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE);
+        params.pRangeProfilerObject = object_;
+        (void)cupti_.symbol<decltype(cuptiRangeProfilerDisable)>("cuptiRangeProfilerDisable")(&params);
+    }
+
+    std::vector<std::uint8_t> counter_data_image(const std::vector<std::string> &metrics) const {
+        std::vector<const char *> names = pointers_to(metrics);
+        auto size = sized<CUpti_RangeProfiler_GetCounterDataSize_Params>(
+            CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);
+        size.pRangeProfilerObject = object_;
+        size.pMetricNames = names.data();
+        size.numMetrics = names.size();
+        size.maxNumOfRanges = 1;
+        size.maxNumRangeTreeNodes = 1;
+        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerGetCounterDataSize)>(
+                         "cuptiRangeProfilerGetCounterDataSize")(&size),
+                     "cuptiRangeProfilerGetCounterDataSize");
+        std::vector<std::uint8_t> image(size.counterDataSize);
+        auto params = sized<CUpti_RangeProfiler_CounterDataImage_Initialize_Params>(
+            CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
+        params.pRangeProfilerObject = object_;
+        params.counterDataSize = image.size();
+        params.pCounterData = image.data();
+        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerCounterDataImageInitialize)>(
+                         "cuptiRangeProfilerCounterDataImageInitialize")(&params),
+                     "cuptiRangeProfilerCounterDataImageInitialize");
+        return image;
+    }
+
+    void set_config(const std::vector<std::uint8_t> &config, std::vector<std::uint8_t> &counter_data) const {
+        auto params =
+            sized<CUpti_RangeProfiler_SetConfig_Params>(CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
+        params.pRangeProfilerObject = object_;
+        params.configSize = config.size();
+        params.pConfig = config.data();
+        params.counterDataImageSize = counter_data.size();
+        params.pCounterDataImage = counter_data.data();
+        params.range = CUPTI_UserRange;
+        params.replayMode = CUPTI_UserReplay;
+        params.maxRangesPerPass = 1;
+        params.numNestingLevels = 1;
+        params.minNestingLevel = 1;
+        params.passIndex = 0;
+        params.targetNestingLevel = 1;
+        cupti_.check(
+            cupti_.symbol<decltype(cuptiRangeProfilerSetConfig)>("cuptiRangeProfilerSetConfig")(&params),
+            "cuptiRangeProfilerSetConfig");
+    }
+
+    /// One pass over `work`; true when it was the last that the configuration needs.
+    bool pass(const std::function<void()> &work) const {
+        auto start = sized<CUpti_RangeProfiler_Start_Params>(CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
+        start.pRangeProfilerObject = object_;
+        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerStart)>("cuptiRangeProfilerStart")(&start),
+                     "cuptiRangeProfilerStart");
+        auto push =
+            sized<CUpti_RangeProfiler_PushRange_Params>(CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
+        push.pRangeProfilerObject = object_;
+        push.pRangeName = "convcast";
+        cupti_.check(
+            cupti_.symbol<decltype(cuptiRangeProfilerPushRange)>("cuptiRangeProfilerPushRange")(&push),
+            "cuptiRangeProfilerPushRange");
+        work();
+        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize in a counter pass");
+        auto pop =
+            sized<CUpti_RangeProfiler_PopRange_Params>(CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE);
+        pop.pRangeProfilerObject = object_;
+        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerPopRange)>("cuptiRangeProfilerPopRange")(&pop),
+                     "cuptiRangeProfilerPopRange");
+        auto stop = sized<CUpti_RangeProfiler_Stop_Params>(CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
+        stop.pRangeProfilerObject = object_;
+        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerStop)>("cuptiRangeProfilerStop")(&stop),
+                     "cuptiRangeProfilerStop");
+        return stop.isAllPassSubmitted != 0;
+    }
+
+    void decode() const {
+        auto params =
+            sized<CUpti_RangeProfiler_DecodeData_Params>(CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
+        params.pRangeProfilerObject = object_;
+        cupti_.check(
+            cupti_.symbol<decltype(cuptiRangeProfilerDecodeData)>("cuptiRangeProfilerDecodeData")(&params),
+            "cuptiRangeProfilerDecodeData");
+        if (params.numOfRangeDropped > 0)
+            throw GpuError("CUPTI dropped the counters of " + std::to_string(params.numOfRangeDropped) +
+                           " range(s)");
+    }
+
+  private:
+    const Cupti &cupti_;
+    CUpti_RangeProfiler_Object *object_ = nullptr;
+};
+
+std::size_t range_count(const Cupti &cupti, const std::vector<std::uint8_t> &counter_data) {
+    auto params = sized<CUpti_RangeProfiler_GetCounterDataInfo_Params>(
+        CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);
+    params.pCounterDataImage = counter_data.data();
+    params.counterDataImageSize = counter_data.size();
+    cupti.check(cupti.symbol<decltype(cuptiRangeProfilerGetCounterDataInfo)>(
+                    "cuptiRangeProfilerGetCounterDataInfo")(&params),
+                "cuptiRangeProfilerGetCounterDataInfo");
+    return params.numTotalRanges;
+}
+
+/// What the current device says before any profiling: its context, chip and which counters are free.
+struct ProfiledDevice {
+    CUcontext context = nullptr;
+    std::string chip;
+    std::vector<std::uint8_t> availability;
+};
+
+/// Throws CounterPermissionError where counters are closed to us: asking for the availability is what tells.
+ProfiledDevice open_device(const Cupti &cupti) {
+    ProfiledDevice device;
+    check(cudaFree(nullptr), "cudaFree"); // creates the context
+    driver_check(driver_function<decltype(cuCtxGetCurrent)>("cuCtxGetCurrent")(&device.context),
+                 "cuCtxGetCurrent");
+    CUdevice handle = 0;
+    driver_check(driver_function<CUresult(CUdevice *)>("cuCtxGetDevice")(&handle), "cuCtxGetDevice");
+
+    // Process-wide and harmless to repeat; never undone, as another session may be alive.
+    auto initialize = sized<CUpti_Profiler_Initialize_Params>(CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
+    cupti.check(cupti.symbol<decltype(cuptiProfilerInitialize)>("cuptiProfilerInitialize")(&initialize),
+                "cuptiProfilerInitialize");
+
+    auto supported =
+        sized<CUpti_Profiler_DeviceSupported_Params>(CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE);
+    supported.cuDevice = handle;
+    supported.api = CUPTI_PROFILER_RANGE_PROFILING;
+    cupti.check(
+        cupti.symbol<decltype(cuptiProfilerDeviceSupported)>("cuptiProfilerDeviceSupported")(&supported),
+        "cuptiProfilerDeviceSupported");
+    if (supported.isSupported != CUPTI_PROFILER_CONFIGURATION_SUPPORTED)
+        throw GpuError("CUPTI cannot read performance counters on this device in its present configuration "
+                       "(virtual GPU, MIG, SLI, confidential computing or WSL)");
+
+    auto chip = sized<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
+    chip.deviceIndex = static_cast<std::size_t>(handle);
+    cupti.check(cupti.symbol<decltype(cuptiDeviceGetChipName)>("cuptiDeviceGetChipName")(&chip),
+                "cuptiDeviceGetChipName");
+    device.chip = chip.pChipName;
+
+    auto available = sized<CUpti_Profiler_GetCounterAvailability_Params>(
+        CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE);
+    available.ctx = device.context;
+    auto *availability =
+        cupti.symbol<decltype(cuptiProfilerGetCounterAvailability)>("cuptiProfilerGetCounterAvailability");
+    cupti.check(availability(&available), "cuptiProfilerGetCounterAvailability");
+    device.availability.resize(available.counterAvailabilityImageSize);
+    available.pCounterAvailabilityImage = device.availability.data();
+    cupti.check(availability(&available), "cuptiProfilerGetCounterAvailability");
+    return device;
+}
+
+constexpr const char *purpose = "read performance counters";
+
+} // namespace
+
+std::optional<std::string> why_no_counters() {
+    try {
+        const Cupti cupti(purpose);
+        (void)open_device(cupti);
+        return std::nullopt;
+    } catch (const GpuError &error) {
+        return error.what();
+    }
+}
+
+std::vector<std::string> unknown_metrics(const std::string &chip, const std::vector<std::string> &metrics) {
+    const Cupti cupti(purpose);
+    const ProfilerHost host(cupti, chip, {});
+    std::vector<std::string> unknown;
+    for (const std::string &metric : metrics)
+        if (host.add({metric}) != CUPTI_SUCCESS)
+            unknown.push_back(metric);
+    return unknown;
+}
+
+int passes_for(const std::string &chip, const std::vector<std::string> &metrics) {
+    const Cupti cupti(purpose);
+    const ProfilerHost host(cupti, chip, {});
+    check_metrics(cupti, chip, metrics, host.add(metrics), {});
+    std::vector<std::uint8_t> config = host.config_image();
+    return host.passes(config);
+}
+
+struct CounterSession::State {
+    explicit State(std::vector<std::string> names)
+        : metrics(std::move(names)), cupti(purpose), device(open_device(cupti)),
+          host(cupti, device.chip, device.availability) {
+        check_metrics(cupti, device.chip, metrics, host.add(metrics), device.availability);
+        config = host.config_image();
+        passes = host.passes(config);
+    }
+
+    std::vector<std::string> metrics;
+    Cupti cupti;
+    ProfiledDevice device;
+    ProfilerHost host;
+    std::vector<std::uint8_t> config;
+    int passes = 0;
+};
+
+CounterSession::CounterSession(std::vector<std::string> metrics)
+    : state_(std::make_unique<State>(std::move(metrics))) {}
+
+CounterSession::~CounterSession() = default;
+
+int CounterSession::passes() const {
+    return state_->passes;
+}
+
+std::map<std::string, double> CounterSession::collect(const std::function<void()> &before_pass,
+                                                      const std::function<void()> &work) {
+    std::vector<std::uint8_t> counter_data;
+    {
+        // Switched on for this collection only, so that nothing is slowed down between collections.
+        const RangeProfiler profiler(state_->cupti, state_->device.context);
+        counter_data = profiler.counter_data_image(state_->metrics);
+        profiler.set_config(state_->config, counter_data);
+        bool last = false;
+        for (int done = 0; !last; ++done) {
+            if (done > 2 * state_->passes)
+                throw GpuError("CUPTI still asks for more passes after " + std::to_string(done));
+            if (before_pass)
+                before_pass();
+            check(cudaDeviceSynchronize(), "cudaDeviceSynchronize before a counter pass");
+            last = profiler.pass(work);
+        }
+        profiler.decode();
+    }
+    if (range_count(state_->cupti, counter_data) != 1)
+        throw GpuError("CUPTI returned no counters for the measured range");
+    return state_->host.evaluate(state_->metrics, counter_data);
+}
+
+} // namespace convcast

@@ -1,0 +1,88 @@
+#include "gpu/kernel.hpp"
+
+#include "gpu/check.hpp"
+
+namespace convcast {
+
+cudaFuncAttributes Kernel::attributes() const {
+    cudaFuncAttributes found{};
+    check(cudaFuncGetAttributes(&found, static_cast<const void *>(handle_)),
+          ("cudaFuncGetAttributes of " + name_).c_str());
+    return found;
+}
+
+int Kernel::registers() const {
+    return attributes().numRegs;
+}
+std::size_t Kernel::static_shared_bytes() const {
+    return attributes().sharedSizeBytes;
+}
+std::size_t Kernel::local_bytes() const {
+    return attributes().localSizeBytes;
+}
+int Kernel::max_threads_per_block() const {
+    return attributes().maxThreadsPerBlock;
+}
+
+void Kernel::allow_shared(std::size_t bytes) const {
+    check(cudaFuncSetAttribute(static_cast<const void *>(handle_),
+                               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+          ("cudaFuncSetAttribute of " + name_ + " to " + std::to_string(bytes) + " B of shared memory")
+              .c_str());
+}
+
+int Kernel::ctas_per_sm(int threads, std::size_t dynamic_shared_bytes) const {
+    int ctas = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&ctas, static_cast<const void *>(handle_), threads,
+                                                        dynamic_shared_bytes),
+          ("cudaOccupancyMaxActiveBlocksPerMultiprocessor of " + name_).c_str());
+    return ctas;
+}
+
+void Kernel::launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,
+                    void **args) const {
+    const cudaError_t error =
+        cudaLaunchKernel(static_cast<const void *>(handle_), grid, block, args, dynamic_shared_bytes, stream);
+    if (error == cudaSuccess)
+        return;
+    const auto shape = [](dim3 d) {
+        return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
+    };
+    check(error, ("cudaLaunchKernel of " + name_ + " (grid " + shape(grid) + ", block " + shape(block) +
+                  ", " + std::to_string(dynamic_shared_bytes) + " B of dynamic shared memory)")
+                     .c_str());
+}
+
+Module::Module(const CompiledModule &compiled) : lowered_names_(compiled.lowered_names) {
+    check(cudaLibraryLoadData(&library_, compiled.cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+          "cudaLibraryLoadData");
+}
+
+Module::~Module() {
+    if (library_)
+        (void)cudaLibraryUnload(library_); // fails only with a lost context
+}
+
+const std::string &Module::lowered(const std::string &name) const {
+    const auto found = lowered_names_.find(name);
+    return found == lowered_names_.end() ? name : found->second;
+}
+
+Kernel Module::kernel(const std::string &name) const {
+    cudaKernel_t handle = nullptr;
+    check(cudaLibraryGetKernel(&handle, library_, lowered(name).c_str()),
+          ("cudaLibraryGetKernel of " + name).c_str());
+    return {handle, lowered(name)};
+}
+
+void *Module::global(const std::string &name, std::size_t &bytes) const {
+    // A variable's name expression is its address: "&filters". The plain name is looked up the same way.
+    const auto address = lowered_names_.find("&" + name);
+    void *pointer = nullptr;
+    check(cudaLibraryGetGlobal(&pointer, &bytes, library_,
+                               (address == lowered_names_.end() ? lowered(name) : address->second).c_str()),
+          ("cudaLibraryGetGlobal of " + name).c_str());
+    return pointer;
+}
+
+} // namespace convcast

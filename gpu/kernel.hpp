@@ -1,0 +1,79 @@
+// A cubin on the device and the kernels in it.
+#pragma once
+
+#include "gpu/compile.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace convcast {
+
+/// A handle, valid while its Module lives.
+class Kernel {
+  public:
+    Kernel(cudaKernel_t handle, std::string name) : handle_(handle), name_(std::move(name)) {}
+
+    const std::string &name() const { return name_; } ///< lowered
+
+    int registers() const;                   ///< per thread
+    std::size_t static_shared_bytes() const; ///< per CTA
+    std::size_t local_bytes() const;         ///< per thread: stack and spills
+    int max_threads_per_block() const;       ///< what registers and launch bounds allow
+
+    /// Permits launches with up to `bytes` of dynamic shared memory; above 48 KiB they fail without.
+    void allow_shared(std::size_t bytes) const;
+
+    /// By the driver's occupancy calculator.
+    int ctas_per_sm(int threads, std::size_t dynamic_shared_bytes) const;
+
+    /// `args` points at one pointer per parameter. Errors while the kernel runs appear at the next
+    /// synchronisation.
+    void launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,
+                void **args) const;
+
+    /// launch() with the parameters themselves; each must have exactly the type that the kernel declares.
+    template <class... Parameters>
+    void launch_with(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,
+                     Parameters... parameters) const {
+        void *args[] = {static_cast<void *>(&parameters)..., nullptr};
+        launch(grid, block, dynamic_shared_bytes, stream, args);
+    }
+
+  private:
+    cudaFuncAttributes attributes() const;
+
+    cudaKernel_t handle_;
+    std::string name_;
+};
+
+class Module {
+  public:
+    explicit Module(const CompiledModule &compiled);
+    Module(const Module &) = delete;
+    Module &operator=(const Module &) = delete;
+    Module(Module &&other) noexcept
+        : library_(std::exchange(other.library_, nullptr)), lowered_names_(std::move(other.lowered_names_)) {}
+    Module &operator=(Module &&other) noexcept {
+        std::swap(library_, other.library_);
+        std::swap(lowered_names_, other.lowered_names_);
+        return *this;
+    }
+    ~Module();
+
+    /// By name expression or lowered name.
+    Kernel kernel(const std::string &name) const;
+
+    /// The device address of a __constant__ or __device__ variable, by name expression or lowered name.
+    void *global(const std::string &name, std::size_t &bytes) const;
+
+  private:
+    const std::string &lowered(const std::string &name) const;
+
+    cudaLibrary_t library_ = nullptr;
+    std::map<std::string, std::string> lowered_names_;
+};
+
+} // namespace convcast

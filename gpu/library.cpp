@@ -1,0 +1,54 @@
+#include "gpu/library.hpp"
+
+#include "model/errors.hpp"
+
+#include <cstdlib>
+#include <dlfcn.h>
+
+namespace convcast {
+
+std::vector<std::string> cuda_library_folders() {
+    std::vector<std::string> roots;
+    if (const char *home = std::getenv("CUDA_HOME"); home && *home)
+        roots.emplace_back(home);
+    roots.emplace_back("/usr/local/cuda");
+    std::vector<std::string> folders;
+    for (const std::string &root : roots)
+        for (const char *below : {"/lib64", "/lib", "/extras/CUPTI/lib64"})
+            folders.push_back(root + below);
+    return folders;
+}
+
+SharedLibrary::SharedLibrary(const Request &request) {
+    std::vector<std::string> folders = cuda_library_folders();
+    folders.insert(folders.begin(), ""); // the loader's own search: LD_LIBRARY_PATH, ld.so.cache
+    std::string first_problem;
+    for (const std::string &name : request.names) {
+        for (const std::string &folder : folders) {
+            const std::string path = folder.empty() ? name : folder + "/" + name;
+            handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+            if (handle_) {
+                path_ = path;
+                return;
+            }
+            // "cannot open shared object file" is the normal miss; a file that is there but unusable is news.
+            const char *text = dlerror();
+            if (text && first_problem.empty() && !std::string(text).ends_with("No such file or directory"))
+                first_problem = text;
+        }
+    }
+    folders.front() = "the loader's path";
+    throw GpuError("cannot open " + join(request.names, " or ") + ", needed to " + request.needed_for +
+                   " (looked in " + join(folders) + ")" +
+                   (first_problem.empty() ? "" : "; found but unusable: " + first_problem) +
+                   ". It comes with " + request.package + "; set CUDA_HOME or LD_LIBRARY_PATH.");
+}
+
+void *SharedLibrary::address(const char *name) const {
+    void *found = dlsym(handle_, name);
+    if (!found)
+        throw GpuError(path_ + " has no " + name + ": its version is too old for this program");
+    return found;
+}
+
+} // namespace convcast

@@ -1,0 +1,38 @@
+// A vendor library opened at run time, so that the binary starts, predicts and reports without it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+class SharedLibrary {
+  public:
+    struct Request {
+        std::vector<std::string> names; ///< file names, best first: {"libnvrtc.so.13", "libnvrtc.so"}
+        std::string needed_for;         ///< completes "needed to ...": "compile kernels"
+        std::string package;            ///< what brings it: "the CUDA Toolkit (cuda-nvrtc-13-0)"
+    };
+
+    /// Tries every name in the loader's own path, then in the CUDA folders. Throws GpuError.
+    explicit SharedLibrary(const Request &request);
+
+    /// Throws GpuError if this version of the library lacks it.
+    template <class Function> Function *symbol(const char *name) const {
+        return reinterpret_cast<Function *>(address(name));
+    }
+
+    const std::string &path() const { return path_; }
+
+  private:
+    void *address(const char *name) const;
+
+    // Never closed: CUDA libraries keep threads and callbacks that outlive any owner of ours.
+    void *handle_ = nullptr;
+    std::string path_;
+};
+
+/// Folders with CUDA libraries beyond the loader's path: $CUDA_HOME, then /usr/local/cuda.
+std::vector<std::string> cuda_library_folders();
+
+} // namespace convcast

@@ -1,0 +1,135 @@
+// Device and pinned memory with owners. Copies are synchronous on the legacy default stream.
+#pragma once
+
+#include "gpu/check.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+/// cudaMalloc, whose failure says how much was asked for and how much was free.
+void *device_allocate(std::size_t bytes, std::source_location where = std::source_location::current());
+
+/// cudaHostAlloc, mapped: the same address works on the device. Zeroed.
+void *pinned_allocate(std::size_t bytes, std::source_location where = std::source_location::current());
+
+/// Throws GpuError if `given` elements do not fit a buffer of `size` elements.
+void check_copy_size(std::size_t given, std::size_t size);
+
+template <class T> class DeviceBuffer {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+  public:
+    DeviceBuffer() = default;
+    explicit DeviceBuffer(std::size_t elements)
+        : data_(elements ? static_cast<T *>(device_allocate(elements * sizeof(T))) : nullptr),
+          size_(elements) {}
+    explicit DeviceBuffer(std::span<const T> values) : DeviceBuffer(values.size()) { copy_from(values); }
+    DeviceBuffer(DeviceBuffer &&other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    DeviceBuffer &operator=(DeviceBuffer &&other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    ~DeviceBuffer() { (void)cudaFree(data_); } // fails only with a lost context, and then owns nothing
+
+    T *data() { return data_; }
+    const T *data() const { return data_; }
+    std::size_t size() const { return size_; }
+    std::size_t bytes() const { return size_ * sizeof(T); }
+
+    void copy_from(std::span<const T> values) {
+        check_copy_size(values.size(), size_);
+        check(cudaMemcpy(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    }
+    void copy_to(std::span<T> values) const {
+        check_copy_size(values.size(), size_);
+        check(cudaMemcpy(values.data(), data_, values.size_bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    }
+    std::vector<T> to_host() const {
+        std::vector<T> values(size_);
+        copy_to(values);
+        return values;
+    }
+    void fill_bytes(unsigned char value) { check(cudaMemset(data_, value, bytes()), "cudaMemset"); }
+
+  private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// Host memory that kernels read and write while they run.
+template <class T> class PinnedBuffer {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+  public:
+    explicit PinnedBuffer(std::size_t elements)
+        : data_(static_cast<T *>(pinned_allocate(elements * sizeof(T)))), size_(elements) {}
+    PinnedBuffer(const PinnedBuffer &) = delete;
+    PinnedBuffer &operator=(const PinnedBuffer &) = delete;
+    ~PinnedBuffer() { (void)cudaFreeHost(data_); }
+
+    T *data() { return data_; }
+    std::size_t size() const { return size_; }
+    T &operator[](std::size_t i) { return data_[i]; }
+
+  private:
+    T *data_;
+    std::size_t size_;
+};
+
+/// An output: payload between two guard zones, all of it poisoned with 0xFF bytes, which is NaN in every
+/// float format. A kernel that writes outside, or leaves an element unwritten, shows.
+template <class T> class GuardedBuffer {
+  public:
+    static constexpr std::size_t guard_bytes = 64 * 1024;
+    static constexpr unsigned char poison_byte = 0xFF;
+
+    explicit GuardedBuffer(std::size_t elements)
+        : memory_(2 * guard_bytes + elements * sizeof(T)), size_(elements) {
+        poison();
+    }
+
+    /// Aligned to 256 bytes, as cudaMalloc's result is; the guard behind starts at the very next byte.
+    T *data() { return reinterpret_cast<T *>(memory_.data() + guard_bytes); }
+    const T *data() const { return reinterpret_cast<const T *>(memory_.data() + guard_bytes); }
+    std::size_t size() const { return size_; }
+    std::size_t bytes() const { return size_ * sizeof(T); }
+
+    void poison() { memory_.fill_bytes(poison_byte); }
+
+    bool guards_intact() const {
+        return intact(memory_.data()) && intact(memory_.data() + guard_bytes + bytes());
+    }
+
+    void copy_to(std::span<T> values) const {
+        check_copy_size(values.size(), size_);
+        check(cudaMemcpy(values.data(), data(), values.size_bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    }
+    std::vector<T> to_host() const {
+        std::vector<T> values(size_);
+        copy_to(values);
+        return values;
+    }
+
+  private:
+    static bool intact(const unsigned char *zone) {
+        std::vector<unsigned char> seen(guard_bytes);
+        check(cudaMemcpy(seen.data(), zone, guard_bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+        for (const unsigned char byte : seen)
+            if (byte != poison_byte)
+                return false;
+        return true;
+    }
+
+    DeviceBuffer<unsigned char> memory_;
+    std::size_t size_;
+};
+
+} // namespace convcast

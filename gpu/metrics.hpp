@@ -1,0 +1,93 @@
+// The performance counters this product reads, by their CUPTI names. All exist on GH100; tests check that.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+struct Metric {
+    const char *name;
+    const char
+        *unit; ///< of the value: "B", "sector" (32 B), "instruction", "wavefront", "%", "clk", "ns", "1"
+};
+
+namespace metrics {
+
+inline constexpr Metric dram_bytes_read{"dram__bytes_read.sum", "B"};
+inline constexpr Metric dram_bytes_write{"dram__bytes_write.sum", "B"};
+inline constexpr Metric l2_sectors_read{"lts__t_sectors_op_read.sum", "sector"};
+inline constexpr Metric l2_sectors_write{"lts__t_sectors_op_write.sum", "sector"};
+
+inline constexpr Metric instructions{"smsp__inst_executed.sum", "instruction"}; ///< warp instructions
+inline constexpr Metric instructions_fma_pipe{"sm__inst_executed_pipe_fma.sum", "instruction"};
+inline constexpr Metric instructions_tensor_pipe{"sm__inst_executed_pipe_tensor.sum", "instruction"};
+inline constexpr Metric instructions_shared_load{"smsp__inst_executed_op_shared_ld.sum", "instruction"};
+inline constexpr Metric instructions_shared_store{"smsp__inst_executed_op_shared_st.sum", "instruction"};
+inline constexpr Metric instructions_local_load{"smsp__inst_executed_op_local_ld.sum", "instruction"};
+
+/// Thread instructions, counted by instrumented code: exact, but passes of their own.
+inline constexpr Metric thread_ffma{"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", "instruction"};
+inline constexpr Metric thread_fadd{"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", "instruction"};
+inline constexpr Metric thread_fmul{"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", "instruction"};
+
+inline constexpr Metric shared_wavefronts_load{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+                                               "wavefront"};
+inline constexpr Metric shared_wavefronts_store{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+                                                "wavefront"};
+inline constexpr Metric shared_conflicts_load{"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+                                              "wavefront"};
+inline constexpr Metric shared_conflicts_store{"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+                                               "wavefront"};
+
+inline constexpr Metric fma_pipe_busy{"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active", "%"};
+inline constexpr Metric issue_busy{"smsp__issue_active.avg.pct_of_peak_sustained_active", "%"};
+inline constexpr Metric dram_busy{"dram__throughput.avg.pct_of_peak_sustained_elapsed", "%"};
+inline constexpr Metric warps_active{"sm__warps_active.avg.pct_of_peak_sustained_active", "%"};
+inline constexpr Metric sm_cycles_active{"sm__cycles_active.avg", "clk"};
+inline constexpr Metric duration{"gpu__time_duration.sum", "ns"}; ///< under the profiler; never a case's time
+
+/// Hardware counters only.
+inline constexpr std::array hardware = {dram_bytes_read,
+                                        dram_bytes_write,
+                                        l2_sectors_read,
+                                        l2_sectors_write,
+                                        instructions,
+                                        instructions_fma_pipe,
+                                        instructions_tensor_pipe,
+                                        instructions_shared_load,
+                                        instructions_shared_store,
+                                        instructions_local_load,
+                                        shared_wavefronts_load,
+                                        shared_wavefronts_store,
+                                        shared_conflicts_load,
+                                        shared_conflicts_store,
+                                        fma_pipe_busy,
+                                        issue_busy,
+                                        dram_busy,
+                                        warps_active,
+                                        sm_cycles_active,
+                                        duration};
+
+inline constexpr std::array instrumented = {thread_ffma, thread_fadd, thread_fmul};
+
+} // namespace metrics
+
+inline std::vector<std::string> metric_names(std::span<const Metric> some) {
+    std::vector<std::string> names;
+    for (const Metric &metric : some)
+        names.emplace_back(metric.name);
+    return names;
+}
+
+/// Everything a case is measured with: metrics::hardware, then metrics::instrumented.
+inline std::vector<std::string> all_metric_names() {
+    std::vector<std::string> names = metric_names(metrics::hardware);
+    for (const Metric &metric : metrics::instrumented)
+        names.emplace_back(metric.name);
+    return names;
+}
+
+} // namespace convcast

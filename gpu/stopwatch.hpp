@@ -1,0 +1,107 @@
+// How long a call takes on the device: warm-up, then samples until they are precise enough.
+#pragma once
+
+#include "gpu/activity.hpp"
+#include "gpu/device.hpp"
+#include "gpu/kernel.hpp"
+#include "gpu/kernels.hpp"
+#include "gpu/memory.hpp"
+#include "model/run.hpp"
+#include "model/units.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+struct StopWatchOptions {
+    L2State l2 = L2State::cold; ///< cold: flushed before every sample. warm: the same call ran right before
+    int min_samples = 10;
+    int max_samples = 500;
+    double target_error = 0.005;     ///< standard error of the median over the median
+    Seconds max_time = Seconds(2.0); ///< host time for sampling; at least one batch is taken
+    Seconds warm_up = Seconds(0.02); ///< host time of repeated calls before, so that clocks have risen
+};
+
+struct Sample {
+    Seconds time;           ///< by the series' method
+    Seconds event_time;     ///< by CUDA events; some microseconds longer than by activity
+    Frequency sm_clock;     ///< right after the sample
+    bool throttled = false; ///< sm_clock below throttle_threshold of the highest clock
+    /// The call waited for the stream or took too long to queue, so host time may be inside.
+    bool launch_gaps = false;
+};
+
+struct SampleSeries {
+    std::vector<Sample> samples;
+    std::string method;      ///< "activity": end of the last minus start of the first record; or "events"
+    std::string stop_reason; ///< "precision", "time" or "count"
+    std::vector<ActivityRecord> activities; ///< of the last sample; empty with events
+
+    Seconds median_time() const;
+};
+
+/// A sample whose SM clock is below this part of the highest clock is marked as throttled.
+constexpr double throttle_threshold = 0.9;
+
+/// (standard error of the median) / median, with sigma taken from the quartiles so that a rare outlier does
+/// not prolong a measurement. Infinite for fewer than three values.
+double relative_error_of_median(std::vector<double> values);
+
+class StopWatch {
+  public:
+    using Call = std::function<void(cudaStream_t)>; ///< enqueues one call on the stream
+
+    /// Uses the calling thread's device. Activity records where CUPTI allows, events otherwise.
+    StopWatch(Compiler &compiler, const DeviceFacts &device);
+    StopWatch(const StopWatch &) = delete;
+    StopWatch &operator=(const StopWatch &) = delete;
+    ~StopWatch();
+
+    /// Warms up, then samples one call after another. What `call` throws passes through. A call that waits
+    /// for the stream is measured too, with its samples marked launch_gaps.
+    SampleSeries measure(const Call &call, const StopWatchOptions &options);
+
+    /// Why times are by events; absent if they are by activity records.
+    const std::optional<std::string> &why_events() const { return why_events_; }
+
+    cudaStream_t stream() const { return stream_; }
+
+    /// Enqueues the eviction of everything from L2, by reading.
+    void flush_l2();
+
+  private:
+    struct Event {
+        Event();
+        ~Event();
+        Event(const Event &) = delete;
+        Event &operator=(const Event &) = delete;
+        cudaEvent_t handle = nullptr;
+    };
+
+    void warm_up(const Call &call, const StopWatchOptions &options);
+    void enqueue_sample(const Call &call, L2State l2, std::size_t slot);
+    void release_gate();
+    std::vector<Sample> run_batch(const Call &call, L2State l2, std::size_t count);
+    static void take_activity_times(std::vector<Sample> &samples, std::vector<ActivityRecord> records,
+                                    std::vector<ActivityRecord> &last);
+
+    DeviceFacts device_;
+    Module module_;
+    Kernel flush_;
+    Kernel gate_;
+    Kernel clock_probe_;
+    DeviceBuffer<unsigned char> flush_buffer_;
+    PinnedBuffer<SampleSlot> slots_;
+    PinnedBuffer<unsigned> released_; ///< the last ticket that the gate may let through
+    unsigned ticket_ = 0;
+    std::vector<std::unique_ptr<Event>> begins_;
+    std::vector<std::unique_ptr<Event>> ends_;
+    std::optional<std::string> why_events_;
+    cudaStream_t stream_ = nullptr;
+};
+
+} // namespace convcast

@@ -1,0 +1,163 @@
+#include "microbench/measure.hpp"
+
+#include "gpu/check.hpp"
+#include "gpu/stopwatch.hpp"
+#include "microbench/runners.hpp"
+#include "model/hash.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+#include <variant>
+
+namespace convcast {
+
+/// The host code that decides what the samples mean; its hash tells old samples from new ones.
+extern const std::vector<EmbeddedFile> measuring_sources;
+
+namespace {
+
+std::string now_utc() {
+    const std::time_t now = std::time(nullptr);
+    std::tm fields{};
+    gmtime_r(&now, &fields);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &fields);
+    return text;
+}
+
+std::string hash_of_probes() {
+    std::vector<std::string> texts;
+    for (const auto *files : {&probe_sources, &measuring_sources})
+        for (const EmbeddedFile &file : *files)
+            texts.push_back(file.text);
+    return content_hash(texts);
+}
+
+RawSamples facts_of(const DeviceFacts &device, const Compiler &compiler) {
+    RawSamples raw;
+    raw.name = device.name;
+    raw.compute_capability =
+        std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor);
+    raw.max_sm_clock_hz = device.max_clock.value;
+    raw.memory_clock_hz = device.memory_clock.value;
+    raw.memory_bus_bits = device.memory_bus_bits;
+    const std::optional<int> cores = cores_per_sm(device.compute_major, device.compute_minor);
+    raw.limits = {device.sm_count,
+                  cores.value_or(128),
+                  static_cast<int>(device.shared_per_sm_bytes),
+                  static_cast<int>(device.shared_per_block_bytes),
+                  static_cast<int>(device.shared_reserved_bytes),
+                  device.registers_per_sm,
+                  device.max_threads_per_sm,
+                  device.max_threads_per_block,
+                  device.max_ctas_per_sm,
+                  static_cast<std::int64_t>(device.l2_bytes)};
+    if (!cores)
+        raw.conditions["cores_per_sm"] =
+            "assumed; compute capability " + raw.compute_capability + " is not known";
+    raw.conditions["gpu"] = device.uuid;
+    raw.conditions["driver"] = "CUDA " + cuda_version_text(device.driver_version);
+    raw.conditions["runtime"] = "CUDA " + cuda_version_text(device.runtime_version);
+    raw.conditions["nvrtc"] = compiler.nvrtc_version();
+    raw.conditions["date"] = now_utc();
+    raw.conditions["probes"] = hash_of_probes();
+    return raw;
+}
+
+std::vector<std::size_t> chosen_probes(const std::vector<std::string> &only) {
+    std::vector<std::string> known;
+    for (const ProbeInfo &probe : probes)
+        known.emplace_back(probe.name);
+    for (const std::string &name : only)
+        if (std::find(known.begin(), known.end(), name) == known.end())
+            throw UsageError("unknown probe '" + name + "'" + did_you_mean(name, known) +
+                             " Known: " + join(known));
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < probes.size(); ++i)
+        if (only.empty() || std::find(only.begin(), only.end(), known[i]) != only.end())
+            chosen.push_back(i);
+    return chosen;
+}
+
+/// All device code, compiled at once; a file that does not compile fails only the probes that need it.
+class ProbeModules {
+  public:
+    ProbeModules(Compiler &compiler, int compute_capability) {
+        const std::vector<CompileRequest> requests = probe_requests(compute_capability);
+        const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
+        std::vector<Compiler::Outcome> outcomes = compiler.compile_all(requests, threads);
+        for (std::size_t i = 0; i < probe_files.size(); ++i)
+            outcomes_.emplace(probe_files[i].file, std::move(outcomes[i]));
+    }
+
+    /// Throws GpuError if the file did not compile.
+    Module load(std::string_view file) const {
+        const Compiler::Outcome &outcome = outcomes_.at(file);
+        if (const std::string *why = std::get_if<std::string>(&outcome))
+            throw GpuError(*why);
+        return Module(std::get<CompiledModule>(outcome));
+    }
+
+  private:
+    std::map<std::string_view, Compiler::Outcome> outcomes_;
+};
+
+} // namespace
+
+std::vector<CompileRequest> probe_requests(int compute_capability) {
+    const std::string common = find_embedded(probe_sources, "common.cuh")->text;
+    std::vector<CompileRequest> requests;
+    for (const ProbeSource &source : probe_files) {
+        CompileRequest &request = requests.emplace_back();
+        request.name = "microbench/probes/" + std::string(source.file);
+        // The line directive makes the log speak of the file's own lines.
+        request.source =
+            common + "#line 1 \"" + request.name + "\"\n" + find_embedded(probe_sources, source.file)->text;
+        for (const std::string_view expression : source.name_expressions)
+            if (!expression.empty())
+                request.name_expressions.emplace_back(expression);
+        request.compute_capability = compute_capability;
+    }
+    return requests;
+}
+
+RawSamples measure(Compiler &compiler, const Device &device, const MeasureOptions &options) {
+    const std::vector<std::size_t> chosen = chosen_probes(options.only);
+    RawSamples raw = facts_of(device.facts(), compiler);
+    const ProbeModules modules(compiler, device.facts().compute_capability());
+    const Module fill = modules.load("fill.cu");
+    StopWatch watch(compiler, device.facts());
+    raw.conditions["times"] = watch.why_events() ? "events: " + *watch.why_events() : "activity records";
+    ProbeContext context{device.facts(), watch, fill};
+
+    for (std::size_t done = 0; done < chosen.size(); ++done) {
+        const ProbeInfo &probe = probes[chosen[done]];
+        if (options.progress)
+            options.progress(probe, done, chosen.size());
+        try {
+            const ProbeRunner &runner = probe_runners[chosen[done]];
+            const Module module = modules.load(runner.file);
+            for (ProbeSamples &samples : runner.run(context, module))
+                raw.samples.push_back(std::move(samples));
+        } catch (const DeviceLost &lost) {
+            raw.failed[std::string(probe.name)] = lost.what();
+            for (std::size_t rest = done + 1; rest < chosen.size(); ++rest)
+                raw.failed[std::string(probes[chosen[rest]].name)] =
+                    "not run: the device was lost in probe " + std::string(probe.name);
+            if (options.keep)
+                options.keep(raw);
+            throw;
+        } catch (const std::exception &error) {
+            raw.failed[std::string(probe.name)] = error.what();
+        }
+        if (options.keep)
+            options.keep(raw);
+    }
+    return raw;
+}
+
+} // namespace convcast

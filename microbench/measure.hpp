@@ -1,0 +1,35 @@
+// Asks the GPU every question of the list.
+#pragma once
+
+#include "gpu/compile.hpp"
+#include "gpu/device.hpp"
+#include "microbench/samples.hpp"
+#include "model/embedded.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// microbench/probes/*, compiled into the binary.
+extern const std::vector<EmbeddedFile> probe_sources;
+
+struct MeasureOptions {
+    std::vector<std::string> only; ///< names of probes; empty: all
+    /// Before each probe.
+    std::function<void(const ProbeInfo &probe, std::size_t done, std::size_t total)> progress;
+    /// After each probe, with all samples so far, so that they can be saved.
+    std::function<void(const RawSamples &)> keep;
+};
+
+/// Every file of device code once, for `compute_capability` (90 for sm_90): what measure() compiles.
+std::vector<CompileRequest> probe_requests(int compute_capability);
+
+/// Runs the probes one after another on `device`, which must be the calling thread's device with nothing else
+/// running. One that fails is noted in `failed` and the rest go on. Throws UsageError for an unknown name in
+/// `only`; DeviceLost if the context is gone, after `keep` has seen what there is.
+RawSamples measure(Compiler &compiler, const Device &device, const MeasureOptions &options);
+
+} // namespace convcast

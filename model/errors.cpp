@@ -1,0 +1,59 @@
+#include "model/errors.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace convcast {
+namespace {
+
+std::string describe(const std::vector<InputProblem> &problems) {
+    std::string text;
+    for (const InputProblem &problem : problems)
+        text += (text.empty() ? "" : "\n") + problem.place + ": " + problem.message;
+    return text;
+}
+
+std::size_t edit_distance(const std::string &a, const std::string &b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+        }
+    }
+    return row[b.size()];
+}
+
+} // namespace
+
+InputError::InputError(std::vector<InputProblem> found)
+    : std::runtime_error(describe(found)), problems(std::move(found)) {}
+
+InputError::InputError(std::string place, std::string message)
+    : InputError(std::vector<InputProblem>{{std::move(place), std::move(message)}}) {}
+
+std::string did_you_mean(const std::string &word, const std::vector<std::string> &known) {
+    std::string best;
+    std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+    for (const std::string &candidate : known) {
+        const std::size_t distance = edit_distance(word, candidate);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = candidate;
+        }
+    }
+    return best.empty() ? "" : "; did you mean '" + best + "'?";
+}
+
+std::string join(const std::vector<std::string> &words, const std::string &separator) {
+    std::string text;
+    for (const std::string &word : words)
+        text += (text.empty() ? "" : separator) + word;
+    return text;
+}
+
+} // namespace convcast

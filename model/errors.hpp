@@ -1,0 +1,44 @@
+// A broken world throws one of these. A domain answer (no feasible plan, a wrong result) is a value instead.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// The command line cannot be carried out as written. Exit code 2.
+struct UsageError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// One thing that is wrong with an input file.
+struct InputProblem {
+    std::string place;   ///< "profiles/x.json:12: /memory/latency", or "standard input:3: /cases/0"
+    std::string message; ///< what was found, what was expected, an example
+};
+
+/// A file that cannot be read, parsed or written; carries every problem found in it. Exit code 3.
+struct InputError : std::runtime_error {
+    std::vector<InputProblem> problems;
+    explicit InputError(std::vector<InputProblem> found);
+    InputError(std::string place, std::string message);
+};
+
+/// No usable GPU, driver or library, or a call to one that failed. Exit code 4.
+struct GpuError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// The GPU works but its performance counters are closed to us. Exit code 5.
+struct CounterPermissionError : GpuError {
+    using GpuError::GpuError;
+};
+
+/// The closest of `known` to `word` by edit distance, as "; did you mean 'x'?", or "" if nothing is close.
+std::string did_you_mean(const std::string &word, const std::vector<std::string> &known);
+
+/// "a, b, c"
+std::string join(const std::vector<std::string> &words, const std::string &separator = ", ");
+
+} // namespace convcast

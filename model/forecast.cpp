@@ -1,0 +1,362 @@
+#include "model/forecast.hpp"
+
+#include "model/errors.hpp"
+#include "model/papers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace convcast {
+namespace {
+
+/// A hard knee overestimates what moderate bytes in flight reach; p = 2 is near what was fitted on Hopper reads and
+/// is used where the profile has no fit of its own (docs/model.md, M1).
+constexpr double assumed_knee_exponent = 2.0;
+
+/// The numbers of a profile that tier 2 uses, unwrapped.
+struct Machine {
+    double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, shared_bw, launch_s, gap_s, barrier_s,
+        knee, issue_rate;
+    int sm_count;
+};
+
+Machine machine_of(const GpuProfile &p) {
+    Machine m{};
+    m.clock = p.sm_clock->value.value;
+    m.latency_s = p.dram_latency->value.value / m.clock;
+    m.read_bw = p.dram_read_bandwidth->value.value;
+    m.write_bw = p.dram_write_bandwidth ? p.dram_write_bandwidth->value.value : m.read_bw;
+    m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : 2.0 * m.read_bw;
+    m.l2_latency_s = p.l2_latency ? p.l2_latency->value.value / m.clock : m.latency_s / 2.0;
+    m.ffma_rate = p.ffma_rate->value.value;
+    m.shared_bw = p.shared_bandwidth->value.value;
+    m.launch_s = p.launch_floor->value.value;
+    m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
+    m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;
+    m.knee = p.knee_exponent ? p.knee_exponent->value.value : assumed_knee_exponent;
+    m.issue_rate = p.limits.schedulers_per_sm;
+    m.sm_count = p.limits.sm_count;
+    return m;
+}
+
+Seconds s(double value) { return Seconds(value); }
+
+Term fma_leaf(double fmas, const Machine &m) {
+    return leaf("FMA", s(fmas / m.ffma_rate / m.clock),
+                fmt::format("{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, m.ffma_rate, m.clock / 1e6));
+}
+
+Term issue_leaf(double instructions, const Machine &m) {
+    return leaf("issue", s(instructions / m.issue_rate / m.clock),
+                fmt::format("{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions, m.issue_rate,
+                            m.clock / 1e6));
+}
+
+Term shared_leaf(double wavefronts, const Machine &m) {
+    constexpr double wavefront_bytes = 128.0;
+    return leaf("shared memory", s(wavefronts * wavefront_bytes / m.shared_bw / m.clock),
+                fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz", wavefronts, m.shared_bw,
+                            m.clock / 1e6));
+}
+
+Term bandwidth_leaf(const char *name, double bytes, double bandwidth) {
+    return leaf(name, s(bytes / bandwidth), fmt::format("{:.0f} B / {:.1f} GB/s", bytes, bandwidth / 1e9));
+}
+
+/// A round on the whole chip: every one of `ctas` CTAs of an SM on `sms` SMs takes one step.
+struct Round {
+    double ctas; ///< resident on the busiest SM
+    double sms;  ///< that have work
+};
+
+Term wave_term(const Partition &part, const Machine &m, Round round, double dram_share) {
+    const double chip = round.ctas * round.sms;
+    const double latency = dram_share * m.latency_s + (1.0 - dram_share) * m.l2_latency_s;
+    const double loads = chip * part.step.load_bytes, stores = chip * part.step.store_bytes;
+    const double depth = static_cast<double>(part.stages - 1);
+
+    std::vector<Term> core = {fma_leaf(round.ctas * part.step.fmas, m),
+                              issue_leaf(round.ctas * part.step.instructions, m),
+                              shared_leaf(round.ctas * part.step.shared_wavefronts, m)};
+    std::vector<Term> memory = {bandwidth_leaf("L2 reads", loads, m.l2_bw),
+                                bandwidth_leaf("DRAM reads", loads * dram_share, m.read_bw),
+                                bandwidth_leaf("writes", stores, m.write_bw)};
+    // The loads of a step are under way for `depth` steps; a step cannot be shorter than its share of the latency.
+    if (depth > 0.0)
+        memory.push_back(leaf("load latency", s(latency / depth),
+                              fmt::format("{:.0f} ns / {:.0f} steps under way", latency * 1e9, depth)));
+    std::vector<Term> both = core;
+    both.insert(both.end(), memory.begin(), memory.end());
+    Term step = sum("step", {max_of("overlap", std::move(both)),
+                             leaf("barrier", s(m.barrier_s / round.ctas),
+                                  fmt::format("{:.0f} ns / {:.0f} CTAs an SM", m.barrier_s * 1e9, round.ctas))});
+    Term fill = pnorm("fill", m.knee,
+                      {leaf("load latency", s(latency), fmt::format("{:.0f} ns to the first data", latency * 1e9)),
+                       bandwidth_leaf("DRAM reads", loads * dram_share, m.read_bw),
+                       bandwidth_leaf("L2 reads", loads, m.l2_bw)});
+    core.push_back(bandwidth_leaf("writes", stores, m.write_bw));
+    Term drain = sum("drain", {max_of("last step", std::move(core)),
+                               max_of("store", {issue_leaf(round.ctas * part.drain.instructions, m),
+                                                bandwidth_leaf("writes", chip * part.drain.store_bytes, m.write_bw)})});
+    return pipeline("CTA pipeline", static_cast<double>(part.steps), std::move(fill), std::move(step),
+                    std::move(drain));
+}
+
+Term partition_term(const Partition &part, const Machine &m) {
+    const double reads = part.work.l2_read_bytes.value_or(0.0);
+    const double dram = part.work.dram_read_bytes.value_or(reads);
+    const double dram_share = reads > 0.0 ? std::min(1.0, dram / reads) : 0.0;
+    const std::int64_t slots = part.ctas_per_sm * m.sm_count;
+    const std::int64_t full = part.ctas / slots, rest = part.ctas % slots;
+    const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(m.sm_count)};
+    Term tail = leaf("tail", s(0.0), "no partial wave");
+    if (rest > 0) {
+        const Round last{static_cast<double>(papers::ceil_div(rest, m.sm_count)),
+                         static_cast<double>(std::min<std::int64_t>(rest, m.sm_count))};
+        tail = wave_term(part, m, last, dram_share);
+    }
+    Term wave = full > 0 ? wave_term(part, m, full_round, dram_share) : leaf("wave", s(0.0), "no full wave");
+    Term scheduled = schedule(part.kernel, static_cast<double>(full), std::move(wave), std::move(tail));
+    if (part.constant_bytes == 0)
+        return scheduled;
+    return sum(part.kernel + " with its filters",
+               {leaf("filters to constant memory", s(m.launch_s + m.gap_s),
+                     fmt::format("one copy of {} B: launch floor and gap", part.constant_bytes)),
+                std::move(scheduled)});
+}
+
+Work total_work(const Plan &plan) {
+    Work total;
+    const auto add = [&](std::optional<double> Work::*field) {
+        for (const Partition &part : plan.launches)
+            if (part.work.*field)
+                total.*field = (total.*field).value_or(0.0) + *(part.work.*field);
+    };
+    for (const auto field : {&Work::fmas, &Work::instructions, &Work::shared_wavefronts, &Work::shared_conflicts,
+                             &Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes,
+                             &Work::dram_write_bytes})
+        add(field);
+    return total;
+}
+
+/// The regime that tier 2 sees in the launch's steady state: what the longest leaf of a step is.
+Regime tier2_regime(const Partition &part, const Machine &m) {
+    const double reads = part.work.l2_read_bytes.value_or(0.0);
+    const double dram_share = reads > 0.0 ? std::min(1.0, part.work.dram_read_bytes.value_or(reads) / reads) : 0.0;
+    const Round round{static_cast<double>(std::min(part.ctas_per_sm, papers::ceil_div(part.ctas, m.sm_count))),
+                      static_cast<double>(std::min<std::int64_t>(part.ctas, m.sm_count))};
+    Term wave = wave_term(part, m, round, dram_share);
+    const double total = evaluate(wave).value;
+    const Term &step = wave.children.at(1).children.at(0);
+    const auto deciding = std::max_element(step.children.begin(), step.children.end(),
+                                           [](const Term &a, const Term &b) { return a.value_s < b.value_s; });
+    const double steady = std::max(0.0, static_cast<double>(part.steps) - 1.0) * wave.children.at(1).value_s.value +
+                          wave.children.at(2).value_s.value;
+    if (steady < total / 2.0 || deciding->name == "load latency")
+        return Regime::exposed; // the fill, or waiting for loads, takes most of the time
+    const bool core = deciding->name == "FMA" || deciding->name == "issue" || deciding->name == "shared memory";
+    return core ? Regime::compute_hidden : Regime::bulk_hidden;
+}
+
+/// Relative half-widths of the inputs' own spread do not say how wrong the model's structure is; until residuals of
+/// recorded runs give an interval, the range is from the speed of light to the tree with nothing overlapped.
+Seconds without_overlap(const Term &term) {
+    if (term.kind == TermKind::leaf)
+        return term.value_s;
+    std::vector<double> values;
+    double total = 0.0;
+    for (const Term &child : term.children) {
+        values.push_back(without_overlap(child).value);
+        total += values.back();
+    }
+    const double count = term.count.value_or(0.0);
+    if (term.kind == TermKind::pipeline)
+        return Seconds(values.at(0) + std::max(0.0, count - 1.0) * values.at(1) + values.at(2));
+    if (term.kind == TermKind::schedule)
+        return Seconds(count * values.at(0) + values.at(1));
+    return Seconds(total);
+}
+
+} // namespace
+
+std::string missing_for_forecast(const GpuProfile &p) {
+    std::vector<std::string> missing;
+    const auto need = [&](const char *name, bool there) {
+        if (!there) {
+            const auto why = p.missing.find(name);
+            missing.push_back(name + (why == p.missing.end() ? "" : " (" + why->second + ")"));
+        }
+    };
+    need("sm_clock", p.sm_clock.has_value());
+    need("dram_latency", p.dram_latency.has_value());
+    need("dram_read_bandwidth", p.dram_read_bandwidth.has_value());
+    need("ffma_rate", p.ffma_rate.has_value());
+    need("shared_bandwidth", p.shared_bandwidth.has_value());
+    need("launch_floor", p.launch_floor.has_value());
+    return join(missing);
+}
+
+Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes) {
+    if (fmas >= n_fma)
+        return Regime::compute_hidden;
+    return bytes >= v_s_bytes ? Regime::bulk_hidden : Regime::exposed;
+}
+
+Regime measured_regime(double fma_share, double issue_share, double dram_share, double l2_share) {
+    if (std::max(fma_share, issue_share) >= busy_fma_share)
+        return Regime::compute_hidden;
+    return std::max(dram_share, l2_share) >= busy_memory_share ? Regime::bulk_hidden : Regime::exposed;
+}
+
+std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) {
+    if (!missing_for_forecast(p).empty())
+        return std::nullopt;
+    const Machine m = machine_of(p);
+    const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
+    Term term = sum("speed of light",
+                    {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
+                     max_of("overlap", {fma_leaf(shape.fmas().value / m.sm_count, m),
+                                        pnorm("compulsory reads", m.knee,
+                                              {leaf("load latency", s(m.latency_s),
+                                                    fmt::format("{:.0f} ns", m.latency_s * 1e9)),
+                                               bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
+                                        bandwidth_leaf("writes", static_cast<double>(shape.output_bytes()),
+                                                       m.write_bw)})});
+    evaluate(term);
+    return term;
+}
+
+std::optional<Term> forecast_term(const Plan &plan, const ConvShape &, const GpuProfile &profile) {
+    if (!missing_for_forecast(profile).empty())
+        return std::nullopt;
+    const Machine m = machine_of(profile);
+    std::vector<Term> parts = {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6))};
+    if (plan.launches.size() > 1)
+        parts.push_back(leaf("further launches", s(static_cast<double>(plan.launches.size() - 1) * m.gap_s),
+                             fmt::format("{} * {:.2f} us", plan.launches.size() - 1, m.gap_s * 1e6)));
+    for (const Partition &part : plan.launches)
+        parts.push_back(partition_term(part, m));
+    Term term = sum("time", std::move(parts));
+    evaluate(term);
+    return term;
+}
+
+Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile) {
+    Case out;
+    out.shape = shape.id();
+    auto planned = plan(strategy, shape, profile);
+    if (const auto *why = std::get_if<Infeasible>(&planned)) {
+        out.strategy = to_text(strategy);
+        out.status = why->unsupported ? Status::unsupported : Status::infeasible;
+        out.reason = why->why;
+        return out;
+    }
+    PlannedStrategy &good = std::get<PlannedStrategy>(planned);
+    Feasible &feasible = good.feasible;
+    out.strategy = to_text(good.strategy);
+    out.status = Status::ok;
+
+    Prediction prediction;
+    prediction.assumptions = std::move(feasible.assumptions);
+    prediction.work = total_work(feasible.plan);
+    Regimes regimes;
+    const Partition &first = feasible.plan.launches.front();
+    if (feasible.rules.n_fma) {
+        regimes.paper = regime_by_rule(feasible.paper_round_fmas, static_cast<double>(*feasible.rules.n_fma),
+                                       feasible.paper_round_bytes * profile.limits.sm_count,
+                                       static_cast<double>(*feasible.rules.v_s_bytes));
+    }
+    if (const std::string missing = missing_for_forecast(profile); missing.empty()) {
+        const Machine m = machine_of(profile);
+        // The physical rule: FMAs that one SM retires during one latency, and bytes that are really under way.
+        const double resident =
+            static_cast<double>(std::min(first.ctas_per_sm, papers::ceil_div(first.ctas, m.sm_count)));
+        const double active = static_cast<double>(std::min<std::int64_t>(first.ctas, m.sm_count));
+        regimes.physical =
+            regime_by_rule(resident * first.step.fmas, profile.dram_latency->value.value * m.ffma_rate,
+                           resident * active * first.step.load_bytes *
+                               static_cast<double>(std::max<std::int64_t>(1, first.stages - 1)),
+                           m.read_bw * m.latency_s);
+        regimes.tier2 = tier2_regime(first, m);
+        if (!profile.knee_exponent)
+            prediction.assumptions.push_back(fmt::format("knee exponent {}: the profile has none", m.knee));
+        if (!profile.l2_read_bandwidth)
+            prediction.assumptions.push_back("L2 bandwidth twice DRAM's: the profile has none");
+        if (!profile.l2_latency)
+            prediction.assumptions.push_back("L2 latency half of DRAM's: the profile has none");
+        if (!profile.barrier_latency)
+            prediction.assumptions.push_back("barriers free: the profile has no barrier latency");
+        Term term = *forecast_term(feasible.plan, shape, profile);
+        const Term bound = *speed_of_light(shape, profile);
+        prediction.times.tier0_s = bound.value_s;
+        // No forecast is below the speed of light, also where a step's bytes were counted low.
+        prediction.times.tier2_s = std::max(term.value_s, bound.value_s);
+        prediction.time_s = prediction.times.tier2_s;
+        if (term.value_s < bound.value_s) {
+            term = sum("time", {std::move(term), leaf("speed of light", bound.value_s - term.value_s,
+                                                      "the bound of tier 0 exceeds the pipeline's sum")});
+            evaluate(term);
+        }
+        prediction.time_low_s = bound.value_s;
+        prediction.time_high_s = without_overlap(term);
+        prediction.limiter = limiter(term);
+        prediction.term = std::move(term);
+    } else {
+        prediction.reason = "no time: the profile " + profile.id + " lacks " + missing +
+                            "; `convcast measure` finds it on a GPU at hand";
+    }
+    prediction.regimes = regimes;
+    prediction.rules = std::move(feasible.rules);
+    prediction.plan = std::move(feasible.plan);
+    out.prediction = std::move(prediction);
+    return out;
+}
+
+Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile) {
+    Case out;
+    out.shape = shape.id();
+    out.baseline = baseline;
+    out.status = Status::ok;
+    Prediction prediction;
+    prediction.assumptions = {"speed of light only: a bound, no forecast of others' code"};
+    if (const std::optional<Term> bound = speed_of_light(shape, profile))
+        prediction.times.tier0_s = bound->value_s;
+    prediction.reason = "others' code has a bound (tier0_s), no plan and no forecast";
+    out.prediction = std::move(prediction);
+    return out;
+}
+
+std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
+                         const std::vector<std::string> &strategies) {
+    std::vector<Case> ranked, last;
+    for (const std::string &name : strategies.empty() ? strategy_names() : strategies) {
+        std::vector<std::string> seen;
+        std::optional<Case> refused;
+        for (const Strategy &candidate : candidates(name)) {
+            Case item = predict(candidate, shape, profile);
+            if (item.status != Status::ok) {
+                if (!refused)
+                    refused = std::move(item);
+                if (refused->status == Status::unsupported)
+                    break;
+            } else if (std::find(seen.begin(), seen.end(), *item.strategy) == seen.end()) {
+                seen.push_back(*item.strategy);
+                ranked.push_back(std::move(item));
+            }
+        }
+        if (seen.empty() && refused)
+            last.push_back(std::move(*refused));
+    }
+    const auto time_of = [](const Case &item) {
+        return item.prediction->time_s ? item.prediction->time_s->value : 0.0;
+    };
+    std::sort(ranked.begin(), ranked.end(), [&](const Case &a, const Case &b) {
+        return std::pair(time_of(a), *a.strategy) < std::pair(time_of(b), *b.strategy);
+    });
+    std::move(last.begin(), last.end(), std::back_inserter(ranked));
+    return ranked;
+}
+
+} // namespace convcast

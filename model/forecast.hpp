@@ -1,0 +1,37 @@
+// The forecast: from a plan and a profile to a time, a regime and the reasons. Equations: docs/model.md.
+#pragma once
+
+#include "model/strategies.hpp"
+#include "model/term.hpp"
+
+namespace convcast {
+
+/// The case of one strategy for one shape: ok with its prediction and the canonical strategy text, or infeasible or
+/// unsupported with the reason. Deterministic to the byte.
+Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile);
+
+/// The case of a baseline (others' code): only the speed-of-light bound, labelled so.
+Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile);
+
+/// Tier 0: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve).
+/// Absent where the profile lacks a number for it.
+std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile);
+
+/// Tier 2 of a plan; absent where the profile lacks a number for it (`missing_for_forecast` names it).
+std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile);
+std::string missing_for_forecast(const GpuProfile &profile);
+
+/// Section 2.2's rule: enough FMAs a round, else enough bytes in flight, else neither.
+Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes);
+
+/// All strategies (or those named) with all knob candidates, best predicted time first; ties by text. Infeasible
+/// settings are left out; strategies of which nothing is feasible come last, once each, with their reason.
+std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
+                         const std::vector<std::string> &strategies = {});
+
+/// The papers' names for a regime measured on the chip: thresholds of docs/model.md, "Regimes".
+inline constexpr double busy_fma_share = 0.60;    ///< FMA pipe or issue slots, of their peak
+inline constexpr double busy_memory_share = 0.70; ///< DRAM or L2, of its measured ceiling
+Regime measured_regime(double fma_share, double issue_share, double dram_share, double l2_share);
+
+} // namespace convcast

@@ -1,0 +1,146 @@
+#include "model/profile.hpp"
+
+#include "model/described.hpp"
+#include "model/embedded.hpp"
+#include "model/files.hpp"
+#include "model/hash.hpp"
+
+#include <filesystem>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> shipped_profile_files;
+
+namespace {
+
+constexpr const char *schema_name = "convcast/profile/1";
+
+/// What the struct's types cannot say.
+void check_limits(const GpuProfile &p, const std::string &file) {
+    std::vector<InputProblem> problems;
+    const auto positive = [&](const char *name, std::int64_t value) {
+        if (value < 1 || value > std::int64_t{1} << 40)
+            problems.push_back({file + ": /limits/" + name, "expected an integer above zero, got " + std::to_string(value)});
+    };
+    const GpuLimits &l = p.limits;
+    positive("sm_count", l.sm_count);
+    positive("cores_per_sm", l.cores_per_sm);
+    positive("shared_bytes_per_sm", l.shared_bytes_per_sm);
+    positive("shared_bytes_per_cta", l.shared_bytes_per_cta);
+    positive("registers_per_sm", l.registers_per_sm);
+    positive("max_threads_per_sm", l.max_threads_per_sm);
+    positive("max_threads_per_cta", l.max_threads_per_cta);
+    positive("max_ctas_per_sm", l.max_ctas_per_sm);
+    positive("l2_bytes", l.l2_bytes);
+    positive("schedulers_per_sm", l.schedulers_per_sm);
+    if (l.shared_bytes_reserved_per_cta < 0)
+        problems.push_back({file + ": /limits/shared_bytes_reserved_per_cta", "expected zero or more"});
+    if (p.id.empty())
+        problems.push_back({file + ": /id", "expected a name such as \"h200\""});
+    if (p.dram_read_curve && p.dram_read_curve->bytes_in_flight.size() != p.dram_read_curve->bandwidth.size())
+        problems.push_back({file + ": /dram_read_curve", "expected as many bandwidths as bytes_in_flight"});
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+}
+
+template <class T> JsonValue schema_of();
+
+JsonValue object(std::initializer_list<std::pair<std::string, JsonValue>> entries) {
+    return JsonValue(JsonObject(entries.begin(), entries.end()));
+}
+
+JsonValue text(const char *value) { return JsonValue(std::string(value)); }
+
+/// {"type": "object", properties, required, no others but x_...} of a described struct.
+template <class T> JsonValue struct_schema() {
+    JsonObject properties;
+    JsonArray required;
+    boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
+        using Field = std::decay_t<decltype(std::declval<T>().*member.pointer)>;
+        properties.emplace_back(member.name, schema_of<Field>());
+        if constexpr (!described::IsOptional<Field>::value && !described::IsVector<Field>::value &&
+                      !described::IsMap<Field>::value)
+            required.push_back(text(member.name));
+    });
+    return object({{"type", text("object")},
+                   {"properties", JsonValue(std::move(properties))},
+                   {"patternProperties", object({{"^x_", JsonValue(JsonObject{})}})},
+                   {"additionalProperties", JsonValue(false)},
+                   {"required", JsonValue(std::move(required))}});
+}
+
+template <class T> JsonValue schema_of() {
+    if constexpr (std::is_same_v<T, std::string>) {
+        return object({{"type", text("string")}});
+    } else if constexpr (std::is_enum_v<T>) {
+        JsonArray names;
+        boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>(
+            [&](auto enumerator) { names.push_back(text(enumerator.name)); });
+        return object({{"enum", JsonValue(std::move(names))}});
+    } else if constexpr (std::is_integral_v<T>) {
+        return object({{"type", text("integer")}});
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return object({{"type", text("number")}});
+    } else if constexpr (described::IsOptional<T>::value) {
+        return schema_of<typename T::value_type>();
+    } else if constexpr (described::IsVector<T>::value) {
+        return object({{"type", text("array")}, {"items", schema_of<typename T::value_type>()}});
+    } else if constexpr (described::IsMap<T>::value) {
+        return object({{"type", text("object")}, {"additionalProperties", schema_of<typename T::mapped_type>()}});
+    } else if constexpr (described::IsParam<T>::value) {
+        using Q = decltype(T::value);
+        return object({{"type", text("object")},
+                       {"properties", object({{"value", object({{"type", text("number")},
+                                                                {"exclusiveMinimum", JsonValue(0LL)}})},
+                                              {"unit", object({{"const", text(UnitOf<Q>::text)}})},
+                                              {"source", schema_of<Source>()},
+                                              {"by", object({{"type", text("string")}})},
+                                              {"spread", struct_schema<Spread>()}})},
+                       {"patternProperties", object({{"^x_", JsonValue(JsonObject{})}})},
+                       {"additionalProperties", JsonValue(false)},
+                       {"required", JsonValue(JsonArray{text("value"), text("unit"), text("source"), text("by")})}});
+    } else {
+        return struct_schema<T>();
+    }
+}
+
+} // namespace
+
+GpuProfile read_profile(const std::string &text, const std::string &file) {
+    GpuProfile profile = described::read_document<GpuProfile>(text, file, schema_name);
+    check_limits(profile, file);
+    return profile;
+}
+
+std::string write_profile(const GpuProfile &profile) { return to_text(described::write(profile)); }
+
+std::vector<std::string> shipped_profiles() {
+    std::vector<std::string> names;
+    for (const EmbeddedFile &file : shipped_profile_files)
+        names.push_back(std::filesystem::path(file.path).stem().string());
+    return names;
+}
+
+GpuProfile find_profile(const std::string &name_or_file) {
+    if (const EmbeddedFile *file = find_embedded(shipped_profile_files, name_or_file + ".json");
+        file != nullptr && name_or_file.find('/') == std::string::npos)
+        return read_profile(file->text, file->path);
+    const bool looks_like_a_file = name_or_file == "-" || name_or_file.find('/') != std::string::npos ||
+                                   name_or_file.ends_with(".json") || std::filesystem::exists(name_or_file);
+    if (!looks_like_a_file)
+        throw UsageError("unknown GPU '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_profiles()) +
+                         " Known: " + join(shipped_profiles()) + "; or a profile file, for example --gpu my_gpu.json");
+    return read_profile(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
+}
+
+std::string profile_hash(const GpuProfile &profile) { return content_hash({write_profile(profile)}); }
+
+std::string profile_schema() {
+    JsonValue schema = schema_of<GpuProfile>();
+    JsonObject &root = std::get<JsonObject>(schema.data);
+    root.insert(root.begin(), {"$schema", text("https://json-schema.org/draft/2020-12/schema")});
+    root.insert(root.begin() + 1, {"title", text("convcast GPU profile")});
+    return to_text(schema);
+}
+
+} // namespace convcast

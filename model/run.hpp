@@ -1,0 +1,220 @@
+// The document that flows through all verbs: what was asked, predicted and measured.
+#pragma once
+
+#include "model/units.hpp"
+
+#include <boost/describe.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// What a call does to the chip, predicted or counted: same fields, so a report subtracts them. A counter that was
+/// not read, or a quantity the model does not forecast, is absent.
+struct Work {
+    std::optional<double> fmas;              ///< thread-level FFMAs executed, padding of tiles included
+    std::optional<double> instructions;      ///< warp instructions issued
+    std::optional<double> shared_wavefronts; ///< passes through shared memory, loads and stores
+    std::optional<double> shared_conflicts;  ///< wavefronts beyond the fewest possible
+    std::optional<double> l2_read_bytes, l2_write_bytes; ///< between the SMs and L2, in 32-byte sectors
+    std::optional<double> dram_read_bytes, dram_write_bytes;
+    BOOST_DESCRIBE_CLASS(Work, (),
+                         (fmas, instructions, shared_wavefronts, shared_conflicts, l2_read_bytes, l2_write_bytes,
+                          dram_read_bytes, dram_write_bytes),
+                         (), ())
+};
+
+/// Which of the papers' ways hides the memory latency; docs/model.md, "Regimes".
+enum class Regime { compute_hidden, bulk_hidden, exposed };
+BOOST_DESCRIBE_ENUM(Regime, compute_hidden, bulk_hidden, exposed)
+
+enum class TermKind {
+    leaf,     ///< `value_s`
+    sum,      ///< children after one another
+    max,      ///< children at once, the slowest decides
+    pnorm,    ///< (sum child^exponent)^(1/exponent): a soft maximum
+    pipeline, ///< children fill, step, drain: fill + (count - 1) * step + drain
+    schedule, ///< children full wave, tail wave: count full waves of CTAs one after another, then the tail
+};
+BOOST_DESCRIBE_ENUM(TermKind, leaf, sum, max, pnorm, pipeline, schedule)
+
+/// A node of the forecast's arithmetic. The time is the tree's value; see model/term.hpp.
+struct Term {
+    TermKind kind = TermKind::leaf;
+    std::string name;    ///< "FMA", "shared memory", "DRAM latency", ...
+    std::string formula; ///< with its numbers: "65536 fma / 128 fma/clk / 1980 MHz"
+    Seconds value_s;     ///< of the whole node
+    std::optional<double> exponent; ///< pnorm
+    std::optional<double> count;    ///< pipeline: steps; schedule: full waves
+    std::vector<Term> children;
+    BOOST_DESCRIBE_CLASS(Term, (), (kind, name, formula, value_s, exponent, count, children), (), ())
+};
+
+/// Totals of one CTA's pipeline step, all threads together.
+struct StepWork {
+    double fmas = 0;              ///< thread-level
+    double instructions = 0;      ///< warp instructions, FFMA included
+    double shared_wavefronts = 0;
+    double load_bytes = 0;        ///< global to shared memory or registers
+    double store_bytes = 0;       ///< written to the output in this step
+    BOOST_DESCRIBE_CLASS(StepWork, (), (fmas, instructions, shared_wavefronts, load_bytes, store_bytes), (), ())
+};
+
+/// One launch, exactly: the formulas, the compile options and the launch all read this object.
+struct Partition {
+    std::string kernel; ///< file executor/kernels/<kernel>.cu and function template of that name
+    std::vector<std::int64_t> template_arguments; ///< in the order of the kernel's template parameters
+    std::array<std::int64_t, 3> grid{1, 1, 1};
+    std::int64_t threads = 0;      ///< per CTA, one dimension
+    std::int64_t shared_bytes = 0; ///< dynamic, per CTA
+    std::int64_t register_cap = 0; ///< --maxrregcount
+    std::int64_t ctas_per_sm = 0;  ///< resident, by threads, registers at the cap and shared memory
+    std::int64_t ctas = 0, waves = 0;
+    double tail = 0.0;             ///< share of the SMs that have work in the last wave, (0, 1]
+    std::int64_t stages = 1;       ///< buffers of the prefetch pipeline
+    std::int64_t steps = 1;        ///< pipeline steps of one CTA
+    StepWork step;                 ///< of one full CTA
+    StepWork drain;                ///< after the last step: what a CTA does once at its end
+    std::int64_t filter_begin = 0, filter_count = 0; ///< filters this launch computes
+    std::int64_t parts = 0, pieces = 0;              ///< single-channel divisions: SMs divided over, P or Q
+    std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map
+    std::int64_t tile_h = 0, tile_k = 0;             ///< rows and filters of a CTA where they are not compiled in
+    std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
+    Work work;                       ///< of the whole launch
+    BOOST_DESCRIBE_CLASS(Partition, (),
+                         (kernel, template_arguments, grid, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
+                          waves, tail, stages, steps, step, drain, filter_begin, filter_count, parts, pieces,
+                          bank_floats, band_floats, tile_h, tile_k, constant_bytes, work),
+                         (), ())
+};
+
+struct Plan {
+    std::vector<Partition> launches;
+    std::vector<Partition> prepare; ///< once per filter set
+    std::int64_t workspace_bytes = 0;
+    BOOST_DESCRIBE_CLASS(Plan, (), (launches, prepare, workspace_bytes), (), ())
+};
+
+/// The papers' numbers that apply to a case; docs/model.md, tier 1.
+struct Rules {
+    std::optional<std::int64_t> n_fma;     ///< FMAs per SM that hide the latency
+    std::optional<std::int64_t> v_s_bytes; ///< bytes in flight, whole GPU, that hide the latency
+    std::optional<std::int64_t> threads_per_sm, warps_per_sm;
+    std::optional<std::int64_t> method; ///< division 1 (filters over SMs) or 2 (map over SMs)
+    std::optional<std::int64_t> pieces_p, pieces_q;                     ///< after rule 4
+    std::optional<std::int64_t> candidate_p, candidate_q;               ///< before rule 4
+    std::optional<std::int64_t> d1_bytes, d2_bytes, th1, th2;           ///< as compared in rule 4
+    std::optional<std::int64_t> run_pieces;                             ///< what really fits and runs
+    std::optional<std::int64_t> segment_bytes, tile_w, tile_k_min, step_fma;
+    std::optional<double> bank_ratio; ///< n = W_SMB / W_CD
+    std::vector<std::string> remarks; ///< e.g. "no P in range: lower bound 12 > upper bound 3"
+    BOOST_DESCRIBE_CLASS(Rules, (),
+                         (n_fma, v_s_bytes, threads_per_sm, warps_per_sm, method, pieces_p, pieces_q, candidate_p,
+                          candidate_q, d1_bytes, d2_bytes, th1, th2, run_pieces, segment_bytes, tile_w, tile_k_min,
+                          step_fma, bank_ratio, remarks),
+                         (), ())
+};
+
+struct Regimes {
+    std::optional<Regime> paper, physical, tier2;
+    BOOST_DESCRIBE_CLASS(Regimes, (), (paper, physical, tier2), (), ())
+};
+
+struct TierTimes {
+    std::optional<Seconds> tier0_s, tier2_s;
+    BOOST_DESCRIBE_CLASS(TierTimes, (), (tier0_s, tier2_s), (), ())
+};
+
+struct Prediction {
+    std::optional<Seconds> time_s; ///< the best tier there is; absent when the profile lacks numbers: see `reason`
+    TierTimes times;
+    std::optional<Seconds> time_low_s, time_high_s;
+    std::optional<Regimes> regimes;
+    std::optional<std::string> limiter; ///< the leaf that takes most of the time
+    std::optional<Work> work;
+    std::optional<Plan> plan;
+    std::optional<Term> term;
+    std::optional<Rules> rules;
+    std::vector<std::string> assumptions;
+    std::optional<std::string> reason; ///< why `time_s` is absent
+    BOOST_DESCRIBE_CLASS(Prediction, (),
+                         (time_s, times, time_low_s, time_high_s, regimes, limiter, work, plan, term, rules,
+                          assumptions, reason),
+                         (), ())
+};
+
+enum class L2State { cold, warm };
+BOOST_DESCRIBE_ENUM(L2State, cold, warm)
+
+struct Measurement {
+    Seconds time_s; ///< median; end of the last minus start of the first device activity of one call
+    std::optional<Seconds> prepared_time_s; ///< median without the once-per-filter-set part
+    std::vector<Seconds> samples_s;
+    std::optional<Seconds> event_time_s; ///< median by events: the cross-check
+    L2State l2 = L2State::cold;
+    std::optional<Frequency> sm_clock_hz; ///< median over the samples
+    std::optional<std::int64_t> throttled_samples;
+    std::string method;      ///< "activity" or "events"
+    std::string stop_reason; ///< "precision", "time" or "count"
+    std::optional<std::int64_t> kernels; ///< device activities per call
+    std::optional<Work> work;
+    std::optional<std::map<std::string, double>> counters; ///< further raw counters, by metric name
+    std::optional<Regime> regime;
+    std::optional<double> relative_l2_error;
+    std::optional<double> max_error_ratio; ///< largest |error| / its bound 4 n 2^-24 sum|x w|; <= 1 passes
+    BOOST_DESCRIBE_CLASS(Measurement, (),
+                         (time_s, prepared_time_s, samples_s, event_time_s, l2, sm_clock_hz, throttled_samples,
+                          method, stop_reason, kernels, work, counters, regime, relative_l2_error, max_error_ratio),
+                         (), ())
+};
+
+enum class Status { ok, infeasible, unsupported, wrong_result, failed, not_run };
+BOOST_DESCRIBE_ENUM(Status, ok, infeasible, unsupported, wrong_result, failed, not_run)
+
+struct Case {
+    std::optional<std::string> study;
+    std::string shape;
+    std::optional<std::string> strategy; ///< canonical text with every knob; either this or `baseline`
+    std::optional<std::string> baseline; ///< "cudnn:implicit_gemm", ...
+    Status status = Status::not_run;
+    std::optional<std::string> reason; ///< present unless ok
+    std::optional<Prediction> prediction;
+    std::vector<Measurement> measurements;
+    BOOST_DESCRIBE_CLASS(Case, (), (study, shape, strategy, baseline, status, reason, prediction, measurements),
+                         (), ())
+
+    const Measurement *measured(L2State l2) const {
+        for (const Measurement &m : measurements)
+            if (m.l2 == l2)
+                return &m;
+        return nullptr;
+    }
+};
+
+struct Producer {
+    std::string version;             ///< of convcast
+    std::string device_code_hash;    ///< XXH3-128 of kernels and probes
+    std::string measuring_code_hash; ///< XXH3-128 of the code that times and counts
+    BOOST_DESCRIBE_CLASS(Producer, (), (version, device_code_hash, measuring_code_hash), (), ())
+};
+
+struct Run {
+    std::string schema = "convcast/run/1";
+    Producer producer;
+    std::string profile_id;
+    std::string profile_hash;
+    std::map<std::string, std::string> conditions; ///< GPU, driver, toolkit, cuDNN, date (UTC): where it was run
+    std::vector<Case> cases;
+    BOOST_DESCRIBE_CLASS(Run, (), (schema, producer, profile_id, profile_hash, conditions, cases), (), ())
+};
+
+/// Throws InputError with every problem at once; `file` only names the text in messages.
+Run read_run(const std::string &text, const std::string &file);
+std::string write_run(const Run &run);
+
+} // namespace convcast

@@ -1,0 +1,53 @@
+// The one closed list of strategies. Add a struct here and the command line, JSON, choose, tests and reports have it;
+// a GPU build fails until executor/kernels/<name>.cu exists (docs/add_a_strategy.md).
+#pragma once
+
+#include "model/strategies/filter_split.hpp"
+#include "model/strategies/map_split.hpp"
+#include "model/strategies/row_register.hpp"
+#include "model/strategies/stride_fixed_block.hpp"
+
+#include <boost/describe.hpp>
+
+#include <optional>
+
+namespace convcast {
+
+using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock>;
+
+/// Names in the list's order.
+std::vector<std::string> strategy_names();
+
+/// What `list` says of a knob and of a strategy.
+struct KnobDoc {
+    std::string name, doc;
+    int low = 0, high = 0;
+    std::vector<int> candidates;
+    BOOST_DESCRIBE_CLASS(KnobDoc, (), (name, doc, low, high, candidates), (), ())
+};
+struct StrategyDoc {
+    std::string name, doc;
+    std::vector<KnobDoc> knobs;
+    BOOST_DESCRIBE_CLASS(StrategyDoc, (), (name, doc, knobs), (), ())
+};
+std::vector<StrategyDoc> strategy_docs();
+
+/// "stride_fixed_block:segment_bytes=64,tile_w=128": knobs not named keep their default (0: the model chooses).
+/// Throws UsageError with the closest name or the accepted range.
+Strategy parse_strategy(const std::string &text);
+
+/// The text with every knob; the inverse of parse_strategy.
+std::string to_text(const Strategy &strategy);
+std::string name_of(const Strategy &strategy);
+
+struct PlannedStrategy {
+    Strategy strategy;
+    Feasible feasible;
+};
+std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const ConvShape &shape,
+                                               const GpuProfile &profile);
+
+/// Every setting of a strategy's knobs that `choose` tries: the product of the candidates, infeasible ones included.
+std::vector<Strategy> candidates(const std::string &strategy_name);
+
+} // namespace convcast

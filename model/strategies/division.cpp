@@ -1,0 +1,79 @@
+#include "model/strategies/division.hpp"
+
+#include <algorithm>
+
+namespace convcast::division {
+
+using papers::ceil_div;
+
+Tile choose_tile(std::int64_t rows, std::int64_t filters) {
+    const std::int64_t row_tile = rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
+    // 4 x 8 accumulators do not fit beside their operands in 64 registers; 4 x 4 loads less per FMA than 2 x 8.
+    const std::int64_t group = filters >= 8 && row_tile < 4 ? 8 : filters >= 4 ? 4 : filters >= 2 ? 2 : 1;
+    return {row_tile, group};
+}
+
+StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
+    StepWork work;
+    if (rows <= 0 || filters <= 0)
+        return work;
+    const double units = static_cast<double>(ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group));
+    const double warps = std::ceil(units / 32.0);
+    const double taps = static_cast<double>(s.r * s.s);
+    const double pixel_loads = static_cast<double>(s.s * (tile.rows + s.r - 1));
+    const double tap_loads = taps * std::max(1.0, static_cast<double>(tile.group) / 4.0);
+    const double outputs = static_cast<double>(tile.rows * tile.group);
+    // Beside the arithmetic and its loads, a unit stores its outputs (address and predicate each) and finds its
+    // place with two divisions.
+    constexpr double place_instructions = 40.0;
+    work.fmas = units * outputs * taps;
+    work.instructions = warps * (outputs * taps + pixel_loads + tap_loads + 2.0 * outputs + place_instructions);
+    work.shared_wavefronts = warps * (pixel_loads + tap_loads);
+    work.store_bytes = static_cast<double>(rows * s.q() * filters * 4);
+    return work;
+}
+
+double copy_instructions(std::int64_t floats, bool wide) {
+    constexpr double per_copy = 4.0; // the copy, two address steps, the loop
+    return per_copy * static_cast<double>(ceil_div(floats, wide ? 128 : 32));
+}
+
+Rules rules(const ConvShape &shape, const GpuProfile &profile) {
+    Rules rules = table1_rules(profile);
+    if (!rules.n_fma)
+        return rules;
+    const papers::Division d = papers::divide_single_channel(shape, profile);
+    rules.method = d.method;
+    rules.pieces_p = d.pieces_p;
+    rules.pieces_q = d.pieces_q;
+    rules.candidate_p = d.p.chosen;
+    rules.candidate_q = d.q.chosen;
+    rules.d1_bytes = d.d1;
+    rules.d2_bytes = d.d2;
+    rules.th1 = d.th1;
+    rules.th2 = d.th2;
+    for (const papers::PieceChoice *choice : {&d.p, &d.q})
+        if (!choice->in_range)
+            rules.remarks.push_back("out of range, so 1: " + choice->why);
+    if (d.overruns_shared)
+        rules.remarks.push_back("the paper's pieces overrun S_shared = " +
+                                std::to_string(profile.limits.shared_bytes_per_sm) +
+                                " bytes by part of a row: its bounds divide real numbers");
+    return rules;
+}
+
+std::string unsupported(const ConvShape &shape) {
+    if (const std::string why = outside_papers(shape); !why.empty())
+        return why;
+    return shape.c == 1 ? "" : "the single-channel divisions need c = 1, got c = " + std::to_string(shape.c);
+}
+
+void remark_pieces(Rules &rules, const char *letter, std::int64_t paper, std::int64_t run) {
+    rules.run_pieces = run;
+    if (paper != run)
+        rules.remarks.push_back(std::string("runs ") + letter + " = " + std::to_string(run) + ", the paper's rules give " +
+                                std::to_string(paper) +
+                                ": two CTAs an SM with double buffers need more shared memory than D counts");
+}
+
+} // namespace convcast::division

@@ -1,0 +1,49 @@
+// What the two single-channel divisions share: the rules of section 3.1 and the inner loop's cost.
+#pragma once
+
+#include "model/papers.hpp"
+#include "model/strategy.hpp"
+
+namespace convcast::division {
+
+inline constexpr std::int64_t register_cap = 64; ///< two CTAs of 512 threads fill a file of 65,536 registers
+
+inline constexpr std::int64_t most_pieces = 65536;
+
+/// Rows and filters that a thread computes at a time (kernel convolve_band).
+struct Tile {
+    std::int64_t rows, group;
+};
+Tile choose_tile(std::int64_t rows, std::int64_t filters);
+
+/// What one call of convolve_band costs for a band of `rows` rows and `filters` filters.
+StepWork band_work(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
+
+/// What copying `floats` floats to shared memory costs in warp instructions.
+double copy_instructions(std::int64_t floats, bool wide);
+
+/// The rules of section 3.1, where the profile has the numbers.
+Rules rules(const ConvShape &shape, const GpuProfile &profile);
+
+/// Why the divisions cannot do a shape; "" if they can.
+std::string unsupported(const ConvShape &shape);
+
+/// The smallest integer in [first, last] for which `fits` holds, if more pieces never need more room.
+template <class Fits>
+std::optional<std::int64_t> smallest_fitting(std::int64_t first, std::int64_t last, const Fits &fits) {
+    if (first > last || !fits(last))
+        return std::nullopt;
+    while (first < last) {
+        const std::int64_t middle = first + (last - first) / 2;
+        if (fits(middle))
+            last = middle;
+        else
+            first = middle + 1;
+    }
+    return first;
+}
+
+/// Remark when the pieces that run differ from the paper's.
+void remark_pieces(Rules &rules, const char *letter, std::int64_t paper, std::int64_t run);
+
+} // namespace convcast::division

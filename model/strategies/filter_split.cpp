@@ -1,0 +1,112 @@
+#include "model/strategies/filter_split.hpp"
+
+#include "model/strategies/division.hpp"
+
+#include <algorithm>
+
+namespace convcast {
+
+using namespace division;
+using papers::ceil_div;
+using papers::round_up;
+
+const std::vector<Knob<FilterSplit>> &FilterSplit::knobs() {
+    static const std::vector<Knob<FilterSplit>> list = {
+        {"pieces", &FilterSplit::pieces, 0, most_pieces, {0, 1, 2, 4, 8, 16, 32, 64, 128},
+         "P, pieces of the map along y; 0: the paper's, or the next that fits"},
+    };
+    return list;
+}
+
+namespace {
+
+/// The launch for a number of pieces; ctas_per_sm < 2 where the paper's two CTAs an SM do not fit. Its work is
+/// counted on request only: that walks over the pieces.
+Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int64_t pieces, bool with_work) {
+    Partition part;
+    part.kernel = FilterSplit::name;
+    part.parts = profile.limits.sm_count;
+    part.pieces = pieces;
+    part.grid = {papers::ctas_per_sm * part.parts, s.n, 1};
+    part.threads = papers::threads_per_cta;
+    part.register_cap = register_cap;
+    part.stages = pieces > 1 ? 2 : 1;
+    part.steps = pieces;
+    part.filter_count = s.k;
+
+    const std::int64_t filters = ceil_div(s.k, part.parts);
+    const std::int64_t piece_rows = ceil_div(s.p(), pieces), half_rows = ceil_div(piece_rows, 2);
+    const Tile tile = choose_tile(half_rows, filters);
+    const bool wide = s.w % 4 == 0;
+    part.bank_floats = round_up(ceil_div(filters, tile.group) * tile.group * s.r * s.s, 4);
+    part.band_floats = round_up((round_up(half_rows, tile.rows) + s.r - 1) * s.w, 4);
+    part.shared_bytes = (part.bank_floats + part.stages * part.band_floats) * 4;
+    part.template_arguments = {s.r, s.s, tile.rows, tile.group, part.stages, wide ? 1 : 0};
+    part.ctas_per_sm = std::min<std::int64_t>(
+        papers::ctas_per_sm, resident_ctas(profile.limits, part.threads, register_cap, part.shared_bytes));
+    if (!with_work)
+        return part;
+    fill_schedule(part, profile.limits);
+
+    const auto fetch_floats = [&](std::int64_t rows) { return rows > 0 ? (rows + s.r - 1) * s.w : 0; };
+    part.step = band_work(s, tile, half_rows, filters);
+    part.step.load_bytes = static_cast<double>(fetch_floats(half_rows) * 4);
+    part.step.instructions += copy_instructions(fetch_floats(half_rows), wide);
+
+    Work &work = part.work;
+    work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;
+    work.shared_conflicts = 0.0;
+    const auto add_cta = [&](std::int64_t half, std::int64_t count, double times) {
+        for (std::int64_t piece = 0; piece < pieces; ++piece) {
+            const std::int64_t begin = piece * piece_rows + half * half_rows;
+            const std::int64_t end = std::min({(piece + 1) * piece_rows, s.p(), begin + half_rows});
+            const StepWork step = band_work(s, tile, end - begin, count);
+            *work.fmas += times * step.fmas;
+            *work.instructions += times * (step.instructions + copy_instructions(fetch_floats(end - begin), wide));
+            *work.shared_wavefronts += times * step.shared_wavefronts;
+            if (end > begin)
+                *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(fetch_floats(end - begin)) * 4.0);
+        }
+        *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(count * s.r * s.s) * 4.0);
+    };
+    const std::int64_t full_parts = s.k / filters, rest = s.k % filters;
+    for (const std::int64_t half : {0, 1}) {
+        add_cta(half, filters, static_cast<double>(full_parts * s.n));
+        if (rest > 0)
+            add_cta(half, rest, static_cast<double>(s.n));
+    }
+    work.l2_write_bytes = written_bytes(s);
+    fill_dram(work, s, profile.limits);
+    return part;
+}
+
+} // namespace
+
+PlanResult<FilterSplit> FilterSplit::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = unsupported(s); !why.empty())
+        return Infeasible{why, true};
+    Planned<FilterSplit> planned;
+    Feasible &out = planned.feasible;
+    out.rules = rules(s, profile);
+    const std::int64_t paper = out.rules.candidate_p.value_or(1);
+    const std::int64_t first = pieces > 0 ? pieces : paper, last = pieces > 0 ? pieces : std::min(s.p(), most_pieces);
+    if (first > s.p())
+        return Infeasible{"pieces = " + std::to_string(first) + " exceeds the " + std::to_string(s.p()) +
+                          " output rows"};
+    const auto fits = [&](std::int64_t count) {
+        return partition_for(s, profile, count, false).ctas_per_sm == papers::ctas_per_sm;
+    };
+    if (const std::optional<std::int64_t> count = smallest_fitting(first, last, fits)) {
+        remark_pieces(out.rules, "P", paper, *count);
+        out.paper_round_fmas = static_cast<double>(papers::th1_fmas(s, profile.limits.sm_count, *count));
+        out.paper_round_bytes = static_cast<double>(papers::d1_bytes(s, profile.limits.sm_count, *count));
+        planned.strategy.pieces = static_cast<int>(*count);
+        out.plan.launches = {partition_for(s, profile, *count, true)};
+        return planned;
+    }
+    return Infeasible{"two CTAs of an SM do not fit its shared memory of " +
+                      std::to_string(profile.limits.shared_bytes_per_sm) + " bytes with " +
+                      (pieces > 0 ? "pieces = " + std::to_string(pieces) : std::string("any number of pieces"))};
+}
+
+} // namespace convcast

@@ -1,0 +1,114 @@
+#include "model/strategies/map_split.hpp"
+
+#include "model/strategies/division.hpp"
+
+#include <algorithm>
+
+namespace convcast {
+
+using namespace division;
+using papers::ceil_div;
+using papers::round_up;
+
+const std::vector<Knob<MapSplit>> &MapSplit::knobs() {
+    static const std::vector<Knob<MapSplit>> list = {
+        {"pieces", &MapSplit::pieces, 0, most_pieces, {0, 1, 2, 4, 8, 16, 32, 64},
+         "Q, pieces of the filters; 0: the paper's, or the next that fits"},
+    };
+    return list;
+}
+
+namespace {
+
+/// The launch for a number of pieces; ctas_per_sm < 2 where the paper's two CTAs an SM do not fit. Its work is
+/// counted on request only: that walks over the pieces.
+Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int64_t pieces, bool with_work) {
+    Partition part;
+    part.kernel = MapSplit::name;
+    part.parts = profile.limits.sm_count;
+    part.pieces = pieces;
+    part.grid = {papers::ctas_per_sm * part.parts, s.n, 1};
+    part.threads = papers::threads_per_cta;
+    part.register_cap = register_cap;
+    part.stages = pieces > 1 ? 2 : 1;
+    part.steps = pieces;
+    part.filter_count = s.k;
+
+    const std::int64_t rows = ceil_div(s.p(), part.parts);
+    const std::int64_t piece_filters = ceil_div(s.k, pieces), half_filters = ceil_div(piece_filters, 2);
+    const Tile tile = choose_tile(rows, half_filters);
+    const bool wide = s.w % 4 == 0;
+    part.bank_floats = round_up(ceil_div(half_filters, tile.group) * tile.group * s.r * s.s, 4);
+    part.band_floats = round_up((round_up(rows, tile.rows) + s.r - 1) * s.w, 4);
+    part.shared_bytes = (part.stages * part.bank_floats + part.band_floats) * 4;
+    part.template_arguments = {s.r, s.s, tile.rows, tile.group, part.stages, wide ? 1 : 0};
+    part.ctas_per_sm = std::min<std::int64_t>(
+        papers::ctas_per_sm, resident_ctas(profile.limits, part.threads, register_cap, part.shared_bytes));
+    if (!with_work)
+        return part;
+    fill_schedule(part, profile.limits);
+
+    const std::int64_t taps = s.r * s.s;
+    part.step = band_work(s, tile, rows, half_filters);
+    part.step.load_bytes = static_cast<double>(half_filters * taps * 4);
+    part.step.instructions += copy_instructions(half_filters * taps, false);
+
+    Work &work = part.work;
+    work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;
+    work.shared_conflicts = 0.0;
+    const auto add_cta = [&](std::int64_t half, std::int64_t band_rows, double times) {
+        const std::int64_t band = (band_rows + s.r - 1) * s.w;
+        *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(band) * 4.0);
+        *work.instructions += times * copy_instructions(band, wide);
+        for (std::int64_t piece = 0; piece < pieces; ++piece) {
+            const std::int64_t begin = piece * piece_filters + half * half_filters;
+            const std::int64_t count = std::min({(piece + 1) * piece_filters, s.k, begin + half_filters}) - begin;
+            if (count <= 0)
+                continue;
+            const StepWork step = band_work(s, tile, band_rows, count);
+            *work.fmas += times * step.fmas;
+            *work.instructions += times * (step.instructions + copy_instructions(count * taps, false));
+            *work.shared_wavefronts += times * step.shared_wavefronts;
+            *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(count * taps) * 4.0);
+        }
+    };
+    const std::int64_t full_parts = s.p() / rows, rest = s.p() % rows;
+    for (const std::int64_t half : {0, 1}) {
+        add_cta(half, rows, static_cast<double>(full_parts * s.n));
+        if (rest > 0)
+            add_cta(half, rest, static_cast<double>(s.n));
+    }
+    work.l2_write_bytes = written_bytes(s);
+    fill_dram(work, s, profile.limits);
+    return part;
+}
+
+} // namespace
+
+PlanResult<MapSplit> MapSplit::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = unsupported(s); !why.empty())
+        return Infeasible{why, true};
+    Planned<MapSplit> planned;
+    Feasible &out = planned.feasible;
+    out.rules = rules(s, profile);
+    const std::int64_t paper = out.rules.candidate_q.value_or(1);
+    const std::int64_t first = pieces > 0 ? pieces : paper, last = pieces > 0 ? pieces : std::min(s.k, most_pieces);
+    if (first > s.k)
+        return Infeasible{"pieces = " + std::to_string(first) + " exceeds the " + std::to_string(s.k) + " filters"};
+    const auto fits = [&](std::int64_t count) {
+        return partition_for(s, profile, count, false).ctas_per_sm == papers::ctas_per_sm;
+    };
+    if (const std::optional<std::int64_t> count = smallest_fitting(first, last, fits)) {
+        remark_pieces(out.rules, "Q", paper, *count);
+        out.paper_round_fmas = static_cast<double>(papers::th2_fmas(s, profile.limits.sm_count, *count));
+        out.paper_round_bytes = static_cast<double>(papers::d2_bytes(s, profile.limits.sm_count, *count));
+        planned.strategy.pieces = static_cast<int>(*count);
+        out.plan.launches = {partition_for(s, profile, *count, true)};
+        return planned;
+    }
+    return Infeasible{"two CTAs of an SM do not fit its shared memory of " +
+                      std::to_string(profile.limits.shared_bytes_per_sm) + " bytes with " +
+                      (pieces > 0 ? "pieces = " + std::to_string(pieces) : std::string("any number of pieces"))};
+}
+
+} // namespace convcast

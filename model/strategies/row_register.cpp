@@ -1,0 +1,147 @@
+#include "model/strategies/row_register.hpp"
+
+#include "model/papers.hpp"
+
+#include <algorithm>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+namespace {
+
+constexpr std::int64_t constant_floats = 16384; // 64 KB, the constant bank of a kernel
+
+std::int64_t registers_needed(const ConvShape &s, std::int64_t unit, std::int64_t units, std::int64_t threads) {
+    const std::int64_t window = s.r * units * (unit + s.s - 1);
+    const std::int64_t fetches = ceil_div(units * unit * threads + s.s - 1, threads);
+    constexpr std::int64_t addresses = 24;
+    return std::clamp<std::int64_t>(round_up(window + 2 * units * unit + fetches + addresses, 8), 32, 255);
+}
+
+} // namespace
+
+const std::vector<Knob<RowRegister>> &RowRegister::knobs() {
+    static const std::vector<Knob<RowRegister>> list = {
+        {"tile_w", &RowRegister::tile_w, 0, 1024, {32, 64, 128, 256},
+         "W, outputs of a CTA along x, a multiple of 32 * unit * units; 0: the paper's 256, or what the map needs"},
+        {"tile_h", &RowRegister::tile_h, 0, 4096, {2, 4, 8, 16}, "H, output rows of a CTA; 0: the paper's 8"},
+        {"unit", &RowRegister::unit, 0, 4, {0},
+         "n, neighbouring pixels a thread treats as one (1, 2 or 4); 0: bank width / element width"},
+        {"units", &RowRegister::units, 0, 8, {1, 2, 4},
+         "units a thread owns, each a CTA's threads apart: reuse of a filter value; 0: 4 pixels a thread"},
+        {"tile_k", &RowRegister::tile_k, 0, 16384, {8, 16, 32, 64, 0},
+         "filters of a CTA; 0: all of a launch, as in the paper"},
+    };
+    return list;
+}
+
+PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = outside_papers(s); !why.empty())
+        return Infeasible{why, true};
+    if (s.c != 1)
+        return Infeasible{"Chen's special case needs c = 1, got c = " + std::to_string(s.c), true};
+    if (s.r * s.s > constant_floats)
+        return Infeasible{"one filter exceeds the 64 KB of constant memory", true};
+
+    Planned<RowRegister> planned;
+    Feasible &out = planned.feasible;
+    RowRegister &knobs = planned.strategy;
+    knobs = *this;
+    const Bytes bank_width = profile.bank_width ? profile.bank_width->value : Bytes(4.0);
+    const std::int64_t ratio = papers::bank_ratio(bank_width, s.element_bytes());
+    if (!profile.bank_width)
+        out.assumptions.push_back("bank width 4 B: the profile has none");
+    if (knobs.unit == 0)
+        knobs.unit = static_cast<int>(ratio);
+    if (knobs.unit != 1 && knobs.unit != 2 && knobs.unit != 4)
+        return Infeasible{"unit must be 1, 2 or 4, got " + std::to_string(knobs.unit)};
+    if (knobs.tile_w == 0)
+        knobs.tile_w = static_cast<int>(std::min<std::int64_t>(256, round_up(s.q(), 32 * knobs.unit)));
+    if (knobs.units == 0)
+        for (knobs.units = std::max(1, 4 / knobs.unit);
+             knobs.units > 1 && knobs.tile_w % (32 * knobs.unit * knobs.units) != 0; knobs.units /= 2) {
+        }
+    if (knobs.tile_w % (32 * knobs.unit * knobs.units) != 0)
+        return Infeasible{"tile_w = " + std::to_string(knobs.tile_w) + " is no multiple of 32 * unit * units = " +
+                          std::to_string(32 * knobs.unit * knobs.units)};
+    if (knobs.tile_h == 0)
+        knobs.tile_h = 8;
+
+    const std::int64_t threads = knobs.tile_w / (knobs.unit * knobs.units);
+    const std::int64_t taps = s.r * s.s;
+    const std::int64_t launch_filters = std::min(s.k, constant_floats / taps);
+    if (knobs.tile_k == 0 || knobs.tile_k > launch_filters)
+        knobs.tile_k = static_cast<int>(launch_filters);
+    out.rules = table1_rules(profile);
+    out.rules.bank_ratio = bank_width.value / static_cast<double>(s.element_bytes());
+
+    const std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
+    const std::int64_t row_floats = knobs.tile_w + s.s - 1;
+    for (std::int64_t begin = 0; begin < s.k; begin += launch_filters) {
+        Partition part;
+        part.kernel = name;
+        part.template_arguments = {s.r, s.s, threads, knobs.unit, knobs.units};
+        part.filter_begin = begin;
+        part.filter_count = std::min(launch_filters, s.k - begin);
+        part.constant_bytes = part.filter_count * taps * 4;
+        part.tile_h = knobs.tile_h;
+        part.tile_k = std::min<std::int64_t>(knobs.tile_k, part.filter_count);
+        const std::int64_t tiles_k = ceil_div(part.filter_count, part.tile_k);
+        part.grid = {tiles_x, tiles_y, s.n * tiles_k};
+        if (tiles_y > 65535 || part.grid[2] > 65535)
+            return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_h or tile_k"};
+        part.threads = threads;
+        part.shared_bytes = round_up(row_floats, 4) * 4;
+        part.register_cap = registers_needed(s, knobs.unit, knobs.units, threads);
+        part.ctas_per_sm = resident_ctas(profile.limits, threads, part.register_cap, part.shared_bytes);
+        if (part.ctas_per_sm < 1)
+            return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};
+        part.stages = 2;
+        part.steps = std::min<std::int64_t>(knobs.tile_h, s.p());
+        fill_schedule(part, profile.limits);
+
+        // One step is one output row of the tile, all its filters.
+        const double warps = static_cast<double>(threads) / 32.0;
+        const double pixels = static_cast<double>(knobs.unit * knobs.units), t = static_cast<double>(taps);
+        const double filters = static_cast<double>(part.tile_k);
+        const double fetches = static_cast<double>(ceil_div(row_floats, threads));
+        const double window = static_cast<double>(knobs.units * (knobs.unit + s.s - 1));
+        constexpr double per_fetch = 5.0, per_filter = 6.0; // address, predicate; loop and pointer steps
+        const double row_instructions = fetches * per_fetch + window * (1.0 + static_cast<double>(s.r));
+        const auto filter_instructions = [&](double count) {
+            return count * (t * pixels + t / 2.0 + 2.0 * pixels + per_filter);
+        };
+        const double row_wavefronts = warps * (fetches + window * knobs.unit); // unit-strided loads conflict unit ways
+        part.step.fmas = static_cast<double>(knobs.tile_w) * t * filters;
+        part.step.instructions = warps * (row_instructions + filter_instructions(filters));
+        part.step.shared_wavefronts = row_wavefronts;
+        part.step.load_bytes = static_cast<double>(std::min(row_floats, s.w)) * 4.0;
+        part.step.store_bytes = static_cast<double>(std::min<std::int64_t>(knobs.tile_w, s.q())) * filters * 4.0;
+
+        const double images = static_cast<double>(s.n), count = static_cast<double>(part.filter_count);
+        const double rows = static_cast<double>(s.p() * tiles_x) * images;
+        const double passed_rows = rows + static_cast<double>((s.r - 1) * tiles_y * tiles_x) * images;
+        Work &work = part.work;
+        work.fmas = rows * static_cast<double>(knobs.tile_w) * t * count;
+        work.instructions = warps * (passed_rows * row_instructions * static_cast<double>(tiles_k) +
+                                     rows * filter_instructions(count));
+        work.shared_wavefronts = passed_rows * static_cast<double>(tiles_k) * row_wavefronts;
+        work.shared_conflicts = passed_rows * static_cast<double>(tiles_k) * warps * window * (knobs.unit - 1);
+        work.l2_read_bytes =
+            passed_rows * static_cast<double>(tiles_k) *
+            spanned_bytes(static_cast<double>(std::min(row_floats, ceil_div(s.w, tiles_x) + s.s - 1)) * 4.0);
+        work.l2_write_bytes = written_bytes(s) * count / static_cast<double>(s.k);
+        fill_dram(work, s, profile.limits);
+        if (begin > 0) // the first launch brought the input
+            work.dram_read_bytes = 0.0, work.dram_write_bytes = 0.0;
+        out.plan.launches.push_back(std::move(part));
+    }
+    const Partition &first = out.plan.launches.front();
+    out.paper_round_fmas = first.step.fmas * static_cast<double>(first.ctas_per_sm);
+    out.paper_round_bytes = first.step.load_bytes * static_cast<double>(first.ctas_per_sm);
+    return planned;
+}
+
+} // namespace convcast

@@ -1,0 +1,175 @@
+#include "model/strategies/stride_fixed_block.hpp"
+
+#include "model/papers.hpp"
+
+#include <algorithm>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+const std::vector<Knob<StrideFixedBlock>> &StrideFixedBlock::knobs() {
+    static const std::vector<Knob<StrideFixedBlock>> list = {
+        {"segment_bytes", &StrideFixedBlock::segment_bytes, 0, 128, {32, 64},
+         "S, bytes of each filter a step: 32, 64 or 128; 0: 64"},
+        {"tile_w", &StrideFixedBlock::tile_w, 0, 256, {32, 64, 128},
+         "W'x, pixels of a CTA, a multiple of 32; 0: the paper's 128, or what the map needs"},
+        {"tile_k", &StrideFixedBlock::tile_k, 0, 256, {16, 32, 64, 128},
+         "M', filters of a CTA, a multiple of filters_per_thread; 0: the least that rule 3 allows and fits"},
+        {"stages", &StrideFixedBlock::stages, 2, 4, {2, 3, 4}, "buffers of the prefetch pipeline; the paper's is 2"},
+        {"filters_per_thread", &StrideFixedBlock::filters_per_thread, 0, 16, {4, 8, 16},
+         "filters of a warp: 4, 8 or 16; 0: 8, or 4 for a small tile_k"},
+    };
+    return list;
+}
+
+namespace {
+
+constexpr std::int64_t largest_tile_k = 128; // beyond, a CTA's accumulators leave one CTA an SM
+
+std::int64_t stage_floats(const ConvShape &s, std::int64_t segment, std::int64_t tile_w, std::int64_t tile_k) {
+    const std::int64_t lines = papers::lines_touched(segment * 4, s.s);
+    return tile_k * segment + segment + lines * (tile_w + round_up(s.s - 1, 4));
+}
+
+} // namespace
+
+PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = outside_papers(s); !why.empty())
+        return Infeasible{why, true};
+    if (s.c == 1)
+        return Infeasible{"stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split",
+                          true};
+    Planned<StrideFixedBlock> planned;
+    Feasible &out = planned.feasible;
+    StrideFixedBlock &knobs = planned.strategy;
+    knobs = *this;
+    out.rules = table1_rules(profile);
+
+    const std::int64_t flat = (s.p() - 1) * s.w + s.q(); // positions along the flattened image
+    if (knobs.segment_bytes == 0)
+        knobs.segment_bytes = 64;
+    if (knobs.segment_bytes != 32 && knobs.segment_bytes != 64 && knobs.segment_bytes != 128)
+        return Infeasible{"segment_bytes must be 32, 64 or 128, got " + std::to_string(knobs.segment_bytes)};
+    if (knobs.tile_w == 0)
+        knobs.tile_w = static_cast<int>(std::min<std::int64_t>(128, round_up(flat, 32)));
+    if (knobs.tile_w % 32 != 0)
+        return Infeasible{"tile_w must be a multiple of 32, got " + std::to_string(knobs.tile_w)};
+    std::optional<std::int64_t> least_tile_k;
+    if (out.rules.n_fma)
+        least_tile_k = papers::tile_k_min(*out.rules.n_fma, knobs.segment_bytes, knobs.tile_w);
+    if (knobs.tile_k == 0) {
+        const std::int64_t wanted = round_up(least_tile_k.value_or(64), 16);
+        knobs.tile_k = static_cast<int>(std::min({wanted, round_up(s.k, 16), largest_tile_k}));
+        while (knobs.tile_k > 16 &&
+               papers::step_bytes(knobs.segment_bytes, s.s, knobs.tile_w, knobs.tile_k) * 2 >
+                   profile.limits.shared_bytes_per_cta)
+            knobs.tile_k -= 16;
+    }
+    if (knobs.filters_per_thread == 0)
+        knobs.filters_per_thread = knobs.tile_k >= 64 ? 8 : 4;
+    const std::int64_t per_thread = knobs.filters_per_thread;
+    if (per_thread != 4 && per_thread != 8 && per_thread != 16)
+        return Infeasible{"filters_per_thread must be 4, 8 or 16, got " + std::to_string(per_thread)};
+    if (knobs.tile_k % per_thread != 0)
+        return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) + " is no multiple of filters_per_thread = " +
+                          std::to_string(per_thread)};
+
+    const std::int64_t segment = knobs.segment_bytes / 4, columns = knobs.tile_w / 32;
+    const std::int64_t values = s.c * s.r * s.s;
+    const bool wide_lines = s.w % 4 == 0, wide_filters = values % 4 == 0;
+    Partition part;
+    part.kernel = name;
+    part.template_arguments = {s.r,          s.s, segment, knobs.tile_w, knobs.tile_k, knobs.stages, per_thread,
+                               wide_lines ? 1 : 0, wide_filters ? 1 : 0};
+    part.grid = {ceil_div(flat, knobs.tile_w), ceil_div(s.k, knobs.tile_k), s.n};
+    if (part.grid[1] > 65535)
+        return Infeasible{"the grid exceeds 65535 in y; take a larger tile_k"};
+    part.threads = 32 * knobs.tile_k / per_thread;
+    part.stages = knobs.stages;
+    part.steps = ceil_div(values, segment);
+    part.filter_count = s.k;
+    part.shared_bytes = stage_floats(s, segment, knobs.tile_w, knobs.tile_k) * 4 * knobs.stages;
+    constexpr std::int64_t addresses = 60;
+    part.register_cap = std::clamp<std::int64_t>(
+        round_up(per_thread * columns + 4 * per_thread + columns + addresses, 8), 64, 255);
+    if (const std::int64_t most = profile.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
+        part.register_cap > most)
+        part.register_cap = most / 8 * 8;
+    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, part.register_cap, part.shared_bytes);
+    if (part.threads > profile.limits.max_threads_per_cta ||
+        part.register_cap < per_thread * columns + 4 * per_thread + columns + 24)
+        return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) + " with filters_per_thread = " +
+                          std::to_string(per_thread) + " and tile_w = " + std::to_string(knobs.tile_w) +
+                          " needs more registers or threads than a CTA has"};
+    if (part.ctas_per_sm < 1)
+        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) + " bytes of shared memory, the GPU gives " +
+                          std::to_string(profile.limits.shared_bytes_per_cta)};
+    fill_schedule(part, profile.limits);
+
+    // Lines as moved: the kernel always brings as many as a segment can touch.
+    const std::int64_t lines = papers::lines_touched(knobs.segment_bytes, s.s);
+    const std::int64_t line_floats = wide_lines ? knobs.tile_w + round_up(s.s - 1, 4) : knobs.tile_w + s.s - 1;
+    double clipped_floats = 0.0; // of one line, summed over the tiles and averaged over the filter's rows
+    const std::int64_t plane = s.h * s.w;
+    for (std::int64_t r = 0; r < s.r; ++r) {
+        const std::int64_t start = r * s.w;
+        const std::int64_t whole = std::clamp<std::int64_t>((plane - start - line_floats) / knobs.tile_w + 1, 0,
+                                                            plane < start + line_floats ? 0 : part.grid[0]);
+        clipped_floats += static_cast<double>(whole * line_floats);
+        for (std::int64_t tile = whole; tile < part.grid[0]; ++tile)
+            clipped_floats += static_cast<double>(
+                std::clamp<std::int64_t>(plane - start - tile * knobs.tile_w, 0, line_floats));
+    }
+    clipped_floats /= static_cast<double>(s.r);
+
+    const double warps = static_cast<double>(part.threads) / 32.0;
+    const double seg = static_cast<double>(segment), col = static_cast<double>(columns);
+    const double wavefronts = seg * col + seg / 4.0 * static_cast<double>(per_thread + 1);
+    constexpr double per_copy = 9.0, per_step = 30.0; // divisions of the line index, address, predicate; loop, barrier
+    const double copies = std::ceil(static_cast<double>(knobs.tile_k * segment) / (wide_filters ? 4.0 : 1.0) /
+                                    static_cast<double>(part.threads)) +
+                          std::ceil(static_cast<double>(lines * line_floats) / (wide_lines ? 4.0 : 1.0) /
+                                    static_cast<double>(part.threads));
+    part.step.fmas = seg * static_cast<double>(knobs.tile_w * knobs.tile_k);
+    part.step.shared_wavefronts = warps * wavefronts;
+    // Each value's pixel address is one more instruction; wide loads bring four values of a filter.
+    part.step.instructions = part.step.fmas / 32.0 + warps * (wavefronts + seg + copies * per_copy + per_step);
+    part.step.load_bytes = static_cast<double>(knobs.tile_k * segment + lines * line_floats) * 4.0;
+    part.drain.store_bytes = static_cast<double>(std::min<std::int64_t>(knobs.tile_w, flat)) *
+                             static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;
+    part.drain.instructions = warps * col * static_cast<double>(per_thread) * 3.0;
+
+    const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(part.steps);
+    Work &work = part.work;
+    work.fmas = ctas * steps * part.step.fmas;
+    work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
+    work.shared_wavefronts = ctas * steps * part.step.shared_wavefronts;
+    work.shared_conflicts = 0.0;
+    // A line past the last channel moves nothing: only the last step has any.
+    const double moved_lines = steps * static_cast<double>(lines);
+    work.l2_read_bytes = static_cast<double>(s.filter_bytes()) * static_cast<double>(part.grid[0] * s.n) +
+                         clipped_floats * 4.0 * moved_lines * static_cast<double>(part.grid[1] * s.n) *
+                             (wide_lines ? 1.0 : spanned_bytes(512.0) / 512.0);
+    work.l2_write_bytes = written_bytes(s);
+    fill_dram(work, s, profile.limits);
+
+    out.rules.segment_bytes = knobs.segment_bytes;
+    out.rules.tile_w = knobs.tile_w;
+    out.rules.tile_k_min = least_tile_k;
+    out.rules.step_fma = papers::step_fmas(knobs.segment_bytes, knobs.tile_w, knobs.tile_k);
+    if (least_tile_k && knobs.tile_k < *least_tile_k)
+        out.rules.remarks.push_back("M' = " + std::to_string(knobs.tile_k) + " is below rule 3's " +
+                                    std::to_string(*least_tile_k));
+    if (papers::step_bytes(knobs.segment_bytes, s.s, knobs.tile_w, knobs.tile_k) * 2 >
+        profile.limits.shared_bytes_per_sm)
+        out.rules.remarks.push_back("rule 4: a step's bytes exceed S_shared / 2");
+    out.paper_round_fmas = static_cast<double>(*out.rules.step_fma);
+    out.paper_round_bytes =
+        static_cast<double>(papers::step_bytes(knobs.segment_bytes, s.s, knobs.tile_w, knobs.tile_k));
+    out.plan.launches = {std::move(part)};
+    return planned;
+}
+
+} // namespace convcast

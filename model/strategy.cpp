@@ -1,0 +1,81 @@
+#include "model/strategy.hpp"
+
+#include "model/papers.hpp"
+
+#include <algorithm>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes) {
+    // Registers are given to a warp in units of 256 from the file of its scheduler; shared memory in units of 128
+    // bytes, plus what the system reserves in each CTA.
+    constexpr std::int64_t register_unit = 256, shared_unit = 128;
+    if (threads > limits.max_threads_per_cta || shared_bytes > limits.shared_bytes_per_cta)
+        return 0;
+    const std::int64_t warps = ceil_div(threads, papers::warp_threads);
+    const std::int64_t per_warp = round_up(registers * papers::warp_threads, register_unit);
+    const std::int64_t schedulers = limits.schedulers_per_sm;
+    const std::int64_t warps_by_registers = limits.registers_per_sm / schedulers / per_warp * schedulers;
+    const std::int64_t shared = round_up(shared_bytes + limits.shared_bytes_reserved_per_cta, shared_unit);
+    std::int64_t ctas = limits.max_ctas_per_sm;
+    ctas = std::min(ctas, limits.max_threads_per_sm / (warps * papers::warp_threads));
+    ctas = std::min(ctas, warps_by_registers / round_up(warps, schedulers));
+    if (shared > 0)
+        ctas = std::min(ctas, limits.shared_bytes_per_sm / shared);
+    return static_cast<int>(ctas);
+}
+
+void fill_schedule(Partition &partition, const GpuLimits &limits) {
+    partition.ctas = partition.grid[0] * partition.grid[1] * partition.grid[2];
+    const std::int64_t slots = limits.sm_count * partition.ctas_per_sm;
+    partition.waves = ceil_div(partition.ctas, slots);
+    const std::int64_t last = partition.ctas - (partition.waves - 1) * slots;
+    partition.tail = static_cast<double>(std::min<std::int64_t>(last, limits.sm_count)) / limits.sm_count;
+}
+
+Rules table1_rules(const GpuProfile &profile) {
+    Rules rules;
+    if (papers::missing_for_table1(profile).empty()) {
+        const papers::LatencyHiding table = papers::table1(profile);
+        rules.n_fma = table.n_fma;
+        rules.v_s_bytes = table.v_s_bytes;
+        rules.threads_per_sm = table.threads_per_sm;
+        rules.warps_per_sm = table.warps_per_sm;
+    }
+    return rules;
+}
+
+double spanned_bytes(double bytes) { return bytes + 28.0; }
+
+double written_bytes(const ConvShape &shape) {
+    const double bytes = static_cast<double>(shape.output_bytes());
+    return shape.q() % 8 == 0 ? bytes : bytes * spanned_bytes(128.0) / 128.0;
+}
+
+void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
+    work.dram_read_bytes = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
+    work.dram_write_bytes = static_cast<double>(std::max<std::int64_t>(0, shape.output_bytes() - limits.l2_bytes));
+}
+
+std::string outside_papers(const ConvShape &s) {
+    if (s.dtype != DataType::f32)
+        return "only FP32 is built for this strategy";
+    if (s.stride_h != 1 || s.stride_w != 1)
+        return "the papers' kernels have stride 1";
+    if (s.pad_h != 0 || s.pad_w != 0)
+        return "the papers' kernels have no padding";
+    if (s.dilation_h != 1 || s.dilation_w != 1)
+        return "the papers' kernels have no dilation";
+    if (s.groups != 1)
+        return "the papers' kernels have one group";
+    // The kernels count rows, pixels and filter values of one image in 32 bits.
+    constexpr std::int64_t most = std::int64_t{1} << 30;
+    if (s.h * s.w > most || s.c * s.r * s.s > most || s.k > most || s.n > 65535 || s.r > 32 || s.s > 32)
+        return "an image, filter set or batch is too large for 32-bit indices inside an image";
+    return "";
+}
+
+} // namespace convcast

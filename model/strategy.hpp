@@ -1,0 +1,68 @@
+// What every strategy is made of: knobs with names and limits, and a plan.
+#pragma once
+
+#include "model/conv_shape.hpp"
+#include "model/profile.hpp"
+#include "model/run.hpp"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace convcast {
+
+/// A knob of strategy S: an integer member, its candidates for `choose`, and what it means.
+template <class S> struct Knob {
+    const char *name;
+    int S::*member;
+    int low, high;               ///< accepted values
+    std::vector<int> candidates; ///< what `choose` tries; empty: only the default
+    const char *doc;             ///< with its unit
+};
+
+/// A plan that can run, and the paper's numbers behind it.
+struct Feasible {
+    Plan plan;
+    Rules rules;
+    /// One round as the paper counts it, per SM: what its rule compares with N_FMA, and (times N_sm) with V_s.
+    double paper_round_fmas = 0.0, paper_round_bytes = 0.0;
+    std::vector<std::string> assumptions;
+};
+
+/// A shape or knob setting that this strategy or GPU cannot do.
+struct Infeasible {
+    std::string why;
+    bool unsupported = false; ///< the strategy never does such shapes, on any GPU
+};
+
+template <class S> struct Planned {
+    S strategy; ///< with every automatic knob replaced by the value that runs
+    Feasible feasible;
+};
+
+template <class S> using PlanResult = std::variant<Planned<S>, Infeasible>;
+
+/// CTAs of one SM by threads, registers and shared memory (docs/model.md, "Occupancy"); 0 if one does not fit.
+int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes);
+
+/// Fills ctas, waves and tail from the grid and `ctas_per_sm`.
+void fill_schedule(Partition &partition, const GpuLimits &limits);
+
+/// The rules of Table 1, where the profile has the numbers for them.
+Rules table1_rules(const GpuProfile &profile);
+
+/// Bytes of the 32-byte sectors that `bytes` contiguous bytes touch, on average over starts at multiples of 4.
+double spanned_bytes(double bytes);
+
+/// Bytes of the sectors written by warps that store 32 consecutive output pixels each: whole sectors where rows are
+/// aligned, otherwise what spanned_bytes says.
+double written_bytes(const ConvShape &shape);
+
+/// DRAM traffic of a call that starts with a cold L2: inputs read once; of the output, what L2 cannot keep.
+void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits);
+
+/// Why a shape is outside what the papers' kernels do (stride 1, no padding, dilation or groups, FP32); "" if it is
+/// inside.
+std::string outside_papers(const ConvShape &shape);
+
+} // namespace convcast

@@ -1,0 +1,49 @@
+#include "model/study.hpp"
+
+#include "model/conv_shape.hpp"
+#include "model/described.hpp"
+#include "model/embedded.hpp"
+#include "model/files.hpp"
+
+#include <filesystem>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> shipped_study_files;
+
+Study read_study(const std::string &text, const std::string &file) {
+    Study study = described::read_document<Study>(text, file, "convcast/study/1");
+    std::vector<InputProblem> problems;
+    for (std::size_t i = 0; i < study.shapes.size(); ++i) {
+        try {
+            study.shapes[i] = ConvShape::parse(study.shapes[i]).id();
+        } catch (const UsageError &error) {
+            problems.push_back({file + ": /shapes/" + std::to_string(i), error.what()});
+        }
+    }
+    if (study.shapes.empty())
+        problems.push_back({file + ": /shapes", "expected at least one shape, for example \"n1c1h28w28k512r3s3\""});
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+    return study;
+}
+
+std::vector<std::string> shipped_studies() {
+    std::vector<std::string> names;
+    for (const EmbeddedFile &file : shipped_study_files)
+        names.push_back(std::filesystem::path(file.path).stem().string());
+    return names;
+}
+
+Study find_study(const std::string &name_or_file) {
+    if (const EmbeddedFile *file = find_embedded(shipped_study_files, name_or_file + ".json");
+        file != nullptr && name_or_file.find('/') == std::string::npos)
+        return read_study(file->text, file->path);
+    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos && !name_or_file.ends_with(".json") &&
+        !std::filesystem::exists(name_or_file))
+        throw UsageError("unknown study '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_studies()) +
+                         " Known: " + join(shipped_studies()) + "; or a study file, for example --study mine.json");
+    return read_study(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
+}
+
+} // namespace convcast

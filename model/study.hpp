@@ -1,0 +1,37 @@
+// What is compared: a list of shapes with what a paper published about them.
+#pragma once
+
+#include <boost/describe.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// A paper's speed-up over its baseline, as printed.
+struct PublishedGain {
+    std::string gpu, baseline;
+    std::optional<double> low, high, average;
+    std::string remark;
+    BOOST_DESCRIBE_CLASS(PublishedGain, (), (gpu, baseline, low, high, average, remark), (), ())
+};
+
+struct Study {
+    std::string schema = "convcast/study/1";
+    std::string id;       ///< "chang_single"
+    std::string title;
+    std::string citation;
+    std::vector<std::string> shapes;     ///< canonical shape texts
+    std::vector<PublishedGain> published;
+    BOOST_DESCRIBE_CLASS(Study, (), (schema, id, title, citation, shapes, published), (), ())
+};
+
+/// Throws InputError with every problem at once, shapes included.
+Study read_study(const std::string &text, const std::string &file);
+
+/// A shipped study by id, or a file by its path. Throws UsageError (unknown) or InputError.
+Study find_study(const std::string &name_or_file);
+std::vector<std::string> shipped_studies();
+
+} // namespace convcast

@@ -1,0 +1,135 @@
+#include "model/term.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace convcast {
+namespace {
+
+Term inner(TermKind kind, std::string name, std::vector<Term> children) {
+    Term term;
+    term.kind = kind;
+    term.name = std::move(name);
+    term.children = std::move(children);
+    return term;
+}
+
+/// An inner node's value from its children's.
+double combine(const Term &term, const std::vector<double> &values) {
+    const double count = term.count.value_or(0.0);
+    switch (term.kind) {
+    case TermKind::sum: {
+        double total = 0.0;
+        for (const double v : values)
+            total += v;
+        return total;
+    }
+    case TermKind::max:
+        return values.empty() ? 0.0 : *std::max_element(values.begin(), values.end());
+    case TermKind::pnorm: {
+        const double p = term.exponent.value_or(1.0);
+        const double largest = values.empty() ? 0.0 : *std::max_element(values.begin(), values.end());
+        if (largest <= 0.0)
+            return 0.0;
+        double total = 0.0;
+        for (const double v : values)
+            total += std::pow(v / largest, p);
+        return largest * std::pow(total, 1.0 / p);
+    }
+    case TermKind::pipeline:
+        return values.at(0) + std::max(0.0, count - 1.0) * values.at(1) + values.at(2);
+    case TermKind::schedule:
+        return count * values.at(0) + values.at(1);
+    case TermKind::leaf:
+        break;
+    }
+    return term.value_s.value;
+}
+
+/// The tree's value with only the leaves named in `on`.
+double value_with(const Term &term, const std::set<std::string> &on) {
+    if (term.kind == TermKind::leaf)
+        return on.count(term.name) != 0 ? term.value_s.value : 0.0;
+    std::vector<double> values;
+    for (const Term &child : term.children)
+        values.push_back(value_with(child, on));
+    return combine(term, values);
+}
+
+void collect_leaves(const Term &term, std::vector<std::string> &names, std::set<std::string> &seen) {
+    if (term.kind == TermKind::leaf && seen.insert(term.name).second)
+        names.push_back(term.name);
+    for (const Term &child : term.children)
+        collect_leaves(child, names, seen);
+}
+
+} // namespace
+
+Term leaf(std::string name, Seconds value, std::string formula) {
+    Term term;
+    term.name = std::move(name);
+    term.formula = std::move(formula);
+    term.value_s = value;
+    return term;
+}
+
+Term sum(std::string name, std::vector<Term> children) {
+    return inner(TermKind::sum, std::move(name), std::move(children));
+}
+
+Term max_of(std::string name, std::vector<Term> children) {
+    return inner(TermKind::max, std::move(name), std::move(children));
+}
+
+Term pnorm(std::string name, double exponent, std::vector<Term> children) {
+    Term term = inner(TermKind::pnorm, std::move(name), std::move(children));
+    term.exponent = exponent;
+    return term;
+}
+
+Term pipeline(std::string name, double steps, Term fill, Term step, Term drain) {
+    Term term = inner(TermKind::pipeline, std::move(name), {std::move(fill), std::move(step), std::move(drain)});
+    term.count = steps;
+    return term;
+}
+
+Term schedule(std::string name, double full_waves, Term wave, Term tail) {
+    Term term = inner(TermKind::schedule, std::move(name), {std::move(wave), std::move(tail)});
+    term.count = full_waves;
+    return term;
+}
+
+Seconds evaluate(Term &term) {
+    std::vector<double> values;
+    for (Term &child : term.children)
+        values.push_back(evaluate(child).value);
+    term.value_s = Seconds(combine(term, values));
+    return term.value_s;
+}
+
+std::vector<Bar> waterfall(const Term &term) {
+    std::vector<std::string> names;
+    std::set<std::string> seen;
+    collect_leaves(term, names, seen);
+    std::vector<Bar> bars;
+    std::set<std::string> on;
+    double before = 0.0;
+    for (const std::string &name : names) {
+        on.insert(name);
+        const double after = value_with(term, on);
+        bars.push_back({name, Seconds(after - before)});
+        before = after;
+    }
+    return bars;
+}
+
+std::string limiter(const Term &term) {
+    const std::vector<Bar> bars = waterfall(term);
+    const auto tallest =
+        std::max_element(bars.begin(), bars.end(), [](const Bar &a, const Bar &b) { return a.added_s < b.added_s; });
+    return tallest == bars.end() ? "" : tallest->name;
+}
+
+} // namespace convcast

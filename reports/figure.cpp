@@ -1,0 +1,222 @@
+#include "reports/figure.hpp"
+
+#include "reports/figure_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace convcast {
+namespace {
+
+Range range_of(const Axis &axis, const std::vector<double> &values) {
+    if (axis.scale == Scale::category)
+        return {axis.scale, -0.5, std::max(1.0, static_cast<double>(axis.categories.size())) - 0.5};
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (const double value : values)
+        if (std::isfinite(value) && (axis.scale == Scale::linear || value > 0.0)) {
+            low = std::min(low, value);
+            high = std::max(high, value);
+        }
+    if (low > high) {
+        low = 1.0;
+        high = 10.0;
+    }
+    if (axis.scale == Scale::logarithmic) {
+        low = axis.low.value_or(round_number(low, false));
+        high = axis.high.value_or(round_number(high, true));
+        return {axis.scale, low, high > low ? high : low * 10.0};
+    }
+    low = axis.low.value_or(low);
+    high = axis.high.value_or(high);
+    if (!(high > low))
+        high = low + 1.0;
+    const double step = round_number((high - low) / 5.0, false);
+    return {axis.scale, axis.low ? low : std::floor(low / step) * step,
+            axis.high ? high : std::ceil(high / step) * step};
+}
+
+/// See to_csv: what neither pgfplots nor a spreadsheet needs quoting for.
+std::string csv_text(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t length = character_length(text);
+        const char c = text.front();
+        if (c == ',')
+            out += ';';
+        else if (length > 1)
+            out += text.substr(0, length);
+        else if (std::string_view("\"\\{}#%&$^~").find(c) != std::string_view::npos ||
+                 static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F)
+            out += '?';
+        else
+            out += c;
+        text.remove_prefix(length);
+    }
+    return out;
+}
+
+/// Widths of ASCII 32 to 126 in DejaVu Sans, thousandths of the font size.
+constexpr std::array<int, 95> glyph_widths = {
+    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361,  318, 337, 636, 636, 636,
+    636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632,
+    575, 775, 752, 295, 295, 656, 557, 863, 748, 787, 603, 787, 695, 635,  611, 732, 684, 989, 685,
+    611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635, 615, 352,  635, 634, 278, 278, 579,
+    278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592,  525, 636, 337, 636, 838};
+constexpr int other_width = 840; ///< of ×, ±, −, ≤; wider than most letters beyond ASCII
+
+} // namespace
+
+double Range::at(double value) const {
+    if (scale == Scale::logarithmic)
+        return std::log(value / low) / std::log(high / low);
+    return (value - low) / (high - low);
+}
+
+double Range::clamp(double value) const {
+    return std::isnan(value) ? low : std::clamp(value, low, high);
+}
+
+double round_number(double value, bool up) {
+    const double power = std::pow(10.0, std::floor(std::log10(value)));
+    const std::array<double, 4> steps = {1.0, 2.0, 5.0, 10.0};
+    constexpr double slack = 1e-9; // a bound that is itself round stays
+    if (up) {
+        for (const double step : steps)
+            if (step * power >= value * (1.0 - slack))
+                return step * power;
+        return 10.0 * power;
+    }
+    double best = power;
+    for (const double step : steps)
+        if (step * power <= value * (1.0 + slack))
+            best = step * power;
+    return best;
+}
+
+Ranges ranges_of(const Figure &figure) {
+    std::vector<double> xs, ys;
+    for (const Series &series : figure.series)
+        for (const Point &point : series.points) {
+            xs.push_back(point.x);
+            if (point.from)
+                xs.push_back(*point.from);
+            ys.push_back(point.y);
+        }
+    for (const Reference &reference : figure.references) {
+        if (reference.guide == Guide::vertical)
+            xs.push_back(reference.value);
+        if (reference.guide == Guide::horizontal)
+            ys.push_back(reference.value);
+    }
+    return {range_of(figure.x, xs), range_of(figure.y, ys)};
+}
+
+Placed place(const Point &point, const Ranges &ranges) {
+    const auto side = [](const Range &range, double v) {
+        return range.holds(v) ? 0 : v > range.high ? 1 : -1;
+    };
+    return {ranges.x.clamp(point.x), ranges.y.clamp(point.y), side(ranges.x, point.x),
+            side(ranges.y, point.y)};
+}
+
+std::size_t beyond_count(const Figure &figure, const Ranges &ranges) {
+    std::size_t count = 0;
+    for (const Series &series : figure.series)
+        for (const Point &point : series.points)
+            count += place(point, ranges).clamped() ? 1 : 0;
+    return count;
+}
+
+std::string beyond_text(std::size_t count) {
+    return fmt::format("{} point{} beyond the axis", count, count == 1 ? "" : "s");
+}
+
+std::string coordinate(double value) {
+    std::string text = fmt::format("{:.2f}", value);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.')
+        text.pop_back();
+    return text == "-0" ? "0" : text;
+}
+
+std::string number(double value) {
+    return fmt::format("{:.9g}", value);
+}
+
+std::size_t character_length(std::string_view text) {
+    const auto lead = static_cast<unsigned char>(text.front());
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xF0 && lead < 0xF8 ? 4
+                               : lead >= 0xE0                ? 3
+                               : lead >= 0xC2                ? 2
+                                                             : 1;
+    if (lead >= 0xF8 || length > text.size())
+        return 1;
+    for (std::size_t i = 1; i < length; ++i)
+        if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
+            return 1;
+    return length;
+}
+
+std::size_t Figure::point_count() const {
+    std::size_t count = 0;
+    for (const Series &s : series)
+        count += s.points.size();
+    return count;
+}
+
+double text_width(std::string_view utf8, double size) {
+    int thousandths = 0;
+    for (; !utf8.empty(); utf8.remove_prefix(character_length(utf8))) {
+        const auto c = static_cast<unsigned char>(utf8.front());
+        thousandths += c >= 32 && c < 127 ? glyph_widths[c - 32u] : other_width;
+    }
+    return thousandths * size / 1000.0;
+}
+
+std::string escape_xml(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t length = character_length(text);
+        const char c = text.front();
+        const auto code = static_cast<unsigned char>(c);
+        if (length > 1)
+            out += text.substr(0, length);
+        else if (c == '&')
+            out += "&amp;";
+        else if (c == '<')
+            out += "&lt;";
+        else if (c == '>')
+            out += "&gt;";
+        else if (c == '"')
+            out += "&quot;";
+        else if (c == '\'')
+            out += "&#39;";
+        else if ((code < 0x20 && c != '\n' && c != '\t') || code >= 0x7F)
+            out += "\xEF\xBF\xBD";
+        else
+            out += c;
+        text.remove_prefix(length);
+    }
+    return out;
+}
+
+std::string to_csv(const Figure &figure) {
+    const Ranges ranges = ranges_of(figure);
+    std::string out = "group,case,x,y,from,drawn_x,drawn_y,series,label\n";
+    for (std::size_t i = 0; i < figure.series.size(); ++i)
+        for (const Point &point : figure.series[i].points) {
+            const Placed placed = place(point, ranges);
+            out += fmt::format("{}{},{},{},{},{},{},{},{},{}\n", i, placed.clamped() ? "c" : "",
+                               point.id ? std::to_string(*point.id) : "", number(point.x), number(point.y),
+                               point.from ? number(*point.from) : "", number(placed.x), number(placed.y),
+                               csv_text(figure.series[i].name), csv_text(point.label));
+        }
+    return out;
+}
+
+} // namespace convcast

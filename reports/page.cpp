@@ -1,0 +1,662 @@
+#include "reports/page.hpp"
+
+#include "model/described.hpp"
+#include "model/embedded.hpp"
+#include "reports/report_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace convcast {
+extern const std::vector<EmbeddedFile> page_files;
+
+namespace {
+
+const char *const dash = "–"; // a number that does not exist
+
+std::string embedded(const char *name) {
+    return find_embedded(page_files, name)->text;
+}
+
+/// "sha256-..." as Content-Security-Policy wants it, from the digest's hex.
+std::string policy_hash(const std::string &hex) {
+    std::string bytes;
+    for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+        bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+    constexpr const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string out;
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        unsigned group = 0;
+        for (std::size_t j = 0; j < 3; ++j)
+            group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
+        for (std::size_t j = 0; j < 4; ++j)
+            out += i + j <= bytes.size() ? letters[group >> (18 - 6 * j) & 63u] : '=';
+    }
+    return "'sha256-" + out + "'";
+}
+
+/// Without the line breaks and indentation of to_text, and with nothing that could end a script element.
+std::string inline_json(const JsonValue &value) {
+    std::string out;
+    bool indent = false;
+    for (const char c : to_text(value)) {
+        indent = c == '\n' || (indent && c == ' ');
+        if (indent)
+            continue;
+        if (c == '<')
+            out += "\\u003c";
+        else
+            out += c;
+    }
+    return out;
+}
+
+template <class E> std::string enum_name(E value) {
+    std::string name = boost::describe::enum_to_string(value, "?");
+    std::replace(name.begin(), name.end(), '_', ' ');
+    return name;
+}
+
+std::string regime_name(std::optional<Regime> regime) {
+    if (!regime)
+        return dash;
+    return *regime == Regime::compute_hidden ? "compute"
+           : *regime == Regime::bulk_hidden  ? "bulk"
+                                             : "exposed";
+}
+
+std::string percent(std::optional<double> share) {
+    return share ? fmt::format("{:.1f}\u00a0%", *share * 100.0) : dash;
+}
+std::string factor(std::optional<double> ratio) {
+    return ratio ? times(*ratio) : dash;
+}
+std::string ratio(std::optional<double> value) {
+    return value ? fmt::format("{:.3f}", *value) : dash;
+}
+std::string time(std::optional<Seconds> seconds) {
+    return seconds ? microseconds(*seconds) : dash;
+}
+std::string count(std::int64_t n, const char *one, const char *many) {
+    return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
+const ErrorStatistics *find_errors(const ReportStatistics &statistics, const std::string &group) {
+    for (const ErrorStatistics &e : statistics.errors)
+        if (e.group == group)
+            return &e;
+    return nullptr;
+}
+
+/// Over all studies: "all" exists only where there are several.
+const SpeedupStatistics *overall(const ReportStatistics &statistics, const std::string &against) {
+    const SpeedupStatistics *found = nullptr;
+    for (const SpeedupStatistics &s : statistics.speedups)
+        if (s.against == against && (found == nullptr || s.study == "all"))
+            found = &s;
+    return found;
+}
+
+struct Column {
+    const char *name;
+    const char *key; ///< member of CaseRow that the script sorts by; "" for the combined regimes
+    const char *meaning;
+    bool numeric;
+};
+
+constexpr std::array<Column, 12> columns = {{
+    {"shape", "shape",
+     "n images, c channels, h×w map, k filters of r×s; then only what differs from stride 1, no padding, "
+     "FP32",
+     false},
+    {"strategy or baseline", "name", "one of our kernels with every knob, or an algorithm of cuDNN", false},
+    {"status", "status",
+     "ok: verified and timed. infeasible: does not fit this GPU. unsupported: never does such shapes. wrong "
+     "result: failed verification, so its time is not shown. not run: not reached, or predicted only",
+     false},
+    {"forecast µs", "predicted_s", "time by the best tier of the model that the profile has numbers for",
+     true},
+    {"cold µs", "cold_s", "measured median with a cold L2; hover for the spread. The headline number", true},
+    {"warm µs", "warm_s", "measured median with the data left in L2 by the call before", true},
+    {"error", "error", "forecast / measured cold − 1", true},
+    {"regime", "",
+     "what hides the memory latency: by the paper's rule / the physical rule / tier 2 / the counters. "
+     "compute: enough FMAs; bulk: enough bytes in flight; exposed: neither",
+     false},
+    {"limiter", "limiter", "the part of the model that adds most time", false},
+    {"vs cuDNN", "speedup",
+     "time of the shape's fastest cuDNN algorithm over this one, cold; above 1 is faster than cuDNN", true},
+    {"rel. L2 error", "relative_l2_error",
+     "norm of the difference from the double-precision reference over the reference's norm", true},
+    {"", "", "how the forecast comes about", false},
+}};
+
+struct RuleText {
+    const char *member, *text;
+};
+
+/// The papers' symbols and numbers; docs/model.md, tier 1.
+constexpr std::array<RuleText, 20> rule_texts = {{
+    {"n_fma", "N_FMA, FMAs per SM that hide the latency (Chang, Table 1)"},
+    {"v_s_bytes", "V_s, bytes in flight that hide the latency (Chang, Table 1)"},
+    {"threads_per_sm", "threads per SM (Chang, Table 1)"},
+    {"warps_per_sm", "warps per SM (Chang, Table 1)"},
+    {"method", "division chosen by rule 4 (Chang, section 3.1): 1 filters, 2 map over SMs"},
+    {"pieces_p", "P after rule 4 (Chang, section 3.1)"},
+    {"pieces_q", "Q after rule 4 (Chang, section 3.1)"},
+    {"candidate_p", "P by rules 1 to 3 (Chang, section 3.1)"},
+    {"candidate_q", "Q by rules 1 to 3 (Chang, section 3.1)"},
+    {"d1_bytes", "D1, bytes of division 1 (Chang, eq. 4, 5)"},
+    {"d2_bytes", "D2, bytes of division 2 (Chang, eq. 7, 8)"},
+    {"th1", "Th1, FMAs of division 1 (Chang, eq. 6)"},
+    {"th2", "Th2, FMAs of division 2 (Chang, eq. 9)"},
+    {"run_pieces", "pieces that really fit and run (ours)"},
+    {"segment_bytes", "S, bytes per filter and step (Chang, section 3.2, rule 1)"},
+    {"tile_w", "W'x, pixels per step (Chang, section 3.2, rule 2)"},
+    {"tile_k_min", "least M', filters per step (Chang, section 3.2, rule 3)"},
+    {"step_fma", "FMAs per step, S/4 · M' · W'x (Chang, section 3.2)"},
+    {"bank_ratio", "n = W_SMB / W_CD (Chen, eq. 1)"},
+    {"remarks", "remarks"},
+}};
+
+class PageWriter {
+  public:
+    PageWriter(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
+               const std::string &device_code_hash)
+        : run_(run), studies_(studies), statistics_(statistics), device_code_hash_(device_code_hash),
+          figures_(report_figures(statistics, studies)) {}
+
+    std::string write() {
+        const std::string title =
+            "convcast: forecast and measured" + (gpu().empty() ? std::string() : " on " + gpu());
+        out_ = fmt::format("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                           "style-src {}; script-src {}; "
+                           "img-src data:; base-uri 'none'; form-action 'none'\">\n"
+                           "<meta name=\"viewport\" content=\"width=device-width, "
+                           "initial-scale=1\">\n<title>{}</title>\n<style>",
+                           policy_hash(CONVCAST_PAGE_CSS_SHA256), policy_hash(CONVCAST_PAGE_JS_SHA256),
+                           escape_xml(title));
+        out_ += embedded("page.css") + "</style>\n</head>\n<body>\n<header>\n";
+        add("<h1>{}</h1>\n<p class=\"answer\">{}</p>\n", escape_xml(title), escape_xml(answer(statistics_)));
+        stale_note();
+        out_ += "</header>\n<main>\n";
+        conditions();
+        errors();
+        speedups();
+        work();
+        cases();
+        forecasts();
+        notation();
+        method();
+        out_ += "</main>\n<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
+        out_ += "<script type=\"application/json\" id=\"cases\">" + case_data() + "</script>\n";
+        out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
+        return std::move(out_);
+    }
+
+  private:
+    template <class... Args> void add(fmt::format_string<Args...> format, Args &&...args) {
+        fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    }
+
+    std::string gpu() const {
+        const auto entry = run_.conditions.find("gpu");
+        return entry == run_.conditions.end() ? "" : entry->second;
+    }
+
+    const CaseRow &row(std::int64_t id) const { return statistics_.cases[static_cast<std::size_t>(id)]; }
+
+    std::string case_link(std::int64_t id, const std::string &text) const {
+        return fmt::format("<a href=\"#c{0}\" data-case=\"{0}\">{1}</a>", id, escape_xml(text));
+    }
+
+    void figure(const std::string &id) {
+        for (const Figure &f : figures_)
+            if (f.id == id)
+                add("<figure id=\"f-{}\"><h3>{}</h3><div "
+                    "class=\"scroll\">\n{}</div><figcaption>{}</figcaption></figure>\n",
+                    escape_xml(f.id), escape_xml(f.title), to_svg(f, SvgUse::in_page), escape_xml(f.caption));
+    }
+
+    /// The first `words` columns are text, the others numbers.
+    void head(int words, std::initializer_list<const char *> names) {
+        add("<div class=\"scroll\"><table class=\"words{}\"><thead><tr>", words);
+        for (const char *name : names)
+            add("<th scope=\"col\">{}</th>", escape_xml(name));
+        out_ += "</tr></thead><tbody>\n";
+    }
+    /// The first cell names the row, the others are escaped here too.
+    void line(std::initializer_list<std::string> cells) {
+        out_ += "<tr>";
+        bool first = true;
+        for (const std::string &cell : cells) {
+            add("{}{}{}", first ? "<th scope=\"row\">" : "<td>", escape_xml(cell), first ? "</th>" : "</td>");
+            first = false;
+        }
+        out_ += "</tr>\n";
+    }
+    void tail() { out_ += "</tbody></table></div>\n"; }
+
+    void stale_note() {
+        const std::string &recorded = run_.producer.device_code_hash;
+        if (!device_code_hash_.empty() && recorded != device_code_hash_)
+            add("<p class=\"note\" role=\"note\"><strong>Recorded with other device code.</strong> The "
+                "kernels behind these "
+                "measurements have the hash {}, those of this program {}. Run again before drawing "
+                "conclusions about the "
+                "present kernels.</p>\n",
+                recorded.empty() ? "(none recorded)" : escape_xml(recorded), escape_xml(device_code_hash_));
+    }
+
+    void conditions() {
+        out_ += "<section id=\"conditions\"><h2>Conditions</h2>\n<dl class=\"facts\">\n";
+        const auto fact = [&](const std::string &name, const std::string &value) {
+            if (!value.empty())
+                add("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_xml(name), escape_xml(value));
+        };
+        for (const auto &[name, value] : run_.conditions)
+            fact(name, value);
+        double clock_low = 0.0, clock_high = 0.0;
+        std::int64_t throttled = 0;
+        std::set<std::string> methods;
+        std::set<std::string> l2;
+        for (const Case &c : run_.cases)
+            for (const Measurement &m : c.measurements) {
+                if (m.sm_clock_hz) {
+                    const double mhz = m.sm_clock_hz->value / 1e6;
+                    clock_low = clock_low > 0.0 ? std::min(clock_low, mhz) : mhz;
+                    clock_high = std::max(clock_high, mhz);
+                }
+                throttled += m.throttled_samples.value_or(0);
+                methods.insert(m.method);
+                l2.insert(enum_name(m.l2));
+            }
+        if (clock_high > 0.0)
+            fact("SM clock seen", clock_high - clock_low < 1.0
+                                      ? fmt::format("{:.0f} MHz", clock_high)
+                                      : fmt::format("{:.0f} to {:.0f} MHz", clock_low, clock_high));
+        if (!methods.empty()) {
+            fact("timed by", join({methods.begin(), methods.end()}));
+            fact("L2", join({l2.begin(), l2.end()}, " and ") + "; cold is the headline");
+            fact("throttled samples", std::to_string(throttled));
+        }
+        fact("convcast", run_.producer.version);
+        fact("profile", run_.profile_id + (run_.profile_hash.empty() ? "" : " " + run_.profile_hash));
+        fact("device code", run_.producer.device_code_hash);
+        fact("measuring code", run_.producer.measuring_code_hash);
+        out_ += "</dl>\n";
+        if (!statistics_.statuses.empty()) {
+            add("<details{}><summary>{}: what became of them</summary>\n", overall_ok() ? "" : " open",
+                count(std::ssize(run_.cases), "case", "cases"));
+            head(3, {"strategy or baseline", "status", "reason", "cases"});
+            for (const StatusCount &s : statistics_.statuses)
+                line({s.group, enum_name(s.status), s.reason, std::to_string(s.n)});
+            tail();
+            out_ += "</details>\n";
+        }
+        out_ += "</section>\n";
+    }
+
+    bool overall_ok() const {
+        return std::any_of(statistics_.cases.begin(), statistics_.cases.end(),
+                           [](const CaseRow &r) { return r.status == Status::ok; });
+    }
+
+    void errors() {
+        out_ += "<section id=\"errors\"><h2>How far off is the forecast?</h2>\n";
+        head(1, {"strategy", "cases", "no forecast", "bias", "median |error|", "mean", "90th percentile",
+                 "largest", "within 10 %"});
+        for (const ErrorStatistics &e : statistics_.errors)
+            line({e.group, std::to_string(e.n), std::to_string(e.no_forecast), ratio(e.bias),
+                  percent(e.median), percent(e.mean), percent(e.p90), percent(e.max),
+                  percent(e.within_10_percent)});
+        tail();
+        add("<p class=\"small\">Over the ok cases with a forecast and a cold measurement. bias: geometric "
+            "mean of forecast / "
+            "measured. Percentiles by {}. The speed-of-light row is what launch floor, peak FMAs and bytes "
+            "alone would have "
+            "said: the bar that the model has to beat.</p>\n",
+            escape_xml(statistics_.percentile));
+        out_ += "<div class=\"pair\">";
+        figure("predicted_vs_measured");
+        figure("relative_error");
+        figure("error_cdf");
+        figure("waterfall");
+        out_ += "</div>\n";
+        if (std::any_of(statistics_.regimes.begin(), statistics_.regimes.end(),
+                        [](const RegimeStatistics &r) { return r.n > 0; })) {
+            out_ += "<h3>Regimes: which opinion agrees with the counters?</h3>\n";
+            head(1, {"opinion", "cases with both", "agree"});
+            for (const RegimeStatistics &r : statistics_.regimes)
+                line({r.opinion, std::to_string(r.n), std::to_string(r.agree)});
+            tail();
+        }
+        if (statistics_.choice.n > 0)
+            add("<p>Choosing: among the measured settings of {}, the one with the best forecast was the "
+                "fastest {} times; "
+                "following the forecast costs {} on average (geometric mean) and {} at worst.</p>\n",
+                count(statistics_.choice.n, "shape", "shapes"), statistics_.choice.hits,
+                percent(statistics_.choice.regret_geomean.value_or(1.0) - 1.0),
+                percent(statistics_.choice.regret_max.value_or(1.0) - 1.0));
+        out_ += "</section>\n";
+    }
+
+    void speedups() {
+        out_ += "<section id=\"speedup\"><h2>Against cuDNN</h2>\n";
+        head(2, {"study", "against", "shapes", "we are faster", "geometric mean", "least", "most",
+                 "not comparable"});
+        for (const SpeedupStatistics &s : statistics_.speedups)
+            line({s.study, s.against, std::to_string(s.n), std::to_string(s.wins), factor(s.geomean),
+                  factor(s.min), factor(s.max), std::to_string(s.without)});
+        tail();
+        out_ += "<h3>What the papers published</h3>\n";
+        head(4, {"study", "GPU", "baseline", "remark", "average", "range"});
+        for (const Study &study : studies_)
+            for (const PublishedGain &gain : study.published)
+                line({study.id, gain.gpu, gain.baseline, gain.remark, factor(gain.average),
+                      gain.low && gain.high ? times(*gain.low) + " to " + times(*gain.high) : dash});
+        tail();
+        out_ += "<div class=\"pair\">";
+        for (const Figure &f : figures_)
+            if (f.id.starts_with("speedup_"))
+                figure(f.id);
+        out_ += "</div>\n<details><summary>The numbers behind the plots</summary>\n";
+        head(4, {"shape", "our fastest", "cuDNN's fastest", "without Winograd and FFT", "speed-up",
+                 "without Winograd and FFT"});
+        for (const ShapeRow &shape : statistics_.shapes) {
+            const auto name = [&](std::optional<std::int64_t> id) {
+                return id ? case_link(*id, row(*id).name) : std::string("not measured");
+            };
+            add("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                escape_xml(shape.shape), name(shape.ours), name(shape.cudnn), name(shape.cudnn_direct),
+                factor(shape.speedup), factor(shape.speedup_direct));
+        }
+        tail();
+        out_ += "</details>\n</section>\n";
+    }
+
+    void work() {
+        out_ += "<section id=\"work\"><h2>Work: predicted against counted</h2>\n";
+        if (statistics_.work_errors.empty()) {
+            out_ += "<p>No case has both a predicted and a counted quantity: counters were not "
+                    "read.</p></section>\n";
+            return;
+        }
+        head(3, {"strategy", "quantity", "farthest off at", "predicted / counted", "farthest off", "cases",
+                 "one side 0"});
+        for (const WorkStatistics &w : statistics_.work_errors)
+            add("<tr><th "
+                "scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></"
+                "tr>\n",
+                escape_xml(w.group), escape_xml(w.quantity),
+                w.worst_case ? case_link(*w.worst_case, row(*w.worst_case).shape) : dash,
+                ratio(w.ratio_geomean), ratio(w.worst_ratio), w.n, w.zero);
+        tail();
+        out_ += "<p class=\"small\">predicted / counted: geometric mean of the ratio over the cases; 1 is "
+                "exact.</p>\n"
+                "<div class=\"pair\">";
+        figure("work_l2");
+        figure("work_dram");
+        out_ += "</div>\n</section>\n";
+    }
+
+    void checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values) {
+        add("<fieldset><legend>{}</legend>", legend);
+        for (const std::string &value : values)
+            add("<label><input type=\"checkbox\" checked data-{}=\"{}\"> {}</label>\n", kind,
+                escape_xml(value), escape_xml(value));
+        out_ += "</fieldset>\n";
+    }
+
+    void cases() {
+        out_ += "<section id=\"all-cases\"><h2>All cases</h2>\n<form class=\"scripted filters\">\n"
+                "<label>filter <input type=\"search\" id=\"filter\" placeholder=\"part of a row\"></label>\n";
+        std::vector<std::string> statuses, groups;
+        const auto note = [](std::vector<std::string> &seen, const std::string &value) {
+            if (std::find(seen.begin(), seen.end(), value) == seen.end())
+                seen.push_back(value);
+        };
+        for (const CaseRow &r : statistics_.cases) {
+            note(statuses, boost::describe::enum_to_string(r.status, "?"));
+            note(groups, r.group);
+        }
+        checkboxes("status", "status", statuses);
+        checkboxes("strategy or baseline", "group", groups);
+        out_ += "<output id=\"shown\" aria-live=\"polite\"></output></form>\n";
+        if (statistics_.cases.empty())
+            out_ += "<p>The run holds no case.</p>\n";
+        out_ += "<div class=\"scroll cases\"><table id=\"table\"><thead><tr>";
+        for (const Column &c : columns)
+            add("<th scope=\"col\" title=\"{}\"{}>{}</th>", escape_xml(c.meaning),
+                *c.key == '\0' ? "" : fmt::format(" data-key=\"{}\"", c.key), c.name);
+        out_ += "</tr></thead><tbody>\n";
+        for (const CaseRow &r : statistics_.cases)
+            case_line(r);
+        tail();
+        out_ += "</section>\n";
+    }
+
+    void case_line(const CaseRow &r) {
+        const std::string spread =
+            r.cold_low_s ? fmt::format(" title=\"5th to 95th percentile of the samples: {} to {} µs\"",
+                                       time(r.cold_low_s), time(r.cold_high_s))
+                         : "";
+        add("<tr id=\"c{0}\" data-case=\"{0}\"><th scope=\"row\">{1}</th><td>{2}</td><td "
+            "class=\"{3}\">{4}{5}</td>"
+            "<td>{6}</td><td{7}>{8}</td><td>{9}</td><td>{10}</td>",
+            r.id, escape_xml(r.shape), breakable(r.name), boost::describe::enum_to_string(r.status, "?"),
+            enum_name(r.status), r.reason ? "<br><small>" + escape_xml(*r.reason) + "</small>" : "",
+            time(r.predicted_s), spread, time(r.cold_s), time(r.warm_s),
+            r.error ? signed_percent(*r.error) : dash);
+        const bool any = r.paper || r.physical || r.tier2 || r.measured;
+        add("<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+            any ? fmt::format("{} / {} / {} / {}", regime_name(r.paper), regime_name(r.physical),
+                              regime_name(r.tier2), regime_name(r.measured))
+                : dash,
+            escape_xml(r.limiter.value_or(dash)), factor(r.speedup),
+            r.relative_l2_error ? fmt::format("{:.1e}", *r.relative_l2_error) : dash,
+            explained(r) ? fmt::format("<a href=\"#w{}\">why</a>", r.id) : "");
+    }
+
+    /// A knob list may break after each comma.
+    static std::string breakable(const std::string &name) {
+        std::string out;
+        for (const char c : escape_xml(name)) {
+            out += c;
+            if (c == ',' || c == ':')
+                out += "<wbr>";
+        }
+        return out;
+    }
+
+    bool explained(const CaseRow &r) const {
+        return run_.cases[static_cast<std::size_t>(r.id)].prediction.has_value() && !r.baseline;
+    }
+
+    void forecasts() {
+        out_ += "<section id=\"forecasts\"><h2>How each forecast comes about</h2>\n";
+        bool any = false;
+        for (const CaseRow &r : statistics_.cases)
+            if (explained(r)) {
+                any = true;
+                forecast(r, *run_.cases[static_cast<std::size_t>(r.id)].prediction);
+            }
+        out_ += any ? "</section>\n" : "<p>No case carries a forecast.</p></section>\n";
+    }
+
+    void forecast(const CaseRow &r, const Prediction &prediction) {
+        add("<details class=\"why\" id=\"w{0}\"><summary>{1}</summary>\n<p><a href=\"#c{0}\">back to its "
+            "row</a></p>\n",
+            r.id, escape_xml(describe(r)));
+        if (prediction.reason)
+            add("<p class=\"note\">{}</p>\n", escape_xml(*prediction.reason));
+        if (!r.waterfall.empty())
+            add("<div class=\"scroll\">{}</div>\n", to_svg(waterfall_of(r), SvgUse::in_page));
+        if (prediction.term) {
+            head(2, {"term", "formula", "µs"});
+            term(*prediction.term, 0);
+            tail();
+        }
+        if (prediction.rules) {
+            out_ += "<dl class=\"facts\">";
+            rules(*prediction.rules);
+            out_ += "</dl>\n";
+        }
+        if (prediction.time_low_s && prediction.time_high_s)
+            add("<p>Interval: {} to {} µs.</p>\n", microseconds(*prediction.time_low_s),
+                microseconds(*prediction.time_high_s));
+        for (const std::string &assumption : prediction.assumptions)
+            add("<p class=\"small\">Assumed: {}</p>\n", escape_xml(assumption));
+        out_ += "</details>\n";
+    }
+
+    void term(const Term &t, int depth) {
+        std::string how = t.formula;
+        const auto number = [](std::optional<double> v) {
+            return v ? fmt::format("{:g}", *v) : std::string("?");
+        };
+        if (how.empty() && t.kind == TermKind::pnorm)
+            how = "soft maximum of the parts, exponent " + number(t.exponent);
+        else if (how.empty() && t.kind == TermKind::pipeline)
+            how = "fill + (steps − 1) · step + drain, steps = " + number(t.count);
+        else if (how.empty() && t.kind == TermKind::schedule)
+            how = "full waves · wave + tail, full waves = " + number(t.count);
+        else if (how.empty() && t.kind != TermKind::leaf)
+            how = enum_name(t.kind) + " of the parts";
+        const double us = t.value_s.value * 1e6;
+        add("<tr><th scope=\"row\" class=\"d{}\">{}</th><td>{}</td><td>{}</td></tr>\n", std::min(depth, 6),
+            escape_xml(t.name), escape_xml(how),
+            us >= 0.01 || us == 0.0 ? microseconds(t.value_s) : fmt::format("{:.2g}", us));
+        for (const Term &child : t.children)
+            term(child, depth + 1);
+    }
+
+    void rules(const Rules &r) {
+        boost::mp11::mp_for_each<boost::describe::describe_members<Rules, boost::describe::mod_public>>(
+            [&](auto member) {
+                const auto &field = r.*member.pointer;
+                const auto known =
+                    std::find_if(rule_texts.begin(), rule_texts.end(), [&](const RuleText &entry) {
+                        return std::string_view(entry.member) == member.name;
+                    });
+                const std::string name = known == rule_texts.end() ? member.name : known->text;
+                std::string value;
+                if constexpr (described::IsVector<std::decay_t<decltype(field)>>::value)
+                    value = join(field, "; ");
+                else if (field)
+                    value = fmt::format("{}", *field);
+                if (!value.empty())
+                    add("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_xml(name), escape_xml(value));
+            });
+    }
+
+    void notation() {
+        out_ += "<section id=\"notation\"><h2>Columns and words</h2>\n<dl>\n";
+        for (const Column &c : columns)
+            if (*c.name != '\0')
+                add("<dt>{}</dt><dd>{}</dd>\n", c.name, escape_xml(c.meaning));
+        out_ += "<dt>study</dt><dd>a list of shapes that a paper measured. ";
+        for (const Study &study : studies_)
+            add("{}: {}; {}. ", escape_xml(study.id), escape_xml(study.title), escape_xml(study.citation));
+        out_ += "</dd>\n</dl></section>\n";
+    }
+
+    void method() {
+        out_ += "<section id=\"method\"><h2>How it was measured</h2>\n"
+                "<p>Each case is verified, then timed, then counted, in three separate phases. The result is "
+                "compared with a "
+                "double-precision reference; a case that fails has no time. The time of a case is the end of "
+                "the last minus "
+                "the start of the first device activity of one call, from raw NCHW input and KCRS filters to "
+                "a raw output, "
+                "in one stream with nothing else running, preparation and layout changes included, for our "
+                "kernels and "
+                "cuDNN's alike; the median over the samples is shown. Cold: the L2 cache was filled with "
+                "other data by "
+                "reading before each call. Warm: the call before left its data there. cuDNN computes in true "
+                "FP32 without "
+                "tensor cores, each algorithm by itself with ample workspace; an algorithm that refuses a "
+                "shape is listed "
+                "with its reason.</p>\n<p>The forecast uses numbers of the GPU that come from separate "
+                "probes, never from "
+                "these convolutions.</p></section>\n";
+    }
+
+    /// What the script sorts, filters and shows; the waterfalls are in the page already.
+    std::string case_data() const {
+        JsonArray array;
+        for (CaseRow r : statistics_.cases) {
+            r.waterfall.clear();
+            JsonValue value = described::write(r);
+            std::get<JsonObject>(value.data).emplace_back("text", JsonValue(describe(r)));
+            array.push_back(std::move(value));
+        }
+        return inline_json(JsonValue(std::move(array)));
+    }
+
+    const Run &run_;
+    std::span<const Study> studies_;
+    const ReportStatistics &statistics_;
+    const std::string &device_code_hash_;
+    std::vector<Figure> figures_;
+    std::string out_;
+};
+
+} // namespace
+
+std::string answer(const ReportStatistics &statistics) {
+    const ErrorStatistics *all = find_errors(statistics, "all");
+    const SpeedupStatistics *best = overall(statistics, "cudnn");
+    const SpeedupStatistics *direct = overall(statistics, "cudnn without Winograd and FFT");
+    std::int64_t forecasts = 0, ok = 0;
+    for (const CaseRow &row : statistics.cases) {
+        forecasts += !row.baseline && row.predicted_s ? 1 : 0;
+        ok += row.status == Status::ok ? 1 : 0;
+    }
+    if (statistics.cases.empty())
+        return "This run holds no case.";
+    std::string text;
+    if (all != nullptr && all->n > 0)
+        text = fmt::format("Over {} the forecast is off by {} in the median, by at most {} in 90\u00a0% of "
+                           "them and by {} at "
+                           "worst; it is {} on average.",
+                           count(all->n, "measured case", "measured cases"), percent(all->median),
+                           percent(all->p90), percent(all->max),
+                           std::abs(*all->bias - 1.0) < 0.005
+                               ? "neither too fast nor too slow"
+                               : percent(std::abs(*all->bias - 1.0)) +
+                                     (*all->bias < 1.0 ? " too fast" : " too slow"));
+    else if (ok > 0)
+        text = "No measured case of ours has a forecast, so nothing can be said about its error.";
+    else
+        text = fmt::format(
+            "Nothing was measured in this run: {} of {} have a forecast, and none has a time to hold "
+            "against it.",
+            forecasts, count(std::ssize(statistics.cases), "case", "cases"));
+    if (best != nullptr && best->n > 0) {
+        text += fmt::format(
+            " Our fastest kernel beats cuDNN's fastest algorithm on {} of {} and loses on {}, {} in the "
+            "geometric mean",
+            best->wins, count(best->n, "shape", "shapes"), best->n - best->wins, times(*best->geomean));
+        if (direct != nullptr && direct->n > 0)
+            text += fmt::format("; without Winograd and FFT it wins {} of {}, {}", direct->wins, direct->n,
+                                times(*direct->geomean));
+        text += ".";
+        if (best->without > 0)
+            text += fmt::format(" {} could not be compared.", count(best->without, "shape", "shapes"));
+    } else if (ok > 0) {
+        text += " No shape was measured on both sides, so there is no comparison with cuDNN.";
+    }
+    return text;
+}
+
+std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
+                       const std::string &device_code_hash) {
+    return PageWriter(run, studies, statistics, device_code_hash).write();
+}
+
+} // namespace convcast

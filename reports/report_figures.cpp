@@ -1,0 +1,321 @@
+#include "reports/report_figures.hpp"
+
+#include "model/strategies.hpp"
+#include "reports/figure_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace convcast {
+namespace {
+
+constexpr double micro = 1e6; ///< µs per s
+constexpr double mega = 1e-6; ///< MB per B
+constexpr double percent = 100.0;
+
+/// Strategies keep their style in all runs; those of another version come after.
+std::size_t style_of(const std::string &group, const ReportStatistics &statistics) {
+    std::vector<std::string> names = strategy_names();
+    for (const CaseRow &row : statistics.cases)
+        if (!row.baseline && std::find(names.begin(), names.end(), row.group) == names.end())
+            names.push_back(row.group);
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), group) - names.begin());
+}
+
+/// A series per strategy in the order of their styles; `point` gives a row's point or nothing.
+template <class MakePoint>
+std::vector<Series> by_strategy(const ReportStatistics &statistics, MakePoint point) {
+    std::map<std::size_t, Series> series;
+    for (const CaseRow &row : statistics.cases)
+        if (const std::optional<Point> p = row.baseline ? std::nullopt : point(row)) {
+            const std::size_t style = style_of(row.group, statistics);
+            Series &s = series.try_emplace(style, Series{row.group, style}).first->second;
+            s.points.push_back(*p);
+        }
+    std::vector<Series> out;
+    for (auto &[style, s] : series)
+        out.push_back(std::move(s));
+    return out;
+}
+
+/// 1, 2 or 5 times a power of ten around the values, the same for both axes, so that the diagonal is one.
+void square_axes(Figure &figure) {
+    double low = 0.0, high = 0.0;
+    for (const Series &series : figure.series)
+        for (const Point &point : series.points)
+            for (const double value : {point.x, point.y})
+                if (value > 0.0) {
+                    low = low > 0.0 ? std::min(low, value) : value;
+                    high = std::max(high, value);
+                }
+    if (high <= 0.0)
+        return;
+    low = round_number(low, false);
+    high = round_number(high, true);
+    figure.x.low = figure.y.low = low;
+    figure.x.high = figure.y.high = high > low ? high : 10.0 * low;
+}
+
+/// The end of an error axis, %: room for nine cases in ten and half as much again; the rest stands at the
+/// edge, so that one bad forecast does not squeeze all others.
+double error_limit(const ReportStatistics &statistics) {
+    for (const ErrorStatistics &errors : statistics.errors)
+        if (errors.group == "all" && errors.p90)
+            for (const double limit : {25.0, 50.0})
+                if (1.5 * percent * *errors.p90 <= limit)
+                    return limit;
+    return 100.0;
+}
+
+const char *const no_pair = "no case has both a forecast and a measured time";
+
+} // namespace
+
+std::string microseconds(Seconds time) {
+    const double us = time.value * micro;
+    return fmt::format("{:.{}f}", us, us < 9.995 ? 2 : us < 99.95 ? 1 : 0);
+}
+
+std::string signed_percent(double share) {
+    const std::string digits = fmt::format("{:.1f}", std::abs(share) * percent);
+    return (digits == "0.0" ? "±" : share < 0.0 ? "−" : "+") + digits + "\u00a0%";
+}
+
+std::string times(double ratio) {
+    return fmt::format("{:.{}f}×", ratio, ratio < 9.995 ? 2 : 1);
+}
+
+std::string describe(const CaseRow &row) {
+    std::string text = row.shape + " " + row.name;
+    if (row.predicted_s)
+        text += ": forecast " + microseconds(*row.predicted_s) + " µs";
+    if (row.cold_s)
+        text += std::string(row.predicted_s ? ", " : ": ") + "measured " + microseconds(*row.cold_s) + " µs";
+    if (row.error)
+        text += " (" + signed_percent(*row.error) + ")";
+    return text;
+}
+
+Figure predicted_vs_measured(const ReportStatistics &statistics) {
+    Figure figure{"predicted_vs_measured", "Forecast against measured time", "", {}, {}};
+    figure.caption =
+        "Each mark is one case. On the line the forecast is exact; the band is ±25 %. Two logarithmic axes "
+        "flatter any model: read the errors beside it.";
+    figure.x = {"measured time, cold L2, µs", Scale::logarithmic, {}, {}, {}};
+    figure.y = {"forecast, µs", Scale::logarithmic, {}, {}, {}};
+    figure.bands = {{Guide::diagonal, 0.75, 1.25, "±25 %"}};
+    figure.references = {{Guide::diagonal, 1.0, "forecast = measured"}};
+    figure.series = by_strategy(statistics, [](const CaseRow &row) -> std::optional<Point> {
+        if (!row.error)
+            return std::nullopt;
+        return Point{row.cold_s->value * micro, row.predicted_s->value * micro, describe(row), row.id};
+    });
+    figure.no_data = no_pair;
+    square_axes(figure);
+    return figure;
+}
+
+Figure relative_error(const ReportStatistics &statistics) {
+    Figure figure{"relative_error", "Error of the forecast", "", {}, {}};
+    figure.caption = "Forecast / measured − 1: above zero the forecast is too slow. The band is ±10 %.";
+    figure.x = {"measured time, cold L2, µs", Scale::logarithmic, {}, {}, {}};
+    figure.bands = {{Guide::horizontal, -10.0, 10.0, "±10 %"}};
+    figure.references = {{Guide::horizontal, 0.0, ""}};
+    figure.series = by_strategy(statistics, [](const CaseRow &row) -> std::optional<Point> {
+        if (!row.error)
+            return std::nullopt;
+        return Point{row.cold_s->value * micro, *row.error * percent, describe(row), row.id};
+    });
+    const double limit = error_limit(statistics);
+    figure.y = {"error of the forecast, %", Scale::linear, -limit, limit, {}};
+    figure.no_data = no_pair;
+    return figure;
+}
+
+Figure error_cdf(const ReportStatistics &statistics) {
+    Figure figure{"error_cdf", "Share of the cases within an error", "", {}, {}};
+    figure.caption =
+        "How many cases of a strategy have at most that error, of all with a forecast and a measured time.";
+    figure.y = {"share of the cases, %", Scale::linear, 0.0, percent, {}};
+    figure.series = by_strategy(statistics, [](const CaseRow &row) -> std::optional<Point> {
+        if (!row.error)
+            return std::nullopt;
+        return Point{std::abs(*row.error) * percent, 0.0, describe(row), row.id};
+    });
+    figure.x = {"|error of the forecast|, %", Scale::linear, 0.0, error_limit(statistics), {}};
+    for (Series &series : figure.series) {
+        series.drawn = Drawn::steps;
+        std::stable_sort(series.points.begin(), series.points.end(),
+                         [](const Point &a, const Point &b) { return a.x < b.x; });
+        for (std::size_t i = 0; i < series.points.size(); ++i)
+            series.points[i].y =
+                percent * static_cast<double>(i + 1) / static_cast<double>(series.points.size());
+    }
+    figure.no_data = no_pair;
+    return figure;
+}
+
+Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study) {
+    const std::string name = study.id.empty() ? "other_shapes" : study.id;
+    Figure figure{"speedup_" + name,
+                  "Speed-up over cuDNN: " + (study.title.empty() ? "other shapes" : study.title),
+                  "",
+                  {},
+                  {}};
+    figure.caption =
+        "The fastest of our measured settings against cuDNN, cold L2; right of 1 we are faster. A row "
+        "without "
+        "marks was not measured on both sides. The papers' averages are theirs, on their GPUs against the "
+        "cuDNN of their time.";
+    figure.x = {"time of cuDNN / our time", Scale::logarithmic, {}, {}, {}};
+    figure.y.scale = Scale::category;
+    figure.references = {{Guide::vertical, 1.0, "as fast as cuDNN"}};
+    for (const PublishedGain &gain : study.published)
+        if (gain.average && *gain.average > 0.0)
+            figure.references.push_back({Guide::vertical, *gain.average,
+                                         fmt::format("published average {} ({}, {})", times(*gain.average),
+                                                     gain.gpu, gain.baseline)});
+    Series all{"over its fastest algorithm", 0},
+        direct{"over its fastest without Winograd and FFT", 1, Drawn::points, true};
+    for (const ShapeRow &shape : statistics.shapes) {
+        if (shape.study.value_or("") != study.id)
+            continue;
+        const auto row = static_cast<double>(figure.y.categories.size());
+        figure.y.categories.push_back(shape.shape);
+        if (shape.speedup)
+            all.points.push_back({*shape.speedup, row,
+                                  shape.shape + ": " + times(*shape.speedup) + " over the fastest",
+                                  shape.ours});
+        if (shape.speedup_direct)
+            direct.points.push_back({*shape.speedup_direct, row,
+                                     shape.shape + ": " + times(*shape.speedup_direct) +
+                                         " over the fastest without Winograd and FFT",
+                                     shape.ours});
+    }
+    // The hollow mark goes below, so that both show where they coincide.
+    figure.series = {std::move(direct), std::move(all)};
+    figure.no_data = "no shape was measured on both sides";
+    return figure;
+}
+
+Figure work_bytes(const ReportStatistics &statistics, const std::string &level) {
+    const std::string name = level == "l2" ? "L2" : "DRAM";
+    Figure figure{"work_" + level, "Predicted against counted " + name + " traffic", "", {}, {}};
+    figure.caption =
+        "Bytes per call between " + std::string(level == "l2" ? "the SMs and L2" : "L2 and DRAM") +
+        ", as the model forecasts and as the counters say. Filled marks are reads, hollow ones writes.";
+    figure.x = {"counted, MB", Scale::logarithmic, {}, {}, {}};
+    figure.y = {"predicted, MB", Scale::logarithmic, {}, {}, {}};
+    figure.references = {{Guide::diagonal, 1.0, "predicted = counted"}};
+    std::map<std::pair<std::size_t, bool>, Series> series;
+    for (const WorkRow &work : statistics.work) {
+        const bool write = work.quantity == level + "_write_bytes";
+        if (!write && work.quantity != level + "_read_bytes")
+            continue;
+        const CaseRow &row = statistics.cases[static_cast<std::size_t>(work.id)];
+        const std::size_t style = style_of(row.group, statistics);
+        Series &s = series
+                        .try_emplace({style, write}, Series{row.group + (write ? ", writes" : ""), style,
+                                                            Drawn::points, write})
+                        .first->second;
+        s.points.push_back(
+            {work.counted * mega, work.predicted * mega,
+             fmt::format("{} {}, {}: predicted {:.3g} MB, counted {:.3g} MB", row.shape, row.name,
+                         write ? "writes" : "reads", work.predicted * mega, work.counted * mega),
+             row.id});
+    }
+    for (auto &[key, s] : series)
+        figure.series.push_back(std::move(s));
+    figure.no_data = "no case has both a forecast and a counter of its " + name + " traffic";
+    square_axes(figure);
+    return figure;
+}
+
+Figure waterfall_of(const CaseRow &row) {
+    Figure figure{fmt::format("waterfall_{}", row.id),
+                  "What the forecast is made of: " + row.shape + " " + row.name,
+                  "",
+                  {},
+                  {}};
+    figure.caption =
+        "The time each part of the model adds when the parts are switched on one after another: a part that "
+        "hides behind an earlier one adds nothing.";
+    figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
+    figure.y.scale = Scale::category;
+    Series parts{"", 0, Drawn::bars}, total{"", 1, Drawn::bars};
+    double sum = 0.0;
+    for (const WaterfallBar &bar : row.waterfall) {
+        const double from = sum;
+        sum += bar.added_s.value;
+        parts.points.push_back({sum * micro,
+                                static_cast<double>(figure.y.categories.size()),
+                                bar.name + ": " + microseconds(bar.added_s) + " µs",
+                                {},
+                                from * micro});
+        figure.y.categories.push_back(bar.name);
+    }
+    if (!row.waterfall.empty()) {
+        total.points.push_back({sum * micro, static_cast<double>(figure.y.categories.size()),
+                                "forecast: " + microseconds(Seconds(sum)) + " µs", row.id, 0.0});
+        figure.y.categories.push_back("forecast");
+    }
+    if (row.cold_s)
+        figure.references = {{Guide::vertical, row.cold_s->value * micro,
+                              "measured, cold L2: " + microseconds(*row.cold_s) + " µs"}};
+    figure.series = {std::move(parts), std::move(total)};
+    figure.no_data = "this case has no forecast";
+    return figure;
+}
+
+std::optional<std::int64_t> typical_case(const ReportStatistics &statistics) {
+    std::vector<std::pair<double, std::int64_t>> errors;
+    for (const CaseRow &row : statistics.cases)
+        if (row.error && !row.waterfall.empty())
+            errors.emplace_back(std::abs(*row.error), row.id);
+    if (!errors.empty()) {
+        std::sort(errors.begin(), errors.end());
+        return errors[(errors.size() - 1) / 2].second;
+    }
+    for (const CaseRow &row : statistics.cases)
+        if (!row.waterfall.empty())
+            return row.id;
+    return std::nullopt;
+}
+
+std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span<const Study> studies) {
+    std::vector<Figure> figures = {predicted_vs_measured(statistics), relative_error(statistics),
+                                   error_cdf(statistics)};
+    const auto has_shapes = [&](const std::string &study) {
+        return std::any_of(statistics.cases.begin(), statistics.cases.end(),
+                           [&](const CaseRow &row) { return row.study.value_or("") == study; });
+    };
+    std::vector<std::string> drawn;
+    for (const Study &study : studies)
+        if (has_shapes(study.id)) {
+            figures.push_back(speedup_over_cudnn(statistics, study));
+            drawn.push_back(study.id);
+        }
+    // Cases of a study that was not handed in, or of none.
+    for (const ShapeRow &shape : statistics.shapes)
+        if (const std::string id = shape.study.value_or("");
+            has_shapes(id) && std::find(drawn.begin(), drawn.end(), id) == drawn.end()) {
+            Study unknown;
+            unknown.id = id;
+            unknown.title = id;
+            figures.push_back(speedup_over_cudnn(statistics, unknown));
+            drawn.push_back(id);
+        }
+    figures.push_back(work_bytes(statistics, "l2"));
+    figures.push_back(work_bytes(statistics, "dram"));
+    if (const std::optional<std::int64_t> id = typical_case(statistics)) {
+        Figure figure = waterfall_of(statistics.cases[static_cast<std::size_t>(*id)]);
+        figure.id = "waterfall";
+        figures.push_back(std::move(figure));
+    }
+    return figures;
+}
+
+} // namespace convcast

@@ -1,0 +1,41 @@
+// The figures of the report, each a plain function of the statistics.
+#pragma once
+
+#include "reports/figure.hpp"
+#include "reports/statistics.hpp"
+
+#include <span>
+
+namespace convcast {
+
+Figure predicted_vs_measured(const ReportStatistics &statistics);
+Figure relative_error(const ReportStatistics &statistics);
+Figure error_cdf(const ReportStatistics &statistics);
+
+/// One study's shapes with the gains its paper published; the study "" holds the shapes of none.
+Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study);
+
+/// Predicted against counted bytes, reads filled and writes hollow; `level` is "l2" or "dram".
+Figure work_bytes(const ReportStatistics &statistics, const std::string &level);
+
+/// The bars of a case's forecast, with the measured time as a line.
+Figure waterfall_of(const CaseRow &row);
+
+/// The case whose waterfall stands for the run: the one with the median error, else the first with a
+/// forecast. Absent when no case has a term.
+std::optional<std::int64_t> typical_case(const ReportStatistics &statistics);
+
+/// All of them in the order of the page: one speed-up figure per study that has shapes in the run.
+std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span<const Study> studies);
+
+/// "3.14", "31.4", "314": three digits of microseconds, no unit.
+std::string microseconds(Seconds time);
+/// "+4.2 %", "−10.1 %"
+std::string signed_percent(double share);
+/// "1.39×"
+std::string times(double ratio);
+
+/// What a reader sees on hovering over a case.
+std::string describe(const CaseRow &row);
+
+} // namespace convcast

@@ -1,0 +1,361 @@
+#include "reports/statistics.hpp"
+
+#include "model/term.hpp"
+
+#include <boost/math/statistics/univariate_statistics.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace convcast {
+namespace {
+
+namespace math = boost::math::statistics;
+
+double geometric_mean(std::vector<double> ratios) {
+    for (double &ratio : ratios)
+        ratio = std::log(ratio);
+    return std::exp(math::mean(ratios));
+}
+
+/// A time that a ratio can be made of; a broken document may carry others.
+std::optional<Seconds> usable(std::optional<Seconds> time) {
+    return time && std::isfinite(time->value) && time->value > 0.0 ? time : std::nullopt;
+}
+
+std::optional<std::string> study_of(const Case &c, std::span<const Study> studies) {
+    if (c.study)
+        return c.study;
+    for (const Study &study : studies)
+        if (std::find(study.shapes.begin(), study.shapes.end(), c.shape) != study.shapes.end())
+            return study.id;
+    return std::nullopt;
+}
+
+CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
+    CaseRow row;
+    row.id = id;
+    row.study = study_of(c, studies);
+    row.shape = c.shape;
+    row.baseline = !c.strategy;
+    row.name = c.strategy ? *c.strategy : c.baseline.value_or("unnamed");
+    row.group = row.baseline ? row.name : row.name.substr(0, row.name.find(':'));
+    row.status = c.status;
+    row.reason = c.reason;
+    if (c.prediction) {
+        const Prediction &prediction = *c.prediction;
+        row.predicted_s = usable(prediction.time_s);
+        row.tier0_s = usable(prediction.times.tier0_s);
+        row.limiter = prediction.limiter;
+        if (!row.reason && !row.predicted_s)
+            row.reason = prediction.reason.value_or("no forecast");
+        if (prediction.regimes) {
+            row.paper = prediction.regimes->paper;
+            row.physical = prediction.regimes->physical;
+            row.tier2 = prediction.regimes->tier2;
+        }
+        if (prediction.term)
+            for (const Bar &bar : waterfall(*prediction.term))
+                row.waterfall.push_back({bar.name, bar.added_s});
+    }
+    const Measurement *cold = c.measured(L2State::cold);
+    const Measurement *warm = c.measured(L2State::warm);
+    if (const Measurement *any = cold != nullptr ? cold : warm)
+        row.relative_l2_error = any->relative_l2_error;
+    if (c.status != Status::ok)
+        return row;
+    if (warm != nullptr)
+        row.warm_s = usable(warm->time_s);
+    if (cold != nullptr) {
+        row.cold_s = usable(cold->time_s);
+        row.measured = cold->regime;
+        std::vector<double> samples;
+        for (const Seconds sample : cold->samples_s)
+            samples.push_back(sample.value);
+        if (!samples.empty()) {
+            row.cold_low_s = Seconds(percentile(samples, 0.05));
+            row.cold_high_s = Seconds(percentile(samples, 0.95));
+        }
+    }
+    if (row.predicted_s && row.cold_s)
+        row.error = *row.predicted_s / *row.cold_s - 1.0;
+    return row;
+}
+
+/// Of one group, or of all strategies without one; `predicted` picks the tier.
+ErrorStatistics errors_of(const std::string &name, const std::optional<std::string> &group,
+                          const std::vector<CaseRow> &rows, std::optional<Seconds> CaseRow::*predicted) {
+    ErrorStatistics out;
+    out.group = name;
+    std::vector<double> ratios, errors;
+    for (const CaseRow &row : rows) {
+        if (row.baseline || !row.cold_s || (group && row.group != *group))
+            continue;
+        if (!(row.*predicted)) {
+            ++out.no_forecast;
+            continue;
+        }
+        ratios.push_back(*(row.*predicted) / *row.cold_s);
+        errors.push_back(std::abs(ratios.back() - 1.0));
+        if (!out.max || errors.back() > *out.max) {
+            out.max = errors.back();
+            out.worst_case = row.id;
+        }
+    }
+    out.n = std::ssize(errors);
+    if (errors.empty())
+        return out;
+    out.bias = geometric_mean(ratios);
+    out.mean = math::mean(errors);
+    out.p90 = percentile(errors, 0.9);
+    out.within_10_percent =
+        static_cast<double>(std::count_if(errors.begin(), errors.end(), [](double e) { return e <= 0.1; })) /
+        static_cast<double>(errors.size());
+    out.median = math::median(errors); // reorders
+    return out;
+}
+
+/// Groups of the strategies in the order in which they first appear.
+std::vector<std::string> groups_of(const std::vector<CaseRow> &rows) {
+    std::vector<std::string> groups;
+    for (const CaseRow &row : rows)
+        if (!row.baseline && std::find(groups.begin(), groups.end(), row.group) == groups.end())
+            groups.push_back(row.group);
+    return groups;
+}
+
+bool is_transformed(const std::string &algorithm) {
+    return algorithm.find("winograd") != std::string::npos || algorithm.find("fft") != std::string::npos;
+}
+
+void keep_fastest(std::optional<std::int64_t> &best, const CaseRow &row, const std::vector<CaseRow> &rows) {
+    if (!best || row.cold_s->value < rows[static_cast<std::size_t>(*best)].cold_s->value)
+        best = row.id;
+}
+
+std::vector<ShapeRow> shapes_of(const std::vector<CaseRow> &rows, std::span<const Study> studies) {
+    std::vector<ShapeRow> shapes;
+    for (const Study &study : studies)
+        for (const std::string &shape : study.shapes)
+            shapes.push_back({study.id, shape, {}, {}, {}, {}, {}, {}, {}});
+    std::map<std::pair<std::string, std::string>, std::size_t> place;
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+        place.try_emplace({*shapes[i].study, shapes[i].shape}, i);
+    for (const CaseRow &row : rows) {
+        const auto [it, fresh] = place.try_emplace({row.study.value_or(""), row.shape}, shapes.size());
+        if (fresh)
+            shapes.push_back({row.study, row.shape, {}, {}, {}, {}, {}, {}, {}});
+        ShapeRow &shape = shapes[it->second];
+        if (!row.cold_s)
+            continue;
+        if (!row.baseline) {
+            keep_fastest(shape.ours, row, rows);
+        } else if (row.name.starts_with("cudnn:")) {
+            keep_fastest(shape.cudnn, row, rows);
+            if (!is_transformed(row.name))
+                keep_fastest(shape.cudnn_direct, row, rows);
+        }
+    }
+    const auto seconds = [&](std::int64_t id) { return *rows[static_cast<std::size_t>(id)].cold_s; };
+    for (ShapeRow &shape : shapes) {
+        if (shape.ours && shape.cudnn)
+            shape.speedup = seconds(*shape.cudnn) / seconds(*shape.ours);
+        if (shape.ours && shape.cudnn_direct)
+            shape.speedup_direct = seconds(*shape.cudnn_direct) / seconds(*shape.ours);
+        std::int64_t settings = 0;
+        bool all_forecast = true;
+        std::optional<std::int64_t> picked;
+        for (const CaseRow &row : rows) {
+            if (row.baseline || !row.cold_s || row.shape != shape.shape || row.study != shape.study)
+                continue;
+            ++settings;
+            all_forecast = all_forecast && row.predicted_s;
+            if (row.predicted_s &&
+                (!picked ||
+                 row.predicted_s->value < rows[static_cast<std::size_t>(*picked)].predicted_s->value))
+                picked = row.id;
+        }
+        if (settings >= 2 && all_forecast) {
+            shape.picked = picked;
+            shape.regret = seconds(*picked) / seconds(*shape.ours);
+        }
+    }
+    return shapes;
+}
+
+SpeedupStatistics speedups_of(const std::string &study, const std::string &against,
+                              std::optional<double> ShapeRow::*speedup, const std::vector<ShapeRow> &shapes) {
+    SpeedupStatistics out;
+    out.study = study;
+    out.against = against;
+    std::vector<double> ratios;
+    for (const ShapeRow &shape : shapes) {
+        if (study != "all" && shape.study.value_or("other shapes") != study)
+            continue;
+        if (!(shape.*speedup)) {
+            ++out.without;
+            continue;
+        }
+        ratios.push_back(*(shape.*speedup));
+        out.wins += ratios.back() > 1.0 ? 1 : 0;
+    }
+    out.n = std::ssize(ratios);
+    if (ratios.empty())
+        return out;
+    out.geomean = geometric_mean(ratios);
+    out.min = *std::min_element(ratios.begin(), ratios.end());
+    out.max = *std::max_element(ratios.begin(), ratios.end());
+    return out;
+}
+
+ChoiceStatistics choice_of(const std::vector<ShapeRow> &shapes) {
+    ChoiceStatistics out;
+    std::vector<double> regrets;
+    for (const ShapeRow &shape : shapes)
+        if (shape.regret) {
+            regrets.push_back(*shape.regret);
+            out.hits += shape.picked == shape.ours ? 1 : 0;
+        }
+    out.n = std::ssize(regrets);
+    if (!regrets.empty()) {
+        out.regret_geomean = geometric_mean(regrets);
+        out.regret_max = *std::max_element(regrets.begin(), regrets.end());
+    }
+    return out;
+}
+
+std::vector<WorkRow> work_of(const Run &run) {
+    std::vector<WorkRow> rows;
+    for (std::size_t i = 0; i < run.cases.size(); ++i) {
+        const Case &c = run.cases[i];
+        const Measurement *cold = c.measured(L2State::cold);
+        if (c.status != Status::ok || !c.prediction || !c.prediction->work || cold == nullptr || !cold->work)
+            continue;
+        using Members = boost::describe::describe_members<Work, boost::describe::mod_public>;
+        boost::mp11::mp_for_each<Members>([&](auto member) {
+            const std::optional<double> &predicted = (*c.prediction->work).*member.pointer;
+            const std::optional<double> &counted = (*cold->work).*member.pointer;
+            if (predicted && counted)
+                rows.push_back({static_cast<std::int64_t>(i), member.name, *predicted, *counted});
+        });
+    }
+    return rows;
+}
+
+std::vector<WorkStatistics> work_errors_of(const std::vector<WorkRow> &work,
+                                           const std::vector<CaseRow> &rows) {
+    std::vector<WorkStatistics> out;
+    std::vector<std::vector<double>> ratios;
+    for (const std::string &group : groups_of(rows))
+        for (const WorkRow &w : work) {
+            if (rows[static_cast<std::size_t>(w.id)].group != group)
+                continue;
+            auto entry = std::find_if(out.begin(), out.end(), [&](const WorkStatistics &s) {
+                return s.group == group && s.quantity == w.quantity;
+            });
+            if (entry == out.end()) {
+                out.push_back({group, w.quantity, 0, 0, {}, {}, {}});
+                ratios.emplace_back();
+                entry = std::prev(out.end());
+            }
+            if (w.predicted == 0.0 && w.counted == 0.0) {
+                ratios[static_cast<std::size_t>(entry - out.begin())].push_back(1.0);
+                continue;
+            }
+            const double ratio = w.predicted / w.counted;
+            if (!std::isfinite(ratio) || ratio <= 0.0) {
+                ++entry->zero;
+                continue;
+            }
+            ratios[static_cast<std::size_t>(entry - out.begin())].push_back(ratio);
+            if (!entry->worst_ratio || std::abs(std::log(ratio)) > std::abs(std::log(*entry->worst_ratio))) {
+                entry->worst_ratio = ratio;
+                entry->worst_case = w.id;
+            }
+        }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i].n = std::ssize(ratios[i]);
+        if (!ratios[i].empty())
+            out[i].ratio_geomean = geometric_mean(ratios[i]);
+    }
+    return out;
+}
+
+RegimeStatistics regime_of(const std::string &opinion, std::optional<Regime> CaseRow::*member,
+                           const std::vector<CaseRow> &rows) {
+    RegimeStatistics out;
+    out.opinion = opinion;
+    for (const CaseRow &row : rows)
+        if (!row.baseline && row.*member && row.measured) {
+            ++out.n;
+            out.agree += row.*member == row.measured ? 1 : 0;
+        }
+    return out;
+}
+
+std::vector<StatusCount> statuses_of(const std::vector<CaseRow> &rows) {
+    std::map<std::tuple<bool, std::string, Status, std::string>, std::int64_t> counts;
+    for (const CaseRow &row : rows)
+        ++counts[{row.baseline, row.group, row.status,
+                  row.status == Status::ok ? "" : row.reason.value_or("")}];
+    std::vector<StatusCount> out;
+    for (const auto &[key, n] : counts)
+        out.push_back({std::get<1>(key), std::get<2>(key), std::get<3>(key), n});
+    return out;
+}
+
+} // namespace
+
+double percentile(std::vector<double> values, double share) {
+    std::sort(values.begin(), values.end());
+    const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+    return values[std::max<std::size_t>(rank, 1) - 1];
+}
+
+ReportStatistics summarize(const Run &run, std::span<const Study> studies) {
+    ReportStatistics out;
+    out.percentile =
+        "nearest rank: the smallest value that at least that share of the values does not exceed; the "
+        "median of an even number of values is the mean of the middle two";
+    for (std::size_t i = 0; i < run.cases.size(); ++i)
+        out.cases.push_back(row_of(run.cases[i], static_cast<std::int64_t>(i), studies));
+    out.shapes = shapes_of(out.cases, studies);
+    std::map<std::pair<std::string, std::string>, Seconds> cudnn;
+    for (const ShapeRow &shape : out.shapes)
+        if (shape.cudnn)
+            cudnn[{shape.study.value_or(""), shape.shape}] =
+                *out.cases[static_cast<std::size_t>(*shape.cudnn)].cold_s;
+    for (CaseRow &row : out.cases)
+        if (const auto best = cudnn.find({row.study.value_or(""), row.shape});
+            row.cold_s && best != cudnn.end())
+            row.speedup = best->second / *row.cold_s;
+
+    for (const std::string &group : groups_of(out.cases))
+        out.errors.push_back(errors_of(group, group, out.cases, &CaseRow::predicted_s));
+    out.errors.push_back(errors_of("all", std::nullopt, out.cases, &CaseRow::predicted_s));
+    out.errors.push_back(errors_of("all, speed of light", std::nullopt, out.cases, &CaseRow::tier0_s));
+
+    std::vector<std::string> names;
+    for (const ShapeRow &shape : out.shapes)
+        if (const std::string name = shape.study.value_or("other shapes");
+            std::find(names.begin(), names.end(), name) == names.end())
+            names.push_back(name);
+    if (names.size() > 1)
+        names.emplace_back("all");
+    for (const std::string &name : names) {
+        out.speedups.push_back(speedups_of(name, "cudnn", &ShapeRow::speedup, out.shapes));
+        out.speedups.push_back(
+            speedups_of(name, "cudnn without Winograd and FFT", &ShapeRow::speedup_direct, out.shapes));
+    }
+    out.choice = choice_of(out.shapes);
+    out.work = work_of(run);
+    out.work_errors = work_errors_of(out.work, out.cases);
+    out.regimes = {regime_of("paper", &CaseRow::paper, out.cases),
+                   regime_of("physical", &CaseRow::physical, out.cases),
+                   regime_of("tier2", &CaseRow::tier2, out.cases)};
+    out.statuses = statuses_of(out.cases);
+    return out;
+}
+
+} // namespace convcast

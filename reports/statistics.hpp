@@ -1,0 +1,151 @@
+// What the report says in numbers: every figure, table and sentence of the page is drawn from these structs,
+// and `report --json` prints them.
+#pragma once
+
+#include "model/run.hpp"
+#include "model/study.hpp"
+
+#include <span>
+
+namespace convcast {
+
+/// A leaf of the forecast's term and the time it adds (model/term.hpp, `waterfall`).
+struct WaterfallBar {
+    std::string name;
+    Seconds added_s;
+    BOOST_DESCRIBE_CLASS(WaterfallBar, (), (name, added_s), (), ())
+};
+
+/// One case of the run. Times are present only where the status is ok: a wrong result has no time worth
+/// showing.
+struct CaseRow {
+    std::int64_t id = 0; ///< place in Run::cases: "c<id>" on the page, column `case` of the CSV files
+    std::optional<std::string> study;
+    std::string shape;
+    std::string name;  ///< the strategy with its knobs, or the baseline
+    std::string group; ///< the strategy without its knobs, or the baseline
+    bool baseline = false;
+    Status status = Status::not_run;
+    std::optional<std::string> reason; ///< why the status is not ok, else why there is no forecast
+    std::optional<Seconds> predicted_s, tier0_s;
+    std::optional<Seconds> cold_s, warm_s;          ///< measured medians
+    std::optional<Seconds> cold_low_s, cold_high_s; ///< 5th and 95th percentile of the cold samples
+    std::optional<double> error;                    ///< predicted / measured cold - 1
+    std::optional<Regime> paper, physical, tier2, measured;
+    std::optional<std::string> limiter;
+    std::optional<double>
+        speedup; ///< time of the shape's fastest cuDNN algorithm over this case's, both cold
+    std::optional<double> relative_l2_error;
+    std::vector<WaterfallBar> waterfall; ///< adds up to the forecast
+    BOOST_DESCRIBE_CLASS(CaseRow, (),
+                         (id, study, shape, name, group, baseline, status, reason, predicted_s, tier0_s,
+                          cold_s, warm_s, cold_low_s, cold_high_s, error, paper, physical, tier2, measured,
+                          limiter, speedup, relative_l2_error, waterfall),
+                         (), ())
+};
+
+/// Of |predicted / measured cold - 1| over the ok cases of one strategy that have both. The numbers are
+/// absent where n is 0.
+struct ErrorStatistics {
+    std::string group; ///< a strategy, "all", or "all, speed of light": tier 0 alone, the bar to beat
+    std::int64_t n = 0;
+    std::int64_t no_forecast = 0; ///< ok, measured, but the profile lacks numbers for a time
+    std::optional<double> bias;   ///< geometric mean of predicted / measured: above 1 is too slow a forecast
+    std::optional<double> median, mean, p90, max;
+    std::optional<double> within_10_percent; ///< share of the n, 0 to 1
+    std::optional<std::int64_t> worst_case;  ///< CaseRow::id of `max`
+    BOOST_DESCRIBE_CLASS(ErrorStatistics, (),
+                         (group, n, no_forecast, bias, median, mean, p90, max, within_10_percent, worst_case),
+                         (), ())
+};
+
+/// One shape: the fastest of ours beside the fastest of cuDNN's, cold.
+struct ShapeRow {
+    std::optional<std::string> study;
+    std::string shape;
+    std::optional<std::int64_t> ours, cudnn, cudnn_direct; ///< CaseRow::id; direct: without Winograd and FFT
+    std::optional<double> speedup, speedup_direct;         ///< cuDNN's time over ours: above 1 we are faster
+    std::optional<std::int64_t> picked; ///< of the measured settings, the one that was forecast fastest
+    std::optional<double> regret;       ///< its time over that of `ours`, 1 or more
+    BOOST_DESCRIBE_CLASS(ShapeRow, (),
+                         (study, shape, ours, cudnn, cudnn_direct, speedup, speedup_direct, picked, regret),
+                         (), ())
+};
+
+struct SpeedupStatistics {
+    std::string study;   ///< a study's id, "other shapes", or "all"
+    std::string against; ///< "cudnn" or "cudnn without Winograd and FFT"
+    std::int64_t n = 0, wins = 0;
+    std::int64_t without = 0; ///< shapes of the study with no such pair of measurements
+    std::optional<double> geomean, min, max;
+    BOOST_DESCRIBE_CLASS(SpeedupStatistics, (), (study, against, n, wins, without, geomean, min, max), (), ())
+};
+
+/// How well the forecast picks among the settings that were measured for a shape.
+struct ChoiceStatistics {
+    std::int64_t n = 0;    ///< shapes with at least two measured settings that all have a forecast
+    std::int64_t hits = 0; ///< the pick was the fastest
+    std::optional<double> regret_geomean, regret_max;
+    BOOST_DESCRIBE_CLASS(ChoiceStatistics, (), (n, hits, regret_geomean, regret_max), (), ())
+};
+
+/// A case's predicted and counted quantity, of the cold measurement.
+struct WorkRow {
+    std::int64_t id = 0;
+    std::string quantity; ///< member of Work
+    double predicted = 0.0, counted = 0.0;
+    BOOST_DESCRIBE_CLASS(WorkRow, (), (id, quantity, predicted, counted), (), ())
+};
+
+struct WorkStatistics {
+    std::string group, quantity;
+    std::int64_t n = 0;
+    std::int64_t zero = 0;               ///< pairs where one side is 0 and the other is not: no ratio
+    std::optional<double> ratio_geomean; ///< predicted / counted
+    std::optional<double> worst_ratio;   ///< farthest from 1, either way
+    std::optional<std::int64_t> worst_case;
+    BOOST_DESCRIBE_CLASS(WorkStatistics, (),
+                         (group, quantity, n, zero, ratio_geomean, worst_ratio, worst_case), (), ())
+};
+
+/// How often an opinion about the regime agrees with the measured one.
+struct RegimeStatistics {
+    std::string opinion; ///< "paper", "physical", "tier2"
+    std::int64_t n = 0, agree = 0;
+    BOOST_DESCRIBE_CLASS(RegimeStatistics, (), (opinion, n, agree), (), ())
+};
+
+struct StatusCount {
+    std::string group;
+    Status status = Status::not_run;
+    std::string reason;
+    std::int64_t n = 0;
+    BOOST_DESCRIBE_CLASS(StatusCount, (), (group, status, reason, n), (), ())
+};
+
+struct ReportStatistics {
+    std::string schema = "convcast/report/1";
+    std::string percentile; ///< the definition used, in words
+    std::vector<CaseRow> cases;
+    std::vector<ErrorStatistics> errors;
+    std::vector<ShapeRow> shapes;
+    std::vector<SpeedupStatistics> speedups;
+    ChoiceStatistics choice;
+    std::vector<WorkRow> work;
+    std::vector<WorkStatistics> work_errors;
+    std::vector<RegimeStatistics> regimes;
+    std::vector<StatusCount> statuses; ///< adds up to the number of cases
+    BOOST_DESCRIBE_CLASS(ReportStatistics, (),
+                         (schema, percentile, cases, errors, shapes, speedups, choice, work, work_errors,
+                          regimes, statuses),
+                         (), ())
+};
+
+/// No case is dropped: what has no time is counted by status and reason.
+ReportStatistics summarize(const Run &run, std::span<const Study> studies);
+
+/// Nearest rank: the smallest value that at least `share` of the values do not exceed; always one of the
+/// values. Requires at least one value and 0 < share <= 1.
+double percentile(std::vector<double> values, double share);
+
+} // namespace convcast

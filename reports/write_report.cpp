@@ -1,0 +1,94 @@
+#include "reports/write_report.hpp"
+
+#include "model/errors.hpp"
+#include "model/files.hpp"
+#include "reports/page.hpp"
+#include "reports/report_figures.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <spawn.h>
+#include <string_view>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace convcast {
+namespace {
+
+void make_folder(const std::filesystem::path &folder) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error)
+        throw InputError(folder.string(), "cannot make this folder: " + error.message());
+}
+
+/// The environment with a fixed date, so that the PDF's bytes do not depend on the clock.
+std::vector<char *> reproducible_environment(std::string &date) {
+    constexpr std::string_view name = "SOURCE_DATE_EPOCH=";
+    date = std::string(name) + "0";
+    std::vector<char *> out;
+    for (char **entry = environ; *entry != nullptr; ++entry)
+        if (!std::string_view(*entry).starts_with(name))
+            out.push_back(*entry);
+    out.push_back(date.data());
+    out.push_back(nullptr);
+    return out;
+}
+
+/// "" if `pdf` was made, else why not. The PDF appears whole: rsvg-convert writes beside it, then it is
+/// renamed.
+std::string convert(const std::filesystem::path &svg, const std::filesystem::path &pdf) {
+    const std::filesystem::path part = pdf.string() + ".part";
+    std::vector<std::string> words = {"rsvg-convert", "--format=pdf", "--output=" + part.string(),
+                                      svg.string()};
+    std::vector<char *> arguments;
+    for (std::string &word : words)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    std::string date;
+    std::vector<char *> environment = reproducible_environment(date);
+    pid_t child = 0;
+    if (const int error =
+            posix_spawnp(&child, words[0].c_str(), nullptr, nullptr, arguments.data(), environment.data()))
+        return std::string("no PDF: cannot run rsvg-convert: ") + std::strerror(error);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    std::error_code error;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        std::filesystem::remove(part, error);
+        return "no PDF: rsvg-convert failed on " + svg.string();
+    }
+    std::filesystem::rename(part, pdf, error);
+    return error ? "no PDF: cannot write " + pdf.string() + ": " + error.message() : "";
+}
+
+} // namespace
+
+ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
+                         const std::string &device_code_hash) {
+    const ReportStatistics statistics = summarize(run, studies);
+    make_folder(folder / "figures");
+    ReportFiles files;
+    files.page = folder / "page.html";
+    write_file_atomically(files.page.string(), write_page(run, studies, statistics, device_code_hash));
+    for (const Figure &figure : report_figures(statistics, studies)) {
+        const auto add = [&](const char *suffix, const std::string &text) {
+            files.figures.push_back(folder / "figures" / (figure.id + suffix));
+            write_file_atomically(files.figures.back().string(), text);
+        };
+        add(".csv", to_csv(figure));
+        add(".tex", to_tex(figure));
+        add(".svg", to_svg(figure, SvgUse::standalone));
+        if (!files.pdf_note.empty())
+            continue; // what stopped the first PDF stops them all
+        const std::filesystem::path svg = files.figures.back();
+        const std::filesystem::path pdf = folder / "figures" / (figure.id + ".pdf");
+        files.pdf_note = convert(svg, pdf);
+        if (files.pdf_note.empty())
+            files.figures.push_back(pdf);
+    }
+    return files;
+}
+
+} // namespace convcast

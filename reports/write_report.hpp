@@ -1,0 +1,24 @@
+// The report as files: page.html and, for papers, figures/<id>.csv, .svg, .tex and .pdf.
+#pragma once
+
+#include "reports/statistics.hpp"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+struct ReportFiles {
+    std::filesystem::path page;
+    std::vector<std::filesystem::path> figures;
+    std::string pdf_note; ///< why there are no PDFs; "" when there are
+};
+
+/// Makes `folder` where it does not exist. Each file is written whole or not at all; throws InputError with
+/// the path and the reason. `device_code_hash` as for write_page.
+ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
+                         const std::string &device_code_hash = "");
+
+} // namespace convcast

@@ -1,0 +1,353 @@
+// The convolutions on a GPU: right on awkward shapes, counted as predicted, and a run that can stop and go
+// on.
+#include "executor/baselines.hpp"
+#include "executor/inputs.hpp"
+#include "executor/run_case.hpp"
+#include "gpu/metrics.hpp"
+#include "model/forecast.hpp"
+#include "tests/gpu/require_gpu.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <thread>
+
+namespace convcast {
+namespace {
+
+using testing::HasSubstr;
+
+RunOptions verify_only() {
+    RunOptions options;
+    options.seed = 20240601;
+    options.l2 = {};
+    options.count = false;
+    options.compile_threads = std::max(1U, std::thread::hardware_concurrency());
+    options.say = [](const std::string &what) { std::cout << what << "\n"; };
+    return options;
+}
+
+/// Everything that a test on the device needs. Plans are for the H200's profile whatever the device is.
+struct Lab {
+    explicit Lab(RunOptions options = verify_only())
+        : executor(compiler, device, profile, std::move(options)) {}
+
+    Case predicted(const Strategy &strategy, const std::string &shape) const {
+        return predict(strategy, ConvShape::parse(shape), profile);
+    }
+    Case predicted(const std::string &strategy, const std::string &shape) const {
+        return predicted(parse_strategy(strategy), shape);
+    }
+
+    Device device{0};
+    Compiler compiler;
+    GpuProfile profile = find_profile("h200");
+    Executor executor;
+};
+
+const char *status_name(Status status) {
+    return boost::describe::enum_to_string(status, "?");
+}
+
+void expect_ok(const Case &item) {
+    EXPECT_EQ(item.status, Status::ok)
+        << item.shape << " " << item.strategy.value_or(item.baseline.value_or("?")) << ": "
+        << status_name(item.status) << ": " << item.reason.value_or("");
+}
+
+/// All at once: run_all compiles in parallel first.
+void run_and_expect_ok(Lab &lab, std::vector<Case> cases) {
+    Run run;
+    run.cases = std::move(cases);
+    EXPECT_EQ(lab.executor.run_all(run, [](const Run &, std::size_t) {}), RunEnd::finished);
+    for (const Case &item : run.cases)
+        expect_ok(item);
+}
+
+// ---- the reference ----
+
+TEST(ReferenceKernel, EqualsTheCpu) {
+    CONVCAST_NEED_GPU();
+    const Device device(0);
+    Compiler compiler;
+    const ReferenceKernels kernels(compiler, device.facts().compute_capability());
+    for (const char *text :
+         {"n1c1h7w7k1r3s3", "n2c3h13w31k5r5s5", "n2c4h9w8k6r3s2_str2x3_pad1x2_dil2x1_g2", "n1c8h5w5k8r1s1_g8",
+          "n1c1h3w3k2r5s5_pad2x2", "n1c64h20w20k64r3s3", "n1c64h120w120k64r3s3"}) {
+        const ConvShape shape = ConvShape::parse(text);
+        for (const auto make : {integer_inputs, real_inputs}) {
+            const Inputs inputs = make(shape, 3);
+            const DeviceReference reference =
+                kernels.compute(shape, DeviceBuffer<float>(std::span<const float>(inputs.input)),
+                                DeviceBuffer<float>(std::span<const float>(inputs.filters)));
+            EXPECT_NO_THROW(check_reference(shape, inputs.input, inputs.filters, reference, 4)) << text;
+        }
+    }
+}
+
+TEST(ReferenceKernel, AWrongReferenceIsFound) {
+    CONVCAST_NEED_GPU();
+    const ConvShape shape = ConvShape::parse("n1c3h9w9k4r3s3"),
+                    flipped = ConvShape::parse("n1c3h9w9k4r3s3_dil2x1_pad1x0");
+    const Device device(0);
+    Compiler compiler;
+    const ReferenceKernels kernels(compiler, device.facts().compute_capability());
+    const Inputs inputs = real_inputs(shape, 3);
+    const DeviceReference wrong =
+        kernels.compute(flipped, DeviceBuffer<float>(std::span<const float>(inputs.input)),
+                        DeviceBuffer<float>(std::span<const float>(inputs.filters)));
+    ASSERT_EQ(flipped.output_elements(), shape.output_elements());
+    EXPECT_THROW(check_reference(shape, inputs.input, inputs.filters, wrong, 4), GpuError);
+}
+
+TEST(ReferenceKernel, ComparesAsTheCpuDoes) {
+    CONVCAST_NEED_GPU();
+    const ConvShape shape = ConvShape::parse("n2c3h40w41k5r3s3");
+    const Device device(0);
+    Compiler compiler;
+    const ReferenceKernels kernels(compiler, device.facts().compute_capability());
+    const Inputs inputs = real_inputs(shape, 3);
+    const std::vector<ReferenceElement> expected = reference(shape, inputs.input, inputs.filters);
+    const DeviceReference on_device{std::span<const ReferenceElement>(expected)};
+    std::vector<float> output;
+    for (const ReferenceElement &element : expected)
+        output.push_back(static_cast<float>(element.value));
+    const auto expect_same = [&] {
+        for (const double bound : {0.0, rounding_bound(shape)}) {
+            const Comparison host = compare(output, expected, bound);
+            const DeviceBuffer<float> copy{std::span<const float>(output)};
+            const Comparison device_sum = kernels.compare(copy.data(), on_device, bound);
+            EXPECT_DOUBLE_EQ(device_sum.max_error_ratio, host.max_error_ratio);
+            EXPECT_EQ(device_sum.not_a_number, host.not_a_number);
+            EXPECT_EQ(device_sum.out_of_bound, host.out_of_bound);
+            EXPECT_EQ(device_sum.first_bad, host.first_bad);
+            EXPECT_NEAR(device_sum.squared_error, host.squared_error, 1e-9 * host.squared_error);
+            EXPECT_NEAR(device_sum.squared_reference, host.squared_reference, 1e-9 * host.squared_reference);
+        }
+    };
+    expect_same();
+    output[9000] += 1.0F;
+    expect_same();
+    output[777] = output[15000] = std::numeric_limits<float>::quiet_NaN();
+    expect_same();
+}
+
+// ---- the kernels ----
+
+TEST(ExecutorDevice, AwkwardShapesPassBothGates) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    std::vector<Case> cases;
+    for (const std::string filter : {"r1s1", "r3s3", "r5s5"})
+        for (const std::string map : {"n1c1h7w7k1", "n2c1h13w31k33", "n1c1h28w28k512", "n1c1h30w29k7",
+                                      "n3c1h17w64k130", "n1c1h150w300k20", "n2c3h7w7k1", "n1c3h13w31k33",
+                                      "n2c5h9w30k100", "n1c64h14w14k64", "n2c64h7w7k65", "n1c16h40w28k40"})
+            for (const std::string &name : strategy_names()) {
+                // The defaults and a spread of settings over all knobs.
+                const std::vector<Strategy> settings = candidates(name);
+                const std::size_t step = std::max<std::size_t>(1, settings.size() / 5);
+                for (std::size_t i = 0; i < settings.size(); i += step) {
+                    Case item = lab.predicted(settings[i], map + filter);
+                    if (item.status == Status::ok)
+                        cases.push_back(std::move(item));
+                }
+            }
+    std::cout << cases.size() << " cases\n";
+    EXPECT_GT(cases.size(), 200U);
+    run_and_expect_ok(lab, std::move(cases));
+}
+
+TEST(ExecutorDevice, FilterSetsBeyondConstantMemory) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    Case item =
+        lab.predicted("row_register", "n1c1h20w20k2000r3s3"); // 18,000 values in launches of 16,384 at most
+    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
+    ASSERT_GT(item.prediction->plan->launches.size(), 1U);
+    lab.executor.run_case(item);
+    expect_ok(item);
+}
+
+TEST(ExecutorDevice, RandomShapesAndKnobs) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    const char *given = std::getenv("CONVCAST_FUZZ_SEED");
+    const std::uint64_t seed = given ? std::stoull(given) : std::random_device{}();
+    std::cout << "CONVCAST_FUZZ_SEED=" << seed << "\n";
+    std::mt19937_64 random(seed);
+    const auto between = [&](std::int64_t low, std::int64_t high) {
+        return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
+    };
+    const std::vector<std::string> names = strategy_names();
+    constexpr std::size_t wanted = 150;
+    std::vector<Case> cases;
+    for (int tries = 0; cases.size() < wanted && tries < 5000; ++tries) {
+        const std::string &name =
+            names[static_cast<std::size_t>(between(0, static_cast<std::int64_t>(names.size()) - 1))];
+        ConvShape shape;
+        shape.n = between(1, 3);
+        shape.c = name == "stride_fixed_block" ? between(2, 70) : 1;
+        shape.r = shape.s = between(1, 7);
+        shape.h = shape.r + between(0, 60);
+        shape.w = shape.s + between(0, 150);
+        shape.k = between(1, 200);
+        const std::vector<Strategy> settings = candidates(name);
+        const Strategy &strategy = settings[random() % settings.size()];
+        Case item = lab.predicted(strategy, shape.id());
+        if (item.status == Status::ok)
+            cases.push_back(std::move(item));
+    }
+    EXPECT_EQ(cases.size(), wanted);
+    run_and_expect_ok(lab, std::move(cases));
+}
+
+TEST(ExecutorDevice, ALaunchThatLeavesOutputsIsWrong) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    Case item = lab.predicted("row_register", "n1c1h20w20k16r3s3");
+    ASSERT_EQ(item.status, Status::ok);
+    item.prediction->plan->launches[0].filter_count = 15;
+    lab.executor.run_case(item);
+    EXPECT_EQ(item.status, Status::wrong_result);
+    EXPECT_THAT(item.reason.value_or(""),
+                HasSubstr("324 of 5184 outputs are not written (NaN), the first at n=0 k=15"));
+    EXPECT_TRUE(item.measurements.empty());
+}
+
+TEST(ExecutorDevice, AKernelThatCannotBeLaunchedIsAFailedCase) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    Case item = lab.predicted("row_register", "n1c1h20w20k16r3s3");
+    ASSERT_EQ(item.status, Status::ok);
+    Case wrong = item;
+    wrong.prediction->plan->launches[0].threads = 4096;
+    lab.executor.run_case(wrong);
+    EXPECT_EQ(wrong.status, Status::failed);
+    lab.executor.run_case(item); // the device is as good as before
+    expect_ok(item);
+}
+
+// ---- baselines ----
+
+TEST(ExecutorDevice, CudnnPasses) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    for (const std::string shape :
+         {"n1c1h28w28k64r3s3", "n2c3h13w31k33r5s5", "n1c64h14w14k64r3s3", "n1c64h56w56k64r1s1",
+          "n2c8h20w21k16r3s3_str2x2_pad1x1", "n1c8h20w20k8r3s3_pad2x2_dil2x2_g2"}) {
+        int ok = 0;
+        for (const std::string &baseline : baselines()) {
+            Case item = predict_baseline(baseline, ConvShape::parse(shape), lab.profile);
+            lab.executor.run_case(item);
+            if (item.status == Status::unsupported && item.reason->find("built without") != std::string::npos)
+                GTEST_SKIP() << *item.reason;
+            if (item.status == Status::unsupported)
+                std::cout << shape << " " << baseline << ": " << *item.reason << "\n";
+            else
+                expect_ok(item);
+            ok += item.status == Status::ok;
+        }
+        EXPECT_GE(ok, 1) << shape;
+    }
+}
+
+// ---- times and counters ----
+
+RunOptions quick_measure() {
+    RunOptions options = verify_only();
+    options.l2 = {L2State::cold, L2State::warm};
+    options.count = true;
+    options.min_samples = 5;
+    options.max_samples = 10;
+    options.max_time = Seconds(0.1);
+    return options;
+}
+
+TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(why_no_counters());
+    Lab lab(quick_measure());
+    for (const auto &[strategy, shape] :
+         {std::pair{"filter_split", "n1c1h56w56k256r3s3"}, std::pair{"map_split", "n1c1h112w112k128r5s5"},
+          std::pair{"row_register", "n1c1h224w224k64r3s3"}, std::pair{"row_register", "n2c1h13w31k33r5s5"},
+          std::pair{"stride_fixed_block", "n1c64h56w56k64r3s3"},
+          std::pair{"stride_fixed_block", "n2c5h9w30k100r1s1"}}) {
+        Case item = lab.predicted(strategy, shape);
+        ASSERT_EQ(item.status, Status::ok);
+        lab.executor.run_case(item);
+        expect_ok(item);
+        const Measurement *cold = item.measured(L2State::cold);
+        ASSERT_TRUE(cold && cold->work) << strategy;
+        EXPECT_EQ(*cold->work->fmas, *item.prediction->work->fmas) << strategy << " " << shape;
+        EXPECT_EQ(cold->counters->at(metrics::instructions_tensor_pipe.name), 0.0);
+        EXPECT_EQ(cold->counters->at(metrics::instructions_local_load.name), 0.0) << strategy << " spills";
+        EXPECT_TRUE(cold->regime);
+    }
+}
+
+TEST(ExecutorDevice, MeasuresColdAndWarmWithAndWithoutTheFilterCopy) {
+    CONVCAST_NEED_GPU();
+    Lab lab(quick_measure());
+    for (const char *strategy : {"row_register", "filter_split"}) {
+        Case item = lab.predicted(strategy, "n1c1h224w224k64r3s3");
+        lab.executor.run_case(item);
+        expect_ok(item);
+        ASSERT_EQ(item.measurements.size(), 2U);
+        for (const Measurement &m : item.measurements) {
+            EXPECT_GT(m.time_s.value, 1e-6);
+            EXPECT_LT(m.time_s.value, 1e-2);
+            EXPECT_GE(m.samples_s.size(), 5U);
+            EXPECT_LT(*m.relative_l2_error, 1e-6);
+            if (m.method != "activity")
+                continue;
+            ASSERT_TRUE(m.prepared_time_s);
+            if (std::string(strategy) == "row_register") {
+                EXPECT_EQ(m.kernels, 2);
+                EXPECT_LT(*m.prepared_time_s, m.time_s);
+                EXPECT_GT(m.prepared_time_s->value, 0.0);
+            } else {
+                EXPECT_EQ(m.kernels, 1);
+                EXPECT_EQ(*m.prepared_time_s, m.time_s);
+            }
+        }
+    }
+}
+
+// ---- runs ----
+
+TEST(ExecutorDevice, ARunStopsAndGoesOn) {
+    CONVCAST_NEED_GPU();
+    std::atomic<bool> interrupt = true;
+    RunOptions options = quick_measure();
+    options.count = false;
+    options.interrupt = &interrupt;
+    Lab lab(options);
+    convcast::Run run; // gtest has one of its own
+    run.cases = {lab.predicted("filter_split", "n1c1h28w28k64r3s3"),
+                 lab.predicted("row_register", "n1c1h28w28k64r3s3"),
+                 lab.predicted("stride_fixed_block", "n1c1h28w28k64r3s3")};
+    ASSERT_EQ(run.cases[2].status, Status::unsupported);
+
+    std::size_t settled = 99;
+    const auto keep = [&](const convcast::Run &, std::size_t count) { settled = count; };
+    EXPECT_EQ(lab.executor.run_all(run, keep), RunEnd::interrupted);
+    EXPECT_EQ(settled, 1U); // the unsupported one
+    EXPECT_EQ(run.cases[0].status, Status::not_run);
+    EXPECT_EQ(run.cases[0].reason, "interrupted");
+
+    interrupt = false;
+    EXPECT_EQ(lab.executor.run_all(run, keep), RunEnd::finished);
+    EXPECT_EQ(settled, 3U);
+    expect_ok(run.cases[0]);
+    expect_ok(run.cases[1]);
+    EXPECT_EQ(run.cases[2].status, Status::unsupported);
+
+    const std::vector<Seconds> samples = run.cases[0].measurements.at(0).samples_s;
+    EXPECT_EQ(lab.executor.run_all(run, keep), RunEnd::finished);
+    EXPECT_EQ(run.cases[0].measurements.at(0).samples_s, samples) << "measured again";
+}
+
+} // namespace
+} // namespace convcast

@@ -1,0 +1,72 @@
+// Every probe compiles where there is NVRTC, without a GPU, and keeps its data in registers.
+#include "microbench/measure.hpp"
+#include "microbench/runners.hpp"
+#include "tests/gpu/require_gpu.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace convcast {
+namespace {
+
+std::optional<std::string> why_no_compiler() {
+    try {
+        Compiler compiler{std::filesystem::path()};
+        return std::nullopt;
+    } catch (const GpuError &error) {
+        return error.what();
+    }
+}
+
+class ProbesCompile : public testing::TestWithParam<int> {};
+
+TEST_P(ProbesCompile, WithoutSpills) {
+    CONVCAST_SKIP_IF(why_no_compiler());
+    Compiler compiler{std::filesystem::path()};
+    const std::vector<CompileRequest> requests = probe_requests(GetParam());
+    ASSERT_EQ(requests.size(), probe_files.size());
+    const std::vector<Compiler::Outcome> outcomes = compiler.compile_all(requests, 2);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const auto *module = std::get_if<CompiledModule>(&outcomes[i]);
+        ASSERT_NE(module, nullptr) << std::get<std::string>(outcomes[i]);
+        EXPECT_FALSE(module->kernels.empty()) << requests[i].name;
+        for (const KernelFacts &kernel : module->kernels) {
+            EXPECT_EQ(kernel.spill_load_bytes + kernel.spill_store_bytes + kernel.stack_bytes, 0)
+                << requests[i].name << " " << kernel.lowered_name;
+            EXPECT_LE(kernel.registers, 64) << kernel.lowered_name; // 1024 threads an SM
+        }
+        EXPECT_THAT(module->log, testing::Not(testing::HasSubstr("warning"))) << requests[i].name;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, ProbesCompile, testing::Values(80, 90),
+                         [](const auto &test) { return "sm_" + std::to_string(test.param); });
+
+TEST(ProbeCode, LoadsOfAGroupAreInFlightTogether) {
+    // 16 bytes each take four registers; fewer mean that they are loaded in smaller groups.
+    CONVCAST_SKIP_IF(why_no_compiler());
+    Compiler compiler{std::filesystem::path()};
+    for (const CompileRequest &request : probe_requests(90)) {
+        if (!request.name.ends_with("dram_read.cu"))
+            continue;
+        const CompiledModule module = compiler.compile(request);
+        for (const int loads : {1, 2, 4, 8})
+            EXPECT_GT(module.facts("dram_read<" + std::to_string(loads) + ">").registers, 4 * loads) << loads;
+    }
+}
+
+TEST(ProbeList, EveryRunnerHasAFileAndEveryFileATask) {
+    std::set<std::string_view> used = {"fill.cu"};
+    for (const ProbeRunner &runner : probe_runners)
+        used.insert(runner.file);
+    std::set<std::string_view> files;
+    for (const ProbeSource &source : probe_files)
+        files.insert(source.file);
+    EXPECT_EQ(used, files);
+    EXPECT_EQ(probe_sources.size(), probe_files.size() + 1); // and common.cuh
+}
+
+} // namespace
+} // namespace convcast

@@ -1,0 +1,92 @@
+// What must hold for any shape and setting: seeded random shapes, all strategies, every candidate knob.
+#include "model/forecast.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace convcast;
+
+namespace {
+
+ConvShape random_shape(std::mt19937 &random) {
+    const auto pick = [&](int low, int high) { return std::uniform_int_distribution<>(low, high)(random); };
+    ConvShape s;
+    s.c = pick(0, 1) == 0 ? 1 : pick(2, 300);
+    s.r = pick(1, 5), s.s = pick(1, 5);
+    s.h = s.r + pick(0, 300), s.w = s.s + pick(0, 300);
+    s.k = pick(1, 600), s.n = pick(1, 3);
+    return s;
+}
+
+template <class Check> void for_random_cases(const GpuProfile &profile, int shapes, Check check) {
+    std::mt19937 random(20261121);
+    for (int i = 0; i < shapes; ++i) {
+        const ConvShape shape = random_shape(random);
+        for (const std::string &name : strategy_names()) {
+            std::vector<Strategy> settings = candidates(name);
+            for (int j = 0; j < 6; ++j) {
+                const Strategy &setting =
+                    settings[std::uniform_int_distribution<std::size_t>(0, settings.size() - 1)(random)];
+                Case item = predict(setting, shape, profile);
+                if (item.status == Status::ok)
+                    check(setting, shape, item);
+            }
+        }
+    }
+}
+
+TEST(ForecastProperty, NeverBelowTheSpeedOfLightAndTermsAddUp) {
+    int cases = 0;
+    const GpuProfile h200 = find_profile("h200");
+    for_random_cases(h200, 60, [&](const Strategy &, const ConvShape &shape, const Case &item) {
+        const Prediction &p = *item.prediction;
+        ++cases;
+        EXPECT_GE(p.time_s->value, p.times.tier0_s->value) << shape.id() << *item.strategy;
+        EXPECT_GE(p.time_high_s->value, p.time_s->value * (1 - 1e-12)) << shape.id() << *item.strategy;
+        double total = 0.0;
+        for (const Bar &bar : waterfall(*p.term)) {
+            EXPECT_GE(bar.added_s.value, -1e-15);
+            total += bar.added_s.value;
+        }
+        EXPECT_NEAR(total, p.time_s->value, 1e-9 * p.time_s->value) << shape.id() << *item.strategy;
+        EXPECT_GE(*p.work->fmas, shape.fmas().value) << shape.id() << *item.strategy;
+        EXPECT_GE(*p.work->l2_write_bytes, static_cast<double>(shape.output_bytes())) << shape.id() << *item.strategy;
+        for (const Partition &part : p.plan->launches) {
+            EXPECT_GE(part.ctas_per_sm, 1);
+            EXPECT_LE(part.shared_bytes, h200.limits.shared_bytes_per_cta);
+            EXPECT_GT(part.tail, 0.0);
+            EXPECT_LE(part.tail, 1.0);
+        }
+    });
+    EXPECT_GT(cases, 200);
+}
+
+TEST(ForecastProperty, ABetterChipIsNeverSlower) {
+    const GpuProfile base = find_profile("h200");
+    std::vector<GpuProfile> better(4, base);
+    better[0].dram_read_bandwidth->value = base.dram_read_bandwidth->value * 1.5;
+    better[1].ffma_rate->value = base.ffma_rate->value * 1.5;
+    better[2].dram_latency->value = base.dram_latency->value / 1.5;
+    better[3].launch_floor->value = base.launch_floor->value / 1.5;
+    for_random_cases(base, 25, [&](const Strategy &, const ConvShape &shape, const Case &item) {
+        const Strategy same = parse_strategy(*item.strategy); // the same plan on the better chip
+        for (const GpuProfile &chip : better)
+            EXPECT_LE(predict(same, shape, chip).prediction->time_s->value,
+                      item.prediction->time_s->value * (1 + 1e-12))
+                << shape.id() << *item.strategy;
+    });
+}
+
+TEST(ForecastProperty, PredictAndChooseAreDeterministic) {
+    const GpuProfile h200 = find_profile("h200");
+    const ConvShape shape = ConvShape::parse("n1c64h56w56k64r3s3");
+    const auto texts = [&] {
+        convcast::Run run;
+        run.cases = choose(shape, h200);
+        return write_run(run);
+    };
+    EXPECT_EQ(texts(), texts());
+}
+
+} // namespace

@@ -1,0 +1,266 @@
+// What of executor/ needs no GPU and no CUDA: the reference, the inputs, the gates and the device code as
+// text.
+#include "executor/baselines.hpp"
+#include "executor/gates.hpp"
+#include "executor/inputs.hpp"
+#include "executor/kernel_source.hpp"
+#include "executor/reference.hpp"
+#include "model/errors.hpp"
+#include "model/strategies.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace convcast {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<float> counting(std::int64_t count, float first = 1.0F) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    std::iota(values.begin(), values.end(), first);
+    return values;
+}
+
+std::vector<double> values_of(const ConvShape &shape, const std::vector<float> &input,
+                              const std::vector<float> &filters) {
+    std::vector<double> values;
+    for (const ReferenceElement &element : reference(shape, input, filters))
+        values.push_back(element.value);
+    return values;
+}
+
+TEST(Reference, SlidesTheFilterWithoutFlippingIt) {
+    // 1 2 3
+    // 4 5 6   with   1 2   gives   1+4+12+20 = 37  2+6+15+24 = 47
+    // 7 8 9          3 4           4+10+21+32 = 67 5+12+24+36 = 77
+    const ConvShape shape = ConvShape::parse("n1c1h3w3k1r2s2");
+    EXPECT_THAT(values_of(shape, counting(9), counting(4)), ElementsAre(37, 47, 67, 77));
+}
+
+TEST(Reference, MagnitudeSumsAbsoluteProducts) {
+    const ConvShape shape = ConvShape::parse("n1c1h1w3k1r1s3");
+    const std::vector<float> input = {1, -2, 3}, filters = {4, 5, -6};
+    const std::vector<ReferenceElement> output = reference(shape, input, filters);
+    ASSERT_EQ(output.size(), 1U);
+    EXPECT_EQ(output[0].value, 4 - 10 - 18);
+    EXPECT_EQ(output[0].magnitude, 4 + 10 + 18);
+}
+
+TEST(Reference, PaddingAddsZeros) {
+    // A 2 x 2 image of 1 2 3 4 within zeros: a 3 x 3 filter of ones sees all of it everywhere.
+    const ConvShape shape = ConvShape::parse("n1c1h2w2k1r3s3_pad1x1");
+    EXPECT_THAT(values_of(shape, counting(4), std::vector<float>(9, 1.0F)), ElementsAre(10, 10, 10, 10));
+    // Padding of columns only.
+    const ConvShape wide = ConvShape::parse("n1c1h1w2k1r1s2_pad0x1");
+    EXPECT_THAT(values_of(wide, {5, 7}, {1, 10}), ElementsAre(50, 75, 7));
+}
+
+TEST(Reference, StrideSkipsOutputs) {
+    const ConvShape shape = ConvShape::parse("n1c1h3w5k1r1s1_str2x3");
+    EXPECT_THAT(values_of(shape, counting(15), {1}), ElementsAre(1, 4, 11, 14));
+}
+
+TEST(Reference, DilationSpreadsTheFilter) {
+    const ConvShape shape = ConvShape::parse("n1c1h1w5k1r1s2_dil1x3");
+    EXPECT_THAT(values_of(shape, counting(5), {1, 100}), ElementsAre(401, 502));
+}
+
+TEST(Reference, GroupsSeeTheirOwnChannels) {
+    // Four channels of one pixel, two groups, four filters of two channels each.
+    const ConvShape shape = ConvShape::parse("n1c4h1w1k4r1s1_g2");
+    const std::vector<float> filters = {1, 0, 0, 1, 1, 0, 0, 1};
+    EXPECT_THAT(values_of(shape, {10, 20, 30, 40}, filters), ElementsAre(10, 20, 30, 40));
+}
+
+TEST(Reference, ImagesChannelsAndFiltersInTheirOrder) {
+    // Two images of two channels of one pixel; two filters.
+    const ConvShape shape = ConvShape::parse("n2c2h1w1k2r1s1");
+    EXPECT_THAT(values_of(shape, {1, 2, 3, 4}, {1, 10, 100, 1000}), ElementsAre(21, 2100, 43, 4300));
+}
+
+TEST(Reference, IndexIsNKPQ) {
+    const ConvShape shape = ConvShape::parse("n2c1h4w5k3r1s1");
+    EXPECT_EQ(output_index(shape, 0), (OutputIndex{0, 0, 0, 0}));
+    EXPECT_EQ(output_index(shape, ((1 * 3 + 2) * 4 + 3) * 5 + 4), (OutputIndex{1, 2, 3, 4}));
+}
+
+TEST(Inputs, SameSeedSameNumbers) {
+    const ConvShape shape = ConvShape::parse("n2c3h5w7k4r3s3");
+    for (const auto make : {integer_inputs, real_inputs}) {
+        const Inputs a = make(shape, 7), b = make(shape, 7), c = make(shape, 8);
+        EXPECT_EQ(a.input, b.input);
+        EXPECT_EQ(a.filters, b.filters);
+        EXPECT_NE(a.input, c.input);
+        EXPECT_EQ(a.input.size(), 210U);
+        EXPECT_EQ(a.filters.size(), 108U);
+    }
+}
+
+TEST(Inputs, IntegerSumsAreExactInFloat) {
+    for (const char *text :
+         {"n1c1h9w9k1r3s3", "n1c512h9w9k2r5s5", "n1c40000h5w5k1r5s5", "n1c600000h5w5k1r5s5"}) {
+        const ConvShape shape = ConvShape::parse(text);
+        const Inputs inputs = integer_inputs(shape, 1);
+        float most = 0.0F;
+        for (const std::vector<float> *values : {&inputs.input, &inputs.filters})
+            for (const float value : *values) {
+                EXPECT_EQ(value, std::round(value));
+                most = std::max(most, std::abs(value));
+            }
+        EXPECT_GE(most, 1.0F);
+        EXPECT_LT(most * most * static_cast<float>(shape.c * shape.r * shape.s), 0x1p24F) << text;
+    }
+}
+
+TEST(Inputs, RealsAreZeroMeanWithinOne) {
+    const Inputs inputs = real_inputs(ConvShape::parse("n1c1h400w500k1r3s3"), 3);
+    double sum = 0.0, squares = 0.0;
+    for (const float value : inputs.input) {
+        EXPECT_GT(value, -1.0F);
+        EXPECT_LT(value, 1.0F);
+        EXPECT_NE(value, 0.0F);
+        sum += value;
+        squares += static_cast<double>(value) * static_cast<double>(value);
+    }
+    const double count = 200000.0;
+    EXPECT_NEAR(sum / count, 0.0, 0.01); // the mean's deviation is 0.58 / sqrt(count)
+    EXPECT_NEAR(squares / count, 1.0 / 3.0, 0.01);
+}
+
+/// A convolution's reference and the output that rounds it to float.
+struct Right {
+    explicit Right(const char *text, Inputs (*make)(const ConvShape &, std::uint64_t) = real_inputs)
+        : shape(ConvShape::parse(text)) {
+        const Inputs inputs = make(shape, 5);
+        expected = reference(shape, inputs.input, inputs.filters);
+        for (const ReferenceElement &element : expected)
+            output.push_back(static_cast<float>(element.value));
+    }
+    Verdict verdict(Gate gate) const {
+        const double bound = gate == Gate::exact ? 0.0 : rounding_bound(shape);
+        return judge(gate, shape, compare(output, expected, bound));
+    }
+    ConvShape shape;
+    std::vector<ReferenceElement> expected;
+    std::vector<float> output;
+};
+
+TEST(Gates, RightOutputsPass) {
+    const Verdict exact = Right("n2c3h6w5k4r3s3", integer_inputs).verdict(Gate::exact);
+    EXPECT_TRUE(exact.passed) << exact.message;
+    EXPECT_EQ(exact.relative_l2_error, 0.0);
+    EXPECT_EQ(exact.message, "");
+    const Verdict rounding = Right("n2c3h6w5k4r3s3").verdict(Gate::rounding);
+    EXPECT_TRUE(rounding.passed) << rounding.message;
+    EXPECT_GT(rounding.relative_l2_error, 0.0);
+    EXPECT_LT(rounding.max_error_ratio, 1.0);
+    EXPECT_FALSE(rounding.first_bad);
+}
+
+TEST(Gates, OneUlpOffFailsTheFirstAndPassesTheSecond) {
+    Right integers("n1c3h6w5k4r3s3", integer_inputs);
+    integers.output[17] = std::nextafter(integers.output[17], 1e9F);
+    const Verdict exact = integers.verdict(Gate::exact);
+    EXPECT_FALSE(exact.passed);
+    EXPECT_EQ(exact.first_bad, (OutputIndex{0, 1, 1, 2})); // 4 x 3 outputs a filter
+    EXPECT_THAT(exact.message, HasSubstr("1 of 48 outputs are wrong, the first at n=0 k=1 p=1 q=2"));
+
+    Right reals("n1c3h6w5k4r3s3");
+    reals.output[17] = std::nextafter(reals.output[17], 1e9F);
+    EXPECT_TRUE(reals.verdict(Gate::rounding).passed);
+}
+
+TEST(Gates, NotANumberIsCountedApart) {
+    for (const Gate gate : {Gate::rounding, Gate::transformed}) {
+        Right right("n1c3h6w5k4r3s3");
+        right.output[0] = right.output[47] = std::numeric_limits<float>::quiet_NaN();
+        const Verdict verdict = right.verdict(gate);
+        EXPECT_FALSE(verdict.passed);
+        EXPECT_EQ(verdict.not_a_number, 2);
+        EXPECT_EQ(verdict.first_bad, (OutputIndex{0, 0, 0, 0}));
+        EXPECT_LT(verdict.relative_l2_error, 1e-6);
+        EXPECT_THAT(verdict.message, HasSubstr("2 of 48 outputs are not written"));
+    }
+}
+
+TEST(Gates, AnInfinityFails) {
+    for (const Gate gate : {Gate::rounding, Gate::transformed}) {
+        Right right("n1c3h6w5k4r3s3");
+        right.output[3] = std::numeric_limits<float>::infinity();
+        EXPECT_FALSE(right.verdict(gate).passed);
+    }
+}
+
+TEST(Gates, AnIndexErrorOfOneElementIsFound) {
+    Right right("n1c16h30w30k4r3s3");
+    std::swap(right.output[100], right.output[101]);
+    const Verdict verdict = right.verdict(Gate::rounding);
+    EXPECT_FALSE(verdict.passed);
+    EXPECT_EQ(verdict.first_bad, (OutputIndex{0, 0, 3, 16})); // 28 outputs a row
+    EXPECT_GT(verdict.max_error_ratio, 1.0);
+}
+
+TEST(Gates, ReducedPrecisionFails) {
+    const ConvShape shape = ConvShape::parse("n1c16h12w12k4r3s3");
+    Inputs inputs = real_inputs(shape, 9);
+    Right right("n1c16h12w12k4r3s3");
+    right.expected = reference(shape, inputs.input, inputs.filters);
+    for (std::vector<float> *values : {&inputs.input, &inputs.filters})
+        for (float &value : *values) // 11 bits of TF32
+            value = static_cast<float>(std::nearbyint(value * 0x1p11F)) * 0x1p-11F;
+    const std::vector<ReferenceElement> reduced = reference(shape, inputs.input, inputs.filters);
+    for (std::size_t i = 0; i < reduced.size(); ++i)
+        right.output[i] = static_cast<float>(reduced[i].value);
+    EXPECT_FALSE(right.verdict(Gate::rounding).passed);
+    EXPECT_FALSE(right.verdict(Gate::transformed).passed);
+}
+
+TEST(Gates, ZeroMagnitudeAllowsNoError) {
+    const ConvShape shape = ConvShape::parse("n1c1h1w1k1r1s1");
+    const std::vector<ReferenceElement> zero = {{0.0, 0.0}};
+    const std::vector<float> right = {0.0F}, wrong = {1e-30F};
+    EXPECT_TRUE(judge(Gate::rounding, shape, compare(right, zero, rounding_bound(shape))).passed);
+    EXPECT_FALSE(judge(Gate::rounding, shape, compare(wrong, zero, rounding_bound(shape))).passed);
+}
+
+TEST(Gates, TransformsHaveAGateOfTheirOwn) {
+    for (const std::string &name : baselines())
+        EXPECT_EQ(second_gate(name),
+                  name.find("fft") != std::string::npos || name.find("winograd") != std::string::npos
+                      ? Gate::transformed
+                      : Gate::rounding)
+            << name;
+}
+
+TEST(KernelSource, EveryStrategyHasItsKernel) {
+    for (const std::string &name : strategy_names()) {
+        const std::string source = kernel_source(name);
+        EXPECT_THAT(source, HasSubstr(" " + name + "(const float"));
+        EXPECT_THAT(source, HasSubstr("struct ConvArgs"));
+        EXPECT_EQ(source.find("#include"), std::string::npos);
+        EXPECT_EQ(source.find("#pragma once"), std::string::npos);
+        EXPECT_EQ(source.find("struct ConvArgs"), source.rfind("struct ConvArgs"));
+    }
+    EXPECT_THROW(kernel_source("no_such_kernel"), UsageError);
+}
+
+TEST(KernelSource, NamesAndHashes) {
+    Partition partition;
+    partition.kernel = "filter_split";
+    partition.template_arguments = {3, 3, 4, 4, 2, 1};
+    EXPECT_EQ(name_expression(partition), "filter_split<3, 3, 4, 4, 2, 1>");
+    EXPECT_EQ(device_code_hash().size(), 32U);
+    EXPECT_EQ(measuring_code_hash().size(), 32U);
+    EXPECT_NE(device_code_hash(), measuring_code_hash());
+    for (const EmbeddedFile &file : measuring_sources)
+        EXPECT_FALSE(file.text.empty()) << file.path;
+}
+
+} // namespace
+} // namespace convcast

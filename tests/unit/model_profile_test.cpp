@@ -1,0 +1,88 @@
+#include "model/errors.hpp"
+#include "model/files.hpp"
+#include "model/profile.hpp"
+
+#include <gmock/gmock.h>
+
+#include <regex>
+
+using namespace convcast;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+namespace {
+
+std::string toy() { return write_profile(find_profile("toy")); }
+
+std::string replaced(std::string text, const std::string &from, const std::string &to) {
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+}
+
+TEST(Profile, EveryShippedProfileLoadsAndRoundTrips) {
+    EXPECT_THAT(shipped_profiles(), testing::IsSupersetOf({"gtx1080ti", "k40m", "titanx_maxwell", "h200", "toy"}));
+    for (const std::string &name : shipped_profiles()) {
+        const std::string text = write_profile(find_profile(name));
+        EXPECT_EQ(write_profile(read_profile(text, name)), text);
+        EXPECT_EQ(find_profile(name).id, name);
+    }
+}
+
+TEST(Profile, PublishedNumbersCiteTheirSource) {
+    for (const char *name : {"gtx1080ti", "k40m", "titanx_maxwell"}) {
+        const GpuProfile p = find_profile(name);
+        EXPECT_GT(p.dram_latency->by.size(), 10u) << name;
+        EXPECT_EQ(p.dram_latency->source, Source::published) << name;
+        EXPECT_TRUE(p.missing.contains("launch_floor")) << name;
+    }
+    EXPECT_DOUBLE_EQ(find_profile("k40m").bank_width->value.value, 8.0);
+}
+
+struct BadProfile {
+    const char *from, *to, *says;
+};
+class ProfileRejects : public testing::TestWithParam<BadProfile> {};
+
+TEST_P(ProfileRejects, WithFilePlaceAndExpectation) {
+    const auto &[from, to, says] = GetParam();
+    EXPECT_THAT([&] { read_profile(replaced(toy(), from, to), "my.json"); },
+                ThrowsMessage<InputError>(testing::AllOf(HasSubstr("my.json:"), HasSubstr(says))));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Edits, ProfileRejects,
+    testing::Values(BadProfile{"\"unit\": \"clk\"", "\"unit\": \"ns\"", "expected unit \"clk\", got \"ns\""},
+                    BadProfile{"\"sm_count\": 10", "\"sm_count\": \"10\"", "/limits/sm_count: expected an integer"},
+                    BadProfile{"\"sm_count\": 10", "\"sm_count\": 0", "/limits/sm_count: expected an integer above zero"},
+                    BadProfile{"\"sm_count\": 10", "\"sm_count\": 99999999999", "out of range"},
+                    BadProfile{"\"dram_latency\"", "\"dram_latancy\"", "did you mean 'dram_latency'"},
+                    BadProfile{"\"source\": \"assumed\"", "\"source\": \"guess\"", "expected one of spec, driver"},
+                    BadProfile{"\"value\": 100,", "\"value\": -1,", "above zero"},
+                    BadProfile{"\"value\": 100,", "\"value\": null,", "above zero"},
+                    BadProfile{"\"value\": 100,", "", "missing required field \"value\""},
+                    BadProfile{"convcast/profile/1", "convcast/profile/9", "expected \"schema\": \"convcast/profile/1\""},
+                    BadProfile{"\"id\": \"toy\"", "\"id\": \"toy\", \"id\": \"b\"", "duplicate key"}));
+
+TEST(Profile, AllProblemsAtOnce) {
+    std::string text = replaced(toy(), "\"unit\": \"clk\"", "\"unit\": \"ns\"");
+    text = replaced(text, "\"sm_count\": 10", "\"sm_count\": true");
+    try {
+        read_profile(text, "f");
+        FAIL() << "accepted";
+    } catch (const InputError &error) {
+        EXPECT_EQ(error.problems.size(), 2u) << error.what();
+    }
+}
+
+TEST(Profile, UnknownNamesSuggestTheClosest) {
+    EXPECT_THAT([] { find_profile("gtx1080it"); }, ThrowsMessage<UsageError>(HasSubstr("did you mean 'gtx1080ti'?")));
+    EXPECT_THAT([] { find_profile("no/such/file.json"); }, ThrowsMessage<InputError>(HasSubstr("cannot be opened")));
+}
+
+TEST(Profile, SchemaFileIsTheOneGenerated) {
+    EXPECT_EQ(read_file(CONVCAST_SOURCE_DIR "/profiles/schema.json"), profile_schema())
+        << "after a change of the structs: convcast list --schema > profiles/schema.json";
+}
+
+} // namespace

@@ -1,0 +1,195 @@
+#include "reports/figure.hpp"
+
+#include "model/files.hpp"
+#include "reports/report_figures.hpp"
+#include "tests/unit/sample_run.hpp"
+#include "tests/unit/well_formed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <regex>
+
+namespace convcast {
+namespace {
+
+std::string source(const std::string &path) {
+    return std::string(CONVCAST_SOURCE_DIR) + "/" + path;
+}
+
+std::size_t occurrences(const std::string &text, const std::string &part) {
+    std::size_t n = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size()))
+        ++n;
+    return n;
+}
+
+/// A figure that asks much of the writers: long labels, wide values, points beyond the axis, hostile text.
+Figure hard_figure() {
+    Figure figure{"hard", "Hard <case> & \"more\"", "", {}, {}};
+    figure.x = {
+        "measured time, cold L2, with a label that is long enough to want more than the figure's width has",
+        Scale::logarithmic,
+        1.0,
+        1e6,
+        {}};
+    figure.y = {"error, %", Scale::linear, -100000.0, 100000.0, {}};
+    figure.bands = {{Guide::horizontal, -10.0, 10.0, "±10 %"}};
+    figure.references = {
+        {Guide::horizontal, 0.0, "exact"},
+        {Guide::vertical, 100.0, "a reference line with a long name (GTX 1080 Ti, cuDNN 7.1)"}};
+    figure.series = {
+        {"row_register", 0, Drawn::points, false, {{2.0, 5.0, "a < b & c", 1}, {3e7, 1.0, "right of it", 2}}},
+        {"hostile \"name\", 50% #1 {x} \\y",
+         1,
+         Drawn::points,
+         true,
+         {{0.5, 0.0, "left", 3},
+          {10.0, 2e5, "above", 4},
+          {10.0, -2e5, "below", 5},
+          {0.0, 0.0, "zero on a log axis", 6}}}};
+    return figure;
+}
+
+std::string unescape(std::string text) {
+    for (const auto &[entity, character] :
+         {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}})
+        for (std::size_t at; (at = text.find(entity)) != std::string::npos;)
+            text.replace(at, std::string(entity).size(), character);
+    return text;
+}
+
+struct Box {
+    double left, right, top, bottom;
+    std::string text;
+};
+
+/// Where the drawing's horizontal words lie, from the SVG alone.
+std::vector<Box> word_boxes(const std::string &svg) {
+    std::vector<Box> boxes;
+    const std::regex word("<text x=\"([^\"]+)\" y=\"([^\"]+)\" text-anchor=\"(\\w+)\">([^<]*)</text>");
+    for (std::sregex_iterator it(svg.begin(), svg.end(), word), end; it != end; ++it) {
+        const double width = text_width(unescape((*it)[4]), 11.0), x = std::stod((*it)[1]),
+                     y = std::stod((*it)[2]);
+        const double left = (*it)[3] == "start" ? x : (*it)[3] == "end" ? x - width : x - width / 2.0;
+        boxes.push_back({left, left + width, y - 8.5, y + 2.5, (*it)[4]});
+    }
+    return boxes;
+}
+
+void expect_no_overlap(const Figure &figure) {
+    const std::vector<Box> boxes = word_boxes(to_svg(figure, SvgUse::standalone));
+    ASSERT_FALSE(boxes.empty());
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+        EXPECT_GE(boxes[i].left, 0.0) << figure.id << ": " << boxes[i].text;
+        EXPECT_LE(boxes[i].right, 560.0) << figure.id << ": " << boxes[i].text;
+        for (std::size_t j = i + 1; j < boxes.size(); ++j) {
+            const bool apart = boxes[i].right <= boxes[j].left || boxes[j].right <= boxes[i].left ||
+                               boxes[i].bottom <= boxes[j].top || boxes[j].bottom <= boxes[i].top;
+            EXPECT_TRUE(apart) << figure.id << ": '" << boxes[i].text << "' on '" << boxes[j].text << "'";
+        }
+    }
+}
+
+std::vector<Figure> sample_figures() {
+    const std::vector<Study> studies = {find_study("chang_single"), find_study("chang_multi")};
+    return report_figures(summarize(sample::run(studies), studies), studies);
+}
+
+TEST(Figure, LabelsDoNotCollide) {
+    expect_no_overlap(hard_figure());
+    for (const Figure &figure : sample_figures())
+        expect_no_overlap(figure);
+    for (const double high : {1.5, 3.0, 20.0, 1e3, 1e9, 1e12}) {
+        Figure figure{"range",
+                      "range",
+                      "",
+                      {"x", Scale::logarithmic, 1.0, high, {}},
+                      {"y", Scale::linear, 0.0, high, {}}};
+        figure.series = {{"s", 0, Drawn::points, false, {{1.2, 1.2, "", {}}}}};
+        expect_no_overlap(figure);
+    }
+}
+
+TEST(Figure, IsWellFormedXml) {
+    EXPECT_EQ(xml_problem(to_svg(hard_figure(), SvgUse::standalone)), "");
+    for (const Figure &figure : sample_figures())
+        for (const SvgUse use : {SvgUse::standalone, SvgUse::in_page})
+            EXPECT_EQ(xml_problem(to_svg(figure, use)), "") << figure.id;
+}
+
+TEST(Figure, PointsBeyondTheAxisAreDrawnAtTheEdgeAndCounted) {
+    const std::string svg = to_svg(hard_figure(), SvgUse::standalone);
+    EXPECT_EQ(occurrences(svg, "class=\"beyond\""), 5u);
+    EXPECT_NE(svg.find("5 points beyond the axis"), std::string::npos);
+    EXPECT_EQ(occurrences(svg, "data-case="), 6u);
+    const std::string csv = to_csv(hard_figure());
+    EXPECT_NE(csv.find("0c,2,30000000,1,,1000000,1,"), std::string::npos) << csv;
+    EXPECT_EQ(occurrences(csv, "\n"), 7u);
+}
+
+TEST(Figure, EveryLineOfTheCsvHasNineColumns) {
+    for (Figure figure : {hard_figure()}) {
+        std::istringstream lines(to_csv(figure));
+        for (std::string line; std::getline(lines, line);)
+            EXPECT_EQ(occurrences(line, ","), 8u) << line;
+        EXPECT_EQ(to_csv(figure).find_first_of("\"%#{}\\"), std::string::npos);
+    }
+}
+
+TEST(Figure, AnEmptyFigureSaysWhy) {
+    Figure figure{
+        "none", "none", "", {"x", Scale::logarithmic, {}, {}, {}}, {"y", Scale::linear, {}, {}, {}}};
+    figure.no_data = "no counter was read";
+    EXPECT_NE(to_svg(figure, SvgUse::in_page).find("no counter was read"), std::string::npos);
+    EXPECT_EQ(xml_problem(to_svg(figure, SvgUse::in_page)), "");
+}
+
+TEST(Figure, TexIncludesThePdfWhenThereAreTooManyPoints) {
+    Figure figure = hard_figure();
+    EXPECT_EQ(to_tex(figure).find("includegraphics"), std::string::npos);
+    figure.series[0].points.resize(6000, Point{2.0, 2.0, "p", {}});
+    EXPECT_NE(to_tex(figure).find("\\includegraphics[width=\\linewidth]{hard.pdf}"), std::string::npos);
+}
+
+TEST(Escape, HostileText) {
+    EXPECT_EQ(escape_xml("<>&\"'%_#"), "&lt;&gt;&amp;&quot;&#39;%_#");
+    EXPECT_EQ(escape_xml(std::string("a\0b\x1b\xff", 5)), "a\uFFFD"
+                                                          "b\uFFFD\uFFFD");
+    EXPECT_EQ(escape_xml("µ × 漢"), "µ × 漢");
+    EXPECT_EQ(escape_tex("<>&\"'%_#"), "\\symbol{60}\\symbol{62}\\&\\symbol{34}'\\%\\_\\#");
+    EXPECT_EQ(escape_tex("\\{}$~^µ"),
+              "\\textbackslash{}\\{\\}\\$\\textasciitilde{}\\textasciicircum{}\\ensuremath{\\mu}");
+}
+
+TEST(TextWidth, IsThatOfDejaVuSans) {
+    EXPECT_DOUBLE_EQ(text_width("100", 10.0), 19.08);
+    EXPECT_DOUBLE_EQ(text_width("µ", 10.0), 8.4);
+}
+
+/// CONVCAST_UPDATE_GOLDEN=1 rewrites the files: look at the difference before you keep it.
+void expect_golden(const std::string &name, const std::string &text) {
+    const std::string path = source("tests/golden/report/" + name);
+    if (const char *update = std::getenv("CONVCAST_UPDATE_GOLDEN");
+        update != nullptr && std::string(update) == "1") {
+        std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+        write_file_atomically(path, text);
+    }
+    EXPECT_EQ(read_file(path), text) << "golden file " << name;
+}
+
+TEST(Figure, Golden) {
+    expect_golden("hard.svg", to_svg(hard_figure(), SvgUse::standalone));
+    expect_golden("hard.csv", to_csv(hard_figure()));
+    expect_golden("hard.tex", to_tex(hard_figure()));
+    for (const Figure &figure : sample_figures())
+        if (figure.id == "waterfall" || figure.id == "speedup_chang_single" || figure.id == "error_cdf") {
+            expect_golden(figure.id + ".svg", to_svg(figure, SvgUse::standalone));
+            expect_golden(figure.id + ".csv", to_csv(figure));
+            expect_golden(figure.id + ".tex", to_tex(figure));
+        }
+}
+
+} // namespace
+} // namespace convcast

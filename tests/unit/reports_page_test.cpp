@@ -1,0 +1,169 @@
+#include "reports/page.hpp"
+
+#include "model/errors.hpp"
+#include "model/files.hpp"
+#include "reports/write_report.hpp"
+#include "tests/unit/sample_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <regex>
+
+namespace convcast {
+namespace {
+
+const std::vector<Study> &studies() {
+    static const std::vector<Study> loaded = {find_study("chang_single"), find_study("chang_multi")};
+    return loaded;
+}
+
+std::string page_of(const Run &run, const std::string &hash = "") {
+    return write_page(run, studies(), summarize(run, studies()), hash);
+}
+
+bool has(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
+
+TEST(Page, IsSealedAndNeedsNoNetwork) {
+    const std::string page = page_of(sample::run(studies()));
+    const std::regex policy(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+        "'sha256-[A-Za-z0-9+/]{43}='; script-src 'sha256-[A-Za-z0-9+/]{43}='; img-src data:; "
+        "base-uri 'none'; form-action 'none'\">");
+    EXPECT_TRUE(std::regex_search(page.substr(0, 1000), policy)) << page.substr(0, 600);
+    EXPECT_FALSE(has(page, "unsafe"));
+    EXPECT_FALSE(has(page, "https:"));
+    std::string rest = page;
+    for (std::size_t at; (at = rest.find("http://www.w3.org/2000/svg")) != std::string::npos;)
+        rest.erase(at, 26); // the name space of SVG is a name, not an address
+    EXPECT_FALSE(has(rest, "http:"));
+    EXPECT_FALSE(std::regex_search(rest, std::regex("\\s(src|style|on[a-z]+)=\"")));
+}
+
+TEST(Page, HasARowForEveryCaseAndOneExplanationPerForecast) {
+    const convcast::Run run = sample::run(studies());
+    const std::string page = page_of(run);
+    for (std::size_t i = 0; i < run.cases.size(); ++i) {
+        EXPECT_TRUE(has(page, "<tr id=\"c" + std::to_string(i) + "\""));
+        EXPECT_EQ(has(page, "<details class=\"why\" id=\"w" + std::to_string(i) + "\""),
+                  run.cases[i].prediction.has_value());
+    }
+    EXPECT_TRUE(has(page, "CUDNN_STATUS_NOT_SUPPORTED"));
+    EXPECT_TRUE(has(page, "N_FMA, FMAs per SM"));
+}
+
+TEST(Page, HostileTextIsInert) {
+    const std::string hostile = "</script><img src=x onerror=alert(1)>' \" & <b>";
+    convcast::Run run = sample::run(studies());
+    Case &c = run.cases[0];
+    c.status = Status::failed;
+    c.reason = c.shape = hostile;
+    c.strategy = hostile + ":k=1";
+    c.study = hostile;
+    c.prediction->limiter = hostile;
+    c.prediction->term->name = c.prediction->term->formula = hostile;
+    c.prediction->term->children[0].name = hostile;
+    c.prediction->assumptions = {hostile};
+    c.prediction->rules->remarks = {hostile};
+    run.cases[8].baseline = hostile;
+    run.conditions[hostile] = hostile;
+    run.producer.device_code_hash = run.producer.version = run.profile_id = hostile;
+    const std::string page = page_of(run, "present");
+    EXPECT_FALSE(has(page, "<img"));
+    EXPECT_FALSE(has(page, "<b>"));
+    std::size_t scripts = 0;
+    for (std::size_t at = page.find("</script"); at != std::string::npos; at = page.find("</script", at + 1))
+        ++scripts;
+    EXPECT_EQ(scripts, 2u);
+    EXPECT_TRUE(has(page, "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;&#39; &quot; &amp; &lt;b&gt;"));
+    EXPECT_TRUE(has(page, "\\u003c/script>"));
+}
+
+TEST(Page, SaysWhenTheRunIsOlderThanTheCode) {
+    const convcast::Run run = sample::run(studies());
+    EXPECT_TRUE(has(page_of(run, "present"), "Recorded with other device code"));
+    EXPECT_FALSE(has(page_of(run, run.producer.device_code_hash), "Recorded with other device code"));
+    EXPECT_FALSE(has(page_of(run, ""), "Recorded with other device code"));
+}
+
+TEST(Page, PredictionsAloneMakeSense) {
+    const convcast::Run run = sample::predictions(studies());
+    const std::string page = page_of(run);
+    EXPECT_TRUE(has(page, "Nothing was measured in this run: 116 of 120 cases have a forecast") ||
+                has(page, "Nothing was measured in this run: 119 of 120 cases have a forecast"))
+        << answer(summarize(run, studies()));
+    EXPECT_TRUE(has(page, "no case has both a forecast and a measured time"));
+    EXPECT_TRUE(has(page, "<details class=\"why\""));
+}
+
+TEST(Page, ARunWhereAllFailedIsHonest) {
+    convcast::Run run = sample::run(studies());
+    for (Case &c : run.cases) {
+        c.status = Status::failed;
+        c.reason = "no such luck";
+        c.measurements.clear();
+    }
+    const std::string page = page_of(run);
+    EXPECT_TRUE(has(page, "Nothing was measured in this run"));
+    EXPECT_TRUE(has(page, "<details open>"));
+    EXPECT_TRUE(has(page, "no such luck"));
+}
+
+TEST(Page, AnEmptyRunSaysSo) {
+    const std::string page = page_of(convcast::Run{});
+    EXPECT_TRUE(has(page, "This run holds no case."));
+    EXPECT_TRUE(has(page, "The run holds no case."));
+}
+
+TEST(Page, TheAnswerTellsMissesToo) {
+    const std::string text = answer(summarize(sample::run(studies()), studies()));
+    EXPECT_TRUE(has(text, "beats cuDNN's fastest algorithm on")) << text;
+    EXPECT_TRUE(has(text, "loses on")) << text;
+    EXPECT_TRUE(has(text, "at worst")) << text;
+}
+
+class Folder : public testing::Test {
+  protected:
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "convcast_report_XXXXXX").string();
+        path_ = mkdtemp(name.data());
+    }
+    ~Folder() override { std::filesystem::remove_all(path_); }
+    std::filesystem::path path_;
+};
+
+TEST_F(Folder, HoldsThePageAndThreeFilesPerFigure) {
+    const ReportFiles files = write_report(sample::run(studies()), studies(), path_ / "new" / "report");
+    EXPECT_TRUE(std::filesystem::exists(files.page));
+    for (const std::filesystem::path &file : files.figures)
+        EXPECT_GT(std::filesystem::file_size(file), 0u) << file;
+    EXPECT_EQ(files.figures.size(), files.pdf_note.empty() ? 32u : 24u);
+    std::size_t count = 0;
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(path_))
+        count += entry.is_regular_file() ? 1u : 0u;
+    EXPECT_EQ(count, files.figures.size() + 1) << "a temporary file was left behind";
+}
+
+TEST_F(Folder, TheSameRunGivesTheSameBytes) {
+    const convcast::Run run = sample::run(studies());
+    const ReportFiles a = write_report(run, studies(), path_ / "a"),
+                      b = write_report(run, studies(), path_ / "b");
+    EXPECT_EQ(read_file(a.page.string()), read_file(b.page.string()));
+    for (std::size_t i = 0; i < a.figures.size(); ++i)
+        EXPECT_EQ(read_file(a.figures[i].string()), read_file(b.figures[i].string())) << a.figures[i];
+}
+
+TEST_F(Folder, WhatCannotBeWrittenIsAnInputError) {
+    write_file_atomically((path_ / "file").string(), "in the way");
+    try {
+        write_report(convcast::Run{}, {}, path_ / "file");
+        FAIL() << "no error";
+    } catch (const InputError &error) {
+        EXPECT_TRUE(has(error.what(), "file")) << error.what();
+    }
+}
+
+} // namespace
+} // namespace convcast

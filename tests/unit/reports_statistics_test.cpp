@@ -1,0 +1,155 @@
+#include "reports/statistics.hpp"
+
+#include "tests/unit/sample_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace convcast {
+namespace {
+
+const std::vector<Study> &studies() {
+    static const std::vector<Study> loaded = {find_study("chang_single"), find_study("chang_multi")};
+    return loaded;
+}
+
+Case timed(const std::string &shape, const std::string &name, double cold,
+           std::optional<double> predicted = {}) {
+    Case c;
+    c.shape = shape;
+    (name.starts_with("cu") ? c.baseline : c.strategy) = name;
+    c.status = Status::ok;
+    Measurement m;
+    m.time_s = Seconds(cold);
+    c.measurements.push_back(m);
+    if (predicted) {
+        c.prediction.emplace();
+        c.prediction->time_s = Seconds(*predicted);
+    }
+    return c;
+}
+
+const ErrorStatistics &errors(const ReportStatistics &statistics, const std::string &group) {
+    for (const ErrorStatistics &e : statistics.errors)
+        if (e.group == group)
+            return e;
+    throw std::runtime_error("no group " + group);
+}
+
+TEST(Percentile, IsTheNearestRank) {
+    const std::vector<double> ten = {10, 9, 8, 7, 6, 5, 4, 3, 2, 1};
+    EXPECT_EQ(percentile(ten, 0.9), 9.0);
+    EXPECT_EQ(percentile(ten, 0.91), 10.0);
+    EXPECT_EQ(percentile(ten, 0.05), 1.0);
+    EXPECT_EQ(percentile({7.0}, 0.5), 7.0);
+}
+
+TEST(Summarize, ErrorsOfKnownNumbers) {
+    convcast::Run run;
+    run.cases = {timed("a", "x:k=1", 1.0, 2.0), timed("b", "x:k=1", 2.0, 1.0), timed("c", "x:k=1", 1.0, 1.05),
+                 timed("d", "x:k=1", 1.0)};
+    const ReportStatistics statistics = summarize(run, {});
+    const ErrorStatistics &x = errors(statistics, "x");
+    EXPECT_EQ(x.n, 3);
+    EXPECT_EQ(x.no_forecast, 1);
+    EXPECT_NEAR(*x.bias, std::cbrt(1.05), 1e-12);
+    EXPECT_NEAR(*x.median, 0.5, 1e-12);
+    EXPECT_NEAR(*x.mean, (1.0 + 0.5 + 0.05) / 3.0, 1e-12);
+    EXPECT_NEAR(*x.p90, 1.0, 1e-12);
+    EXPECT_NEAR(*x.max, 1.0, 1e-12);
+    EXPECT_EQ(x.worst_case, 0);
+    EXPECT_NEAR(*x.within_10_percent, 1.0 / 3.0, 1e-12);
+    EXPECT_EQ(errors(statistics, "all").n, 3);
+}
+
+TEST(Summarize, SpeedupTakesTheFastestOfBothSides) {
+    convcast::Run run;
+    run.cases = {timed("a", "x:k=1", 2.0, 1.0),     timed("a", "x:k=2", 1.0, 1.5),
+                 timed("a", "cudnn:winograd", 0.5), timed("a", "cudnn:gemm", 3.0),
+                 timed("b", "x:k=1", 1.0),          timed("b", "cudnn:fft", 4.0),
+                 timed("a", "cublas:sgemm", 0.1)};
+    const ReportStatistics statistics = summarize(run, {});
+    ASSERT_EQ(statistics.shapes.size(), 2u);
+    const ShapeRow &a = statistics.shapes[0];
+    EXPECT_EQ(a.ours, 1);
+    EXPECT_EQ(a.cudnn, 2);
+    EXPECT_EQ(a.cudnn_direct, 3);
+    EXPECT_DOUBLE_EQ(*a.speedup, 0.5);
+    EXPECT_DOUBLE_EQ(*a.speedup_direct, 3.0);
+    EXPECT_EQ(a.picked, 0);
+    EXPECT_DOUBLE_EQ(*a.regret, 2.0);
+    EXPECT_FALSE(statistics.shapes[1].cudnn_direct);
+    ASSERT_EQ(statistics.speedups.size(), 2u);
+    EXPECT_EQ(statistics.speedups[0].n, 2);
+    EXPECT_EQ(statistics.speedups[0].wins, 1);
+    EXPECT_NEAR(*statistics.speedups[0].geomean, std::sqrt(2.0), 1e-12);
+    EXPECT_EQ(statistics.speedups[1].without, 1);
+    EXPECT_EQ(statistics.choice.n, 1);
+    EXPECT_EQ(statistics.choice.hits, 0);
+}
+
+TEST(Summarize, AWrongResultHasNoTime) {
+    convcast::Run run;
+    run.cases = {timed("a", "x", 1.0, 1.0), timed("a", "cudnn:gemm", 2.0)};
+    run.cases[0].status = Status::wrong_result;
+    run.cases[0].reason = "off";
+    const ReportStatistics statistics = summarize(run, {});
+    EXPECT_FALSE(statistics.cases[0].cold_s);
+    EXPECT_EQ(errors(statistics, "all").n, 0);
+    EXPECT_FALSE(errors(statistics, "all").median);
+    EXPECT_FALSE(statistics.shapes[0].speedup);
+}
+
+TEST(Summarize, WorkComparesOnlyWhatBothSidesHave) {
+    convcast::Run run;
+    run.cases = {timed("a", "x", 1.0, 1.0), timed("b", "x", 1.0, 1.0), timed("c", "x", 1.0, 1.0)};
+    for (Case &c : run.cases) {
+        c.prediction->work.emplace().l2_read_bytes = 100.0;
+        c.measurements[0].work.emplace();
+    }
+    run.cases[0].measurements[0].work->l2_read_bytes = 50.0;
+    run.cases[1].measurements[0].work->l2_read_bytes = 0.0;
+    const ReportStatistics statistics = summarize(run, {});
+    ASSERT_EQ(statistics.work_errors.size(), 1u);
+    EXPECT_EQ(statistics.work_errors[0].n, 1);
+    EXPECT_EQ(statistics.work_errors[0].zero, 1);
+    EXPECT_DOUBLE_EQ(*statistics.work_errors[0].ratio_geomean, 2.0);
+    EXPECT_EQ(statistics.work_errors[0].worst_case, 0);
+}
+
+TEST(Summarize, DropsNoCase) {
+    const convcast::Run run = sample::run(studies());
+    const ReportStatistics statistics = summarize(run, studies());
+    EXPECT_EQ(statistics.cases.size(), run.cases.size());
+    const auto total =
+        std::accumulate(statistics.statuses.begin(), statistics.statuses.end(), std::int64_t{0},
+                        [](std::int64_t n, const StatusCount &s) { return n + s.n; });
+    EXPECT_EQ(total, std::ssize(run.cases));
+    std::int64_t measured = 0;
+    for (const CaseRow &row : statistics.cases)
+        measured += !row.baseline && row.cold_s ? 1 : 0;
+    EXPECT_EQ(errors(statistics, "all").n + errors(statistics, "all").no_forecast, measured);
+    EXPECT_EQ(statistics.shapes.size(), 51u);
+}
+
+TEST(Summarize, AWaterfallAddsUpToTheForecast) {
+    for (const CaseRow &row : summarize(sample::run(studies()), studies()).cases) {
+        if (row.waterfall.empty())
+            continue;
+        double sum = 0.0;
+        for (const WaterfallBar &bar : row.waterfall)
+            sum += bar.added_s.value;
+        EXPECT_NEAR(sum, row.predicted_s->value, 1e-12);
+    }
+}
+
+TEST(Summarize, AnEmptyRunHasEmptyStatistics) {
+    const ReportStatistics statistics = summarize(convcast::Run{}, {});
+    EXPECT_EQ(errors(statistics, "all").n, 0);
+    EXPECT_TRUE(statistics.shapes.empty());
+    EXPECT_TRUE(statistics.speedups.empty());
+}
+
+} // namespace
+} // namespace convcast
