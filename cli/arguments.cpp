@@ -39,7 +39,6 @@ Arguments::Arguments(const std::string &verb, const std::vector<std::string> &wo
     try {
         const po::parsed_options parsed = po::command_line_parser(escaped)
                                               .options(known)
-                                              .positional(po::positional_options_description{})
                                               .style(style)
                                               .allow_unregistered()
                                               .run();

@@ -6,6 +6,8 @@
 #include "model/forecast.hpp"
 #include "model/study.hpp"
 
+#include <set>
+
 namespace convcast::cli {
 
 std::vector<Option> question_options() {
@@ -36,12 +38,14 @@ Question read_question(const std::string &verb, const Arguments &arguments) {
     return question;
 }
 
-std::vector<Case> predict_all(const Question &question, bool with_baselines) {
+std::vector<Case> predict_all(const Question &question, bool with_baselines, int best) {
     std::vector<Case> cases;
     for (const AskedShape &asked : question.shapes) {
+        std::set<std::string> there;
         const auto add = [&](Case item) {
             item.study = asked.study;
-            cases.push_back(std::move(item));
+            if (!item.strategy || there.insert(*item.strategy).second)
+                cases.push_back(std::move(item));
         };
         if (question.strategies.empty()) {
             for (const std::string &name : strategy_names())
@@ -60,6 +64,11 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines) {
                     if (name == text || name.starts_with(text + ":"))
                         add(predict_baseline(name, asked.shape, question.profile));
         }
+        int rank = 0;
+        if (best > 0)
+            for (Case &item : choose(asked.shape, question.profile))
+                if (item.status == Status::ok && rank++ < best)
+                    add(std::move(item));
     }
     return cases;
 }

@@ -28,8 +28,8 @@ struct Question {
 Question read_question(const std::string &verb, const Arguments &arguments);
 
 /// Strategies and baselines for every shape, predicted. No --strategy: every strategy that does the shape, then
-/// every cuDNN algorithm where `with_baselines`.
-std::vector<Case> predict_all(const Question &question, bool with_baselines);
+/// every cuDNN algorithm where `with_baselines`. Of every shape also the `best` settings that `choose` ranks first.
+std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0);
 
 /// The document around cases: who made it, and from which profile.
 Run new_run(const GpuProfile &profile, std::vector<Case> cases);

@@ -19,9 +19,9 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile) {
     if (arguments.positional().empty()) {
         const Question question = read_question("run", arguments);
         profile = question.profile;
-        return new_run(profile, predict_all(question, true));
+        return new_run(profile, predict_all(question, true, arguments.integer("choose", 0, 0, 1000)));
     }
-    for (const char *other : {"shape", "study", "strategy"})
+    for (const char *other : {"shape", "study", "strategy", "choose"})
         if (arguments.has(other))
             throw UsageError(std::string("convcast run: a Run document and --") + other +
                              " were both given; the document already says what to run");
@@ -75,6 +75,7 @@ std::string summary(const Run &run) {
 
 int run(const Words &words) {
     std::vector<Option> options = question_options();
+    options.push_back({"choose", Option::text});
     options.push_back({"resume", Option::text});
     options.push_back({"device", Option::text});
     options.push_back({"require-counters", Option::flag});

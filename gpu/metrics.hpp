@@ -23,7 +23,10 @@ inline constexpr Metric l2_sectors_write{"lts__t_sectors_op_write.sum", "sector"
 
 inline constexpr Metric instructions{"smsp__inst_executed.sum", "instruction"}; ///< warp instructions
 inline constexpr Metric instructions_fma_pipe{"sm__inst_executed_pipe_fma.sum", "instruction"};
+/// HFMA2, with which compilers also load constants, is issued to the tensor pipe but is no matrix instruction.
 inline constexpr Metric instructions_tensor_pipe{"sm__inst_executed_pipe_tensor.sum", "instruction"};
+inline constexpr Metric instructions_tensor_hfma2{"sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum",
+                                                  "instruction"};
 inline constexpr Metric instructions_shared_load{"smsp__inst_executed_op_shared_ld.sum", "instruction"};
 inline constexpr Metric instructions_shared_store{"smsp__inst_executed_op_shared_st.sum", "instruction"};
 inline constexpr Metric instructions_local_load{"smsp__inst_executed_op_local_ld.sum", "instruction"};
@@ -57,6 +60,7 @@ inline constexpr std::array hardware = {dram_bytes_read,
                                         instructions,
                                         instructions_fma_pipe,
                                         instructions_tensor_pipe,
+                                        instructions_tensor_hfma2,
                                         instructions_shared_load,
                                         instructions_shared_store,
                                         instructions_local_load,

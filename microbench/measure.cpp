@@ -16,7 +16,7 @@
 namespace convcast {
 
 /// The host code that decides what the samples mean; its hash tells old samples from new ones.
-extern const std::vector<EmbeddedFile> measuring_sources;
+extern const std::vector<EmbeddedFile> probe_runner_sources;
 
 namespace {
 
@@ -31,7 +31,7 @@ std::string now_utc() {
 
 std::string hash_of_probes() {
     std::vector<std::string> texts;
-    for (const auto *files : {&probe_sources, &measuring_sources})
+    for (const auto *files : {&probe_sources, &probe_runner_sources})
         for (const EmbeddedFile &file : *files)
             texts.push_back(file.text);
     return content_hash(texts);

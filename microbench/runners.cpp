@@ -479,14 +479,28 @@ Samples dram_write_bandwidth(ProbeContext &context, const Module &module) {
     return all;
 }
 
+/// The largest prime up to `most`; 3 at least.
+unsigned prime_at_most(unsigned most) {
+    const auto is_prime = [](unsigned n) {
+        for (unsigned d = 2; d * d <= n; ++d)
+            if (n % d == 0)
+                return false;
+        return true;
+    };
+    unsigned n = std::max(most, 3u);
+    while (!is_prime(n))
+        --n;
+    return n;
+}
+
 Samples l2_read_bandwidth(ProbeContext &context, const Module &module) {
     constexpr unsigned threads = 512, ctas_per_sm = 2, loads = 4, passes = 3;
     constexpr std::size_t tile_bytes = std::size_t{threads} * loads * sizeof(uint4);
     const Kernel kernel = module.kernel("l2_read");
     const unsigned ctas = ctas_per_sm * sms(context);
     // 0.35 of L2: twice that still fits where each half of L2 keeps a copy of its own.
-    const auto tiles =
-        static_cast<unsigned>(0.35 * static_cast<double>(context.device.l2_bytes) / tile_bytes);
+    const unsigned tiles =
+        prime_at_most(static_cast<unsigned>(0.35 * static_cast<double>(context.device.l2_bytes) / tile_bytes));
     const FilledBuffer buffer(context, tiles * tile_bytes);
     DeviceBuffer<std::uint32_t> sink(std::size_t{ctas} * threads);
     sink.fill_bytes(0);

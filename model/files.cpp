@@ -9,6 +9,7 @@
 #include <memory>
 
 #include <unistd.h>
+#include <zlib.h>
 
 namespace convcast {
 namespace {
@@ -28,6 +29,50 @@ std::string read_all(std::FILE *file, const std::string &path) {
     return text;
 }
 
+constexpr std::size_t most_unpacked = std::size_t{1} << 30; // a hostile file unpacks to anything
+constexpr int gzip_window = 15 + 16;
+
+std::string unpack(const std::string &packed, const std::string &path) {
+    z_stream stream{};
+    if (inflateInit2(&stream, gzip_window) != Z_OK)
+        throw InputError(path, "cannot be unpacked: out of memory");
+    const std::unique_ptr<z_stream, int (*)(z_stream *)> end(&stream, inflateEnd);
+    // zlib reads through a pointer that is not const, and never writes to it.
+    stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(packed.data()));
+    stream.avail_in = static_cast<uInt>(packed.size());
+    std::string text;
+    char buffer[1 << 16];
+    for (int state = Z_OK; state != Z_STREAM_END;) {
+        stream.next_out = reinterpret_cast<Bytef *>(buffer);
+        stream.avail_out = sizeof buffer;
+        state = inflate(&stream, Z_NO_FLUSH);
+        text.append(buffer, sizeof buffer - stream.avail_out);
+        if ((state != Z_OK && state != Z_STREAM_END) || (state == Z_OK && stream.avail_out == sizeof buffer))
+            throw InputError(path, "is a damaged or cut gzip file");
+        if (text.size() > most_unpacked)
+            throw InputError(path, "unpacks to more than 1 GiB");
+    }
+    return text;
+}
+
+/// Without a time stamp, so that equal text gives equal files.
+std::string pack(const std::string &text) {
+    z_stream stream{};
+    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, gzip_window, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+        throw std::bad_alloc();
+    const std::unique_ptr<z_stream, int (*)(z_stream *)> end(&stream, deflateEnd);
+    std::string packed(deflateBound(&stream, text.size()), '\0');
+    stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data()));
+    stream.avail_in = static_cast<uInt>(text.size());
+    stream.next_out = reinterpret_cast<Bytef *>(packed.data());
+    stream.avail_out = static_cast<uInt>(packed.size());
+    deflate(&stream, Z_FINISH);
+    packed.resize(stream.total_out);
+    return packed;
+}
+
+bool is_packed(const std::string &text) { return text.starts_with("\x1f\x8b"); }
+
 } // namespace
 
 std::string read_file(const std::string &path) {
@@ -39,10 +84,12 @@ std::string read_file(const std::string &path) {
     const File file(std::fopen(path.c_str(), "rb"));
     if (!file)
         throw InputError(path, std::string("cannot be opened: ") + std::strerror(errno));
-    return read_all(file.get(), path);
+    std::string text = read_all(file.get(), path);
+    return is_packed(text) ? unpack(text, path) : text;
 }
 
-void write_file_atomically(const std::string &path, const std::string &text) {
+void write_file_atomically(const std::string &path, const std::string &content) {
+    const std::string text = path.ends_with(".gz") ? pack(content) : content;
     if (path == "-") {
         if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
             throw InputError("standard output", std::string("cannot be written: ") + std::strerror(errno));

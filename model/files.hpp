@@ -1,11 +1,11 @@
-// Whole files in and out. "-" is standard input or output.
+// Whole files in and out. "-" is standard input or output. Names that end in .gz are compressed.
 #pragma once
 
 #include <string>
 
 namespace convcast {
 
-/// Throws InputError with the reason.
+/// A gzip file is unpacked, whatever its name. Throws InputError with the reason.
 std::string read_file(const std::string &path);
 
 /// All or nothing: writes beside the target and renames. Throws InputError with the reason (no such folder, not

@@ -215,11 +215,16 @@ class PageWriter {
     }
 
     void figure(const std::string &id) {
-        for (const Figure &f : figures_)
-            if (f.id == id)
-                add("<figure id=\"f-{}\"><h3>{}</h3><div "
-                    "class=\"scroll\">\n{}</div><figcaption>{}</figcaption></figure>\n",
-                    escape_xml(f.id), escape_xml(f.title), to_svg(f, SvgUse::in_page), escape_xml(f.caption));
+        for (const Figure &f : figures_) {
+            if (f.id != id)
+                continue;
+            add("<figure id=\"f-{}\"><h3>{}</h3>", escape_xml(f.id), escape_xml(f.title));
+            if (f.point_count() == 0)
+                add("<p>Nothing to draw: {}.</p></figure>\n", escape_xml(f.no_data));
+            else
+                add("<div class=\"scroll\">\n{}</div><figcaption>{}</figcaption></figure>\n",
+                    to_svg(f, SvgUse::in_page), escape_xml(f.caption));
+        }
     }
 
     /// The first `words` columns are text, the others numbers.
@@ -462,12 +467,12 @@ class PageWriter {
             explained(r) ? fmt::format("<a href=\"#w{}\">why</a>", r.id) : "");
     }
 
-    /// A knob list may break after each comma.
+    /// A list of knobs may break after each comma.
     static std::string breakable(const std::string &name) {
         std::string out;
         for (const char c : escape_xml(name)) {
             out += c;
-            if (c == ',' || c == ':')
+            if (c == ',')
                 out += "<wbr>";
         }
         return out;

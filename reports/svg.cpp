@@ -212,9 +212,12 @@ class SvgWriter {
             out_ +=
                 fmt::format("<style>{}</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n",
                             standalone_style);
-        bands();
+        const bool empty = figure_.point_count() == 0;
+        if (!empty)
+            bands();
         axes();
-        references();
+        if (!empty)
+            references();
         for (const Series &series : figure_.series)
             draw(series);
         for (std::size_t i = 0; i < legend_.size(); ++i)
@@ -224,7 +227,7 @@ class SvgWriter {
                 legend_[i].symbol,
                 text(legend_at_[i].x + symbol_width + gap, legend_at_[i].y, "start",
                      fitted(legend_[i].label, figure_width - legend_at_[i].x - symbol_width - 2.0 * gap)));
-        if (figure_.point_count() == 0)
+        if (empty)
             out_ += text((left_ + right_) / 2.0, (top_ + bottom_) / 2.0, "middle",
                          fitted(figure_.no_data.empty() ? "no data" : figure_.no_data, right_ - left_)) +
                     "\n";
@@ -384,6 +387,8 @@ class SvgWriter {
 
     std::vector<LegendEntry> legend() const {
         std::vector<LegendEntry> entries;
+        if (figure_.point_count() == 0)
+            return entries;
         for (const Series &series : figure_.series) {
             if (series.name.empty())
                 continue;

@@ -22,8 +22,18 @@ constexpr std::array<const char *, style_count> tex_hollow = {"o",       "square
 
 std::string tex_axis(const char *letter, const Axis &axis, const Range &range) {
     std::string out = fmt::format("  {}label={{{}}},\n", letter, escape_tex(axis.label));
-    if (axis.scale == Scale::logarithmic)
+    if (axis.scale == Scale::logarithmic) {
         out += fmt::format("  {}mode=log, log ticks with fixed point,\n", letter);
+        // By itself pgfplots divides less than about two decades at powers like 10^0.2.
+        if (std::string ticks; range.high / range.low < 200.0) {
+            for (double tick = round_number(range.low, true); tick <= range.high;
+                 tick = round_number(1.5 * tick, true))
+                ticks += (ticks.empty() ? "" : ",") + number(tick);
+            out += fmt::format("  {}tick={{{}}},\n", letter, ticks);
+        }
+    }
+    if (axis.scale == Scale::linear)
+        out += fmt::format("  scaled {} ticks=false,\n", letter); // no power of ten apart from the numbers
     if (axis.scale == Scale::category) {
         std::string places, names;
         for (std::size_t i = 0; i < axis.categories.size(); ++i) {
@@ -47,29 +57,30 @@ std::string tex_guide(Guide guide, double value, const Ranges &ranges) {
                        number(ranges.x.high), number(value * ranges.x.high));
 }
 
-/// The addplot of one series, or of its points beyond the axis.
-std::string tex_series(const Figure &figure, std::size_t index, bool beyond) {
+/// The addplot of one series, or of its points beyond the axis. Names go into the legend apart from the
+/// plots: pgfplots skips a plot whose points are all filtered out, and the names after it would move up.
+std::string tex_series(const Figure &figure, const Ranges &ranges, std::size_t index, bool beyond) {
     const Series &series = figure.series[index];
     const std::size_t style = series.style % style_count;
-    const std::string group = fmt::format("{}{}", index, beyond ? "c" : "");
-    std::string options = fmt::format("convcast{}", style);
-    std::string table = fmt::format("convcast only={}, ", group);
+    std::string look = fmt::format("convcast{}", style);
     if (series.drawn == Drawn::bars && !beyond) {
-        options += ", only marks, mark=none, error bars/.cd, x dir=minus, x explicit, error mark=none, "
-                   "error bar style={line width=6pt}";
-        table += "x error expr=\\thisrow{drawn_x}-\\thisrow{from}, ";
+        // Thick lines from one end to the other: pgfplots' own bars all begin at 0.
+        look += ", quiver={u=\\thisrow{from}-\\thisrow{drawn_x}, v=0}, line width=6pt, -";
     } else if (series.drawn == Drawn::steps && !beyond) {
-        options += ", const plot, no marks, thick";
+        look += ", const plot, no marks, thick";
     } else {
-        options += fmt::format(", only marks, mark size=1.6pt, mark={}",
-                               beyond ? "triangle" : (series.hollow ? tex_hollow : tex_marks)[style]);
+        look += fmt::format(", only marks, mark size=1.6pt, mark={}",
+                            beyond ? "triangle" : (series.hollow ? tex_hollow : tex_marks)[style]);
     }
-    if (beyond || series.name.empty())
-        options += ", forget plot";
-    std::string out = fmt::format("\\addplot[{}] table[{}x=drawn_x, y=drawn_y, col sep=comma] {{{}.csv}};\n",
-                                  options, table, figure.id);
+    std::string out;
+    if (std::any_of(series.points.begin(), series.points.end(),
+                    [&](const Point &p) { return place(p, ranges).clamped() == beyond; }))
+        out = fmt::format(
+            "\\addplot[{}, convcast only={}{}, forget plot] table[x=drawn_x, y=drawn_y, col sep=comma] "
+            "{{{}.csv}};\n",
+            look, index, beyond ? "c" : "", figure.id);
     if (!beyond && !series.name.empty())
-        out += fmt::format("\\addlegendentry{{{}}}\n", escape_tex(series.name));
+        out += fmt::format("\\addlegendimage{{{}}}\n\\addlegendentry{{{}}}\n", look, escape_tex(series.name));
     return out;
 }
 
@@ -141,13 +152,8 @@ std::string to_tex(const Figure &figure) {
         for (const double edge : {band.low, band.high})
             out += fmt::format("\\addplot[gray, very thin, forget plot] coordinates {{{}}};\n",
                                tex_guide(band.guide, edge, ranges));
-    for (std::size_t i = 0; i < figure.series.size(); ++i) {
-        out += tex_series(figure, i, false);
-        const auto &points = figure.series[i].points;
-        if (std::any_of(points.begin(), points.end(),
-                        [&](const Point &p) { return place(p, ranges).clamped(); }))
-            out += tex_series(figure, i, true);
-    }
+    for (std::size_t i = 0; i < figure.series.size(); ++i)
+        out += tex_series(figure, ranges, i, false) + tex_series(figure, ranges, i, true);
     constexpr std::array<const char *, 4> dashes = {"solid", "dashed", "densely dotted", "dash dot"};
     for (std::size_t i = 0; i < figure.references.size(); ++i) {
         const Reference &reference = figure.references[i];

@@ -60,7 +60,11 @@ std::string convert(const std::filesystem::path &svg, const std::filesystem::pat
         return "no PDF: rsvg-convert failed on " + svg.string();
     }
     std::filesystem::rename(part, pdf, error);
-    return error ? "no PDF: cannot write " + pdf.string() + ": " + error.message() : "";
+    if (!error)
+        return "";
+    const std::string why = error.message();
+    std::filesystem::remove(part, error);
+    return "no PDF: cannot write " + pdf.string() + ": " + why;
 }
 
 } // namespace

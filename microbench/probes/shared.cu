@@ -1,7 +1,8 @@
 // How many bytes of shared memory does an SM read a clock, and what does a bank conflict cost?
 //
 // 32 warps with eight independent loads each keep the pipe full; a latency would hide conflicts of degree
-// two. The loads are volatile, so none is merged with another, and their sum is checked by the host. All
+// two. The loads are volatile in PTX too, so none is merged with
+// another or taken out of the loop, and their sum is checked by the host. All
 // lanes of a warp move by whole 512 bytes from load to load, which changes no conflict.
 
 constexpr int loads = 8;
@@ -28,11 +29,11 @@ __global__ __launch_bounds__(1024) void shared_read(unsigned iterations, unsigne
 #pragma unroll
         for (int j = 0; j < loads; ++j) {
             if (width == 4)
-                asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                              : "=r"(v[j].x), "=r"(v[j].y), "=r"(v[j].z), "=r"(v[j].w)
                              : "r"(at + 512 * j));
             else
-                asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v[j].x) : "r"(at + 512 * j));
+                asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v[j].x) : "r"(at + 512 * j));
         }
 #pragma unroll
         for (int j = 0; j < loads; ++j)
@@ -57,7 +58,7 @@ extern "C" __global__ __launch_bounds__(1024) void shared_stride(unsigned stride
         unsigned v[loads];
 #pragma unroll
         for (int j = 0; j < loads; ++j)
-            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v[j]) : "r"(at + 512 * j));
+            asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v[j]) : "r"(at + 512 * j));
 #pragma unroll
         for (int j = 0; j < loads; ++j)
             sum += v[j];

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
@@ -44,8 +45,11 @@ class Driver:
                                          headers={"Content-Type": "application/json"})
         # No proxy from the environment: the driver is on this machine.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=60) as answer:
-            return json.load(answer)["value"]
+        try:
+            with opener.open(request, timeout=60) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(f"{method} {path}: {json.load(error)['value']['message']}") from None
 
     def js(self, script, *arguments):
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
@@ -54,6 +58,8 @@ class Driver:
         return self.call("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
 
     def click(self, selector):
+        # In the middle: not below the heads of the table or the line at the bottom, which stay in place.
+        self.js("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", selector)
         self.call("POST", f"/element/{self.find(selector)}/click", {})
 
     def type(self, selector, text):
@@ -133,7 +139,6 @@ def check_page(driver, page):
                f"{len(rows())} of {len(cases)} cases shown")
         driver.js("const f = document.getElementById('filter'); f.value = ''; f.dispatchEvent(new Event('input', {bubbles: true}))")
         group = cases[0]["group"]
-        driver.js("document.querySelector('[data-group]').scrollIntoView({block: 'center'})")
         driver.click(f'input[data-group="{group}"]')
         expect("a strategy can be unticked", set(rows()), {c["id"] for c in cases if c["group"] != group})
         if points:

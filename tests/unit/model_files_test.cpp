@@ -29,6 +29,19 @@ TEST(Files, WriteIsAllOrNothing) {
     std::filesystem::remove_all(folder);
 }
 
+TEST(Files, GzipRoundTripsAndDamageIsSaid) {
+    const std::string path = testing::TempDir() + "convcast_packed.json.gz";
+    std::string text;
+    for (int i = 0; i < 30000; ++i)
+        text += std::to_string(i * 7919);
+    write_file_atomically(path, text);
+    EXPECT_LT(std::filesystem::file_size(path), text.size() / 2);
+    EXPECT_EQ(read_file(path), text);
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+    EXPECT_THAT([&] { read_file(path); }, ThrowsMessage<InputError>(HasSubstr("damaged or cut gzip")));
+    std::filesystem::remove(path);
+}
+
 TEST(Studies, ShippedOnesHoldThePapersCases) {
     EXPECT_EQ(find_study("chang_single").shapes.size(), 18u);
     EXPECT_EQ(find_study("chang_multi").shapes.size(), 33u);
