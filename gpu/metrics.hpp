@@ -18,8 +18,9 @@ namespace metrics {
 
 inline constexpr Metric dram_bytes_read{"dram__bytes_read.sum", "B"};
 inline constexpr Metric dram_bytes_write{"dram__bytes_write.sum", "B"};
-inline constexpr Metric l2_sectors_read{"lts__t_sectors_op_read.sum", "sector"};
-inline constexpr Metric l2_sectors_write{"lts__t_sectors_op_write.sum", "sector"};
+/// What the SMs asked for. The plain lts__t_sectors_op_* also count what one half of L2 passes to the other.
+inline constexpr Metric l2_sectors_read{"lts__t_sectors_srcunit_tex_op_read.sum", "sector"};
+inline constexpr Metric l2_sectors_write{"lts__t_sectors_srcunit_tex_op_write.sum", "sector"};
 
 inline constexpr Metric instructions{"smsp__inst_executed.sum", "instruction"}; ///< warp instructions
 inline constexpr Metric instructions_fma_pipe{"sm__inst_executed_pipe_fma.sum", "instruction"};

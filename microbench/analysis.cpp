@@ -82,6 +82,7 @@ class Analysis {
         give("barrier_latency", profile_.barrier_latency, lowest);
         give("launch_floor", profile_.launch_floor, lowest);
         give("launch_gap", profile_.launch_gap, lowest);
+        give_outer_rate();
         give_curve();
         give_knee();
         give_banks();
@@ -111,6 +112,25 @@ class Analysis {
         }
         if (!field)
             profile_.missing[probe] = why;
+    }
+
+    /// Beside the best pattern, the one of convolutions: its samples are those with three registers an FFMA.
+    void give_outer_rate() {
+        std::string why = "probe ffma_rate has no samples with registers=3";
+        for (const ProbeSamples *samples : samples_of(raw_, "ffma_rate")) {
+            const auto registers = samples->knobs.find("registers");
+            if (registers == samples->knobs.end() || registers->second != 3.0)
+                continue;
+            if (const std::string unusable = why_unusable(*samples, UnitOf<FmasPerCycle>::text); !unusable.empty()) {
+                why = "probe ffma_rate: " + unusable;
+                continue;
+            }
+            const Spread spread = spread_of(samples->values);
+            profile_.ffma_outer_rate =
+                Param<FmasPerCycle>{FmasPerCycle(spread.p50), Source::measured, knobs_text(*samples), spread};
+        }
+        if (!profile_.ffma_outer_rate)
+            profile_.missing["ffma_outer_rate"] = why;
     }
 
     void give_curve() {

@@ -25,7 +25,7 @@ struct ProbeInfo {
 /// Every probe there is, in the order in which they run: the clock first, since it also wakes the device.
 inline constexpr std::array probes = {
     ProbeInfo{"sm_clock", "Which SM clock holds under FFMA load?", {"sm_clock"}},
-    ProbeInfo{"ffma_rate", "How many FFMAs a clock does an SM sustain?", {"ffma_rate"}},
+    ProbeInfo{"ffma_rate", "How many FFMAs a clock does an SM sustain?", {"ffma_rate", "ffma_outer_rate"}},
     ProbeInfo{"dram_latency", "How long does one dependent load take that misses L2?", {"dram_latency"}},
     ProbeInfo{"l2_latency", "How long does one dependent load take that hits L2?", {"l2_latency"}},
     ProbeInfo{"dram_read_bandwidth", "How fast can DRAM be read?", {"dram_read_bandwidth"}},

@@ -17,8 +17,8 @@ constexpr double assumed_knee_exponent = 2.0;
 
 /// The numbers of a profile that tier 2 uses, unwrapped.
 struct Machine {
-    double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, shared_bw, launch_s, gap_s, barrier_s,
-        knee, issue_rate;
+    double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, shared_bw, launch_s, gap_s,
+        barrier_s, knee, issue_rate;
     int sm_count;
 };
 
@@ -31,6 +31,7 @@ Machine machine_of(const GpuProfile &p) {
     m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : 2.0 * m.read_bw;
     m.l2_latency_s = p.l2_latency ? p.l2_latency->value.value / m.clock : m.latency_s / 2.0;
     m.ffma_rate = p.ffma_rate->value.value;
+    m.outer_rate = p.ffma_outer_rate ? p.ffma_outer_rate->value.value : m.ffma_rate;
     m.shared_bw = p.shared_bandwidth->value.value;
     m.launch_s = p.launch_floor->value.value;
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
@@ -43,22 +44,37 @@ Machine machine_of(const GpuProfile &p) {
 
 Seconds s(double value) { return Seconds(value); }
 
-Term fma_leaf(double fmas, const Machine &m) {
-    return leaf("FMA", s(fmas / m.ffma_rate / m.clock),
-                fmt::format("{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, m.ffma_rate, m.clock / 1e6));
+Term fma_leaf(double fmas, double rate, const Machine &m) {
+    return leaf("FMA", s(fmas / rate / m.clock),
+                fmt::format("{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, rate, m.clock / 1e6));
 }
 
 Term issue_leaf(double instructions, const Machine &m) {
-    return leaf("issue", s(instructions / m.issue_rate / m.clock),
+    return leaf("other issue", s(instructions / m.issue_rate / m.clock),
                 fmt::format("{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions, m.issue_rate,
                             m.clock / 1e6));
 }
 
-Term shared_leaf(double wavefronts, const Machine &m) {
+/// Clocks from an FFMA to one that needs its result. Published for Hopper (arXiv 2507.10789); no probe yet.
+constexpr double dependent_clocks = 4.0;
+
+/// What the cores of an SM need for the work of `ctas` CTAs. With 128 lanes an SM, an FFMA takes an issue slot of its
+/// scheduler like any other instruction, so their times add (F3); shared memory works beside them. A warp alone cannot
+/// issue faster than its chains of dependent instructions allow.
+std::vector<Term> core_terms(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+    const double ffmas = work.fmas / 32.0;
+    const double warps = static_cast<double>(part.threads) / 32.0;
+    const double clocks_each =
+        std::max(1.0, dependent_clocks / static_cast<double>(std::max<std::int64_t>(1, part.independent_sums)));
+    const double chain = std::max(work.instructions, ffmas) / warps * clocks_each;
     constexpr double wavefront_bytes = 128.0;
-    return leaf("shared memory", s(wavefronts * wavefront_bytes / m.shared_bw / m.clock),
-                fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz", wavefronts, m.shared_bw,
-                            m.clock / 1e6));
+    return {sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m),
+                                issue_leaf(ctas * std::max(0.0, work.instructions - ffmas), m)}),
+            leaf("shared memory", s(ctas * work.shared_wavefronts * wavefront_bytes / m.shared_bw / m.clock),
+                 fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * work.shared_wavefronts,
+                             m.shared_bw, m.clock / 1e6)),
+            leaf("dependent instructions", s(chain / m.clock),
+                 fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6))};
 }
 
 Term bandwidth_leaf(const char *name, double bytes, double bandwidth) {
@@ -77,9 +93,7 @@ Term wave_term(const Partition &part, const Machine &m, Round round, double dram
     const double loads = chip * part.step.load_bytes, stores = chip * part.step.store_bytes;
     const double depth = static_cast<double>(part.stages - 1);
 
-    std::vector<Term> core = {fma_leaf(round.ctas * part.step.fmas, m),
-                              issue_leaf(round.ctas * part.step.instructions, m),
-                              shared_leaf(round.ctas * part.step.shared_wavefronts, m)};
+    std::vector<Term> core = core_terms(part, part.step, round.ctas, m);
     std::vector<Term> memory = {bandwidth_leaf("L2 reads", loads, m.l2_bw),
                                 bandwidth_leaf("DRAM reads", loads * dram_share, m.read_bw),
                                 bandwidth_leaf("writes", stores, m.write_bw)};
@@ -98,8 +112,11 @@ Term wave_term(const Partition &part, const Machine &m, Round round, double dram
                        bandwidth_leaf("L2 reads", loads, m.l2_bw)});
     core.push_back(bandwidth_leaf("writes", stores, m.write_bw));
     Term drain = sum("drain", {max_of("last step", std::move(core)),
-                               max_of("store", {issue_leaf(round.ctas * part.drain.instructions, m),
-                                                bandwidth_leaf("writes", chip * part.drain.store_bytes, m.write_bw)})});
+                               max_of("start and store", {issue_leaf(round.ctas * part.drain.instructions, m),
+                                                          bandwidth_leaf("writes", chip * part.drain.store_bytes,
+                                                                         m.write_bw)}),
+                               leaf("store latency", s(m.l2_latency_s),
+                                    fmt::format("{:.0f} ns until L2 has the last store", m.l2_latency_s * 1e9))});
     return pipeline("CTA pipeline", static_cast<double>(part.steps), std::move(fill), std::move(step),
                     std::move(drain));
 }
@@ -154,9 +171,10 @@ Regime tier2_regime(const Partition &part, const Machine &m) {
                                            [](const Term &a, const Term &b) { return a.value_s < b.value_s; });
     const double steady = std::max(0.0, static_cast<double>(part.steps) - 1.0) * wave.children.at(1).value_s.value +
                           wave.children.at(2).value_s.value;
-    if (steady < total / 2.0 || deciding->name == "load latency")
-        return Regime::exposed; // the fill, or waiting for loads, takes most of the time
-    const bool core = deciding->name == "FMA" || deciding->name == "issue" || deciding->name == "shared memory";
+    if (steady < total / 2.0 || deciding->name == "load latency" ||
+        deciding->name == "dependent instructions")
+        return Regime::exposed; // the fill, or waiting for loads or results, takes most of the time
+    const bool core = deciding->name == "issue slots" || deciding->name == "shared memory";
     return core ? Regime::compute_hidden : Regime::bulk_hidden;
 }
 
@@ -217,7 +235,7 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) 
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
     Term term = sum("speed of light",
                     {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
-                     max_of("overlap", {fma_leaf(shape.fmas().value / m.sm_count, m),
+                     max_of("overlap", {fma_leaf(shape.fmas().value / m.sm_count, m.ffma_rate, m),
                                         pnorm("compulsory reads", m.knee,
                                               {leaf("load latency", s(m.latency_s),
                                                     fmt::format("{:.0f} ns", m.latency_s * 1e9)),
@@ -282,6 +300,8 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         regimes.tier2 = tier2_regime(first, m);
         if (!profile.knee_exponent)
             prediction.assumptions.push_back(fmt::format("knee exponent {}: the profile has none", m.knee));
+        if (!profile.ffma_outer_rate)
+            prediction.assumptions.push_back("FFMAs of three registers at full rate: the profile has no outer rate");
         if (!profile.l2_read_bandwidth)
             prediction.assumptions.push_back("L2 bandwidth twice DRAM's: the profile has none");
         if (!profile.l2_latency)

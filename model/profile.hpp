@@ -71,7 +71,8 @@ struct GpuProfile {
     std::optional<Param<Bandwidth>> dram_write_bandwidth;
     std::optional<Param<Cycles>> l2_latency;
     std::optional<Param<Bandwidth>> l2_read_bandwidth;
-    std::optional<Param<FmasPerCycle>> ffma_rate;   ///< per SM, sustained
+    std::optional<Param<FmasPerCycle>> ffma_rate;       ///< per SM, sustained, operand ports no limit
+    std::optional<Param<FmasPerCycle>> ffma_outer_rate; ///< per SM, of an outer product: three registers an FFMA
     std::optional<Param<BytesPerCycle>> shared_bandwidth; ///< per SM
     std::optional<Param<Bytes>> bank_width;
     std::optional<Param<Plain>> bank_count;
@@ -87,7 +88,7 @@ struct GpuProfile {
 
     BOOST_DESCRIBE_CLASS(GpuProfile, (),
                          (schema, id, name, compute_capability, limits, sm_clock, dram_latency, dram_read_bandwidth,
-                          dram_write_bandwidth, l2_latency, l2_read_bandwidth, ffma_rate, shared_bandwidth,
+                          dram_write_bandwidth, l2_latency, l2_read_bandwidth, ffma_rate, ffma_outer_rate, shared_bandwidth,
                           bank_width, bank_count, barrier_latency, launch_floor, launch_gap, knee_exponent,
                           dram_read_curve, missing, conditions, notes),
                          (), ())

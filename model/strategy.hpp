@@ -54,6 +54,10 @@ Rules table1_rules(const GpuProfile &profile);
 /// Bytes of the 32-byte sectors that `bytes` contiguous bytes touch, on average over starts at multiples of 4.
 double spanned_bytes(double bytes);
 
+/// Passes through shared memory of a 128-bit load at one address for the whole warp, as counted on sm_90; a 32- or
+/// 64-bit one takes a single pass.
+inline constexpr double uniform_wide_wavefronts = 2.0;
+
 /// Bytes of the sectors written by warps that store 32 consecutive output pixels each: whole sectors where rows are
 /// aligned, otherwise what spanned_bytes says.
 double written_bytes(const ConvShape &shape);

@@ -113,15 +113,20 @@ __device__ __forceinline__ void convolve_band(const float *band, int w, int rows
                         sum[row][f] = fmaf(column[row + r], tap[f], sum[row][f]);
             }
         }
-        float *to = output.at + group * Group * output.filter_stride + y * output.row_stride + x;
+        // Rows outside, filters inside: one address step and one comparison an output.
+        float *to_row = output.at + group * Group * output.filter_stride + y * output.row_stride + x;
 #pragma unroll
-        for (int f = 0; f < Group; ++f) {
-            if (group * Group + f < filters) {
+        for (int row = 0; row < Rows; ++row) {
+            if (y + row < rows) {
+                float *to = to_row;
 #pragma unroll
-                for (int row = 0; row < Rows; ++row)
-                    if (y + row < rows)
-                        to[f * output.filter_stride + row * output.row_stride] = sum[row][f];
+                for (int f = 0; f < Group; ++f) {
+                    if (group * Group + f < filters)
+                        *to = sum[row][f];
+                    to += output.filter_stride;
+                }
             }
+            to_row += output.row_stride;
         }
     }
 }

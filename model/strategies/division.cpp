@@ -21,21 +21,28 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     const double warps = std::ceil(units / 32.0);
     const double taps = static_cast<double>(s.r * s.s);
     const double pixel_loads = static_cast<double>(s.s * (tile.rows + s.r - 1));
-    const double tap_loads = taps * std::max(1.0, static_cast<double>(tile.group) / 4.0);
+    const double tap_loads = taps; // one load brings the tap of a whole group
+    const double tap_passes = tile.group >= 4 ? uniform_wide_wavefronts : 1.0;
     const double outputs = static_cast<double>(tile.rows * tile.group);
-    // Beside the arithmetic and its loads, a unit stores its outputs (address and predicate each) and finds its
-    // place with two divisions.
-    constexpr double place_instructions = 40.0;
+    // Warp instructions beside arithmetic and loads, as counted on sm_90: a unit finds its place with two divisions,
+    // loops over the filter's columns and stores its outputs (address, comparison, store).
+    constexpr double per_unit = 65.0, per_column = 20.0, per_output = 6.0;
     work.fmas = units * outputs * taps;
-    work.instructions = warps * (outputs * taps + pixel_loads + tap_loads + 2.0 * outputs + place_instructions);
-    work.shared_wavefronts = warps * (pixel_loads + tap_loads);
+    work.instructions = warps * (outputs * taps + pixel_loads + tap_loads + per_output * outputs +
+                                  per_column * static_cast<double>(s.s) + per_unit);
+    work.shared_wavefronts = warps * (pixel_loads + tap_loads * tap_passes);
     work.store_bytes = static_cast<double>(rows * s.q() * filters * 4);
     return work;
 }
 
 double copy_instructions(std::int64_t floats, bool wide) {
-    constexpr double per_copy = 4.0; // the copy, two address steps, the loop
+    constexpr double per_copy = 6.0; // the copy, address steps, the loop
     return per_copy * static_cast<double>(ceil_div(floats, wide ? 128 : 32));
+}
+
+double filter_copy_instructions(std::int64_t floats) {
+    constexpr double per_copy = 35.0; // the place of a value costs divisions
+    return per_copy * static_cast<double>(ceil_div(floats, 32));
 }
 
 Rules rules(const ConvShape &shape, const GpuProfile &profile) {

@@ -19,8 +19,14 @@ Tile choose_tile(std::int64_t rows, std::int64_t filters);
 /// What one call of convolve_band costs for a band of `rows` rows and `filters` filters.
 StepWork band_work(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
 
-/// What copying `floats` floats to shared memory costs in warp instructions.
+/// What copying `floats` floats of map, or of filters, to shared memory costs in warp instructions.
 double copy_instructions(std::int64_t floats, bool wide);
+double filter_copy_instructions(std::int64_t floats);
+
+/// Warp instructions of a CTA's warps before the first piece, and of every piece, as counted on sm_90.
+inline constexpr double warps_per_cta = 512.0 / 32.0;
+inline constexpr double cta_instructions = 150.0 * warps_per_cta;
+inline constexpr double piece_instructions = 45.0 * warps_per_cta;
 
 /// The rules of section 3.1, where the profile has the numbers.
 Rules rules(const ConvShape &shape, const GpuProfile &profile);

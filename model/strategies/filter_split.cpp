@@ -51,7 +51,9 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     const auto fetch_floats = [&](std::int64_t rows) { return rows > 0 ? (rows + s.r - 1) * s.w : 0; };
     part.step = band_work(s, tile, half_rows, filters);
     part.step.load_bytes = static_cast<double>(fetch_floats(half_rows) * 4);
-    part.step.instructions += copy_instructions(fetch_floats(half_rows), wide);
+    part.step.instructions += copy_instructions(fetch_floats(half_rows), wide) + piece_instructions;
+    part.drain.instructions = cta_instructions + filter_copy_instructions(filters * s.r * s.s);
+    part.independent_sums = tile.rows * tile.group;
 
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;
@@ -62,11 +64,13 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
             const std::int64_t end = std::min({(piece + 1) * piece_rows, s.p(), begin + half_rows});
             const StepWork step = band_work(s, tile, end - begin, count);
             *work.fmas += times * step.fmas;
-            *work.instructions += times * (step.instructions + copy_instructions(fetch_floats(end - begin), wide));
+            *work.instructions +=
+                times * (step.instructions + copy_instructions(fetch_floats(end - begin), wide) + piece_instructions);
             *work.shared_wavefronts += times * step.shared_wavefronts;
             if (end > begin)
                 *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(fetch_floats(end - begin)) * 4.0);
         }
+        *work.instructions += times * (cta_instructions + filter_copy_instructions(count * s.r * s.s));
         *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(count * s.r * s.s) * 4.0);
     };
     const std::int64_t full_parts = s.k / filters, rest = s.k % filters;

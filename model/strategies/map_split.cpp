@@ -51,7 +51,9 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     const std::int64_t taps = s.r * s.s;
     part.step = band_work(s, tile, rows, half_filters);
     part.step.load_bytes = static_cast<double>(half_filters * taps * 4);
-    part.step.instructions += copy_instructions(half_filters * taps, false);
+    part.step.instructions += filter_copy_instructions(half_filters * taps) + piece_instructions;
+    part.drain.instructions = cta_instructions + copy_instructions((rows + s.r - 1) * s.w, wide);
+    part.independent_sums = tile.rows * tile.group;
 
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;
@@ -59,15 +61,16 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     const auto add_cta = [&](std::int64_t half, std::int64_t band_rows, double times) {
         const std::int64_t band = (band_rows + s.r - 1) * s.w;
         *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(band) * 4.0);
-        *work.instructions += times * copy_instructions(band, wide);
+        *work.instructions += times * (cta_instructions + copy_instructions(band, wide));
         for (std::int64_t piece = 0; piece < pieces; ++piece) {
             const std::int64_t begin = piece * piece_filters + half * half_filters;
             const std::int64_t count = std::min({(piece + 1) * piece_filters, s.k, begin + half_filters}) - begin;
+            *work.instructions += times * piece_instructions;
             if (count <= 0)
                 continue;
             const StepWork step = band_work(s, tile, band_rows, count);
             *work.fmas += times * step.fmas;
-            *work.instructions += times * (step.instructions + copy_instructions(count * taps, false));
+            *work.instructions += times * (step.instructions + filter_copy_instructions(count * taps));
             *work.shared_wavefronts += times * step.shared_wavefronts;
             *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(count * taps) * 4.0);
         }

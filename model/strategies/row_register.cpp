@@ -108,15 +108,17 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         const double filters = static_cast<double>(part.tile_k);
         const double fetches = static_cast<double>(ceil_div(row_floats, threads));
         const double window = static_cast<double>(knobs.units * (knobs.unit + s.s - 1));
-        constexpr double per_fetch = 5.0, per_filter = 6.0; // address, predicate; loop and pointer steps
-        const double row_instructions = fetches * per_fetch + window * (1.0 + static_cast<double>(s.r));
+        // As counted on sm_90: a fetch (address, predicate), a filter (constant loads' addresses, loop, pointers).
+        constexpr double per_fetch = 23.0, per_filter = 20.0;
+        const double row_instructions = fetches * per_fetch + window;
         const auto filter_instructions = [&](double count) {
-            return count * (t * pixels + t / 2.0 + 2.0 * pixels + per_filter);
+            return count * (t * pixels + t + pixels + per_filter);
         };
         const double row_wavefronts = warps * (fetches + window * knobs.unit); // unit-strided loads conflict unit ways
         part.step.fmas = static_cast<double>(knobs.tile_w) * t * filters;
         part.step.instructions = warps * (row_instructions + filter_instructions(filters));
         part.step.shared_wavefronts = row_wavefronts;
+        part.independent_sums = knobs.unit * knobs.units;
         part.step.load_bytes = static_cast<double>(std::min(row_floats, s.w)) * 4.0;
         part.step.store_bytes = static_cast<double>(std::min<std::int64_t>(knobs.tile_w, s.q())) * filters * 4.0;
 
@@ -124,7 +126,8 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         const double rows = static_cast<double>(s.p() * tiles_x) * images;
         const double passed_rows = rows + static_cast<double>((s.r - 1) * tiles_y * tiles_x) * images;
         Work &work = part.work;
-        work.fmas = rows * static_cast<double>(knobs.tile_w) * t * count;
+        // Pixels past the edge are not computed: the compiler puts the sum under the store's condition.
+        work.fmas = static_cast<double>(s.n * s.p() * s.q()) * t * count;
         work.instructions = warps * (passed_rows * row_instructions * static_cast<double>(tiles_k) +
                                      rows * filter_instructions(count));
         work.shared_wavefronts = passed_rows * static_cast<double>(tiles_k) * row_wavefronts;

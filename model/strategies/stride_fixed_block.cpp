@@ -90,6 +90,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     part.stages = knobs.stages;
     part.steps = ceil_div(values, segment);
     part.filter_count = s.k;
+    part.independent_sums = per_thread * columns;
     part.shared_bytes = stage_floats(s, segment, knobs.tile_w, knobs.tile_k) * 4 * knobs.stages;
     constexpr std::int64_t addresses = 60;
     part.register_cap = std::clamp<std::int64_t>(
@@ -126,20 +127,25 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
 
     const double warps = static_cast<double>(part.threads) / 32.0;
     const double seg = static_cast<double>(segment), col = static_cast<double>(columns);
-    const double wavefronts = seg * col + seg / 4.0 * static_cast<double>(per_thread + 1);
-    constexpr double per_copy = 9.0, per_step = 30.0; // divisions of the line index, address, predicate; loop, barrier
-    const double copies = std::ceil(static_cast<double>(knobs.tile_k * segment) / (wide_filters ? 4.0 : 1.0) /
-                                    static_cast<double>(part.threads)) +
-                          std::ceil(static_cast<double>(lines * line_floats) / (wide_lines ? 4.0 : 1.0) /
-                                    static_cast<double>(part.threads));
+    const double wide_loads = seg / 4.0 * static_cast<double>(per_thread + 1); // four values, or four offsets
+    const double wavefronts = seg * col + wide_loads * uniform_wide_wavefronts;
+    // Warp instructions beside arithmetic and loads, as counted on sm_90: a filter copy, a line copy (divisions of the
+    // line index), a step (loop, barrier, offsets), the start and an output.
+    constexpr double per_filter_copy = 50.0, per_line_copy = 31.0, per_step = 45.0, per_cta_warp = 50.0,
+                     per_output = 18.0, per_column = 70.0;
+    const double filter_copies = std::ceil(static_cast<double>(knobs.tile_k * segment) / (wide_filters ? 4.0 : 1.0) /
+                                           static_cast<double>(part.threads));
+    const double line_copies = std::ceil(static_cast<double>(lines * line_floats) / (wide_lines ? 4.0 : 1.0) /
+                                         static_cast<double>(part.threads));
     part.step.fmas = seg * static_cast<double>(knobs.tile_w * knobs.tile_k);
     part.step.shared_wavefronts = warps * wavefronts;
-    // Each value's pixel address is one more instruction; wide loads bring four values of a filter.
-    part.step.instructions = part.step.fmas / 32.0 + warps * (wavefronts + seg + copies * per_copy + per_step);
+    part.step.instructions = part.step.fmas / 32.0 + warps * (seg * col + wide_loads + filter_copies * per_filter_copy +
+                                                              line_copies * per_line_copy + per_step);
     part.step.load_bytes = static_cast<double>(knobs.tile_k * segment + lines * line_floats) * 4.0;
     part.drain.store_bytes = static_cast<double>(std::min<std::int64_t>(knobs.tile_w, flat)) *
                              static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;
-    part.drain.instructions = warps * col * static_cast<double>(per_thread) * 3.0;
+    part.drain.instructions =
+        warps * (per_cta_warp + col * (per_column + static_cast<double>(per_thread) * per_output));
 
     const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(part.steps);
     Work &work = part.work;

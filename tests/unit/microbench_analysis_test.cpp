@@ -137,6 +137,7 @@ TEST(Analysis, ConfigurationsAreNotMixed) {
     const GpuProfile profile = analyze(whole_gpu(), "planted");
     EXPECT_DOUBLE_EQ(profile.ffma_rate->value.value, 126.0);
     EXPECT_EQ(profile.ffma_rate->by, "ffma_rate (registers=2)");
+    EXPECT_DOUBLE_EQ(profile.ffma_outer_rate->value.value, 90.0);
     EXPECT_THAT(profile.notes,
                 Contains(AllOf(HasSubstr("ffma_rate (registers=3)"), HasSubstr("71.4 % of the best"))));
 }
