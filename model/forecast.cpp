@@ -63,13 +63,14 @@ constexpr double dependent_clocks = 4.0;
 /// issue faster than its chains of dependent instructions allow.
 std::vector<Term> core_terms(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
     const double ffmas = work.fmas / 32.0;
-    const double warps = static_cast<double>(part.threads) / 32.0;
-    const double clocks_each =
-        std::max(1.0, dependent_clocks / static_cast<double>(std::max<std::int64_t>(1, part.independent_sums)));
-    const double chain = std::max(work.instructions, ffmas) / warps * clocks_each;
+    const double others = std::max(0.0, work.instructions - ffmas);
+    const double busy = static_cast<double>(std::max<std::int64_t>(1, part.busy_warps));
+    const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
+    // FFMAs wait for each other only within a sum; the rest is addresses, loads and their uses, one after another.
+    const double chain = (ffmas * std::max(1.0, dependent_clocks / sums) + others * dependent_clocks) / busy;
     constexpr double wavefront_bytes = 128.0;
     return {sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m),
-                                issue_leaf(ctas * std::max(0.0, work.instructions - ffmas), m)}),
+                                issue_leaf(ctas * others, m)}),
             leaf("shared memory", s(ctas * work.shared_wavefronts * wavefront_bytes / m.shared_bw / m.clock),
                  fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * work.shared_wavefronts,
                              m.shared_bw, m.clock / 1e6)),
@@ -111,10 +112,10 @@ Term wave_term(const Partition &part, const Machine &m, Round round, double dram
                        bandwidth_leaf("DRAM reads", loads * dram_share, m.read_bw),
                        bandwidth_leaf("L2 reads", loads, m.l2_bw)});
     core.push_back(bandwidth_leaf("writes", stores, m.write_bw));
+    std::vector<Term> ends = core_terms(part, part.drain, round.ctas, m);
+    ends.push_back(bandwidth_leaf("writes", chip * part.drain.store_bytes, m.write_bw));
     Term drain = sum("drain", {max_of("last step", std::move(core)),
-                               max_of("start and store", {issue_leaf(round.ctas * part.drain.instructions, m),
-                                                          bandwidth_leaf("writes", chip * part.drain.store_bytes,
-                                                                         m.write_bw)}),
+                               max_of("start and store", std::move(ends)),
                                leaf("store latency", s(m.l2_latency_s),
                                     fmt::format("{:.0f} ns until L2 has the last store", m.l2_latency_s * 1e9))});
     return pipeline("CTA pipeline", static_cast<double>(part.steps), std::move(fill), std::move(step),

@@ -78,6 +78,7 @@ struct Partition {
     double tail = 0.0;             ///< share of the SMs that have work in the last wave, (0, 1]
     std::int64_t stages = 1;       ///< buffers of the prefetch pipeline
     std::int64_t steps = 1;        ///< pipeline steps of one CTA
+    std::int64_t busy_warps = 0;       ///< of a CTA that have work in a step
     std::int64_t independent_sums = 1; ///< accumulators of a thread: FFMAs that do not wait for each other
     StepWork step;                 ///< of one full CTA
     StepWork drain;                ///< after the last step: what a CTA does once at its end
@@ -89,7 +90,7 @@ struct Partition {
     Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
                          (kernel, template_arguments, grid, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
-                          waves, tail, stages, steps, independent_sums, step, drain, filter_begin, filter_count, parts, pieces,
+                          waves, tail, stages, steps, busy_warps, independent_sums, step, drain, filter_begin, filter_count, parts, pieces,
                           bank_floats, band_floats, tile_h, tile_k, constant_bytes, work),
                          (), ())
 };

@@ -35,6 +35,12 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     return work;
 }
 
+std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
+    const std::int64_t units = ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group);
+    return std::clamp<std::int64_t>(ceil_div(units, papers::warp_threads), 1,
+                                    papers::threads_per_cta / papers::warp_threads);
+}
+
 double copy_instructions(std::int64_t floats, bool wide) {
     constexpr double per_copy = 6.0; // the copy, address steps, the loop
     return per_copy * static_cast<double>(ceil_div(floats, wide ? 128 : 32));

@@ -19,6 +19,9 @@ Tile choose_tile(std::int64_t rows, std::int64_t filters);
 /// What one call of convolve_band costs for a band of `rows` rows and `filters` filters.
 StepWork band_work(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
 
+/// Warps of a CTA that have outputs in such a call.
+std::int64_t busy_warps(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
+
 /// What copying `floats` floats of map, or of filters, to shared memory costs in warp instructions.
 double copy_instructions(std::int64_t floats, bool wide);
 double filter_copy_instructions(std::int64_t floats);

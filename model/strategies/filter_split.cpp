@@ -54,6 +54,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.step.instructions += copy_instructions(fetch_floats(half_rows), wide) + piece_instructions;
     part.drain.instructions = cta_instructions + filter_copy_instructions(filters * s.r * s.s);
     part.independent_sums = tile.rows * tile.group;
+    part.busy_warps = busy_warps(s, tile, half_rows, filters);
 
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;

@@ -118,6 +118,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         part.step.fmas = static_cast<double>(knobs.tile_w) * t * filters;
         part.step.instructions = warps * (row_instructions + filter_instructions(filters));
         part.step.shared_wavefronts = row_wavefronts;
+        part.busy_warps = threads / 32;
         part.independent_sums = knobs.unit * knobs.units;
         part.step.load_bytes = static_cast<double>(std::min(row_floats, s.w)) * 4.0;
         part.step.store_bytes = static_cast<double>(std::min<std::int64_t>(knobs.tile_w, s.q())) * filters * 4.0;

@@ -159,6 +159,27 @@ TEST(ExecutorDevice, AwkwardShapesPassBothGates) {
     run_and_expect_ok(lab, std::move(cases));
 }
 
+/// Small enough for a race checker, which follows every access to shared memory.
+TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    std::vector<Case> cases;
+    for (const auto &[strategy, shape] : std::vector<std::pair<std::string, std::string>>{
+             {"filter_split:pieces=1", "n1c1h9w13k3r3s3"},
+             {"filter_split:pieces=3", "n1c1h9w12k3r3s3"},
+             {"map_split:pieces=1", "n1c1h9w13k9r5s5"},
+             {"map_split:pieces=3", "n1c1h9w12k9r1s1"},
+             {"row_register:tile_h=2,unit=1,units=1,tile_k=3", "n1c1h7w13k5r3s3"},
+             {"row_register:tile_w=64,unit=2,units=1", "n1c1h5w40k2r5s5"},
+             {"stride_fixed_block:segment_bytes=32,tile_w=32,tile_k=16,stages=2", "n1c3h7w7k9r3s3"},
+             {"stride_fixed_block:segment_bytes=64,tile_w=64,tile_k=32,stages=3", "n1c4h8w8k33r3s3"},
+             {"stride_fixed_block:segment_bytes=32,tile_w=32,tile_k=16,stages=4", "n2c8h8w8k16r1s1"}}) {
+        cases.push_back(lab.predicted(strategy, shape));
+        ASSERT_EQ(cases.back().status, Status::ok) << strategy << ": " << cases.back().reason.value_or("");
+    }
+    run_and_expect_ok(lab, std::move(cases));
+}
+
 TEST(ExecutorDevice, FilterSetsBeyondConstantMemory) {
     CONVCAST_NEED_GPU();
     Lab lab;
