@@ -8,7 +8,7 @@
 namespace convcast {
 
 double rounding_bound(const ConvShape &shape) {
-    return 4.0 * static_cast<double>(shape.c / shape.groups * shape.r * shape.s) * 0x1p-24;
+    return 4.0 * static_cast<double>(shape.products()) * 0x1p-24;
 }
 
 Comparison compare(std::span<const float> output, std::span<const ReferenceElement> reference, double bound) {

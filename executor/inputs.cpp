@@ -24,7 +24,7 @@ template <class Make> Inputs make_inputs(const ConvShape &shape, std::uint64_t s
 } // namespace
 
 Inputs integer_inputs(const ConvShape &shape, std::uint64_t seed) {
-    const std::int64_t products = shape.c / shape.groups * shape.r * shape.s;
+    const std::int64_t products = shape.products();
     std::int64_t most = 8;
     while (most > 1 && most * most * products >= std::int64_t{1} << 24)
         --most;

@@ -70,7 +70,7 @@ void check_reference(const ConvShape &shape, std::span<const float> input, std::
     constexpr double quick_fmas = 5e7;
     constexpr std::size_t sample = 2000;
     const std::size_t elements = reference.size();
-    const double products = static_cast<double>(shape.c / shape.groups * shape.r * shape.s);
+    const double products = static_cast<double>(shape.products());
     const auto verify = [&](std::size_t element, const ReferenceElement &device) {
         const ReferenceElement host =
             reference_element(shape, input, filters, static_cast<std::int64_t>(element));

@@ -210,7 +210,7 @@ std::filesystem::path default_cache_folder() {
         const char *value = std::getenv(name);
         return std::filesystem::path(value ? value : "");
     };
-    if (const std::filesystem::path own = variable("CONVCAST_CACHE"); !own.empty())
+    if (std::filesystem::path own = variable("CONVCAST_CACHE"); !own.empty())
         return own;
     if (const std::filesystem::path xdg = variable("XDG_CACHE_HOME"); xdg.is_absolute())
         return xdg / "convcast";
@@ -300,6 +300,7 @@ CompiledModule Compiler::compile_uncached(const CompileRequest &request) const {
 
     const std::vector<std::string> options = nvrtc_options(request);
     std::vector<const char *> option_texts;
+    option_texts.reserve(options.size());
     for (const std::string &option : options)
         option_texts.push_back(option.c_str());
     const nvrtcResult result = compile_(handle, static_cast<int>(option_texts.size()), option_texts.data());

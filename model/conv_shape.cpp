@@ -51,7 +51,7 @@ std::int64_t ConvShape::output_bytes() const {
 }
 
 Fmas ConvShape::fmas() const {
-    return Fmas(static_cast<double>(output_elements()) * static_cast<double>((c / groups) * r * s));
+    return Fmas(static_cast<double>(output_elements()) * static_cast<double>(products()));
 }
 
 Bytes ConvShape::bytes() const {

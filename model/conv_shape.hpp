@@ -29,6 +29,7 @@ struct ConvShape {
     std::int64_t input_bytes() const { return input_elements() * element_bytes(); }
     std::int64_t filter_bytes() const { return filter_elements() * element_bytes(); }
     std::int64_t output_bytes() const;
+    std::int64_t products() const { return c / groups * r * s; } ///< multiply-adds of one output
     Fmas fmas() const; ///< multiply-adds of the direct algorithm
     Bytes bytes() const; ///< compulsory traffic: input and filters read once, output written once
 

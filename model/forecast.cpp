@@ -88,10 +88,27 @@ struct Round {
     double sms;  ///< that have work
 };
 
-Term wave_term(const Partition &part, const Machine &m, Round round, double dram_share) {
+/// How a launch's bytes meet the memory system, beside what a step counts.
+struct Traffic {
+    double dram_share;   ///< of its reads that L2 does not have
+    double store_factor; ///< bytes of the sectors written per byte of output: rows that are not aligned share sectors
+};
+
+Traffic traffic_of(const Partition &part, const ConvShape &shape) {
+    const double reads = part.work.l2_read_bytes.value_or(0.0);
+    const double dram = part.work.dram_read_bytes.value_or(reads);
+    const double output = static_cast<double>(shape.output_bytes()) * static_cast<double>(part.filter_count) /
+                          static_cast<double>(shape.k);
+    return {reads > 0.0 ? std::min(1.0, dram / reads) : 0.0,
+            std::max(1.0, part.work.l2_write_bytes.value_or(output) / output)};
+}
+
+Term wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
+    const double dram_share = traffic.dram_share;
     const double chip = round.ctas * round.sms;
     const double latency = dram_share * m.latency_s + (1.0 - dram_share) * m.l2_latency_s;
-    const double loads = chip * part.step.load_bytes, stores = chip * part.step.store_bytes;
+    const double loads = chip * part.step.load_bytes;
+    const double stores = chip * part.step.store_bytes * traffic.store_factor;
     const double depth = static_cast<double>(part.stages - 1);
 
     std::vector<Term> core = core_terms(part, part.step, round.ctas, m);
@@ -113,7 +130,7 @@ Term wave_term(const Partition &part, const Machine &m, Round round, double dram
                        bandwidth_leaf("L2 reads", loads, m.l2_bw)});
     core.push_back(bandwidth_leaf("writes", stores, m.write_bw));
     std::vector<Term> ends = core_terms(part, part.drain, round.ctas, m);
-    ends.push_back(bandwidth_leaf("writes", chip * part.drain.store_bytes, m.write_bw));
+    ends.push_back(bandwidth_leaf("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw));
     Term drain = sum("drain", {max_of("last step", std::move(core)),
                                max_of("start and store", std::move(ends)),
                                leaf("store latency", s(m.l2_latency_s),
@@ -122,10 +139,8 @@ Term wave_term(const Partition &part, const Machine &m, Round round, double dram
                     std::move(drain));
 }
 
-Term partition_term(const Partition &part, const Machine &m) {
-    const double reads = part.work.l2_read_bytes.value_or(0.0);
-    const double dram = part.work.dram_read_bytes.value_or(reads);
-    const double dram_share = reads > 0.0 ? std::min(1.0, dram / reads) : 0.0;
+Term partition_term(const Partition &part, const ConvShape &shape, const Machine &m) {
+    const Traffic traffic = traffic_of(part, shape);
     const std::int64_t slots = part.ctas_per_sm * m.sm_count;
     const std::int64_t full = part.ctas / slots, rest = part.ctas % slots;
     const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(m.sm_count)};
@@ -133,9 +148,9 @@ Term partition_term(const Partition &part, const Machine &m) {
     if (rest > 0) {
         const Round last{static_cast<double>(papers::ceil_div(rest, m.sm_count)),
                          static_cast<double>(std::min<std::int64_t>(rest, m.sm_count))};
-        tail = wave_term(part, m, last, dram_share);
+        tail = wave_term(part, m, last, traffic);
     }
-    Term wave = full > 0 ? wave_term(part, m, full_round, dram_share) : leaf("wave", s(0.0), "no full wave");
+    Term wave = full > 0 ? wave_term(part, m, full_round, traffic) : leaf("wave", s(0.0), "no full wave");
     Term scheduled = schedule(part.kernel, static_cast<double>(full), std::move(wave), std::move(tail));
     if (part.constant_bytes == 0)
         return scheduled;
@@ -160,12 +175,10 @@ Work total_work(const Plan &plan) {
 }
 
 /// The regime that tier 2 sees in the launch's steady state: what the longest leaf of a step is.
-Regime tier2_regime(const Partition &part, const Machine &m) {
-    const double reads = part.work.l2_read_bytes.value_or(0.0);
-    const double dram_share = reads > 0.0 ? std::min(1.0, part.work.dram_read_bytes.value_or(reads) / reads) : 0.0;
+Regime tier2_regime(const Partition &part, const ConvShape &shape, const Machine &m) {
     const Round round{static_cast<double>(std::min(part.ctas_per_sm, papers::ceil_div(part.ctas, m.sm_count))),
                       static_cast<double>(std::min<std::int64_t>(part.ctas, m.sm_count))};
-    Term wave = wave_term(part, m, round, dram_share);
+    Term wave = wave_term(part, m, round, traffic_of(part, shape));
     const double total = evaluate(wave).value;
     const Term &step = wave.children.at(1).children.at(0);
     const auto deciding = std::max_element(step.children.begin(), step.children.end(),
@@ -247,7 +260,7 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) 
     return term;
 }
 
-std::optional<Term> forecast_term(const Plan &plan, const ConvShape &, const GpuProfile &profile) {
+std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile) {
     if (!missing_for_forecast(profile).empty())
         return std::nullopt;
     const Machine m = machine_of(profile);
@@ -256,7 +269,7 @@ std::optional<Term> forecast_term(const Plan &plan, const ConvShape &, const Gpu
         parts.push_back(leaf("further launches", s(static_cast<double>(plan.launches.size() - 1) * m.gap_s),
                              fmt::format("{} * {:.2f} us", plan.launches.size() - 1, m.gap_s * 1e6)));
     for (const Partition &part : plan.launches)
-        parts.push_back(partition_term(part, m));
+        parts.push_back(partition_term(part, shape, m));
     Term term = sum("time", std::move(parts));
     evaluate(term);
     return term;
@@ -298,7 +311,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
                            resident * active * first.step.load_bytes *
                                static_cast<double>(std::max<std::int64_t>(1, first.stages - 1)),
                            m.read_bw * m.latency_s);
-        regimes.tier2 = tier2_regime(first, m);
+        regimes.tier2 = tier2_regime(first, shape, m);
         if (!profile.knee_exponent)
             prediction.assumptions.push_back(fmt::format("knee exponent {}: the profile has none", m.knee));
         if (!profile.ffma_outer_rate)
