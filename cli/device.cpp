@@ -10,10 +10,12 @@
 #include "microbench/measure.hpp"
 #include "model/errors.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <atomic>
 #include <csignal>
+#include <ctime>
 #include <thread>
 
 namespace convcast::cli {
@@ -74,6 +76,10 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     options.compile_progress = [&](std::size_t done, std::size_t total) { compiling.show(done, total, ""); };
     options.say = note;
     options.interrupt = &interrupted;
+    run.conditions["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    run.conditions["gpu_uuid"] = device.facts().uuid;
+    run.conditions["toolkit"] = "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " +
+                                compiler.nvrtc_version();
     Executor executor(compiler, device, profile, std::move(options));
     const RunEnd end = executor.run_all(run, [&](const Run &so_far, std::size_t settled) {
         const bool more = settled < so_far.cases.size();

@@ -19,7 +19,7 @@ int report(const Words &words) {
         return write_file_atomically("-", help_text("report")), 0;
     if (arguments.positional().empty())
         throw UsageError("convcast report: no Run document given, for example: convcast report "
-                         "data/recorded/h200/chang.json -o page; - reads standard input");
+                         "data/recorded/h200/chang.json.gz -o page; - reads standard input");
     const std::string file = arguments.positional().front();
     const Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
 
