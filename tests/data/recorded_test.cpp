@@ -1,0 +1,121 @@
+// What a GPU alone can show was recorded; here it is replayed without one.
+#include "microbench/analysis.hpp"
+#include "model/conv_shape.hpp"
+#include "model/files.hpp"
+#include "model/forecast.hpp"
+#include "model/study.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+using namespace convcast;
+
+namespace {
+
+const std::string folder = CONVCAST_SOURCE_DIR "/data/recorded/h200/";
+
+const convcast::Run &recorded() {
+    static const convcast::Run run = read_run(read_file(folder + "chang.json.gz"), "chang.json.gz");
+    return run;
+}
+
+template <class Check> void for_own_cases(Check check) {
+    int n = 0;
+    for (const Case &item : recorded().cases)
+        if (item.strategy && item.status == Status::ok) {
+            const Measurement *cold = item.measured(L2State::cold);
+            ASSERT_NE(cold, nullptr) << item.shape << " " << *item.strategy;
+            check(item, *item.prediction, *cold);
+            ++n;
+        }
+    EXPECT_GT(n, 200);
+}
+
+TEST(Recorded, TheProfileComesFromTheSamples) {
+    const RawSamples raw = read_samples(read_file(folder + "samples.json"), "samples.json");
+    EXPECT_EQ(write_profile(analyze(raw, "h200")), write_profile(find_profile("h200")));
+    EXPECT_TRUE(find_profile("h200").missing.empty());
+}
+
+TEST(Recorded, TheRunWasForecastFromTheShippedProfile) {
+    EXPECT_EQ(recorded().profile_id, "h200");
+    EXPECT_EQ(recorded().profile_hash, profile_hash(find_profile("h200")));
+    EXPECT_EQ(recorded().producer.device_code_hash.size(), 32u);
+    EXPECT_EQ(recorded().producer.measuring_code_hash.size(), 32u);
+    EXPECT_EQ(recorded().conditions.at("gpu"), "NVIDIA H200");
+}
+
+TEST(Recorded, EveryShapeOfBothStudiesIsThereAndNothingIsWrong) {
+    for (const char *name : {"chang_single", "chang_multi"})
+        for (const std::string &shape : find_study(name).shapes) {
+            std::set<std::string> strategies;
+            int baselines = 0;
+            for (const Case &item : recorded().cases)
+                if (item.shape == shape && item.status == Status::ok) {
+                    if (item.strategy)
+                        strategies.insert(item.strategy->substr(0, item.strategy->find(':')));
+                    else
+                        ++baselines;
+                }
+            EXPECT_EQ(strategies.size(), ConvShape::parse(shape).c == 1 ? 3u : 1u) << shape;
+            EXPECT_GE(baselines, 3) << shape;
+        }
+    for (const Case &item : recorded().cases) {
+        EXPECT_NE(item.status, Status::wrong_result) << item.shape << ": " << item.reason.value_or("");
+        EXPECT_NE(item.status, Status::failed) << item.shape << ": " << item.reason.value_or("");
+        EXPECT_NE(item.status, Status::not_run) << item.shape;
+        EXPECT_EQ(item.status == Status::ok, !item.reason.has_value()) << item.shape;
+    }
+}
+
+TEST(Recorded, ForecastAndMeasurementCarryTheSameQuantities) {
+    for_own_cases([](const Case &item, const Prediction &p, const Measurement &cold) {
+        ASSERT_TRUE(p.time_s && p.work && cold.work) << item.shape;
+        for (const auto field : {&Work::fmas, &Work::instructions, &Work::shared_wavefronts, &Work::l2_read_bytes,
+                                 &Work::l2_write_bytes, &Work::dram_read_bytes, &Work::dram_write_bytes}) {
+            EXPECT_TRUE((*p.work.*field).has_value()) << item.shape;
+            EXPECT_TRUE((*cold.work.*field).has_value()) << item.shape;
+        }
+        EXPECT_LE(*cold.relative_l2_error, 1e-5) << item.shape;
+        EXPECT_LE(*cold.max_error_ratio, 1.0) << item.shape;
+        EXPECT_GE(cold.samples_s.size(), 5u) << item.shape;
+    });
+}
+
+TEST(Recorded, CountedFmasAreTheForecasts) {
+    for_own_cases([](const Case &item, const Prediction &, const Measurement &cold) {
+        const double forecast = *predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), find_profile("h200"))
+                                     .prediction->work->fmas;
+        // row_register: the compiler leaves pixels past the edge out or in, by its own judgement.
+        const double tolerance = item.strategy->starts_with("row_register") ? 0.25 : 0.0;
+        EXPECT_NEAR(forecast, *cold.work->fmas, tolerance * *cold.work->fmas) << item.shape << " " << *item.strategy;
+    });
+}
+
+TEST(Recorded, NothingIsFasterThanLight) {
+    // Inputs come from DRAM through a cold L2, so the bound holds; 3 % for the spread of the launch floor and bandwidth.
+    for_own_cases([](const Case &item, const Prediction &p, const Measurement &cold) {
+        EXPECT_GE(cold.time_s.value, 0.97 * p.times.tier0_s->value) << item.shape << " " << *item.strategy;
+    });
+}
+
+/// Today's forecast of the recorded cases: a change of the model that makes it worse must be seen.
+TEST(Recorded, TheForecastIsAsGoodAsStated) {
+    std::vector<double> errors;
+    double log_sum = 0.0;
+    for_own_cases([&](const Case &item, const Prediction &, const Measurement &cold) {
+        const Case today = predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), find_profile("h200"));
+        const double ratio = *today.prediction->time_s / cold.time_s;
+        errors.push_back(std::abs(ratio - 1.0));
+        log_sum += std::log(ratio);
+    });
+    std::sort(errors.begin(), errors.end());
+    EXPECT_LE(errors[errors.size() / 2], 0.15) << "median error";
+    EXPECT_LE(errors[errors.size() * 9 / 10], 0.32) << "90th percentile";
+    EXPECT_NEAR(std::exp(log_sum / static_cast<double>(errors.size())), 0.84, 0.03) << "bias: too fast, and said so";
+}
+
+} // namespace
