@@ -40,7 +40,9 @@ int choose(const Words &words) {
                             timed ? fmt::format("{:.2f}", *item.prediction->time_s / *ranked.front().prediction->time_s)
                                   : "-",
                             ok ? item.prediction->limiter.value_or("-") : boost::describe::enum_to_string(item.status, "?"),
-                            ok ? *item.strategy : *item.strategy + ": " + item.reason.value_or("")});
+                            // which setting was refused says nothing: all were
+                            ok ? *item.strategy
+                               : item.strategy->substr(0, item.strategy->find(':')) + ": " + item.reason.value_or("")});
             item.study = asked.study;
             if (ok)
                 chosen.push_back(std::move(item));

@@ -57,7 +57,9 @@ double written_bytes(const ConvShape &shape) {
 
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
     work.dram_read_bytes = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
-    work.dram_write_bytes = static_cast<double>(std::max<std::int64_t>(0, shape.output_bytes() - limits.l2_bytes));
+    // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
+    work.dram_write_bytes =
+        static_cast<double>(std::max<std::int64_t>(0, shape.output_bytes() - limits.l2_bytes / 2));
 }
 
 std::string outside_papers(const ConvShape &s) {
