@@ -33,18 +33,16 @@ Arguments::Arguments(const std::string &verb, const std::vector<std::string> &wo
             known.add_options()(option.name, po::value<std::vector<std::string>>()->composing());
     }
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    // A lone "-" is a word (standard input), which the library's own parser would swallow as an option.
     std::vector<std::string> rest;
-    std::vector<std::string> escaped = words;
     try {
-        const po::parsed_options parsed = po::command_line_parser(escaped)
+        const po::parsed_options parsed = po::command_line_parser(words)
                                               .options(known)
                                               .style(style)
                                               .allow_unregistered()
                                               .run();
         for (const po::option &item : parsed.options) {
             if (item.unregistered)
-                throw UsageError("convcast " + verb + ": unknown option '" + item.original_tokens.front() + "'" +
+                throw UsageError(verb + ": unknown option '" + item.original_tokens.front() + "'" +
                                  did_you_mean(item.string_key, names) + " Options: --" + join(names, ", --"));
             if (item.position_key >= 0)
                 rest.insert(rest.end(), item.value.begin(), item.value.end());
@@ -55,10 +53,10 @@ Arguments::Arguments(const std::string &verb, const std::vector<std::string> &wo
                 options_only.options.push_back(item);
         po::store(options_only, map_);
     } catch (const po::error &error) {
-        throw UsageError("convcast " + verb + ": " + error.what() + "; see convcast " + verb + " --help");
+        throw UsageError(verb + ": " + error.what() + "; see convcast " + verb + " --help");
     }
     if (rest.size() > most_positional)
-        throw UsageError("convcast " + verb + ": unexpected word '" + rest[most_positional] + "'; see convcast " + verb +
+        throw UsageError(verb + ": unexpected word '" + rest[most_positional] + "'; see convcast " + verb +
                          " --help");
     positional_ = std::move(rest);
 }
@@ -78,7 +76,7 @@ int Arguments::integer(const std::string &name, int otherwise, int low, int high
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc{} || end != value.data() + value.size() || number < low || number > high)
-        throw UsageError("convcast " + verb_ + ": --" + name + " must be an integer from " + std::to_string(low) +
+        throw UsageError(verb_ + ": --" + name + " must be an integer from " + std::to_string(low) +
                          " to " + std::to_string(high) + ", got '" + value + "'");
     return number;
 }

@@ -1,3 +1,4 @@
+#include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -22,7 +23,7 @@ int choose(const Words &words) {
     const int top = arguments.integer("top", 5, 1, 100000);
     for (const std::string &text : question.strategies)
         if (is_baseline(text) || text.find(':') != std::string::npos)
-            throw UsageError("convcast choose: it tries the knobs itself; --strategy takes a strategy's name, one of " +
+            throw UsageError("choose: it tries the knobs itself; --strategy takes a strategy's name, one of " +
                              join(strategy_names()) + ", got '" + text + "'");
 
     std::vector<Case> chosen;
@@ -31,12 +32,15 @@ int choose(const Words &words) {
         std::vector<Case> ranked = convcast::choose(asked.shape, question.profile, question.strategies);
         std::vector<std::vector<std::string>> rows;
         int rank = 0;
+        const bool rankable = !ranked.empty() && ranked.front().prediction && ranked.front().prediction->time_s;
+        if (!rankable && !ranked.empty() && ranked.front().prediction)
+            note("not ranked: " + ranked.front().prediction->reason.value_or("no times"));
         for (Case &item : ranked) {
             if (item.status == Status::ok && ++rank > top)
                 continue;
             const bool ok = item.status == Status::ok;
             const bool timed = ok && item.prediction->time_s;
-            rows.push_back({ok ? std::to_string(rank) : "-", timed ? short_time(*item.prediction->time_s) : "-",
+            rows.push_back({ok && rankable ? std::to_string(rank) : "-", timed ? short_time(*item.prediction->time_s) : "-",
                             timed ? fmt::format("{:.2f}", *item.prediction->time_s / *ranked.front().prediction->time_s)
                                   : "-",
                             ok ? item.prediction->limiter.value_or("-") : boost::describe::enum_to_string(item.status, "?"),

@@ -13,6 +13,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <ctime>
@@ -36,10 +37,19 @@ void catch_interrupts() {
     std::signal(SIGTERM, on_interrupt);
 }
 
+/// The kernels copy to shared memory asynchronously (cp.async).
+constexpr int least_compute_major = 8;
+
 Device usable_device(int ordinal) {
     if (const std::optional<std::string> why = why_no_device())
         throw GpuError(*why);
-    return Device(ordinal);
+    Device device(ordinal);
+    const DeviceFacts &facts = device.facts();
+    if (facts.compute_major < least_compute_major)
+        throw GpuError(fmt::format("{} has compute capability {}.{}; the kernels need {}.0 or newer. Predicting, choosing "
+                                   "and reporting work for it all the same",
+                                   facts.name, facts.compute_major, facts.compute_minor, least_compute_major));
+    return device;
 }
 
 } // namespace
@@ -65,6 +75,11 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     if (request.require_counters)
         if (const std::optional<std::string> why = why_no_counters())
             throw CounterPermissionError(*why);
+    const bool measured = std::any_of(run.cases.begin(), run.cases.end(),
+                                      [](const Case &item) { return !item.measurements.empty(); });
+    if (measured && run.conditions.contains("gpu") && run.conditions.at("gpu") != device.facts().name)
+        throw UsageError("run: the document holds measurements of " + run.conditions.at("gpu") + ", the GPU at hand is " +
+                         device.facts().name + "; one document holds the numbers of one GPU");
     if (!profile.name.empty() && profile.name != device.facts().name)
         note("the forecast is for " + profile.name + ", the GPU at hand is " + device.facts().name +
              "; `convcast measure -o my_gpu.json` and --gpu my_gpu.json forecast for it");
@@ -112,12 +127,9 @@ std::vector<Finding> examine_device() {
             findings.push_back({what, otherwise, error.what()});
         }
     };
-    const std::optional<std::string> no_device = why_no_device();
     std::optional<Device> device;
     examine("GPU and driver", Health::absent, [&]() -> std::string {
-        if (no_device)
-            throw GpuError(*no_device);
-        device.emplace(0);
+        device.emplace(usable_device(0));
         const DeviceFacts &f = device->facts();
         return fmt::format("{}, compute capability {}.{}, driver for CUDA {}", f.name, f.compute_major, f.compute_minor,
                            cuda_version_text(f.driver_version));

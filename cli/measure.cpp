@@ -81,9 +81,12 @@ int measure(const Words &words) {
         known.emplace_back(probe.name);
     for (const std::string &name : only)
         if (std::find(known.begin(), known.end(), name) == known.end())
-            throw UsageError("convcast measure: unknown probe '" + name + "'" + did_you_mean(name, known) +
+            throw UsageError("measure: unknown probe '" + name + "'" + did_you_mean(name, known) +
                              " Probes: " + join(known));
 
+    for (const char *option : {"output", "raw"}) // found before the work
+        if (arguments.has(option))
+            check_writable(arguments.text(option, ""));
     RawSamples raw;
     if (arguments.has("from-raw")) {
         const std::string file = arguments.text("from-raw", "");

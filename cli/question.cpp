@@ -25,7 +25,7 @@ Question read_question(const std::string &verb, const Arguments &arguments) {
             question.shapes.push_back({ConvShape::parse(text), study.id});
     }
     if (question.shapes.empty())
-        throw UsageError("convcast " + verb + ": no shape asked; give --shape n1c64h56w56k64r3s3 or --study " +
+        throw UsageError(verb + ": no shape asked; give --shape n1c64h56w56k64r3s3 or --study " +
                          join(shipped_studies(), " or --study "));
     for (const std::string &text : arguments.texts("strategy")) {
         if (is_baseline(text))
@@ -48,9 +48,16 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
                 cases.push_back(std::move(item));
         };
         if (question.strategies.empty()) {
-            for (const std::string &name : strategy_names())
-                if (Case item = predict(parse_strategy(name), asked.shape, question.profile);
-                    item.status != Status::unsupported)
+            std::vector<Case> unsupported;
+            for (const std::string &name : strategy_names()) {
+                Case item = predict(parse_strategy(name), asked.shape, question.profile);
+                if (item.status == Status::unsupported)
+                    unsupported.push_back(std::move(item));
+                else
+                    add(std::move(item));
+            }
+            if (there.empty()) // silence would not be an answer
+                for (Case &item : unsupported)
                     add(std::move(item));
             if (with_baselines)
                 for (const std::string &name : baselines())

@@ -1,6 +1,6 @@
 #include "cli/arguments.hpp"
 #include "cli/verbs.hpp"
-#include "executor/kernel_source.hpp"
+#include "cli/version.hpp"
 #include "model/described.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
@@ -18,7 +18,7 @@ int report(const Words &words) {
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("report")), 0;
     if (arguments.positional().empty())
-        throw UsageError("convcast report: no Run document given, for example: convcast report "
+        throw UsageError("report: no Run document given, for example: convcast report "
                          "data/recorded/h200/chang.json.gz -o page; - reads standard input");
     const std::string file = arguments.positional().front();
     const Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
@@ -39,7 +39,7 @@ int report(const Words &words) {
     if (arguments.has("json"))
         write_file_atomically("-", to_text(described::write(summarize(run, studies))));
     if (!arguments.has("json") || arguments.has("output")) {
-        const ReportFiles files = write_report(run, studies, arguments.text("output", "page"), device_code_hash());
+        const ReportFiles files = write_report(run, studies, arguments.text("output", "page"), producer());
         if (!arguments.has("json"))
             write_file_atomically("-", answer(summarize(run, studies)) + "\n\npage:    " + files.page.string() +
                                            "\nfigures: " + std::to_string(files.figures.size()) + " files in " +

@@ -5,6 +5,7 @@
 #include "cli/verbs.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
+#include "model/forecast.hpp"
 
 #include <fmt/format.h>
 
@@ -15,41 +16,88 @@
 namespace convcast::cli {
 namespace {
 
-Run asked_run(const Arguments &arguments, GpuProfile &profile) {
-    if (arguments.positional().empty()) {
-        const Question question = read_question("run", arguments);
-        profile = question.profile;
-        return new_run(profile, predict_all(question, true, arguments.integer("choose", 0, 0, 1000)));
+bool measured(const Run &run) {
+    return std::any_of(run.cases.begin(), run.cases.end(), [](const Case &item) { return !item.measurements.empty(); });
+}
+
+/// One document holds the numbers of one version of the code, one profile.
+void require_same_origin(const Run &earlier, const Run &now, const std::string &file) {
+    if (earlier.producer.device_code_hash != now.producer.device_code_hash ||
+        earlier.producer.measuring_code_hash != now.producer.measuring_code_hash)
+        throw InputError(file, "was measured by other code (version " + earlier.producer.version +
+                                   "); one document holds the numbers of one version. Run the same question anew");
+    if (earlier.profile_hash != now.profile_hash)
+        throw InputError(file, "was forecast from another profile '" + earlier.profile_id + "' than '" + now.profile_id +
+                                   "'; give the one it was made with by --gpu FILE");
+}
+
+/// A document's cases, forecast again by this code: a plan of another version would not fit its kernels.
+Run document_run(const std::string &file, const Arguments &arguments, GpuProfile &profile) {
+    Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
+    try {
+        profile = find_profile(arguments.text("gpu", given.profile_id.empty() ? "h200" : given.profile_id));
+    } catch (const UsageError &) {
+        if (arguments.has("gpu"))
+            throw;
+        throw UsageError("run: the document was forecast from the profile '" + given.profile_id +
+                         "', which does not ship; give it again with --gpu FILE");
     }
-    for (const char *other : {"shape", "study", "strategy", "choose"})
-        if (arguments.has(other))
-            throw UsageError(std::string("convcast run: a Run document and --") + other +
-                             " were both given; the document already says what to run");
-    const std::string file = arguments.positional().front();
-    Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
-    profile = find_profile(arguments.text("gpu", run.profile_id.empty() ? "h200" : run.profile_id));
+    Run run = new_run(profile, std::move(given.cases));
+    run.conditions = given.conditions;
+    if (!arguments.has("gpu") && !given.profile_hash.empty() && given.profile_hash != run.profile_hash)
+        throw UsageError("run: the document was forecast from a profile '" + given.profile_id +
+                         "' that is not the one that ships; give it again with --gpu FILE");
+    if (measured(run))
+        require_same_origin(given, run, file);
+    for (Case &item : run.cases) {
+        if (!item.measurements.empty())
+            continue;
+        const ConvShape shape = ConvShape::parse(item.shape);
+        const std::optional<std::string> study = item.study;
+        item = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile)
+                             : predict_baseline(*item.baseline, shape, profile);
+        item.study = study;
+    }
     return run;
 }
 
-/// Takes over what an earlier run measured for the same case. Its numbers count only if the same code made them.
+Run asked_run(const Arguments &arguments, GpuProfile &profile) {
+    const bool asks = arguments.has("shape") || arguments.has("study");
+    if (!arguments.positional().empty()) {
+        for (const char *other : {"shape", "study", "strategy", "choose"})
+            if (arguments.has(other))
+                throw UsageError(std::string("run: a Run document and --") + other +
+                                 " were both given; the document already says what to run");
+        return document_run(arguments.positional().front(), arguments, profile);
+    }
+    if (arguments.has("resume") && !asks)
+        return document_run(arguments.text("resume", ""), arguments, profile);
+    const Question question = read_question("run", arguments);
+    profile = question.profile;
+    return new_run(profile, predict_all(question, true, arguments.integer("choose", 0, 0, 1000)));
+}
+
+/// Takes over what an earlier run measured: into the cases asked for, and the others behind them, so that nothing
+/// recorded is lost.
 void resume(Run &run, const std::string &file) {
     Run earlier = read_run(read_file(file), file);
-    if (earlier.producer.device_code_hash != run.producer.device_code_hash ||
-        earlier.producer.measuring_code_hash != run.producer.measuring_code_hash)
-        throw InputError(file, "was recorded by other code (version " + earlier.producer.version +
-                                   "); one document holds the numbers of one version. Run it anew without --resume");
+    if (measured(earlier))
+        require_same_origin(earlier, run, file);
+    run.conditions = earlier.conditions;
     std::size_t kept = 0;
-    for (Case &item : run.cases)
-        for (Case &old : earlier.cases)
-            if (old.shape == item.shape && old.strategy == item.strategy && old.baseline == item.baseline &&
-                old.status != Status::not_run && old.status != Status::failed && item.measurements.empty()) {
-                item.status = old.status;
-                item.reason = old.reason;
-                item.measurements = std::move(old.measurements);
-                ++kept;
-                break;
-            }
-    note(fmt::format("{} finished cases of {} taken over from {}", kept, run.cases.size(), file));
+    for (Case &old : earlier.cases) {
+        if (old.measurements.empty())
+            continue;
+        ++kept;
+        const auto same = std::find_if(run.cases.begin(), run.cases.end(), [&](const Case &item) {
+            return old.shape == item.shape && old.strategy == item.strategy && old.baseline == item.baseline;
+        });
+        if (same != run.cases.end())
+            *same = std::move(old);
+        else
+            run.cases.push_back(std::move(old));
+    }
+    note(fmt::format("{} measured cases taken over from {}", kept, file));
 }
 
 std::string summary(const Run &run) {
@@ -84,8 +132,7 @@ int run(const Words &words) {
         return write_file_atomically("-", help_text("run")), 0;
     GpuProfile profile;
     Run document = asked_run(arguments, profile);
-    document.producer = new_run(profile, {}).producer;
-    if (arguments.has("resume"))
+    if (arguments.has("resume") && (arguments.has("shape") || arguments.has("study")))
         resume(document, arguments.text("resume", ""));
 
     const std::string output = arguments.text("output", "");
@@ -96,8 +143,8 @@ int run(const Words &words) {
         if (!output.empty() && output != "-")
             write_file_atomically(output, write_run(so_far));
     };
-    if (!output.empty() && output != "-")
-        write_file_atomically(output, write_run(document)); // an unwritable output is found before the work
+    if (!output.empty())
+        check_writable(output); // found before the work
     const DeviceRunEnd end = run_on_device(document, profile, request);
 
     const std::string text = write_run(document);

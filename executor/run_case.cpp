@@ -345,6 +345,8 @@ void Executor::run_case(Case &item) {
         (void)cudaGetLastError();       // not sticky: cleared, so that the next call does not report it again
     } catch (const UsageError &error) { // a shape or strategy text of the document
         failed(error.what());
+    } catch (const std::bad_alloc &) {
+        failed("out of host memory for its tensors or references");
     }
 }
 

@@ -9,7 +9,7 @@
 namespace convcast {
 namespace {
 
-constexpr std::string_view example = "n1c64h56w56k64r3s3_pad1x1";
+constexpr std::string_view example = "n1c64h56w56k64r3s3";
 
 [[noreturn]] void reject(const std::string &text, const std::string &why) {
     throw UsageError("shape '" + text + "': " + why + ". Example: " + std::string(example));

@@ -121,4 +121,23 @@ void write_file_atomically(const std::string &path, const std::string &content) 
         fail("cannot be written");
 }
 
+void check_writable(const std::string &path) {
+    std::error_code ignored;
+    if (path == "-" || (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored) &&
+                        !std::filesystem::is_directory(path, ignored)))
+        return;
+    if (std::filesystem::is_directory(path, ignored))
+        throw InputError(path, "is a folder, expected a file");
+    const std::string target = path + ".part" + std::to_string(::getpid());
+    const File file(std::fopen(target.c_str(), "wb"));
+    if (!file)
+        throw InputError(path, std::string("cannot be written: ") + std::strerror(errno));
+    std::remove(target.c_str());
+}
+
+bool file_exists(const std::string &path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+}
+
 } // namespace convcast

@@ -339,7 +339,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         prediction.term = std::move(term);
     } else {
         prediction.reason = "no time: the profile " + profile.id + " lacks " + missing +
-                            "; `convcast measure` finds it on a GPU at hand";
+                            (missing.find('(') == std::string::npos ? "; `convcast measure` finds it on a GPU at hand" : "");
     }
     prediction.regimes = regimes;
     prediction.rules = std::move(feasible.rules);

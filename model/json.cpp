@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <unordered_set>
 
 namespace convcast {
 namespace {
@@ -75,10 +76,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     bool end_object() override { return close(); }
     bool end_array() override { return close(); }
     bool key(string_t &name) override {
-        const JsonObject &object = *stack_.back().object();
-        const bool taken =
-            std::any_of(object.begin(), object.end(), [&](const auto &entry) { return entry.first == name; });
-        if (taken)
+        if (!taken_.back().insert(name).second)
             throw InputError(here(), "duplicate key \"" + name + "\"; each key may stand once");
         keys_.push_back(name);
         return true;
@@ -113,9 +111,11 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
             throw InputError(here(), "nested deeper than " + std::to_string(max_depth) + " levels");
         value.line = cursor_.line;
         stack_.push_back(std::move(value));
+        taken_.emplace_back();
         return true;
     }
     bool close() {
+        taken_.pop_back();
         JsonValue done = std::move(stack_.back());
         stack_.pop_back();
         return add(std::move(done));
@@ -124,6 +124,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     const Cursor &cursor_;
     std::string file_;
     std::vector<JsonValue> stack_;
+    std::vector<std::unordered_set<std::string>> taken_; ///< keys of each open object
     std::vector<std::string> keys_;
     JsonValue root_;
 };

@@ -5,6 +5,8 @@
 #include "model/files.hpp"
 #include "model/hash.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 namespace convcast {
@@ -33,6 +35,29 @@ void check_limits(const GpuProfile &p, const std::string &file) {
     positive("max_ctas_per_sm", l.max_ctas_per_sm);
     positive("l2_bytes", l.l2_bytes);
     positive("schedulers_per_sm", l.schedulers_per_sm);
+    if (l.registers_per_sm < 1024 || l.sm_count > 65536)
+        problems.push_back({file + ": /limits", "expected registers_per_sm >= 1024 and sm_count <= 65536"});
+    // Wide enough for any GPU, narrow enough that no rule divides by a rounded zero or leaves 64 bits.
+    const auto range = [&](const char *name, const auto &param, double low, double high) {
+        if (param && !(param->value.value >= low && param->value.value <= high))
+            problems.push_back({file + ": /" + name + "/value", fmt::format("expected {:g} to {:g} {}, got {:g}", low, high,
+                                                                          UnitOf<decltype(param->value)>::text,
+                                                                          param->value.value)});
+    };
+    range("sm_clock", p.sm_clock, 1e6, 1e11);
+    range("dram_latency", p.dram_latency, 1.0, 1e6);
+    range("l2_latency", p.l2_latency, 1.0, 1e6);
+    range("barrier_latency", p.barrier_latency, 1e-3, 1e6);
+    range("dram_read_bandwidth", p.dram_read_bandwidth, 1e6, 1e16);
+    range("dram_write_bandwidth", p.dram_write_bandwidth, 1e6, 1e16);
+    range("l2_read_bandwidth", p.l2_read_bandwidth, 1e6, 1e17);
+    range("ffma_rate", p.ffma_rate, 1e-3, 1e6);
+    range("ffma_outer_rate", p.ffma_outer_rate, 1e-3, 1e6);
+    range("shared_bandwidth", p.shared_bandwidth, 1e-3, 1e6);
+    range("bank_width", p.bank_width, 1.0, 64.0);
+    range("launch_floor", p.launch_floor, 1e-9, 1.0);
+    range("launch_gap", p.launch_gap, 1e-9, 1.0);
+    range("knee_exponent", p.knee_exponent, 0.1, 100.0);
     if (l.shared_bytes_reserved_per_cta < 0)
         problems.push_back({file + ": /limits/shared_bytes_reserved_per_cta", "expected zero or more"});
     if (p.id.empty())
@@ -126,7 +151,7 @@ GpuProfile find_profile(const std::string &name_or_file) {
         file != nullptr && name_or_file.find('/') == std::string::npos)
         return read_profile(file->text, file->path);
     const bool looks_like_a_file = name_or_file == "-" || name_or_file.find('/') != std::string::npos ||
-                                   name_or_file.ends_with(".json") || std::filesystem::exists(name_or_file);
+                                   name_or_file.ends_with(".json") || file_exists(name_or_file);
     if (!looks_like_a_file)
         throw UsageError("unknown GPU '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_profiles()) +
                          " Known: " + join(shipped_profiles()) + "; or a profile file, for example --gpu my_gpu.json");

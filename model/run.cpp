@@ -16,6 +16,9 @@ Run read_run(const std::string &text, const std::string &file) {
         } catch (const UsageError &error) {
             problems.push_back({place + "/shape", error.what()});
         }
+        for (const Measurement &m : item.measurements)
+            if (!(m.time_s.value > 0.0 && m.time_s.value < 1e6))
+                problems.push_back({place + "/measurements", "expected time_s above zero, in seconds"});
         if (item.strategy.has_value() == item.baseline.has_value())
             problems.push_back({place, "expected either \"strategy\" or \"baseline\""});
     }

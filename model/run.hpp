@@ -72,7 +72,7 @@ struct Partition {
     std::array<std::int64_t, 3> grid{1, 1, 1};
     std::int64_t threads = 0;      ///< per CTA, one dimension
     std::int64_t shared_bytes = 0; ///< dynamic, per CTA
-    std::int64_t register_cap = 0; ///< --maxrregcount
+    std::int64_t register_cap = 0; ///< of a thread; compiled in as __maxnreg__
     std::int64_t ctas_per_sm = 0;  ///< resident, by threads, registers at the cap and shared memory
     std::int64_t ctas = 0, waves = 0;
     double tail = 0.0;             ///< share of the SMs that have work in the last wave, (0, 1]

@@ -13,7 +13,7 @@ int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t re
     // Registers are given to a warp in units of 256 from the file of its scheduler; shared memory in units of 128
     // bytes, plus what the system reserves in each CTA.
     constexpr std::int64_t register_unit = 256, shared_unit = 128;
-    if (threads > limits.max_threads_per_cta || shared_bytes > limits.shared_bytes_per_cta)
+    if (threads < 1 || registers < 1 || threads > limits.max_threads_per_cta || shared_bytes > limits.shared_bytes_per_cta)
         return 0;
     const std::int64_t warps = ceil_div(threads, papers::warp_threads);
     const std::int64_t per_warp = round_up(registers * papers::warp_threads, register_unit);
@@ -75,6 +75,8 @@ std::string outside_papers(const ConvShape &s) {
         return "the papers' kernels have one group";
     // The kernels count rows, pixels and filter values of one image in 32 bits.
     constexpr std::int64_t most = std::int64_t{1} << 30;
+    if (s.fmas().value > 1e17)
+        return "more than 1e17 multiply-adds: days on any GPU, and beyond the rules' 64-bit integers";
     if (s.h * s.w > most || s.c * s.r * s.s > most || s.k > most || s.n > 65535 || s.r > 32 || s.s > 32)
         return "an image, filter set or batch is too large for 32-bit indices inside an image";
     return "";

@@ -40,7 +40,7 @@ Study find_study(const std::string &name_or_file) {
         file != nullptr && name_or_file.find('/') == std::string::npos)
         return read_study(file->text, file->path);
     if (name_or_file != "-" && name_or_file.find('/') == std::string::npos && !name_or_file.ends_with(".json") &&
-        !std::filesystem::exists(name_or_file))
+        !file_exists(name_or_file))
         throw UsageError("unknown study '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_studies()) +
                          " Known: " + join(shipped_studies()) + "; or a study file, for example --study mine.json");
     return read_study(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);

@@ -41,12 +41,9 @@ using Frequency = Quantity<-1, 0, 1, 0, 0>; ///< cycles per second
 using Bandwidth = Quantity<-1, 1, 0, 0, 0>; ///< bytes per second
 using BytesPerCycle = Quantity<0, 1, -1, 0, 0>;
 using FmasPerCycle = Quantity<0, 0, -1, 1, 0>;
-using FmaRate = Quantity<-1, 0, 0, 1, 0>; ///< FMAs per second
-using InstructionsPerCycle = Quantity<0, 0, -1, 0, 1>;
 
 /// The only road from FMAs to floating-point operations: one multiply and one add.
 constexpr double flops(Fmas f) { return 2.0 * f.value; }
-constexpr double flops_per_second(FmaRate r) { return 2.0 * r.value; }
 
 /// A dimensionless count or ratio as a profile entry.
 using Plain = Quantity<0, 0, 0, 0, 0>;

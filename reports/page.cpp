@@ -165,8 +165,8 @@ constexpr std::array<RuleText, 20> rule_texts = {{
 class PageWriter {
   public:
     PageWriter(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-               const std::string &device_code_hash)
-        : run_(run), studies_(studies), statistics_(statistics), device_code_hash_(device_code_hash),
+               const Producer &current)
+        : run_(run), studies_(studies), statistics_(statistics), current_(current),
           figures_(report_figures(statistics, studies)) {}
 
     std::string write() {
@@ -247,14 +247,16 @@ class PageWriter {
     void tail() { out_ += "</tbody></table></div>\n"; }
 
     void stale_note() {
-        const std::string &recorded = run_.producer.device_code_hash;
-        if (!device_code_hash_.empty() && recorded != device_code_hash_)
-            add("<p class=\"note\" role=\"note\"><strong>Recorded with other device code.</strong> The "
-                "kernels behind these "
-                "measurements have the hash {}, those of this program {}. Run again before drawing "
-                "conclusions about the "
-                "present kernels.</p>\n",
-                recorded.empty() ? "(none recorded)" : escape_xml(recorded), escape_xml(device_code_hash_));
+        const Producer &recorded = run_.producer;
+        const auto note = [&](const char *what, const std::string &then, const std::string &now) {
+            if (!now.empty() && then != now)
+                add("<p class=\"note\" role=\"note\"><strong>Recorded with other {0} code.</strong> The {0} code behind "
+                    "these measurements has the hash {1}, that of this program {2}. Run again before drawing "
+                    "conclusions about the present one.</p>\n",
+                    what, then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now));
+        };
+        note("device", recorded.device_code_hash, current_.device_code_hash);
+        note("measuring", recorded.measuring_code_hash, current_.measuring_code_hash);
     }
 
     void conditions() {
@@ -606,7 +608,7 @@ class PageWriter {
     const Run &run_;
     std::span<const Study> studies_;
     const ReportStatistics &statistics_;
-    const std::string &device_code_hash_;
+    const Producer &current_;
     std::vector<Figure> figures_;
     std::string out_;
 };
@@ -660,8 +662,8 @@ std::string answer(const ReportStatistics &statistics) {
 }
 
 std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-                       const std::string &device_code_hash) {
-    return PageWriter(run, studies, statistics, device_code_hash).write();
+                       const Producer &current) {
+    return PageWriter(run, studies, statistics, current).write();
 }
 
 } // namespace convcast

@@ -8,10 +8,10 @@
 
 namespace convcast {
 
-/// `statistics` must be those of `run` and `studies`. `device_code_hash` is that of the running binary: a run
-/// recorded with other device code is marked as such; "" if the binary cannot tell.
+/// `statistics` must be those of `run` and `studies`. `current` is the running binary: a run
+/// recorded with other device or measuring code is marked as such; empty hashes if the binary cannot tell.
 std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-                       const std::string &device_code_hash = "");
+                       const Producer &current = {});
 
 /// The page's first paragraph: how far the forecast is off and how we stand against cuDNN, in plain text.
 std::string answer(const ReportStatistics &statistics);

@@ -70,12 +70,12 @@ std::string convert(const std::filesystem::path &svg, const std::filesystem::pat
 } // namespace
 
 ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
-                         const std::string &device_code_hash) {
+                         const Producer &current) {
     const ReportStatistics statistics = summarize(run, studies);
     make_folder(folder / "figures");
     ReportFiles files;
     files.page = folder / "page.html";
-    write_file_atomically(files.page.string(), write_page(run, studies, statistics, device_code_hash));
+    write_file_atomically(files.page.string(), write_page(run, studies, statistics, current));
     for (const Figure &figure : report_figures(statistics, studies)) {
         const auto add = [&](const char *suffix, const std::string &text) {
             files.figures.push_back(folder / "figures" / (figure.id + suffix));

@@ -17,8 +17,8 @@ struct ReportFiles {
 };
 
 /// Makes `folder` where it does not exist. Each file is written whole or not at all; throws InputError with
-/// the path and the reason. `device_code_hash` as for write_page.
+/// the path and the reason. `current` as for write_page.
 ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
-                         const std::string &device_code_hash = "");
+                         const Producer &current = {});
 
 } // namespace convcast

@@ -12,7 +12,7 @@ using papers::round_up;
 
 const std::vector<Knob<FilterSplit>> &FilterSplit::knobs() {
     static const std::vector<Knob<FilterSplit>> list = {
-        {"pieces", &FilterSplit::pieces, 0, most_pieces, {0, 1, 2, 4, 8, 16, 32, 64, 128},
+        {"pieces", &FilterSplit::pieces, 0, most_pieces, {1, 2, 4, 8, 16, 32, 64, 128},
          "P, pieces of the map along y; 0: the paper's, or the next that fits"},
     };
     return list;

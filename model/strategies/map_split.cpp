@@ -12,7 +12,7 @@ using papers::round_up;
 
 const std::vector<Knob<MapSplit>> &MapSplit::knobs() {
     static const std::vector<Knob<MapSplit>> list = {
-        {"pieces", &MapSplit::pieces, 0, most_pieces, {0, 1, 2, 4, 8, 16, 32, 64},
+        {"pieces", &MapSplit::pieces, 0, most_pieces, {1, 2, 4, 8, 16, 32, 64},
          "Q, pieces of the filters; 0: the paper's, or the next that fits"},
     };
     return list;

@@ -31,7 +31,7 @@ const std::vector<Knob<RowRegister>> &RowRegister::knobs() {
          "n, neighbouring pixels a thread treats as one (1, 2 or 4); 0: bank width / element width"},
         {"units", &RowRegister::units, 0, 8, {1, 2, 4},
          "units a thread owns, each a CTA's threads apart: reuse of a filter value; 0: 4 pixels a thread"},
-        {"tile_k", &RowRegister::tile_k, 0, 16384, {8, 16, 32, 64, 0},
+        {"tile_k", &RowRegister::tile_k, 0, 16384, {8, 16, 32, 64},
          "filters of a CTA; 0: all of a launch, as in the paper"},
     };
     return list;
@@ -74,6 +74,10 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
     const std::int64_t launch_filters = std::min(s.k, constant_floats / taps);
     if (knobs.tile_k == 0 || knobs.tile_k > launch_filters)
         knobs.tile_k = static_cast<int>(launch_filters);
+    constexpr std::int64_t most_launches = 256;
+    if (ceil_div(s.k, launch_filters) > most_launches)
+        return Infeasible{std::to_string(s.k) + " filters need more than " + std::to_string(most_launches) +
+                          " launches of 64 KB of constant memory each"};
     out.rules = table1_rules(profile);
     out.rules.bank_ratio = bank_width.value / static_cast<double>(s.element_bytes());
 

@@ -19,7 +19,7 @@ const std::vector<Study> &studies() {
 }
 
 std::string page_of(const Run &run, const std::string &hash = "") {
-    return write_page(run, studies(), summarize(run, studies()), hash);
+    return write_page(run, studies(), summarize(run, studies()), {"", hash, ""});
 }
 
 bool has(const std::string &text, const std::string &part) {
@@ -85,7 +85,9 @@ TEST(Page, SaysWhenTheRunIsOlderThanTheCode) {
     const convcast::Run run = sample::run(studies());
     EXPECT_TRUE(has(page_of(run, "present"), "Recorded with other device code"));
     EXPECT_FALSE(has(page_of(run, run.producer.device_code_hash), "Recorded with other device code"));
-    EXPECT_FALSE(has(page_of(run, ""), "Recorded with other device code"));
+    EXPECT_FALSE(has(page_of(run, ""), "Recorded with other"));
+    EXPECT_TRUE(has(write_page(run, studies(), summarize(run, studies()), {"", "", "other"}),
+                    "Recorded with other measuring code"));
 }
 
 TEST(Page, PredictionsAloneMakeSense) {

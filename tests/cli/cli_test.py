@@ -1,0 +1,965 @@
+#!/usr/bin/env python3
+"""Drives the convcast command line: golden text, the JSON's names and numbers, and every kind of bad input.
+
+usage: cli_test.py BINARY [--update] [unittest options, e.g. -k shapes -v]
+--update rewrites golden/*.txt: do that only when the model or a text was meant to change, and read the difference.
+No test needs a GPU, and none finds one: CUDA_VISIBLE_DEVICES is empty.
+"""
+import contextlib
+import difflib
+import fractions
+import gzip
+import json
+import math
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = HERE.parent.parent
+BINARY = ""
+UPDATE = False
+
+VERBS = ["measure", "predict", "choose", "run", "report", "list", "doctor"]
+SINGLE = "n1c1h28w28k64r3s3"
+MULTI = "n1c64h56w56k64r3s3"
+# What both builds say, with a driver missing, no GPU visible, or no CUDA at build time.
+NO_GPU = r"(?i)(driver|GPU|CUDA).*(install|start the container|check|run|build again)"
+
+
+class Result:
+    def __init__(self, code, out, err, seconds):
+        self.code, self.out_bytes, self.err, self.seconds = code, out, err.decode("utf-8", "replace"), seconds
+
+    @property
+    def out(self):
+        return self.out_bytes.decode("utf-8")
+
+    def json(self):
+        def no_constant(name):
+            raise ValueError(f"{name} is not JSON")
+
+        return json.loads(self.out, parse_constant=no_constant)
+
+
+class Cli(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="convcast_cli_")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name) / "work"
+        self.folder.mkdir()
+        self.home = pathlib.Path(folder.name) / "home"
+        self.home.mkdir()
+
+    def environment(self, **more):
+        keep = {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")}
+        base = {"HOME": str(self.home), "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "100", "CUDA_VISIBLE_DEVICES": ""}
+        return {k: v for k, v in {**keep, **base, **more}.items() if v is not None}
+
+    def cli(self, *words, stdin=b"", env=None, stdout=subprocess.PIPE, limits=(), timeout=60):
+        def limit():
+            for which, value in limits:
+                resource.setrlimit(which, (value, value))
+
+        begin = time.monotonic()
+        done = subprocess.run([BINARY, *map(str, words)], input=stdin, stdout=stdout, stderr=subprocess.PIPE, cwd=self.folder,
+                              env=self.environment(**(env or {})), preexec_fn=limit if limits else None, timeout=timeout)
+        return Result(done.returncode, done.stdout or b"", done.stderr, time.monotonic() - begin)
+
+    def write(self, name, content):
+        path = self.folder / name
+        if isinstance(content, (dict, list)):
+            content = json.dumps(content, indent=1)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return name
+
+    def files(self):
+        return {str(p.relative_to(self.folder)): p.read_bytes() if p.is_file() else None for p in self.folder.rglob("*")}
+
+    def ok(self, *words, **options):
+        result = self.cli(*words, **options)
+        self.assertEqual((result.code, result.err), (0, ""), words)
+        return result
+
+    def assert_sentence(self, err, *needles, problems=1):
+        """One sentence for a person (or one line for each problem of a file): no trace, no library's own words."""
+        self.assertTrue(err.startswith("convcast: "), err)
+        self.assertTrue(err.endswith("\n"), err)
+        self.assertEqual(len(err.splitlines()), problems, err)
+        self.assertGreater(len(err), 25, err)
+        for word in ("terminate", "what()", "Traceback", "internal error", "std::", "AddressSanitizer", "runtime error"):
+            self.assertNotIn(word, err)
+        self.assertNotRegex(err, r"[\x00-\x08\x0b-\x1f\x7f]", "control characters reach the terminal")
+        for needle in needles:
+            self.assertRegex(err, needle)
+
+    def refused(self, code, words, *needles, problems=1, **options):
+        """The exit code, one sentence with the needles, nothing on stdout, no file made or changed."""
+        before = self.files()
+        result = self.cli(*words, **options)
+        what = f"{words}: exit code {result.code}, stderr {result.err!r}"
+        self.assertEqual(result.code, code, what)
+        self.assertEqual(result.out_bytes, b"", what)
+        self.assert_sentence(result.err, *needles, problems=problems)
+        self.assertEqual(self.files(), before, what)
+        return result
+
+    def all_refused(self, code, table):
+        for words, *needles in table:
+            with self.subTest(words=words):
+                self.refused(code, words, *needles)
+
+
+def toy():
+    return json.loads((SOURCE / "profiles" / "toy.json").read_text())
+
+
+# ---- golden text ----
+
+class Golden(Cli):
+    def golden(self, name, text):
+        path = HERE / "golden" / (name + ".txt")
+        if UPDATE:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        wanted = path.read_text() if path.exists() else ""
+        if text != wanted:
+            self.fail("".join(difflib.unified_diff(wanted.splitlines(True), text.splitlines(True), str(path), "now")) +
+                      "\nif this was meant: cli_test.py BINARY --update")
+
+    def coloured_alike(self, *words):
+        """With colours forced, the same text and nothing but switches of weight and colour more."""
+        plain = self.ok(*words).out
+        coloured = self.ok(*words, env={"NO_COLOR": None, "CLICOLOR_FORCE": "1"}).out
+        self.assertIn("\x1b[", coloured)
+        self.assertEqual(re.sub(r"\x1b\[[0-9;]*m", "", coloured), plain)
+        self.assertEqual(self.ok(*words, env={"CLICOLOR_FORCE": "1"}).out, plain, "NO_COLOR has the last word")
+
+    def test_overview(self):
+        self.golden("help", self.ok("--help").out)
+        self.assertEqual(self.ok("-h").out, self.ok("--help").out)
+        for verb in VERBS:
+            self.assertRegex(self.ok("--help").out, rf"(?m)^  {verb} ")
+
+    def test_help_of_a_verb_is_its_page(self):
+        self.assertEqual(sorted(p.stem for p in (SOURCE / "docs" / "cli").glob("*.md")), sorted(VERBS))
+        for verb in VERBS:
+            with self.subTest(verb=verb):
+                page = (SOURCE / "docs" / "cli" / (verb + ".md")).read_text()
+                self.assertEqual(self.ok(verb, "--help").out, page)
+                self.assertEqual(self.ok(verb, "-h").out, page)
+
+    def test_list(self):
+        self.golden("list", self.ok("list").out)
+        self.coloured_alike("list")
+
+    def test_predict_the_papers_shapes(self):
+        gpu = ("--gpu", "gtx1080ti", "--shape")
+        self.golden("predict_filter_split", self.ok("predict", *gpu, "n1c1h1024w1024k32r3s3", "--strategy", "filter_split").out)
+        self.golden("predict_28_512", self.ok("predict", *gpu, "n1c1h28w28k512r3s3").out)
+        self.golden("predict_stride_fixed_block", self.ok("predict", *gpu, MULTI, "--strategy", "stride_fixed_block").out)
+
+    def test_predict_with_the_whole_term_tree(self):
+        self.golden("predict_toy", self.ok("predict", "--gpu", "toy", "--shape", MULTI).out)
+
+    def test_choose(self):
+        words = ("choose", "--gpu", "toy", "--shape", SINGLE, "--shape", MULTI, "--top", "5")
+        for columns in ("80", "160"):
+            self.golden("choose_toy_" + columns, self.ok(*words, env={"COLUMNS": columns}).out)
+        self.coloured_alike(*words)
+
+    def test_top_says_how_many(self):
+        for top in (1, 3):
+            text = self.ok("choose", "--gpu", "toy", "--shape", SINGLE, "--top", top).out
+            self.assertEqual(len(re.findall(r"(?m)^ +\d+ ", text)), top, text)
+
+    def test_version(self):
+        self.assertRegex(self.ok("--version").out, r"^convcast \d+\.\d+\.\d+\ndevice code [0-9a-f]{32}\nmeasuring code [0-9a-f]{32}\n$")
+
+    def test_the_examples_of_the_pages_are_commands(self):
+        """Each pipe line of docs/cli runs up to where a GPU is needed, and no stage of it is a wrong command line."""
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "convcast").symlink_to(BINARY)
+        (self.folder / "data").symlink_to(SOURCE / "data")
+        (self.folder / "samples.json").symlink_to(SOURCE / "data" / "recorded" / "h200" / "samples.json")
+        env = self.environment(PATH=f"{self.folder}/bin:{os.environ['PATH']}")
+        recorded = (SOURCE / "data" / "recorded" / "h200").is_dir()
+        for page in sorted((SOURCE / "docs" / "cli").glob("*.md")):
+            for line in re.findall(r"(?m)^    (convcast .*)$", page.read_text().split("Options:")[0]):
+                if not recorded and ("recorded" in line or "from-raw" in line):
+                    continue
+                if "--resume" in line:
+                    continue  # test_resume_takes_the_cases_of_its_file
+                done = subprocess.run(["bash", "-c", line + '; echo "codes: ${PIPESTATUS[@]}" >&2'], cwd=self.folder, env=env,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+                codes = [int(c) for c in done.stderr.decode().rsplit("codes: ", 1)[1].split()]
+                with self.subTest(page=page.name, line=line):
+                    self.assertIn(codes[0], (0, 4), done.stderr)
+                    self.assertNotIn(2, codes, done.stderr)
+
+
+# ---- JSON ----
+
+def papers_rules(profile, h, w, m, edge):
+    """Equations (4) to (9) and rules 1 to 4 of /shared/papers/equations.md, written down once more."""
+    sms, shared, n_fma = profile["sms"], profile["shared"], profile["n_fma"]
+    ceil = math.ceil
+    exact = fractions.Fraction
+    kk, per_sm, rows = edge * edge, ceil(m / sms), ceil(h / sms)
+
+    def smallest(need, room, most):
+        if room <= 0:
+            return 1
+        low = max(1, ceil(exact(need, room)))
+        return low if low <= most else 1
+
+    p = smallest(4 * h * w, shared - 4 * kk * per_sm + (1 - edge) * 4 * w, min(h, kk * per_sm * h * w // n_fma))
+    q = smallest(4 * m * kk, shared - 4 * w * (rows + edge - 1), min(m, kk * m * rows * w // n_fma))
+    lines = h if p == 1 else ceil(h / p) + edge - 1
+    d1 = 4 * (kk * per_sm + lines * w)
+    d2 = 4 * (kk * ceil(m / q) + (rows + edge - 1) * w)
+    division = 1 if d1 < d2 else 2
+    return {"method": division, "pieces_p": p if division == 1 else 1, "pieces_q": q if division == 2 else 1,
+            "d1_bytes": d1, "d2_bytes": d2, "th1": kk * per_sm * ceil(h / p) * w, "th2": kk * ceil(m / q) * rows * w}
+
+
+def value_of(term):
+    """A term's value from its children's: the waterfall's arithmetic."""
+    values = [value_of(child) for child in term.get("children", [])]
+    kind = term["kind"]
+    if kind == "leaf":
+        return term["value_s"]
+    if kind == "sum":
+        return sum(values)
+    if kind == "max":
+        return max(values, default=0.0)
+    if kind == "pnorm":
+        return sum(v ** term["exponent"] for v in values) ** (1 / term["exponent"])
+    if kind == "pipeline":
+        fill, step, drain = values
+        return fill + max(0, term["count"] - 1) * step + drain
+    wave, tail = values
+    assert kind == "schedule", kind
+    return term["count"] * wave + tail
+
+
+class Json(Cli):
+    WORK = {"fmas", "instructions", "shared_wavefronts", "shared_conflicts", "l2_read_bytes", "l2_write_bytes",
+            "dram_read_bytes", "dram_write_bytes"}
+    RULES = {"n_fma", "v_s_bytes", "threads_per_sm", "warps_per_sm", "method", "pieces_p", "pieces_q", "d1_bytes", "d2_bytes",
+             "th1", "th2", "segment_bytes", "tile_w", "tile_k_min", "step_fma", "bank_ratio"}
+
+    def predict(self, gpu, shape, strategy=None):
+        words = ["predict", "--gpu", gpu, "--shape", shape, "--json"] + (["--strategy", strategy] if strategy else [])
+        return self.ok(*words).json()
+
+    def test_names_that_stay(self):
+        for shape in (SINGLE, MULTI):
+            run = self.predict("toy", shape)
+            self.assertEqual(set(run), {"schema", "producer", "profile_id", "profile_hash", "cases"})
+            self.assertEqual(run["schema"], "convcast/run/1")
+            self.assertEqual(set(run["producer"]), {"version", "device_code_hash", "measuring_code_hash"})
+            for case in run["cases"]:
+                self.assertEqual(set(case), {"shape", "strategy", "status", "prediction"})
+                self.assertEqual((case["shape"], case["status"]), (shape, "ok"))
+                p = case["prediction"]
+                self.assertEqual(set(p) - {"assumptions"}, {"time_s", "times", "time_low_s", "time_high_s", "regimes", "limiter",
+                                                            "work", "plan", "term", "rules"})
+                self.assertEqual(set(p["times"]), {"tier0_s", "tier2_s"})
+                self.assertEqual(set(p["regimes"]), {"paper", "physical", "tier2"})
+                self.assertLessEqual(set(p["regimes"].values()), {"compute_hidden", "bulk_hidden", "exposed"})
+                self.assertEqual(set(p["work"]), self.WORK)
+                self.assertEqual(set(p["plan"]) - {"prepare"}, {"launches", "workspace_bytes"})
+                self.assertLessEqual(set(p["rules"]), self.RULES | {"candidate_p", "candidate_q", "run_pieces", "remarks"})
+                launch = p["plan"]["launches"][0]
+                self.assertEqual(launch["ctas"], math.prod(launch["grid"]))
+                self.assertGreaterEqual(launch["waves"], 1)
+
+    def test_the_tree_adds_up_to_the_time(self):
+        for shape in (SINGLE, MULTI, "n1c1h512w512k32r5s5", "n1c64h7w7k64r1s1"):
+            for case in self.predict("toy", shape)["cases"]:
+                if case["status"] == "infeasible":
+                    self.assertGreater(len(case["reason"]), 10)
+                    continue
+                p = case["prediction"]
+                self.assertAlmostEqual(value_of(p["term"]) / p["time_s"], 1.0, places=9)
+                self.assertEqual(p["time_s"], p["times"]["tier2_s"])
+                self.assertEqual(p["time_s"], p["term"]["value_s"])
+                self.assertLessEqual(p["times"]["tier0_s"], p["time_s"])
+                self.assertLessEqual(p["time_low_s"], p["time_s"])
+                self.assertLessEqual(p["time_s"], p["time_high_s"])
+                self.assertEqual(sum(l["work"]["fmas"] for l in p["plan"]["launches"]), p["work"]["fmas"])
+
+    def test_numbers_of_table_1(self):
+        for shape, strategy in (("n1c1h28w28k512r3s3", "filter_split"), (SINGLE, "row_register"), (MULTI, "stride_fixed_block")):
+            rules = self.predict("gtx1080ti", shape, strategy)["cases"][0]["prediction"]["rules"]
+            self.assertEqual({k: rules[k] for k in ("n_fma", "v_s_bytes", "threads_per_sm", "warps_per_sm")},
+                             {"n_fma": 66048, "v_s_bytes": 86016, "threads_per_sm": 768, "warps_per_sm": 24})
+
+    def test_divisions_worked_by_hand(self):
+        # Shared memory decides P, and the paper's P overruns it by part of a row; no Q fits at all.
+        by_hand = {
+            # P: 4*1024*1024 / (98304 - 4*18 - 8192) = 46.6 -> 47; D1 = 4*(18 + (22 + 2)*1024); Th1 = 9*2*22*1024
+            # D2 = 4*(288 + (37 + 2)*1024); Th2 = 9*32*37*1024
+            "n1c1h1024w1024k32r3s3": {"method": 1, "pieces_p": 47, "pieces_q": 1, "d1_bytes": 98376, "d2_bytes": 160896,
+                                      "th1": 405504, "th2": 10911744},
+            # all fits at once: D1 = 4*(9*19 + 784), D2 = 4*(4608 + 3*28), Th1 = 9*19*28*28, Th2 = 9*512*1*28
+            "n1c1h28w28k512r3s3": {"method": 1, "pieces_p": 1, "pieces_q": 1, "d1_bytes": 3820, "d2_bytes": 18768,
+                                   "th1": 134064, "th2": 129024},
+        }
+        for shape, wanted in by_hand.items():
+            rules = self.predict("gtx1080ti", shape, "filter_split")["cases"][0]["prediction"]["rules"]
+            self.assertEqual({k: rules[k] for k in wanted}, wanted, shape)
+        overrun = self.predict("gtx1080ti", "n1c1h1024w1024k32r5s5", "filter_split")["cases"][0]["prediction"]["rules"]
+        self.assertEqual(overrun["d1_bytes"], 98504)
+        self.assertGreater(overrun["d1_bytes"], 98304)
+        self.assertGreater(overrun["run_pieces"], overrun["pieces_p"])
+
+    def test_divisions_of_the_study_by_a_second_implementation(self):
+        gpu = {"sms": 28, "shared": 96 * 1024, "n_fma": 66048}
+        run = self.ok("predict", "--gpu", "gtx1080ti", "--study", "chang_single", "--strategy", "filter_split", "--json").json()
+        self.assertEqual(len(run["cases"]), 18)
+        for case in run["cases"]:
+            size = {k: int(v) for k, v in re.findall(r"([nchwkrs])(\d+)", case["shape"])}
+            rules = case["prediction"]["rules"]
+            wanted = papers_rules(gpu, size["h"], size["w"], size["k"], size["r"])
+            self.assertEqual({k: rules[k] for k in wanted}, wanted, case["shape"])
+
+    def test_stride_fixed_block_by_hand(self):
+        case = self.predict("gtx1080ti", MULTI, "stride_fixed_block:segment_bytes=64,tile_w=128,tile_k=64")["cases"][0]
+        rules = case["prediction"]["rules"]
+        # M' >= 66048 * 4 / (64 * 128) = 32.25; FMAs a step = 16 * 64 * 128
+        self.assertEqual({k: rules[k] for k in ("segment_bytes", "tile_w", "tile_k_min", "step_fma")},
+                         {"segment_bytes": 64, "tile_w": 128, "tile_k_min": 33, "step_fma": 131072})
+        # Whole tiles: ceil(54 * 54 / 128) = 23 of a flat map, or tiles of rows; never fewer FMAs than the convolution's.
+        self.assertGreaterEqual(case["prediction"]["work"]["fmas"], 64 * 64 * 9 * 54 * 54)
+
+    def test_bank_ratio(self):
+        for gpu, ratio in (("k40m", 2), ("gtx1080ti", 1)):
+            self.assertEqual(self.predict(gpu, SINGLE, "row_register")["cases"][0]["prediction"]["rules"]["bank_ratio"], ratio)
+
+    def test_a_missing_number_leaves_rules_and_a_reason(self):
+        p = self.predict("gtx1080ti", SINGLE, "filter_split")["cases"][0]["prediction"]
+        self.assertNotIn("time_s", p)
+        self.assertNotIn("term", p)
+        self.assertIn("launch_floor", p["reason"])
+        self.assertEqual(p["rules"]["n_fma"], 66048)
+        for number in ("launch_floor", "dram_latency", "sm_clock", "dram_read_bandwidth", "ffma_rate"):
+            profile = toy()
+            del profile[number]
+            self.write("less.json", profile)
+            with self.subTest(number=number):
+                for shape in (SINGLE, MULTI):
+                    for case in self.predict("less.json", shape)["cases"]:
+                        self.assertNotIn("time_s", case["prediction"])
+                        self.assertIn(number, case["prediction"]["reason"])
+                        self.assertIn("rules", case["prediction"])
+
+    def test_equal_to_the_byte(self):
+        for words in (["predict", "--study", "chang_multi", "--json"], ["choose", "--gpu", "toy", "--shape", MULTI, "--json"],
+                      ["predict", "--gpu", "toy", "--shape", SINGLE], ["list", "--json"]):
+            self.assertEqual(self.ok(*words).out_bytes, self.ok(*words).out_bytes, words)
+
+    def test_output_file_is_the_same_text(self):
+        text = self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out_bytes
+        self.assertEqual(self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "-o", "p.json").out_bytes, b"")
+        self.assertEqual((self.folder / "p.json").read_bytes(), text)
+        self.assertEqual(self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "-o", "-").out_bytes, text)
+        self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "-o", "p.json.gz")
+        self.assertEqual(gzip.decompress((self.folder / "p.json.gz").read_bytes()), text)
+        self.assertEqual(sorted(self.files()), ["p.json", "p.json.gz"])
+
+    def test_a_shape_is_printed_canonically(self):
+        for text in ("n01c1h28w28k64r3s3", SINGLE + "_str1x1", SINGLE + "_pad0x0_dil1x1_g1"):
+            self.assertEqual(self.predict("toy", text)["cases"][0]["shape"], SINGLE)
+
+    def test_choose_ranks_and_pipes_into_run(self):
+        run = self.ok("choose", "--gpu", "toy", "--shape", SINGLE, "--shape", MULTI, "--top", "4", "--json")
+        for shape in (SINGLE, MULTI):
+            times = [c["prediction"]["time_s"] for c in run.json()["cases"] if c["shape"] == shape]
+            self.assertEqual(len(times), 4)
+            self.assertEqual(times, sorted(times))
+        self.refused(4, ["run", "-"], NO_GPU, stdin=run.out_bytes)
+        self.refused(4, ["run", "-", "--json"], NO_GPU, stdin=run.out_bytes)
+
+    def test_report_of_a_forecast_only(self):
+        run = self.ok("predict", "--gpu", "toy", "--study", "chang_single", "--json").out_bytes
+        statistics = self.ok("report", "-", "--json", stdin=run).json()
+        self.assertEqual(len(statistics["cases"]), len(json.loads(run)["cases"]))
+        self.assertEqual(self.files(), {}, "--json alone writes no file")
+        self.ok("report", "-", "-o", "a", stdin=run)
+        page = (self.folder / "a" / "page.html").read_text()
+        self.assertIn("Content-Security-Policy", page)
+        self.assertNotRegex(page.split("<script")[0], r"\b(nan|inf)\b")
+        self.ok("report", "-", "-o", "b", stdin=run)
+        for path in (self.folder / "a").rglob("*"):
+            if path.is_file():
+                self.assertEqual(path.read_bytes(), (self.folder / "b" / path.relative_to(self.folder / "a")).read_bytes(), path)
+
+    def test_text_of_a_document_stays_text_in_the_page(self):
+        run = self.predict("toy", SINGLE)
+        run["profile_id"] = "</script><script>alert(1)</script>"
+        run["cases"][0].update(status="failed", reason="<img src=x onerror=alert(2)>", study="<b>bold")
+        self.ok("report", self.write("run.json", run), "-o", "page")
+        page = (self.folder / "page" / "page.html").read_text()
+        for text in ("<script>alert", "<img src=x", "<b>bold"):
+            self.assertNotIn(text, page)
+
+    @unittest.expectedFailure
+    def test_a_studys_name_is_no_path(self):
+        run = self.predict("toy", SINGLE)
+        run["cases"][0]["study"] = "a/b"
+        self.ok("report", self.write("run.json", run), "-o", "page")
+
+    def test_list(self):
+        listing = self.ok("list", "--json").json()
+        self.assertEqual(set(listing), {"strategies", "baselines", "gpus", "studies"})
+        self.assertEqual([s["name"] for s in listing["strategies"]],
+                         ["filter_split", "map_split", "row_register", "stride_fixed_block"])
+        self.assertEqual(self.ok("list", "--schema").out, (SOURCE / "profiles" / "schema.json").read_text())
+
+    def test_canonical_strategies_are_accepted(self):
+        for case in self.ok("choose", "--gpu", "toy", "--shape", SINGLE, "--json", "--top", "20").json()["cases"]:
+            again = self.predict("toy", SINGLE, case["strategy"])["cases"][0]
+            self.assertEqual(again, case)
+
+
+# ---- bad command lines: 2 ----
+
+class Usage(Cli):
+    def test_no_verb(self):
+        result = self.cli()
+        self.assertEqual((result.code, result.out), (2, ""))
+        self.assertRegex(result.err, r"^convcast: no verb given\n")
+        self.assertIn(self.ok("--help").out, result.err)
+
+    def test_verbs_and_options(self):
+        self.all_refused(2, [
+            (["frobnicate"], "unknown verb 'frobnicate'", "predict"),
+            (["predct"], "unknown verb 'predct'", r"did you mean 'predict'\?"),
+            (["PREDICT"], "unknown verb 'PREDICT'"),
+            ([""], "unknown verb ''"),
+            (["-x"], "unknown"),
+            (["predict", "--shap", SINGLE], "unknown option '--shap'", "did you mean '(--)?shape'"),
+            (["predict", "--jso", "--shape", SINGLE], "unknown option '--jso'", "did you mean '(--)?json'"),
+            (["predict", "--gpuu", "toy"], "unknown option '--gpuu'", "did you mean '(--)?gpu'"),
+            (["predict", "--frobnicate"], "unknown option '--frobnicate'", "--shape"),
+            (["predict", "-x"], "unknown option '-x'"),
+            (["doctor", "--gpu", "toy"], "unknown option '--gpu'"),
+            (["list", "stray"], "unexpected word 'stray'"),
+            (["predict", "stray", "--shape", SINGLE], "unexpected word 'stray'"),
+            (["predict", "-", "--shape", SINGLE], "unexpected word '-'"),
+            (["report", "a", "b"], "unexpected word 'b'"),
+            (["predict", "--shape"], "--shape", "argument", "--help"),
+            (["predict", "--json=1", "--shape", SINGLE], "--json"),
+            (["predict", "--gpu", "toy", "--gpu", "k40m", "--shape", SINGLE], "gpu", "more than once"),
+            (["predict"], "no shape", "--shape n1c", "--study"),
+            (["choose"], "no shape", "--shape n1c"),
+            (["run"], "no shape", "--shape n1c"),
+            (["report"], "no Run document", "convcast report"),
+        ])
+
+    def test_names(self):
+        shape = ["--shape", SINGLE]
+        self.all_refused(2, [
+            (["predict", "--gpu", "h20", *shape], "unknown GPU 'h20'", "did you mean 'h200'", "gtx1080ti", r"--gpu my_gpu\.json"),
+            (["predict", "--gpu", "zzzzzzz", *shape], "unknown GPU 'zzzzzzz'", "gtx1080ti"),
+            (["predict", "--study", "chang_singl"], "unknown study 'chang_singl'", "did you mean 'chang_single'"),
+            (["predict", "--strategy", "filtr_split", *shape], "unknown strategy 'filtr_split'", "did you mean 'filter_split'",
+             "Example: "),
+            (["predict", "--strategy", "", *shape], "unknown strategy ''"),
+            (["predict", "--strategy", "filter_split:piece=3", *shape], "no knob 'piece'", "did you mean 'pieces'"),
+            (["predict", "--strategy", "filter_split:pieces=1,pieces=2", *shape], "'pieces' stands twice"),
+            (["predict", "--strategy", "cudnn:gem", *shape], "unknown baseline 'cudnn:gem'", "did you mean 'cudnn:gemm'"),
+            (["run", "--strategy", "cudnn:gem", *shape], "unknown baseline"),
+            (["measure", "--only", "sm_clok"], "unknown probe 'sm_clok'", "did you mean 'sm_clock'"),
+            (["choose", "--strategy", "filter_split:pieces=2", *shape], "knobs", "filter_split:pieces=2"),
+            (["choose", "--strategy", "cudnn", *shape], "'cudnn'"),
+        ])
+
+    def test_knobs_and_numbers(self):
+        shape = ["--shape", SINGLE]
+        self.all_refused(2, [
+            *((["predict", "--strategy", "filter_split:pieces=" + value, *shape],
+               "pieces must be an integer from 0 to [0-9]+", f"'{value}'") for value in ("-3", "abc", "1.5", "99999999999", "65537", "")),
+            *((["choose", "--top", value, *shape], "--top must be an integer from 1 to", f"'{value}'")
+              for value in ("0", "abc", "-1", "1e3", "99999999999999999999", "")),
+            (["run", "--device", "x", *shape], "--device must be an integer"),
+            (["run", "--choose", "-1", *shape], "--choose must be an integer"),
+        ])
+
+    def test_shapes(self):
+        example = "Example: n1c64h56w56k64r3s3_pad1x1"
+        self.all_refused(2, [(["predict", "--shape", text], re.escape(f"'{text}'"), needle, example) for text, needle in (
+            ("", "expected 'n'"),
+            ("1x1x28x28", "expected 'n' at '1x1x28x28'"),
+            ("N1C1H28W28K8R3S3", "expected 'n'"),
+            ("n1c1", "expected 'h'"),
+            ("c1n1h28w28k8r3s3", "expected 'n'"),
+            ("n1c1h28w28k8r3", "expected 's'"),
+            ("n-1c1h28w28k8r3s3", "expected a number for n"),
+            ("n1.5c1h28w28k8r3s3", "expected 'c'"),
+            ("n0c1h28w28k8r3s3", "at least 1"),
+            ("n1c1h28w28k8r3s3x", "unexpected 'x'"),
+            ("n1c1h28w28k8r3s3 ", "unexpected ' '"),
+            ("n1c1h28w28k8r3s3_foo", "unexpected '_foo'"),
+            ("n1c1h28w28k8r3s3_str0x1", "at least 1"),
+            ("n1c1h28w28k8r3s3_pad-1x1", "expected a number for pad"),
+            ("n1c1h28w28k8r3s3_pad1x1_pad1x1", "stands twice"),
+            ("n1c3h28w28k8r3s3_g2", "groups must divide"),
+            ("n1c1h2w2k8r3s3", "filter .* larger than the padded input"),
+            ("n1c1h99999999999999999999w28k8r3s3", "too large"),
+            ("n100000c100000h100000w100000k100000r3s3", "2\\^62 bytes"),
+            ("n2147483647c2147483647h2147483647w2147483647k2147483647r1s1", "2\\^62 bytes"),
+        )])
+
+    def test_huge_but_sound_shapes_end_at_once(self):
+        for shape in ("n1c1048576h1048576w1024k512r1s1", "n1c1h2147483647w1k1r1s1", "n1c1h1w1k2147483647r1s1"):
+            result = self.ok("choose", "--shape", shape, timeout=20)
+            self.assertNotRegex(result.out, r"\b(nan|inf)\b| -\d")
+
+    def test_document_and_question_at_once(self):
+        self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
+        for option in (["--shape", SINGLE], ["--study", "chang_single"], ["--strategy", "filter_split"], ["--choose", "2"]):
+            self.refused(2, ["run", "run.json", *option], option[0])
+
+    @unittest.expectedFailure
+    def test_words_after_help_are_not_ignored(self):
+        self.refused(2, ["help", "nothing"], "'nothing'")
+
+    @unittest.expectedFailure
+    def test_the_programs_name_stands_once(self):
+        self.assertNotIn("convcast: convcast", self.cli("predict").err)
+
+    @unittest.expectedFailure
+    def test_a_name_unlike_any_other_ends_its_part_of_the_sentence(self):
+        self.assertRegex(self.cli("frobnicate").err, r"'frobnicate'[;.,:]")
+
+    @unittest.expectedFailure
+    def test_an_empty_output_name(self):
+        self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
+        self.refused(2, ["report", "run.json", "-o", ""], "-(-output|o)")
+
+    @unittest.expectedFailure
+    def test_a_shape_that_no_strategy_does_is_said(self):
+        shape = "n4c64h56w56k64r3s3_str2x2_pad1x1"
+        self.assertIn("stride 1", self.ok("predict", "--gpu", "toy", "--shape", shape).out)
+
+    @unittest.expectedFailure
+    def test_a_document_always_has_its_cases(self):
+        shape = "n4c64h56w56k64r3s3_str2x2_pad1x1"
+        self.assertIn("cases", self.ok("predict", "--gpu", "toy", "--shape", shape, "--json").json())
+
+    @unittest.expectedFailure
+    def test_choose_says_why_it_has_no_times(self):
+        self.assertIn("launch_floor", self.ok("choose", "--gpu", "gtx1080ti", "--shape", SINGLE).out)
+
+    def test_a_shape_that_the_asked_strategy_cannot_do(self):
+        for shape, strategy, needle in ((MULTI, "filter_split", "c = 1"), (SINGLE, "stride_fixed_block", "multi-channel"),
+                                        (MULTI + "_pad1x1_str2x2", "stride_fixed_block", "stride 1")):
+            words = ["predict", "--gpu", "toy", "--shape", shape, "--strategy", strategy]
+            self.assertRegex(self.ok(*words).out, "unsupported: .*" + needle)
+            case = self.ok(*words, "--json").json()["cases"][0]
+            self.assertEqual(case["status"], "unsupported")
+            self.assertRegex(case["reason"], needle)
+        infeasible = self.ok("predict", "--gpu", "toy", "--shape", MULTI, "--json", "--strategy",
+                             "stride_fixed_block:segment_bytes=48").json()["cases"][0]
+        self.assertEqual(infeasible["status"], "infeasible")
+        self.assertGreater(len(infeasible["reason"]), 10)
+
+
+# ---- bad files: 3 ----
+
+class Files(Cli):
+    def profile(self, name, content, *needles, problems=1):
+        with self.subTest(name=name):
+            self.write(name, content)
+            self.refused(3, ["predict", "--shape", SINGLE, "--gpu", name], "^convcast: " + re.escape(name), *needles, problems=problems)
+
+    def test_profiles_that_are_no_files(self):
+        (self.folder / "folder").mkdir()
+        (self.folder / "folder.json").mkdir()
+        self.all_refused(3, [
+            (["predict", "--shape", SINGLE, "--gpu", "nowhere.json"], r"nowhere\.json", "No such file"),
+            (["predict", "--shape", SINGLE, "--gpu", "./nowhere"], r"\./nowhere", "No such file"),
+            (["predict", "--shape", SINGLE, "--gpu", "folder"], "folder", "is a folder, expected a file"),
+            (["predict", "--shape", SINGLE, "--gpu", "folder.json"], "is a folder"),
+            (["predict", "--shape", SINGLE, "--gpu", "/dev/null"], "/dev/null"),
+            (["predict", "--shape", SINGLE, "--gpu", "-"], "standard input"),
+            (["predict", "--study", "nowhere.json"], r"nowhere\.json", "No such file"),
+            (["measure", "--from-raw", "nowhere.json"], r"nowhere\.json", "No such file"),
+        ])
+
+    def test_profiles_that_are_not_json(self):
+        text = (SOURCE / "profiles" / "toy.json").read_text()
+        generator = random.Random(1)
+        self.profile("empty.json", "", ":1: not valid JSON")
+        self.profile("blank.json", "  \n\n ", "not valid JSON")
+        self.profile("garbage.json", bytes([0x07]) + generator.randbytes(4000), ":1: not valid JSON")
+        self.profile("utf8.json", b'{"schema": "\xff\xfe"}', ":1: not valid JSON")
+        self.profile("cut.json", text[:1000], rf":{text[:1000].rstrip().count(chr(10)) + 1}: not valid JSON")
+        self.profile("nan.json", text.replace("1000000000", "NaN", 1), "not valid JSON")
+        self.profile("trailing.json", text + "x", "not valid JSON")
+        self.profile("deep.json", "[" * 100000 + "]" * 100000, "nested deeper than 64")
+        self.profile("deep_but_named.json", '{"schema": "convcast/profile/1", "x_a": ' + "[" * 100 + "]" * 100 + "}", "nested deeper than 64")
+        self.profile("twice.json", text.replace('"id": "toy",', '"id": "toy",\n"id": "toy2",'), ':4: duplicate key "id"')
+
+    def test_profiles_that_are_not_profiles(self):
+        text = (SOURCE / "profiles" / "toy.json").read_text()
+
+        def changed(change):
+            profile = toy()
+            change(profile)
+            return profile
+
+        schema = re.escape('expected "schema": "convcast/profile/1"')
+        self.profile("array.json", "[]", schema)
+        self.profile("string.json", '"convcast/profile/1"', schema)
+        self.profile("other.json", text.replace("convcast/profile/1", "convcast/run/1"), schema, "convcast/run/1")
+        self.profile("later.json", text.replace("profile/1", "profile/2"), schema)
+        self.profile("unit.json", text.replace('"Hz"', '"GHz"', 1), r":\d+: /sm_clock/unit", 'expected unit "Hz", got "GHz"')
+        self.profile("limits.json", changed(lambda p: p.pop("limits")), 'missing required field "limits"')
+        self.profile("negative.json", changed(lambda p: p["sm_clock"].update(value=-1)), "/sm_clock/value", "above zero")
+        self.profile("zero.json", changed(lambda p: p["limits"].update(sm_count=0)), "/limits/sm_count", "above zero")
+        self.profile("huge.json", changed(lambda p: p["limits"].update(sm_count=10**15)), "/limits/sm_count")
+        self.profile("text.json", changed(lambda p: p["sm_clock"].update(value="1")), "/sm_clock/value", "expected a number, got string")
+        self.profile("half.json", changed(lambda p: p["limits"].update(sm_count=1.5)), "/limits/sm_count", "expected an integer")
+        self.profile("bare.json", changed(lambda p: p.update(sm_clock=1e9)), "/sm_clock", '"unit": "Hz"')
+        self.profile("field.json", changed(lambda p: p.update(sm_clok=1)), "/sm_clok", "did you mean 'sm_clock'")
+        self.profile("source.json", changed(lambda p: p["sm_clock"].update(source="measurd")), "did you mean 'measured'")
+        self.profile("three.json", changed(lambda p: (p["limits"].update(sm_count=1.5), p["sm_clock"].update(value="1"), p.pop("name"))),
+                     "/limits/sm_count", "/sm_clock/value", '"name"', problems=3)
+
+    @unittest.expectedFailure
+    def test_a_number_too_large_is_said_in_our_words(self):
+        self.write("inf.json", (SOURCE / "profiles" / "toy.json").read_text().replace("1000000000", "1e999", 1))
+        self.assertNotIn("json.exception", self.refused(3, ["predict", "--shape", SINGLE, "--gpu", "inf.json"], "1e999").err)
+
+    def test_extra_fields_are_for_users(self):
+        profile = toy()
+        profile["x_note"] = {"mine": [1]}
+        self.write("mine.json", profile)
+        self.ok("predict", "--gpu", "mine.json", "--shape", SINGLE)
+
+    def test_gzip(self):
+        packed = gzip.compress((SOURCE / "profiles" / "toy.json").read_bytes(), mtime=0)
+        self.write("whole.gz", packed)
+        self.assertEqual(self.ok("predict", "--gpu", "whole.gz", "--shape", SINGLE).out,
+                         self.ok("predict", "--gpu", "toy", "--shape", SINGLE).out)
+        self.profile("half.json.gz", packed[:len(packed) // 2], "damaged or cut gzip")
+        self.profile("head.json.gz", packed[:2], "damaged or cut gzip")
+        flipped = bytearray(packed)
+        flipped[len(flipped) // 2] ^= 0xFF
+        self.profile("flipped.json.gz", bytes(flipped))
+
+    def test_a_study_file(self):
+        study = {"schema": "convcast/study/1", "id": "mine", "title": "t", "citation": "c", "shapes": [SINGLE]}
+        self.write("mine.json", study)
+        self.assertEqual({c["study"] for c in self.ok("predict", "--gpu", "toy", "--study", "mine.json", "--json").json()["cases"]}, {"mine"})
+        for name, shapes, needle in (("none.json", [], "at least one shape"), ("bad.json", [SINGLE, "n1"], "/shapes/1")):
+            self.write(name, {**study, "shapes": shapes})
+            self.refused(3, ["predict", "--study", name], name, needle, "n1c")
+
+    def test_run_documents(self):
+        run = self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").json()
+        text = json.dumps(run, indent=1)
+
+        def changed(change, n=0):
+            copy = json.loads(text)
+            change(copy["cases"][n])
+            return copy
+
+        documents = {
+            "cut.json": (text[:700], ":[0-9]+: not valid JSON"),
+            "schema.json": (text.replace("convcast/run/1", "convcast/run/9"), 'expected "schema": "convcast/run/1", got "convcast/run/9"'),
+            "profile.json": ((SOURCE / "profiles" / "toy.json").read_text(), "convcast/profile/1", "right kind of file"),
+            "page.html": ("<!doctype html><title>no</title>", "not valid JSON"),
+            "both.json": (changed(lambda c: c.update(baseline="cudnn:gemm")), "/cases/0", 'either "strategy" or "baseline"'),
+            "neither.json": (changed(lambda c: c.pop("strategy"), 1), "/cases/1", 'either "strategy" or "baseline"'),
+            "shape.json": (changed(lambda c: c.update(shape="n1")), "/cases/0/shape", "Example: "),
+            "status.json": (changed(lambda c: c.update(status="okk")), "/cases/0/status", "did you mean 'ok'"),
+            "measured.json": (changed(lambda c: c.update(measurements=[{"l2": "hot"}])), "/cases/0/measurements/0"),
+        }
+        for name, (content, *needles) in documents.items():
+            self.write(name, content)
+            problems = 4 if name == "measured.json" else 1
+            for words in (["report", name, "-o", "page"], ["report", name, "--json"], ["run", name, "-o", "new.json"],
+                          ["run", "--resume", name, "--shape", SINGLE, "-o", "new.json"]):
+                with self.subTest(words=words):
+                    self.refused(3, words, "^convcast: " + re.escape(name), *needles, problems=problems)
+        self.refused(3, ["report", "-", "-o", "page"], "standard input:1: not valid JSON", stdin=b"")
+        self.refused(3, ["report", "."], "is a folder")
+        self.refused(3, ["measure", "--from-raw", "profile.json"], "convcast/samples/1")
+
+    def test_large_garbage_is_refused_at_once(self):
+        size = 50 * 1000 * 1000
+        for name, content in (("noise", random.Random(2).randbytes(size)), ("zeros", bytes(size)), ("open", b"[" * size),
+                              ("word", b'{"schema": "' + b"a" * size), ("digits", b"1" * size), ("gzip", b"\x1f\x8b" + bytes(size))):
+            self.write(name + ".json", content)
+            with self.subTest(name=name):
+                self.assertLess(self.refused(3, ["predict", "--shape", SINGLE, "--gpu", name + ".json"], name).seconds, 5)
+            (self.folder / (name + ".json")).unlink()
+
+    @unittest.expectedFailure
+    def test_many_keys_are_read_in_linear_time(self):
+        self.write("keys.json", '{"schema": "no", ' + ", ".join(f'"k{i}": 1' for i in range(150000)) + "}")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.refused(3, ["predict", "--shape", SINGLE, "--gpu", "keys.json"], "/schema", timeout=5)
+        self.fail("2 MB of keys take more than 5 s")
+
+    def test_little_memory(self):
+        limits = [(resource.RLIMIT_AS, 300 << 20)]
+        if self.cli("--version", limits=limits).code != 0:
+            self.skipTest("the binary itself does not start in 300 MiB of addresses (a sanitizer's build)")
+        self.write("big.json", '{"schema": "convcast/profile/1", "x": [' + "1," * 10000000 + "1]}")
+        result = self.cli("predict", "--shape", SINGLE, "--gpu", "big.json", limits=limits)
+        self.assertEqual((result.code, result.out), (1, ""))
+        self.assert_sentence(result.err, "out of memory")
+
+
+# ---- outputs: 3 ----
+
+class Outputs(Cli):
+    def setUp(self):
+        super().setUp()
+        self.write("regular", "mine\n")
+        (self.folder / "folder").mkdir()
+        self.forecast = ["predict", "--gpu", "toy", "--shape", SINGLE]
+        self.write("run.json", self.ok(*self.forecast, "--json").out)
+
+    def test_unwritable(self):
+        self.all_refused(3, [
+            ([*self.forecast, "-o", "nowhere/x.json"], r"nowhere/x\.json: cannot be written: No such file"),
+            ([*self.forecast, "-o", "/nonexistent/x.json"], "/nonexistent/x.json: cannot be written"),
+            ([*self.forecast, "-o", "regular/x.json"], "regular/x.json: cannot be written: Not a directory"),
+            ([*self.forecast, "-o", "folder"], "folder: cannot be written: Is a directory"),
+            ([*self.forecast, "-o", "/dev/full"], "/dev/full: cannot be written: No space left"),
+            (["choose", "--gpu", "toy", "--shape", SINGLE, "-o", "/dev/full"], "No space left"),
+            (["run", "run.json", "-o", "/dev/full"], "No space left"),
+            (["run", "--shape", SINGLE, "-o", "nowhere/x.json"], "cannot be written"),
+            (["report", "run.json", "-o", "regular"], "regular/figures: cannot make this folder: Not a directory"),
+            (["report", "run.json", "-o", "regular/deeper"], "regular/deeper/figures: cannot make"),
+            (["report", "run.json", "-o", "/dev/full"], "/dev/full"),
+            (["report", "run.json", "-o", "/proc/nowhere"], "/proc/nowhere"),
+        ])
+
+    @unittest.expectedFailure
+    def test_the_statistics_are_not_printed_when_the_page_fails(self):
+        self.refused(3, ["report", "run.json", "--json", "-o", "regular"], "regular")
+
+    def test_a_folder_that_may_not_be_written(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may write anywhere")
+        (self.folder / "folder").chmod(0o555)
+        self.refused(3, [*self.forecast, "-o", "folder/x.json"], "folder/x.json", "Permission denied")
+        self.refused(3, ["report", "run.json", "-o", "folder/page"], "Permission denied")
+
+    def test_an_older_file_is_replaced_whole(self):
+        self.ok(*self.forecast, "-o", "regular")
+        self.assertEqual((self.folder / "regular").read_text(), (self.folder / "run.json").read_text())
+        self.ok("report", "run.json", "-o", "folder")
+        self.assertIn("page.html", os.listdir(self.folder / "folder"))
+        self.assertFalse([name for name in self.files() if ".part" in name])
+
+    def test_full_standard_output(self):
+        for words in (["--help"], ["--version"], ["list"], ["list", "--json"], ["predict", "--help"], self.forecast, ["doctor"],
+                      ["choose", "--gpu", "toy", "--shape", SINGLE], ["report", "run.json", "--json"]):
+            with self.subTest(words=words), open("/dev/full", "wb") as full:
+                result = self.cli(*words, stdout=full)
+                self.assertEqual(result.code, 3)
+                self.assert_sentence(result.err, "standard output: cannot be written: No space left")
+
+    def test_closed_pipe(self):
+        for words in (["list"], ["--help"], ["predict", "--gpu", "toy", "--study", "chang_single", "--json"], ["doctor"]):
+            reader, writer = os.pipe()
+            os.close(reader)  # `| head -1`, after head has gone
+            with self.subTest(words=words), os.fdopen(writer, "wb") as pipe:
+                result = self.cli(*words, stdout=pipe)
+                self.assertEqual(result.code, 3)
+                self.assert_sentence(result.err, "standard output: cannot be written: Broken pipe")
+
+    def test_head(self):
+        done = subprocess.run(["bash", "-c", '"$0" list | head -1', BINARY], env=self.environment(), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        self.assertEqual(done.stdout, b"strategies\n")
+        if done.stderr:
+            self.assert_sentence(done.stderr.decode(), "Broken pipe")
+
+    def test_closed_standard_streams(self):
+        for closed, words in ((">&-", "list"), ("<&-", "report -")):
+            done = subprocess.run(["bash", "-c", f'"$0" {words} {closed}', BINARY], env=self.environment(), cwd=self.folder,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual((done.returncode, done.stdout), (3, b""))
+            self.assert_sentence(done.stderr.decode(), "standard (in|out)put")
+
+    def test_full_standard_error_changes_no_exit_code(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([BINARY, "frobnicate"], env=self.environment(), stdout=subprocess.PIPE, stderr=full)
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+
+    @contextlib.contextmanager
+    def tiny_disk(self, size):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if os.geteuid() != 0 or shutil.which("mount") is None:
+            self.skipTest("needs root to mount a small disk")
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], stderr=subprocess.PIPE)
+        if done.returncode != 0:
+            self.skipTest("cannot mount a small disk: " + done.stderr.decode().strip())
+        try:
+            yield disk
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+    def test_full_disk_keeps_the_older_file(self):
+        with self.tiny_disk("16k") as disk:
+            (disk / "run.json").write_text("older")
+            result = self.cli("predict", "--gpu", "toy", "--study", "chang_single", "-o", "disk/run.json")
+            self.assertEqual((result.code, result.out), (3, ""))
+            self.assert_sentence(result.err, "disk/run.json: cannot be written: No space left")
+            self.assertEqual({p.name: p.read_text() for p in disk.iterdir()}, {"run.json": "older"})
+
+    def test_full_disk_before_the_page(self):
+        with self.tiny_disk("24k") as disk:
+            result = self.cli("report", "run.json", "-o", "disk/page")
+            self.assertEqual((result.code, result.out), (3, ""))
+            self.assertRegex(result.err, "No space left")
+            self.assertFalse([p for p in disk.rglob("*") if ".part" in p.name])
+            self.assertFalse((disk / "page" / "page.html").exists())
+
+    @unittest.expectedFailure
+    def test_full_disk_leaves_no_page_without_its_figures(self):
+        with self.tiny_disk("64k") as disk:
+            result = self.cli("report", "run.json", "-o", "disk/page")
+            self.assertEqual((result.code, result.out), (3, ""))
+            self.assertFalse((disk / "page" / "page.html").exists())
+            self.assert_sentence(result.err, "No space left")
+
+    @unittest.expectedFailure
+    def test_a_limit_on_the_size_of_files(self):
+        self.refused(3, ["predict", "--gpu", "toy", "--study", "chang_single", "-o", "large.json"], r"large\.json", "File too large",
+                     limits=[(resource.RLIMIT_FSIZE, 8192)])
+
+    def interrupt(self, which, *words):
+        with subprocess.Popen([BINARY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment(),
+                              cwd=self.folder) as process:
+            time.sleep(0.3)
+            self.assertIsNone(process.poll(), "the question was too small to be interrupted")
+            begin = time.monotonic()
+            process.send_signal(which)
+            out, err = process.communicate(timeout=30)
+            self.assertLess(time.monotonic() - begin, 2)
+            return process.returncode, out, err
+
+    def test_interrupted_forecast(self):
+        before = self.files()
+        question = ["choose", "--gpu", "toy"] + ["--study", "chang_multi"] * 200 + ["-o", "chosen.json"]
+        for which in (signal.SIGINT, signal.SIGTERM):
+            code, out, err = self.interrupt(which, *question)
+            self.assertIn(code, (-which, 128 + which))
+            self.assertEqual((out, self.files()), (b"", before))
+            self.assertNotIn(b"terminate", err)
+
+
+# ---- no GPU: 4 ----
+
+class NoGpu(Cli):
+    def test_what_needs_a_gpu_says_what_to_do(self):
+        self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
+        self.all_refused(4, [(words, NO_GPU) for words in (
+            ["measure"], ["measure", "-o", "gpu.json"], ["measure", "--raw", "raw.json", "-o", "gpu.json", "--json"],
+            ["measure", "--only", "sm_clock"], ["run", "--shape", SINGLE], ["run", "run.json"], ["run", "run.json", "--json"],
+            ["run", "--shape", SINGLE, "--strategy", "cudnn", "--require-counters"], ["run", "run.json", "--gpu", "toy"])])
+
+    def test_what_needs_none_works(self):
+        self.assertRegex(self.ok("measure", "--list").out, r"(?m)^sm_clock ")
+        self.assertEqual(self.cli("measure", "--only", "nothing").code, 2, "the command line is read before a GPU is looked for")
+        raw = SOURCE / "data" / "recorded" / "h200" / "samples.json"
+        if raw.exists():
+            self.ok("measure", "--from-raw", raw, "--id", "mine", "-o", "mine.json")
+            self.ok("predict", "--gpu", "mine.json", "--shape", SINGLE)
+
+    def test_doctor(self):
+        text = self.ok("doctor").out
+        self.assertRegex(text, r"(?m)^works +predict, choose, report")
+        self.assertRegex(text, r"(?m)^absent +(GPU and driver|CUDA toolkit at build time)")
+        absent = [line for line in text.splitlines() if line.startswith("absent")]
+        self.assertTrue(any(re.search(NO_GPU, line) for line in absent), text)
+
+    def test_doctor_json(self):
+        findings = self.ok("doctor", "--json").json()
+        for finding in findings:
+            self.assertEqual(set(finding), {"what", "health", "detail"})
+            self.assertIn(finding["health"], ("works", "absent", "broken"))
+            self.assertNotEqual(finding["detail"], "")
+        self.assertTrue(any(f["health"] == "absent" and re.search(NO_GPU, f["detail"]) for f in findings))
+        for word in ("predict", "choose", "report"):
+            self.assertIn(word, findings[0]["what"])
+
+    @unittest.expectedFailure
+    def test_doctor_tries_the_kernel_cache(self):
+        findings = self.ok("doctor", "--json", env={"XDG_CACHE_HOME": "/dev/null/nowhere"}).json()
+        cache = [f for f in findings if f["what"] == "kernel cache"]
+        if not cache:
+            self.skipTest("a build without CUDA has no kernel cache")
+        self.assertNotEqual((cache[0]["health"], cache[0]["detail"]), ("works", "/dev/null/nowhere/convcast"))
+
+    def measured_document(self):
+        """As if recorded by other code: two cases measured."""
+        run = self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").json()
+        run["producer"].update(device_code_hash="0" * 32, measuring_code_hash="1" * 32)
+        for case in run["cases"]:
+            case["measurements"] = [{"time_s": 1e-3, "l2": "cold", "method": "activity", "stop_reason": "count"}]
+        return run
+
+    def test_other_codes_numbers_are_not_mixed_in(self):
+        self.write("old.json", self.measured_document())
+        self.refused(3, ["run", "--resume", "old.json", "--shape", SINGLE, "-o", "new.json"], r"old\.json", "other code",
+                     "without --resume")
+
+    @unittest.expectedFailure
+    def test_a_measured_document_survives_a_machine_without_gpu(self):
+        self.write("old.json", self.measured_document())
+        self.refused(4, ["run", "old.json", "-o", "old.json"], NO_GPU)
+
+    @unittest.expectedFailure
+    def test_no_document_is_written_without_gpu(self):
+        self.refused(4, ["run", "--shape", SINGLE, "-o", "new.json"], NO_GPU)
+
+    @unittest.expectedFailure
+    def test_resume_takes_the_cases_of_its_file(self):
+        self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
+        result = self.cli("run", "--resume", "run.json", "-o", "run.json")  # as docs/cli/run.md has it
+        self.assertEqual(result.code, 4, result.err)
+
+    @unittest.expectedFailure
+    def test_a_forecast_alone_is_not_a_finished_case(self):
+        self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
+        self.assertRegex(self.cli("run", "run.json", "--resume", "run.json").err, "0 finished cases")
+
+
+def main():
+    global BINARY, UPDATE
+    words = sys.argv[1:]
+    if not words or words[0].startswith("-") or not os.access(words[0], os.X_OK):
+        print(__doc__, file=sys.stderr)
+        return 2
+    BINARY = os.path.abspath(words.pop(0))
+    UPDATE = "--update" in words
+    unittest.main(argv=[sys.argv[0], *(w for w in words if w != "--update")])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
