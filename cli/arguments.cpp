@@ -62,7 +62,12 @@ Arguments::Arguments(const std::string &verb, const std::vector<std::string> &wo
 }
 
 std::string Arguments::text(const std::string &name, const std::string &otherwise) const {
-    return has(name) ? map_[name].as<std::string>() : otherwise;
+    if (!has(name))
+        return otherwise;
+    const std::string value = map_[name].as<std::string>();
+    if (value.empty())
+        throw UsageError(verb_ + ": --" + name + " has an empty value; see convcast " + verb_ + " --help");
+    return value;
 }
 
 std::vector<std::string> Arguments::texts(const std::string &name) const {
@@ -72,7 +77,7 @@ std::vector<std::string> Arguments::texts(const std::string &name) const {
 int Arguments::integer(const std::string &name, int otherwise, int low, int high) const {
     if (!has(name))
         return otherwise;
-    const std::string value = text(name, "");
+    const std::string value = map_[name].as<std::string>();
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc{} || end != value.data() + value.size() || number < low || number > high)

@@ -9,6 +9,7 @@
 #include "gpu/device.hpp"
 #include "microbench/measure.hpp"
 #include "model/errors.hpp"
+#include "model/files.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -137,7 +138,14 @@ std::vector<Finding> examine_device() {
     examine("NVRTC (compiles kernels)", Health::absent, [] { return "CUDA " + Compiler().nvrtc_version(); });
     examine("kernel cache", Health::absent, []() -> std::string {
         const std::filesystem::path folder = default_cache_folder();
-        return folder.empty() ? "none: kernels are compiled anew" : folder.string();
+        if (folder.empty())
+            return "none: kernels are compiled anew";
+        std::error_code failed;
+        std::filesystem::create_directories(folder, failed);
+        if (failed)
+            throw GpuError(folder.string() + " cannot be made (" + failed.message() + "): kernels are compiled anew");
+        check_writable((folder / "probe").string());
+        return folder.string();
     });
     if (!device)
         return findings;

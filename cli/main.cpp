@@ -46,7 +46,12 @@ int dispatch(const Words &words) {
     if (words.empty())
         throw UsageError("no verb given\n\n" + overview());
     const std::string &name = words.front();
-    if (name == "--help" || name == "-h" || name == "help")
+    const bool help = name == "--help" || name == "-h" || name == "help";
+    if (help && words.size() == 2 && find_embedded(help_files, words[1] + ".md") != nullptr)
+        return write_file_atomically("-", help_text(words[1])), ok;
+    if ((help || name == "--version") && words.size() > 1)
+        throw UsageError("unexpected word '" + words[1] + "' after " + name);
+    if (help)
         return write_file_atomically("-", overview()), ok;
     if (name == "--version") {
         const Producer made = producer();
@@ -77,7 +82,9 @@ std::string help_text(const std::string &verb) { return find_embedded(help_files
 
 int main(int argc, char **argv) {
     using namespace convcast::cli;
-    std::signal(SIGPIPE, SIG_IGN); // a closed pipe becomes a write error with a sentence
+    // A closed pipe and a file size limit become write errors with a sentence.
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
     try {
         return dispatch(Words(argv + 1, argv + argc));
     } catch (const convcast::UsageError &error) {

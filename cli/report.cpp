@@ -36,16 +36,15 @@ int report(const Words &words) {
         if (item.study && std::find(shipped.begin(), shipped.end(), *item.study) != shipped.end())
             add(*item.study);
 
-    if (arguments.has("json"))
-        write_file_atomically("-", to_text(described::write(summarize(run, studies))));
-    if (!arguments.has("json") || arguments.has("output")) {
+    const bool json = arguments.has("json");
+    std::string text;
+    if (!json || arguments.has("output")) {
         const ReportFiles files = write_report(run, studies, arguments.text("output", "page"), producer());
-        if (!arguments.has("json"))
-            write_file_atomically("-", answer(summarize(run, studies)) + "\n\npage:    " + files.page.string() +
-                                           "\nfigures: " + std::to_string(files.figures.size()) + " files in " +
-                                           (files.page.parent_path() / "figures").string() +
-                                           (files.pdf_note.empty() ? "" : "\n" + files.pdf_note) + "\n");
+        text = answer(summarize(run, studies)) + "\n\npage:    " + files.page.string() + "\nfigures: " +
+               std::to_string(files.figures.size()) + " files in " + (files.page.parent_path() / "figures").string() +
+               (files.pdf_note.empty() ? "" : "\n" + files.pdf_note) + "\n";
     }
+    write_file_atomically("-", json ? to_text(described::write(summarize(run, studies))) : text);
     return 0;
 }
 

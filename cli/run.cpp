@@ -3,6 +3,7 @@
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "executor/baselines.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
 #include "model/forecast.hpp"
@@ -49,15 +50,27 @@ Run document_run(const std::string &file, const Arguments &arguments, GpuProfile
                          "' that is not the one that ships; give it again with --gpu FILE");
     if (measured(run))
         require_same_origin(given, run, file);
-    for (Case &item : run.cases) {
+    std::vector<InputProblem> problems;
+    for (std::size_t i = 0; i < run.cases.size(); ++i) {
+        Case &item = run.cases[i];
         if (!item.measurements.empty())
             continue;
         const ConvShape shape = ConvShape::parse(item.shape);
         const std::optional<std::string> study = item.study;
-        item = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile)
-                             : predict_baseline(*item.baseline, shape, profile);
+        try {
+            if (item.baseline)
+                check_baseline(*item.baseline);
+            item = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile)
+                                 : predict_baseline(*item.baseline, shape, profile);
+        } catch (const UsageError &error) { // here it is the document that is wrong, not the command line
+            problems.push_back({(file == "-" ? "standard input" : file) + ": /cases/" + std::to_string(i) +
+                                    (item.strategy ? "/strategy" : "/baseline"),
+                                error.what()});
+        }
         item.study = study;
     }
+    if (!problems.empty())
+        throw InputError(std::move(problems));
     return run;
 }
 

@@ -46,7 +46,7 @@ std::string did_you_mean(const std::string &word, const std::vector<std::string>
             best = candidate;
         }
     }
-    return best.empty() ? "" : "; did you mean '" + best + "'?";
+    return best.empty() ? "." : "; did you mean '" + best + "'?";
 }
 
 std::string join(const std::vector<std::string> &words, const std::string &separator) {

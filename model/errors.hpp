@@ -35,7 +35,8 @@ struct CounterPermissionError : GpuError {
     using GpuError::GpuError;
 };
 
-/// The closest of `known` to `word` by edit distance, as "; did you mean 'x'?", or "" if nothing is close.
+/// The closest of `known` to `word` by edit distance, as "; did you mean 'x'?", or "." if nothing is close: a
+/// sentence's end either way.
 std::string did_you_mean(const std::string &word, const std::vector<std::string> &known);
 
 /// "a, b, c"

@@ -85,6 +85,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
         std::string text = error.what();
         if (const std::size_t colon = text.find("column"); colon != std::string::npos)
             text = text.substr(text.find(' ', colon + 7) + 1);
+        if (text.starts_with("[json.exception")) // the library's own name of the error says nothing to a user
+            text = text.substr(std::min(text.size(), text.find("] ") + 2));
         throw InputError(here(), "not valid JSON: " + text);
     }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 
@@ -159,7 +160,10 @@ Figure error_cdf(const ReportStatistics &statistics) {
 }
 
 Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study) {
-    const std::string name = study.id.empty() ? "other_shapes" : study.id;
+    std::string name = study.id.empty() ? "other_shapes" : study.id;
+    for (char &c : name) // it becomes part of a file's name
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-')
+            c = '_';
     Figure figure{"speedup_" + name,
                   "Speed-up over cuDNN: " + (study.title.empty() ? "other shapes" : study.title),
                   "",

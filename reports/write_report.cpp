@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <spawn.h>
 #include <string_view>
 #include <sys/wait.h>
@@ -48,9 +49,14 @@ std::string convert(const std::filesystem::path &svg, const std::filesystem::pat
     std::string date;
     std::vector<char *> environment = reproducible_environment(date);
     pid_t child = 0;
-    if (const int error =
-            posix_spawnp(&child, words[0].c_str(), nullptr, nullptr, arguments.data(), environment.data()))
-        return std::string("no PDF: cannot run rsvg-convert: ") + std::strerror(error);
+    posix_spawn_file_actions_t quiet; // what fails is said by us
+    posix_spawn_file_actions_init(&quiet);
+    posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    const int spawned =
+        posix_spawnp(&child, words[0].c_str(), &quiet, nullptr, arguments.data(), environment.data());
+    posix_spawn_file_actions_destroy(&quiet);
+    if (spawned != 0)
+        return std::string("no PDF: cannot run rsvg-convert: ") + std::strerror(spawned);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
@@ -75,7 +81,6 @@ ReportFiles write_report(const Run &run, std::span<const Study> studies, const s
     make_folder(folder / "figures");
     ReportFiles files;
     files.page = folder / "page.html";
-    write_file_atomically(files.page.string(), write_page(run, studies, statistics, current));
     for (const Figure &figure : report_figures(statistics, studies)) {
         const auto add = [&](const char *suffix, const std::string &text) {
             files.figures.push_back(folder / "figures" / (figure.id + suffix));
@@ -92,6 +97,8 @@ ReportFiles write_report(const Run &run, std::span<const Study> studies, const s
         if (files.pdf_note.empty())
             files.figures.push_back(pdf);
     }
+    // Last: where a page lies, its figures lie too.
+    write_file_atomically(files.page.string(), write_page(run, studies, statistics, current));
     return files;
 }
 
