@@ -121,7 +121,8 @@ class Analysis {
             const auto registers = samples->knobs.find("registers");
             if (registers == samples->knobs.end() || registers->second != 3.0)
                 continue;
-            if (const std::string unusable = why_unusable(*samples, UnitOf<FmasPerCycle>::text); !unusable.empty()) {
+            if (const std::string unusable = why_unusable(*samples, UnitOf<FmasPerCycle>::text);
+                !unusable.empty()) {
                 why = "probe ffma_rate: " + unusable;
                 continue;
             }

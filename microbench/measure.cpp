@@ -106,6 +106,20 @@ class ProbeModules {
     std::map<std::string_view, Compiler::Outcome> outcomes_;
 };
 
+/// `earlier` with the conditions of `now`; throws UsageError if they are not of the same GPU and probes.
+RawSamples continued(const RawSamples &now, const RawSamples &earlier) {
+    for (const char *what : {"gpu", "probes", "driver"}) {
+        const auto then = earlier.conditions.find(what);
+        const std::string was = then == earlier.conditions.end() ? "not known" : then->second;
+        if (was != now.conditions.at(what))
+            throw UsageError(std::string("measure: cannot resume: \"") + what + "\" was " + was + ", is " +
+                             now.conditions.at(what) + "; measure anew, without --resume");
+    }
+    RawSamples raw = earlier;
+    raw.conditions["resumed"] = now.conditions.at("date");
+    return raw;
+}
+
 } // namespace
 
 std::vector<CompileRequest> probe_requests(int compute_capability) {
@@ -126,8 +140,11 @@ std::vector<CompileRequest> probe_requests(int compute_capability) {
 }
 
 RawSamples measure(Compiler &compiler, const Device &device, const MeasureOptions &options) {
-    const std::vector<std::size_t> chosen = chosen_probes(options.only);
     RawSamples raw = facts_of(device.facts(), compiler);
+    if (options.resume)
+        raw = continued(raw, *options.resume);
+    std::vector<std::size_t> chosen = chosen_probes(options.only);
+    std::erase_if(chosen, [&](std::size_t i) { return !is_open(raw, probes[i].name); });
     const ProbeModules modules(compiler, device.facts().compute_capability());
     const Module fill = modules.load("fill.cu");
     StopWatch watch(compiler, device.facts());
@@ -136,23 +153,29 @@ RawSamples measure(Compiler &compiler, const Device &device, const MeasureOption
 
     for (std::size_t done = 0; done < chosen.size(); ++done) {
         const ProbeInfo &probe = probes[chosen[done]];
+        const std::string name(probe.name);
+        raw.failed.erase(name);
         if (options.progress)
             options.progress(probe, done, chosen.size());
         try {
             const ProbeRunner &runner = probe_runners[chosen[done]];
-            const Module module = modules.load(runner.file);
-            for (ProbeSamples &samples : runner.run(context, module))
+            // Probes of the host's own work have no device code; they are given some module.
+            const std::optional<Module> module =
+                runner.file.empty() ? std::nullopt : std::optional<Module>(modules.load(runner.file));
+            for (ProbeSamples &samples : runner.run(context, module ? *module : fill))
                 raw.samples.push_back(std::move(samples));
         } catch (const DeviceLost &lost) {
-            raw.failed[std::string(probe.name)] = lost.what();
+            raw.failed[name] = lost.what();
             for (std::size_t rest = done + 1; rest < chosen.size(); ++rest)
                 raw.failed[std::string(probes[chosen[rest]].name)] =
-                    "not run: the device was lost in probe " + std::string(probe.name);
+                    "not run: the device was lost in probe " + name;
             if (options.keep)
                 options.keep(raw);
             throw;
+        } catch (const ProbeSkipped &skipped) {
+            raw.skipped[name] = skipped.what();
         } catch (const std::exception &error) {
-            raw.failed[std::string(probe.name)] = error.what();
+            raw.failed[name] = error.what();
         }
         if (options.keep)
             options.keep(raw);

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ extern const std::vector<EmbeddedFile> probe_sources;
 
 struct MeasureOptions {
     std::vector<std::string> only; ///< names of probes; empty: all
+    /// An earlier measurement that was cut short: what it has is kept, what it lacks is measured. It must be
+    /// of the same GPU and of the same probes.
+    std::optional<RawSamples> resume;
     /// Before each probe.
     std::function<void(const ProbeInfo &probe, std::size_t done, std::size_t total)> progress;
     /// After each probe, with all samples so far, so that they can be saved.
@@ -28,8 +32,9 @@ struct MeasureOptions {
 std::vector<CompileRequest> probe_requests(int compute_capability);
 
 /// Runs the probes one after another on `device`, which must be the calling thread's device with nothing else
-/// running. One that fails is noted in `failed` and the rest go on. Throws UsageError for an unknown name in
-/// `only`; DeviceLost if the context is gone, after `keep` has seen what there is.
+/// running. One that fails is noted in `failed`, one that this machine has nothing for in `skipped`, and the
+/// rest go on. Throws UsageError for an unknown name in `only` or a `resume` that does not fit; DeviceLost if
+/// the context is gone, after `keep` has seen what there is.
 RawSamples measure(Compiler &compiler, const Device &device, const MeasureOptions &options);
 
 } // namespace convcast

@@ -1,4 +1,5 @@
-// The host side of each probe: sizes, launches, samples, and proof that the kernel did its work.
+// The host side of the probes: which file of device code each uses, and the function that sizes, launches,
+// samples and proves that the kernel did its work (microbench/runners/).
 #pragma once
 
 #include "gpu/device.hpp"
@@ -7,10 +8,17 @@
 #include "microbench/samples.hpp"
 
 #include <array>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace convcast {
+
+/// A probe that this GPU or machine has nothing to measure for; the text says what is missing. No failure.
+struct ProbeSkipped : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 /// What all probes of one run share.
 struct ProbeContext {
@@ -19,31 +27,86 @@ struct ProbeContext {
     const Module &fill; ///< probes/fill.cu
 };
 
-/// A file of device code and the templates of it that are used; unused places are empty.
+/// A file of device code and the templates of it that are used.
 struct ProbeSource {
     std::string_view file;
-    std::array<std::string_view, 4> name_expressions;
+    std::vector<std::string> name_expressions;
 };
 
-inline constexpr std::array probe_files = {
-    ProbeSource{"fill.cu", {}},
-    ProbeSource{"ffma.cu", {"ffma<2>", "ffma<3>"}},
-    ProbeSource{"chase.cu", {}},
-    ProbeSource{"dram_read.cu", {"dram_read<1>", "dram_read<2>", "dram_read<4>", "dram_read<8>"}},
-    ProbeSource{"dram_write.cu", {}},
-    ProbeSource{"l2_read.cu", {}},
-    ProbeSource{"shared.cu", {"shared_read<1>", "shared_read<4>"}},
-    ProbeSource{"barrier.cu", {"barrier<1>", "barrier<2>"}},
-    ProbeSource{"empty.cu", {}},
-};
+extern const std::vector<ProbeSource> probe_files;
+
+namespace probe {
+using Run = std::vector<ProbeSamples>(ProbeContext &context, const Module &module);
+Run sm_clock, ffma_latency, ffma_rate, ffma_by_ilp, ffma_by_operands, ffma_beside_shared, half_rate,
+    int8_rate, shared_latency, l1_latency, l2_latency, latency_by_footprint, dram_latency, tlb_latency,
+    constant_latency, dram_read_bandwidth, dram_write_bandwidth, dram_copy_bandwidth, dram_read_curve,
+    dram_write_curve, dram_copy_curve, l2_read_bandwidth, l2_write_bandwidth, l2_read_curve, l2_write_curve,
+    l1_bandwidth, shared_bandwidth, shared_broadcast, banks, conflicts, element_width, stride_granularity,
+    segment_granularity, barrier_latency, atomic_latency, atomic_rate, grid_sync, launch_floor, launch_gap,
+    launch_period, launch_by_grid, shared_capacity, host_copy, peer_copy, peer_all_pairs;
+} // namespace probe
 
 struct ProbeRunner {
     std::string_view probe;
-    std::string_view file;
-    std::vector<ProbeSamples> (*run)(ProbeContext &context, const Module &module);
+    std::string_view file; ///< of device code; empty: none
+    probe::Run *run;
 };
 
 /// One for each of `probes`, in the same order.
-extern const std::array<ProbeRunner, probes.size()> probe_runners;
+inline constexpr std::array<ProbeRunner, probes.size()> probe_runners = {{
+    {"sm_clock", "ffma.cu", probe::sm_clock},
+    {"ffma_latency", "", probe::ffma_latency},
+    {"ffma_rate", "ffma.cu", probe::ffma_rate},
+    {"ffma_by_ilp", "", probe::ffma_by_ilp},
+    {"ffma_by_operands", "", probe::ffma_by_operands},
+    {"ffma_beside_shared", "", probe::ffma_beside_shared},
+    {"half_rate", "", probe::half_rate},
+    {"int8_rate", "", probe::int8_rate},
+    {"shared_latency", "", probe::shared_latency},
+    {"l1_latency", "", probe::l1_latency},
+    {"l2_latency", "chase.cu", probe::l2_latency},
+    {"latency_by_footprint", "", probe::latency_by_footprint},
+    {"dram_latency", "chase.cu", probe::dram_latency},
+    {"tlb_latency", "", probe::tlb_latency},
+    {"constant_latency", "", probe::constant_latency},
+    {"dram_read_bandwidth", "dram_read.cu", probe::dram_read_bandwidth},
+    {"dram_write_bandwidth", "dram_write.cu", probe::dram_write_bandwidth},
+    {"dram_copy_bandwidth", "", probe::dram_copy_bandwidth},
+    {"dram_read_curve", "dram_read.cu", probe::dram_read_curve},
+    {"dram_write_curve", "", probe::dram_write_curve},
+    {"dram_copy_curve", "", probe::dram_copy_curve},
+    {"l2_read_bandwidth", "l2_read.cu", probe::l2_read_bandwidth},
+    {"l2_write_bandwidth", "", probe::l2_write_bandwidth},
+    {"l2_read_curve", "", probe::l2_read_curve},
+    {"l2_write_curve", "", probe::l2_write_curve},
+    {"l1_bandwidth", "", probe::l1_bandwidth},
+    {"shared_bandwidth", "shared.cu", probe::shared_bandwidth},
+    {"shared_broadcast", "", probe::shared_broadcast},
+    {"banks", "shared.cu", probe::banks},
+    {"conflicts", "", probe::conflicts},
+    {"element_width", "", probe::element_width},
+    {"stride_granularity", "", probe::stride_granularity},
+    {"segment_granularity", "", probe::segment_granularity},
+    {"barrier_latency", "barrier.cu", probe::barrier_latency},
+    {"atomic_latency", "", probe::atomic_latency},
+    {"atomic_rate", "", probe::atomic_rate},
+    {"grid_sync", "", probe::grid_sync},
+    {"launch_floor", "empty.cu", probe::launch_floor},
+    {"launch_gap", "empty.cu", probe::launch_gap},
+    {"launch_period", "empty.cu", probe::launch_period},
+    {"launch_by_grid", "empty.cu", probe::launch_by_grid},
+    {"shared_capacity", "", probe::shared_capacity},
+    {"host_copy", "", probe::host_copy},
+    {"peer_copy", "", probe::peer_copy},
+    {"peer_all_pairs", "", probe::peer_all_pairs},
+}};
+
+constexpr bool same_order() {
+    for (std::size_t i = 0; i < probes.size(); ++i)
+        if (probe_runners[i].probe != probes[i].name)
+            return false;
+    return true;
+}
+static_assert(same_order(), "a probe of samples.hpp lacks its runner, or has it at another place");
 
 } // namespace convcast

@@ -6,6 +6,12 @@
 
 namespace convcast {
 
+bool is_open(const RawSamples &raw, std::string_view probe) {
+    return !raw.skipped.contains(std::string(probe)) &&
+           std::none_of(raw.samples.begin(), raw.samples.end(),
+                        [&](const ProbeSamples &samples) { return samples.probe == probe; });
+}
+
 RawSamples read_samples(const std::string &text, const std::string &file) {
     RawSamples raw = described::read_document<RawSamples>(text, file, RawSamples{}.schema);
     std::vector<InputProblem> problems;

@@ -1,5 +1,5 @@
 // Described structs <-> JSON trees. A member's name is its key; Quantity members are bare numbers in SI units whose
-// name wears the unit (time_s); Param members are {value, unit, source, by, spread}. Optional members, vectors and
+// name wears the unit (time_s); Param members are {value, unit, source, by, spread, ...}. Optional members, vectors and
 // maps may be absent; everything else must be there. All problems of a document are collected, not only the first.
 #pragma once
 
@@ -32,7 +32,7 @@ template <class T, std::size_t N> struct IsArray<std::array<T, N>> : std::true_t
 template <class T> struct IsMap : std::false_type {};
 template <class T> struct IsMap<std::map<std::string, T>> : std::true_type {};
 
-template <class T> using Members = boost::describe::describe_members<T, boost::describe::mod_public>;
+template <class T> using Members = boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
 
 // ---- writing ----
 
@@ -56,6 +56,10 @@ template <class T> JsonValue write(const T &value) {
         object.emplace_back("by", JsonValue(value.by));
         if (value.spread)
             object.emplace_back("spread", write(*value.spread));
+        if (value.interval)
+            object.emplace_back("interval", write(*value.interval));
+        if (!value.populations.empty())
+            object.emplace_back("populations", write(value.populations));
         return JsonValue(std::move(object));
     } else if constexpr (IsVector<T>::value || IsArray<T>::value) {
         JsonArray array;
@@ -184,7 +188,8 @@ class Reader {
         if (json.object() == nullptr)
             return wrong(json, path, "an object like {\"value\": 1, \"unit\": \"" + std::string(UnitOf<Q>::text) +
                                          "\", \"source\": \"measured\", \"by\": \"probe\"}");
-        const std::vector<std::string> known = {"value", "unit", "source", "by", "spread"};
+        const std::vector<std::string> known = {"value", "unit", "source", "by", "spread",
+                                                 "interval", "populations"};
         for (const auto &[key, element] : *json.object())
             if (std::find(known.begin(), known.end(), key) == known.end() && !key.starts_with("x_"))
                 problem(element, path + "/" + key, "unknown field" + did_you_mean(key, known));
@@ -199,6 +204,10 @@ class Reader {
         required(json, path, "by", out.by);
         if (const JsonValue *spread = json.find("spread"))
             read(*spread, path + "/spread", out.spread);
+        if (const JsonValue *interval = json.find("interval"))
+            read(*interval, path + "/interval", out.interval);
+        if (const JsonValue *populations = json.find("populations"))
+            read(*populations, path + "/populations", out.populations);
     }
 
     template <class T>

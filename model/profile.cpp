@@ -17,6 +17,20 @@ namespace {
 
 constexpr const char *schema_name = "convcast/profile/1";
 
+/// Wide enough for any GPU, narrow enough that no rule divides by a rounded zero or leaves 64 bits.
+template <class Q> constexpr std::pair<double, double> plausible() {
+    if constexpr (std::is_same_v<Q, Frequency>)
+        return {1e6, 1e11};
+    else if constexpr (std::is_same_v<Q, Bandwidth>)
+        return {1e6, 1e17};
+    else if constexpr (std::is_same_v<Q, Seconds>)
+        return {1e-12, 1.0};
+    else if constexpr (std::is_same_v<Q, Bytes>)
+        return {1.0, 1e15};
+    else
+        return {1e-3, 1e6};
+}
+
 /// What the struct's types cannot say.
 void check_limits(const GpuProfile &p, const std::string &file) {
     std::vector<InputProblem> problems;
@@ -37,33 +51,46 @@ void check_limits(const GpuProfile &p, const std::string &file) {
     positive("schedulers_per_sm", l.schedulers_per_sm);
     if (l.registers_per_sm < 1024 || l.sm_count > 65536)
         problems.push_back({file + ": /limits", "expected registers_per_sm >= 1024 and sm_count <= 65536"});
-    // Wide enough for any GPU, narrow enough that no rule divides by a rounded zero or leaves 64 bits.
     const auto range = [&](const char *name, const auto &param, double low, double high) {
         if (param && !(param->value.value >= low && param->value.value <= high))
             problems.push_back({file + ": /" + name + "/value", fmt::format("expected {:g} to {:g} {}, got {:g}", low, high,
                                                                           UnitOf<decltype(param->value)>::text,
                                                                           param->value.value)});
     };
-    range("sm_clock", p.sm_clock, 1e6, 1e11);
-    range("dram_latency", p.dram_latency, 1.0, 1e6);
-    range("l2_latency", p.l2_latency, 1.0, 1e6);
-    range("barrier_latency", p.barrier_latency, 1e-3, 1e6);
-    range("dram_read_bandwidth", p.dram_read_bandwidth, 1e6, 1e16);
-    range("dram_write_bandwidth", p.dram_write_bandwidth, 1e6, 1e16);
-    range("l2_read_bandwidth", p.l2_read_bandwidth, 1e6, 1e17);
-    range("ffma_rate", p.ffma_rate, 1e-3, 1e6);
-    range("ffma_outer_rate", p.ffma_outer_rate, 1e-3, 1e6);
-    range("shared_bandwidth", p.shared_bandwidth, 1e-3, 1e6);
+    const auto range_of = [&](const char *name, const auto &param) {
+        using Q = std::decay_t<decltype(param->value)>;
+        const auto [low, high] = plausible<Q>();
+        range(name, param, low, high);
+    };
+    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
+        const auto &field = p.*member.pointer;
+        if constexpr (described::IsOptional<std::decay_t<decltype(field)>>::value)
+            if constexpr (described::IsParam<typename std::decay_t<decltype(field)>::value_type>::value)
+                range_of(member.name, field);
+    });
     range("bank_width", p.bank_width, 1.0, 64.0);
-    range("launch_floor", p.launch_floor, 1e-9, 1.0);
-    range("launch_gap", p.launch_gap, 1e-9, 1.0);
     range("knee_exponent", p.knee_exponent, 0.1, 100.0);
     if (l.shared_bytes_reserved_per_cta < 0)
         problems.push_back({file + ": /limits/shared_bytes_reserved_per_cta", "expected zero or more"});
     if (p.id.empty())
         problems.push_back({file + ": /id", "expected a name such as \"h200\""});
-    if (p.dram_read_curve && p.dram_read_curve->bytes_in_flight.size() != p.dram_read_curve->bandwidth.size())
-        problems.push_back({file + ": /dram_read_curve", "expected as many bandwidths as bytes_in_flight"});
+    const auto same_length = [&](const char *name, const std::optional<FlightCurve> &curve) {
+        if (curve && curve->bytes_in_flight.size() != curve->bandwidth.size())
+            problems.push_back({file + ": /" + name, "expected as many bandwidths as bytes_in_flight"});
+    };
+    same_length("dram_read_curve", p.dram_read_curve);
+    same_length("dram_write_curve", p.dram_write_curve);
+    same_length("dram_copy_curve", p.dram_copy_curve);
+    same_length("l2_read_curve", p.l2_read_curve);
+    same_length("l2_write_curve", p.l2_write_curve);
+    for (const auto &[name, curve] : p.curves)
+        for (std::size_t i = 0; i < curve.series.size(); ++i) {
+            const CurveSeries &series = curve.series[i];
+            for (const std::vector<double> *values : {&series.y, &series.low, &series.high})
+                if (values->size() != series.x.size())
+                    problems.push_back({file + ": /curves/" + name + "/series/" + std::to_string(i),
+                                        "expected x, y, low and high to have the same length"});
+        }
     if (!problems.empty())
         throw InputError(std::move(problems));
 }
@@ -106,6 +133,8 @@ template <class T> JsonValue schema_of() {
         return object({{"type", text("integer")}});
     } else if constexpr (std::is_floating_point_v<T>) {
         return object({{"type", text("number")}});
+    } else if constexpr (described::IsQuantity<T>::value) {
+        return object({{"type", text("number")}});
     } else if constexpr (described::IsOptional<T>::value) {
         return schema_of<typename T::value_type>();
     } else if constexpr (described::IsVector<T>::value) {
@@ -120,7 +149,9 @@ template <class T> JsonValue schema_of() {
                                               {"unit", object({{"const", text(UnitOf<Q>::text)}})},
                                               {"source", schema_of<Source>()},
                                               {"by", object({{"type", text("string")}})},
-                                              {"spread", struct_schema<Spread>()}})},
+                                              {"spread", struct_schema<Spread>()},
+                                              {"interval", struct_schema<Interval>()},
+                                              {"populations", schema_of<std::vector<double>>()}})},
                        {"patternProperties", object({{"^x_", JsonValue(JsonObject{})}})},
                        {"additionalProperties", JsonValue(false)},
                        {"required", JsonValue(JsonArray{text("value"), text("unit"), text("source"), text("by")})}});
