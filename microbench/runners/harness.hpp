@@ -55,6 +55,11 @@ inline constexpr Seconds short_warm_up(0.05);
 /// An idle GPU takes that long to raise its clocks, seen from nvbench's practice.
 inline constexpr Seconds wake_up(0.4);
 
+/// Of a probe's next configuration: the first one has woken the clocks.
+inline Seconds warm_up_after(const Samples &earlier) {
+    return earlier.empty() ? short_warm_up : Seconds(0.002);
+}
+
 /// Repeats a launch that writes one Span per CTA: for at least `warm_up` unseen, then `sample_count` times.
 template <class Launch>
 std::vector<Rate> rates(const ProbeContext &context, std::size_t ctas, Seconds warm_up,
