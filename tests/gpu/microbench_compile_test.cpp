@@ -55,11 +55,18 @@ TEST(ProbeCode, LoadsOfAGroupAreInFlightTogether) {
     CONVCAST_SKIP_IF(why_no_compiler());
     Compiler compiler{std::filesystem::path()};
     for (const CompileRequest &request : probe_requests(90)) {
-        if (!request.name.ends_with("dram_read.cu"))
-            continue;
-        const CompiledModule module = compiler.compile(request);
-        for (const int loads : {1, 2, 4, 8})
-            EXPECT_GT(module.facts("dram_read<" + std::to_string(loads) + ">").registers, 4 * loads) << loads;
+        const auto four_each = [&](const char *file, const std::string &kernel, const std::string &rest) {
+            if (!request.name.ends_with(file))
+                return;
+            const CompiledModule module = compiler.compile(request);
+            for (const int loads : {1, 2, 4, 8})
+                EXPECT_GT(module.facts(kernel + "<" + std::to_string(loads) + rest + ">").registers,
+                          4 * loads)
+                    << kernel << " " << loads;
+        };
+        four_each("dram_read.cu", "dram_read", "");
+        four_each("dram_copy.cu", "dram_copy", ", false, true");
+        four_each("l2_read.cu", "l2_read_tickets", "");
     }
 }
 
