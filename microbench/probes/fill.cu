@@ -1,5 +1,5 @@
 // No probe: fills a buffer with word_at() and adds up what it wrote, so that whoever reads it can prove that
-// it did.
+// it did. And counts what is not as it was to be written.
 
 extern "C" __global__ void fill(uint4 *data, unsigned long long count, unsigned *sum) {
     const unsigned long long threads = 1ull * gridDim.x * blockDim.x;
@@ -10,4 +10,26 @@ extern "C" __global__ void fill(uint4 *data, unsigned long long count, unsigned 
         mine += sum_of(v);
     }
     atomicAdd(sum, mine);
+}
+
+__device__ inline unsigned differs(uint4 a, uint4 b) {
+    return a.x != b.x || a.y != b.y || a.z != b.z || a.w != b.w;
+}
+
+// Of a copy of such a buffer.
+extern "C" __global__ void wrong_words(const uint4 *data, unsigned long long count, unsigned *wrong) {
+    const unsigned long long threads = 1ull * gridDim.x * blockDim.x;
+    unsigned mine = 0;
+    for (unsigned long long i = 1ull * blockIdx.x * blockDim.x + threadIdx.x; i < count; i += threads)
+        mine += differs(data[i], four_words_at(static_cast<unsigned>(i)));
+    atomicAdd(wrong, mine);
+}
+
+// Of a buffer of quick words.
+extern "C" __global__ void wrong_quick_words(const uint4 *data, unsigned long long count, unsigned *wrong) {
+    const unsigned long long threads = 1ull * gridDim.x * blockDim.x;
+    unsigned mine = 0;
+    for (unsigned long long i = 1ull * blockIdx.x * blockDim.x + threadIdx.x; i < count; i += threads)
+        mine += differs(data[i], quick_words_at(static_cast<unsigned>(i)));
+    atomicAdd(wrong, mine);
 }

@@ -75,6 +75,28 @@ StopWatchOptions bandwidth_options(L2State l2) {
     return options;
 }
 
+StopWatchOptions sweep_options(L2State l2) {
+    StopWatchOptions options;
+    options.l2 = l2;
+    options.max_samples = 20;
+    options.target_error = 0.002;
+    options.max_time = Seconds(0.2);
+    options.warm_up = Seconds(0.01);
+    return options;
+}
+
+std::vector<InFlight> points_in_flight() {
+    std::vector<InFlight> points;
+    for (const unsigned kib : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 24u, 32u, 48u, 64u, 96u, 128u}) {
+        const unsigned warp_accesses = kib * 2; // of 512 bytes
+        unsigned batch = 1;
+        while (batch < 8 && warp_accesses / batch > 16)
+            batch *= 2;
+        points.push_back({32 * warp_accesses / batch, batch});
+    }
+    return points;
+}
+
 FilledBuffer::FilledBuffer(ProbeContext &context, std::size_t bytes) : data(bytes / sizeof(uint4)) {
     DeviceBuffer<std::uint32_t> total(1);
     total.fill_bytes(0);
@@ -85,6 +107,21 @@ FilledBuffer::FilledBuffer(ProbeContext &context, std::size_t bytes) : data(byte
                                             pointer, count, total_data);
     wait(context, "cudaStreamSynchronize after filling a buffer");
     sum = total.to_host()[0];
+}
+
+void expect_written(const ProbeContext &context, const DeviceBuffer<uint4> &data, std::size_t count,
+                    const char *check, const std::string &kernel) {
+    DeviceBuffer<std::uint32_t> wrong(1);
+    wrong.fill_bytes(0);
+    const uint4 *const pointer = data.data();
+    const unsigned long long checked = count;
+    std::uint32_t *const wrong_data = wrong.data();
+    context.fill.kernel(check).launch_with(dim3(8 * sms(context)), dim3(256), 0, context.watch.stream(),
+                                           pointer, checked, wrong_data);
+    wait(context, "cudaStreamSynchronize after checking a buffer");
+    if (const std::uint32_t found = wrong.to_host()[0]; found > 0)
+        throw GpuError(kernel + " did not write what it was to write: " + std::to_string(found) + " of " +
+                       std::to_string(count) + " times 16 bytes differ");
 }
 
 std::size_t dram_bytes(const ProbeContext &context) {
