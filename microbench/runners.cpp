@@ -18,7 +18,9 @@ const std::vector<ProbeSource> probe_files = {
       "ffma_shared<32, 32>"}},
     {"half.cu", {}},
     {"int8.cu", {}},
-    {"chase.cu", {}},
+    {"chase.cu", {"chase<false>", "chase<true>"}},
+    {"chase_shared.cu", {}},
+    {"chase_constant.cu", {"&ring"}},
     {"dram_read.cu", {"dram_read<1>", "dram_read<2>", "dram_read<4>", "dram_read<8>"}},
     {"dram_write.cu",
      {"dram_write_fenced<1>", "dram_write_fenced<2>", "dram_write_fenced<4>", "dram_write_fenced<8>"}},
@@ -47,7 +49,10 @@ const std::vector<ProbeSource> probe_files = {
                     "segment_sum<32, true>",   "segment_sum<32, false>",  "segment_sum<64, true>",
                     "segment_sum<64, false>"}},
     {"barrier.cu", {"barrier<1>", "barrier<2>"}},
+    {"atomic_rate.cu", {}},
+    {"grid_sync.cu", {}},
     {"empty.cu", {}},
+    {"shared_capacity.cu", {}},
 };
 
 } // namespace convcast

@@ -12,6 +12,27 @@ std::uint32_t word_at(std::uint32_t i) {
     return x ^ (x >> 16);
 }
 
+std::size_t free_device_bytes() {
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return free;
+}
+
+std::optional<std::size_t> shared_to_hold(const ProbeContext &context, const Kernel &kernel, unsigned threads,
+                                          unsigned ctas) {
+    constexpr std::size_t unit = 1024; // shared memory is given out in units of up to as much
+    const DeviceFacts &device = context.device;
+    const std::size_t share = device.shared_per_sm_bytes / ctas, taken = device.shared_reserved_bytes;
+    if (share <= taken)
+        return std::nullopt;
+    const std::size_t bytes = std::min(device.shared_per_block_bytes, share - taken) / unit * unit;
+    kernel.allow_shared(bytes);
+    kernel.prefer_shared(100);
+    if (kernel.ctas_per_sm(static_cast<int>(threads), bytes) != static_cast<int>(ctas))
+        return std::nullopt;
+    return bytes;
+}
+
 std::uint32_t sum_of(const DeviceBuffer<std::uint32_t> &sink) {
     const std::vector<std::uint32_t> values = sink.to_host();
     return std::accumulate(values.begin(), values.end(), std::uint32_t{0}); // modulo 2^32, as on the device
@@ -117,7 +138,7 @@ void expect_written(const ProbeContext &context, const DeviceBuffer<uint4> &data
     const unsigned long long checked = count;
     std::uint32_t *const wrong_data = wrong.data();
     context.fill.kernel(check).launch_with(dim3(8 * sms(context)), dim3(256), 0, context.watch.stream(),
-                                           pointer, checked, wrong_data);
+                                           pointer, checked, 0u, wrong_data);
     wait(context, "cudaStreamSynchronize after checking a buffer");
     if (const std::uint32_t found = wrong.to_host()[0]; found > 0)
         throw GpuError(kernel + " did not write what it was to write: " + std::to_string(found) + " of " +
