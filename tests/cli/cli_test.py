@@ -180,7 +180,7 @@ class Golden(Cli):
         self.coloured_alike(*words)
 
     def test_compare(self):
-        words = ("compare", "toy", "gtx1080ti", "k40m")
+        words = ("compare", "toy", "gtx1080ti", "toy")
         for columns in ("60", "100"):
             self.golden("compare_" + columns, self.cli(*words, env={"COLUMNS": columns}).out)
         self.coloured_alike("compare", "toy", "toy")
@@ -551,6 +551,26 @@ class Json(Cli):
         for text in ("<script>alert", "<img src=x", "<b>bold"):
             self.assertNotIn(text, page)
 
+    def test_report_of_a_profile(self):
+        profile = toy()
+        profile["dram_read_curve"] = {"bytes_in_flight": [1000, 2000, 4000], "bandwidth": [1e10, 2e10, 3e10]}
+        self.assertIn("15 numbers", self.ok("report", self.write("mine.json", profile), "-o", "curve").out)
+        self.assertTrue('id="f-dram_read_curve"' in (self.folder / "curve" / "page.html").read_text())
+        self.assertTrue((self.folder / "curve" / "figures" / "dram_read_curve.csv").exists())
+        self.ok("report", "toy", "-o", "a")
+        page = (self.folder / "a" / "page.html").read_text()
+        self.assertTrue("Content-Security-Policy" in page)
+        self.ok("report", self.write("mine.json", toy()), "-o", "b")
+        self.ok("report", "-", "-o", "c", stdin=(SOURCE / "profiles" / "toy.json").read_bytes())
+        for other in "bc":
+            self.assertTrue((self.folder / other / "page.html").read_text() == page, other)
+        before = self.files()
+        self.assertEqual(self.ok("report", "mine.json", "--json").json()["id"], "toy")
+        self.assertEqual(self.files(), before, "--json alone writes no file")
+        self.refused(2, ["report", "mine.json", "--study", "chang_single"], "--study", "profile")
+        self.write("later.json", {**toy(), "schema": "convcast/profile/2"})
+        self.refused(3, ["report", "later.json"], "convcast/profile/1", "convcast/profile/2")
+
     def test_a_studys_name_is_no_path(self):
         run = self.predict("toy", SINGLE)
         run["cases"][0]["study"] = "a/b"
@@ -601,7 +621,7 @@ class Usage(Cli):
             (["predict"], "no shape", "--shape n1c", "--study"),
             (["choose"], "no shape", "--shape n1c"),
             (["run"], "no shape", "--shape n1c"),
-            (["report"], "no Run document", "convcast report"),
+            (["report"], "no Run document or profile", "convcast report"),
         ])
 
     def test_names(self):
