@@ -48,7 +48,7 @@ std::string short_number(double value) {
     const double size = std::abs(value);
     if (value == std::round(value) && size < 1e6)
         return fmt::format("{:.0f}", value);
-    if (size >= 1e6 || size < 1e-3)
+    if (size >= 1e6 || size < 0.9995)
         return fmt::format("{:.4g}", value);
     const int digits = size >= 999.95 ? 0 : size >= 99.995 ? 1 : size >= 9.9995 ? 2 : 3;
     return fmt::format("{:.{}f}", value, digits);

@@ -17,7 +17,8 @@ struct ReadableUnit {
 /// others have none.
 ReadableUnit readable_unit(double value, std::string_view unit);
 
-/// Four significant digits without an exponent; whole numbers below a million as they are.
+/// Four significant digits, without an exponent from 0.0001 to a million; whole numbers below that as they
+/// are.
 std::string short_number(double value);
 
 /// "4.641 TB/s", "228 KiB", "32"

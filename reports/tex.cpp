@@ -33,7 +33,7 @@ std::string tex_axis(const char *letter, const Axis &axis, const Range &range) {
         }
     }
     if (axis.scale == Scale::binary) {
-        constexpr std::size_t most_labels = 9;
+        const std::size_t most_labels = axis.bytes ? 6 : 9; // "128 KiB" is wider than "128"
         int stride = 1;
         while (powers_of_two(range, stride).size() > most_labels)
             ++stride;

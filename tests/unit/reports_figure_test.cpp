@@ -1,8 +1,10 @@
 #include "reports/figure.hpp"
 
 #include "model/files.hpp"
+#include "reports/profile_figures.hpp"
 #include "reports/report_figures.hpp"
 #include "tests/unit/drawing.hpp"
+#include "tests/unit/sample_profile.hpp"
 #include "tests/unit/sample_run.hpp"
 #include "tests/unit/well_formed.hpp"
 
@@ -144,8 +146,12 @@ TEST(Figure, Golden) {
     expect_golden("hard.svg", to_svg(hard_figure(), SvgUse::standalone));
     expect_golden("hard.csv", to_csv(hard_figure()));
     expect_golden("hard.tex", to_tex(hard_figure()));
-    for (const Figure &figure : sample_figures())
-        if (figure.id == "waterfall" || figure.id == "speedup_chang_single" || figure.id == "error_cdf") {
+    std::vector<Figure> figures = sample_figures();
+    for (Figure &figure : profile_figures(sample::profile()))
+        figures.push_back(std::move(figure));
+    for (const Figure &figure : figures)
+        if (figure.id == "waterfall" || figure.id == "speedup_chang_single" || figure.id == "error_cdf" ||
+            figure.id == "dram_read_curve" || figure.id == "element_width") {
             expect_golden(figure.id + ".svg", to_svg(figure, SvgUse::standalone));
             expect_golden(figure.id + ".csv", to_csv(figure));
             expect_golden(figure.id + ".tex", to_tex(figure));
