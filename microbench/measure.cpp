@@ -29,14 +29,6 @@ std::string now_utc() {
     return text;
 }
 
-std::string hash_of_probes() {
-    std::vector<std::string> texts;
-    for (const auto *files : {&probe_sources, &probe_runner_sources})
-        for (const EmbeddedFile &file : *files)
-            texts.push_back(file.text);
-    return content_hash(texts);
-}
-
 RawSamples facts_of(const DeviceFacts &device, const Compiler &compiler) {
     RawSamples raw;
     raw.name = device.name;
@@ -121,6 +113,14 @@ RawSamples continued(const RawSamples &now, const RawSamples &earlier) {
 }
 
 } // namespace
+
+std::string hash_of_probes() {
+    std::vector<std::string> texts;
+    for (const auto *files : {&probe_sources, &probe_runner_sources})
+        for (const EmbeddedFile &file : *files)
+            texts.push_back(file.text);
+    return content_hash(texts);
+}
 
 std::vector<CompileRequest> probe_requests(int compute_capability) {
     const std::string common = find_embedded(probe_sources, "common.cuh")->text;

@@ -31,6 +31,10 @@ struct MeasureOptions {
 /// Every file of device code once, for `compute_capability` (90 for sm_90): what measure() compiles.
 std::vector<CompileRequest> probe_requests(int compute_capability);
 
+/// Of the device code and of the host code that runs it, in this binary: RawSamples::conditions["probes"] of
+/// what it measures.
+std::string hash_of_probes();
+
 /// Runs the probes one after another on `device`, which must be the calling thread's device with nothing else
 /// running. One that fails is noted in `failed`, one that this machine has nothing for in `skipped`, and the
 /// rest go on. Throws UsageError for an unknown name in `only` or a `resume` that does not fit; DeviceLost if

@@ -1,3 +1,4 @@
+#include "model/described.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
 #include "model/profile.hpp"
@@ -101,6 +102,35 @@ TEST(Profile, SchemaFileIsTheOneGenerated) {
     EXPECT_TRUE(read_file(CONVCAST_SOURCE_DIR "/profiles/schema.json") ==
                 profile_schema()) // no dump of both texts
         << "after a change of the structs: convcast list --schema > profiles/schema.json";
+}
+
+/// `name`s of T's members, and of what it is made of, that docs/profile.md does not have.
+template <class T> void expect_documented(const std::string &page) {
+    boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
+        using Field = std::decay_t<decltype(std::declval<T>().*member.pointer)>;
+        EXPECT_THAT(page, HasSubstr("`" + std::string(member.name) + "`"));
+        if constexpr (described::IsOptional<Field>::value) {
+            using Held = typename Field::value_type;
+            if constexpr (described::IsParam<Held>::value) {
+                EXPECT_THAT(page, HasSubstr("\n| `" + std::string(member.name) + "` | " +
+                                            UnitOf<decltype(Held::value)>::text + " | "));
+            }
+        }
+    });
+}
+
+TEST(Profile, EveryFieldIsInItsPageWithItsUnit) {
+    const std::string page = read_file(CONVCAST_SOURCE_DIR "/docs/profile.md");
+    expect_documented<GpuProfile>(page);
+    expect_documented<GpuLimits>(page);
+    expect_documented<Spread>(page);
+    expect_documented<Interval>(page);
+    expect_documented<FlightCurve>(page);
+    expect_documented<FlightFit>(page);
+    expect_documented<Curve>(page);
+    expect_documented<CurveSeries>(page);
+    expect_documented<ProfileCheck>(page);
+    expect_documented<PeerLink>(page);
 }
 
 } // namespace
