@@ -7,6 +7,7 @@
 #include "gpu/activity.hpp"
 #include "gpu/counters.hpp"
 #include "gpu/device.hpp"
+#include "gpu/other_load.hpp"
 #include "microbench/measure.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
@@ -69,7 +70,10 @@ Device usable_device(int ordinal, const Capability &least) {
 } // namespace
 
 RawSamples take_samples(const SamplesRequest &request) {
+    const OtherLoad others = other_load(request.device); // while this process has no work there
     const Device device = usable_device(request.device, for_probes);
+    if (others.busy)
+        note("the GPU is in use (" + others.text + "): what is measured beside other work is worth little");
     Compiler compiler;
     Progress progress("probes");
     MeasureOptions options;
@@ -79,9 +83,8 @@ RawSamples take_samples(const SamplesRequest &request) {
         progress.show(done, total, std::string(probe.name) + ": " + std::string(probe.question));
     };
     options.keep = request.keep;
-    RawSamples raw = measure(compiler, device, options);
-    raw.conditions["producer"] = producer().version;
-    return raw;
+    options.conditions = {{"other_load", others.text}, {"producer", producer().version}};
+    return measure(compiler, device, options);
 }
 
 std::optional<std::string> probes_hash() {

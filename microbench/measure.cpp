@@ -145,6 +145,8 @@ RawSamples measure(Compiler &compiler, const Device &device, const MeasureOption
         raw = continued(raw, *options.resume);
     std::vector<std::size_t> chosen = chosen_probes(options.only);
     std::erase_if(chosen, [&](std::size_t i) { return !is_open(raw, probes[i].name); });
+    for (const auto &[what, how] : options.conditions)
+        raw.conditions[what] = how;
     const ProbeModules modules(compiler, device.facts().compute_capability());
     const Module fill = modules.load("fill.cu");
     StopWatch watch(compiler, device.facts());

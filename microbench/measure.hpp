@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct MeasureOptions {
     /// An earlier measurement that was cut short: what it has is kept, what it lacks is measured. It must be
     /// of the same GPU and of the same probes.
     std::optional<RawSamples> resume;
+    std::map<std::string, std::string> conditions; ///< further ones to be kept with the samples
     /// Before each probe.
     std::function<void(const ProbeInfo &probe, std::size_t done, std::size_t total)> progress;
     /// After each probe, with all samples so far, so that they can be saved.
