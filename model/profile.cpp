@@ -17,20 +17,6 @@ namespace {
 
 constexpr const char *schema_name = "convcast/profile/1";
 
-/// Wide enough for any GPU, narrow enough that no rule divides by a rounded zero or leaves 64 bits.
-template <class Q> constexpr std::pair<double, double> plausible() {
-    if constexpr (std::is_same_v<Q, Frequency>)
-        return {1e6, 1e11};
-    else if constexpr (std::is_same_v<Q, Bandwidth>)
-        return {1e6, 1e17};
-    else if constexpr (std::is_same_v<Q, Seconds>)
-        return {1e-12, 1.0};
-    else if constexpr (std::is_same_v<Q, Bytes>)
-        return {1.0, 1e15};
-    else
-        return {1e-3, 1e6};
-}
-
 /// What the struct's types cannot say.
 void check_limits(const GpuProfile &p, const std::string &file) {
     std::vector<InputProblem> problems;

@@ -8,6 +8,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -268,6 +270,21 @@ struct GpuProfile : GpuIdentity,
                           curves, peers, missing, conditions, checks, notes),
                          (), ())
 };
+
+/// The values of a unit that a profile may have: wide enough for any GPU, narrow enough that no rule divides by a
+/// rounded zero or leaves 64 bits.
+template <class Q> constexpr std::pair<double, double> plausible() {
+    if constexpr (std::is_same_v<Q, Frequency>)
+        return {1e6, 1e11};
+    else if constexpr (std::is_same_v<Q, Bandwidth>)
+        return {1e6, 1e17};
+    else if constexpr (std::is_same_v<Q, Seconds>)
+        return {1e-12, 1.0};
+    else if constexpr (std::is_same_v<Q, Bytes>)
+        return {1.0, 1e15};
+    else
+        return {1e-3, 1e6};
+}
 
 /// Throws InputError with every problem of the text at once. `file` only names it in messages.
 GpuProfile read_profile(const std::string &text, const std::string &file);

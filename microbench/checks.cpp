@@ -1,0 +1,327 @@
+#include "microbench/checks.hpp"
+
+#include "microbench/derived.hpp"
+#include "microbench/fits.hpp"
+#include "microbench/selection.hpp"
+#include "microbench/statistics.hpp"
+#include "model/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace convcast {
+namespace {
+
+constexpr double slack = 1.02; // of clocks that the driver tells, and between two measurements
+
+class Checks {
+  public:
+    Checks(const RawSamples &raw, const GpuProfile &profile) : raw_(raw), p_(profile) {}
+
+    std::vector<ProfileCheck> run() {
+        clocks_and_lanes();
+        pins();
+        levels();
+        latencies();
+        little_law();
+        capacities();
+        shared_memory();
+        granularity();
+        launches();
+        return std::move(checks_);
+    }
+
+  private:
+    void add(std::string name, bool passed, std::string text) {
+        checks_.push_back({std::move(name), passed, std::move(text)});
+    }
+
+    /// `value` may not be above `limit`, by `because`.
+    void at_most(const char *name, const char *what, double value, double limit, const char *unit,
+                 const std::string &because) {
+        add(name, value <= slack * limit,
+            fmt::format("{} is {:.5g} {}, to be at most {:.5g} {}: {}", what, value, unit, limit, unit,
+                        because));
+    }
+
+    template <class Q>
+    void at_most(const char *name, const char *what, const std::optional<Param<Q>> &value, double limit,
+                 const std::string &because) {
+        if (value && limit > 0.0)
+            at_most(name, what, value->value.value, limit, UnitOf<Q>::text, because);
+    }
+
+    /// Two ways to the same number, within the part `tolerance`.
+    void equal(const char *name, double one, double other, double tolerance, const std::string &text) {
+        add(name, std::abs(one / other - 1.0) <= tolerance,
+            fmt::format("{}; to agree within {:.0f} %", text, 100.0 * tolerance));
+    }
+
+    void clocks_and_lanes() {
+        at_most("sm_clock_limit", "sm_clock", p_.sm_clock, raw_.max_sm_clock_hz,
+                "the driver's highest SM clock");
+        at_most("ffma_lanes", "ffma_rate", p_.ffma_rate, raw_.limits.cores_per_sm,
+                "one a clock on each FP32 lane");
+        if (p_.ffma_rate && p_.sm_clock && raw_.max_sm_clock_hz > 0.0)
+            at_most("peak_flops", "2 * SMs * ffma_rate * sm_clock",
+                    2.0 * raw_.limits.sm_count * p_.ffma_rate->value.value * p_.sm_clock->value.value,
+                    2.0 * raw_.limits.sm_count * raw_.limits.cores_per_sm * raw_.max_sm_clock_hz, "FLOP/s",
+                    "two on every FP32 lane at the highest clock");
+        const Selection alone =
+            select(raw_, "ffma_by_ilp", UnitOf<FmasPerCycle>::text, {{"ilp", 1.0}, {"warps", 1.0}});
+        if (p_.ffma_latency && !alone.found.empty()) {
+            const double rate = best_of(alone.found, Better::highest).spread.p50,
+                         latency = p_.ffma_latency->value.value;
+            equal(
+                "ffma_latency_rate", rate, 32.0 / latency, 0.05,
+                fmt::format("one warp of dependent FFMAs runs at {:.4g} fma/clk, 32 lanes every ffma_latency "
+                            "= {:.4g} clk are {:.4g} fma/clk",
+                            rate, latency, 32.0 / latency));
+        }
+    }
+
+    void pins() {
+        const double pin_rate = 2.0 * raw_.memory_clock_hz * raw_.memory_bus_bits / 8.0;
+        if (!(pin_rate > 0.0 && std::isfinite(pin_rate)))
+            return;
+        const char *because = "2 * memory clock * bus width, beyond which L2 must have served";
+        at_most("dram_read_pins", "dram_read_bandwidth", p_.dram_read_bandwidth, pin_rate, because);
+        at_most("dram_write_pins", "dram_write_bandwidth", p_.dram_write_bandwidth, pin_rate, because);
+        at_most("dram_copy_pins", "dram_copy_bandwidth", p_.dram_copy_bandwidth, pin_rate, because);
+        for (const auto &[name, what, curve] :
+             {std::tuple{"dram_read_curve_pins", "the highest point of dram_read_curve", &p_.dram_read_curve},
+              {"dram_write_curve_pins", "the highest point of dram_write_curve", &p_.dram_write_curve},
+              {"dram_copy_curve_pins", "the highest point of dram_copy_curve", &p_.dram_copy_curve}})
+            if (*curve && !(*curve)->bandwidth.empty())
+                at_most(name, what, *std::max_element((*curve)->bandwidth.begin(), (*curve)->bandwidth.end()),
+                        pin_rate, "B/s", because);
+    }
+
+    /// A level of memory is not slower than the one behind it.
+    void levels() {
+        const auto slower = [&](const char *name, const char *what,
+                                const std::optional<Param<Bandwidth>> &behind, const char *front_name,
+                                const std::optional<Param<Bandwidth>> &front) {
+            if (behind && front)
+                at_most(name, what, behind->value.value, front->value.value, "B/s",
+                        std::string(front_name) + ", through which it goes");
+        };
+        slower("l2_read_above_dram", "dram_read_bandwidth", p_.dram_read_bandwidth, "l2_read_bandwidth",
+               p_.l2_read_bandwidth);
+        slower("l2_write_above_dram", "dram_write_bandwidth", p_.dram_write_bandwidth, "l2_write_bandwidth",
+               p_.l2_write_bandwidth);
+    }
+
+    struct Level {
+        const char *name;
+        const std::optional<Param<Cycles>> &latency;
+    };
+
+    /// Ascending, those that are there.
+    void ascending(const char *name, const std::vector<Level> &levels, const char *because) {
+        std::vector<std::string> words;
+        std::string wrong;
+        const Level *before = nullptr;
+        for (const Level &level : levels) {
+            if (!level.latency)
+                continue;
+            words.push_back(fmt::format("{} {:.4g}", level.name, level.latency->value.value));
+            if (before != nullptr && before->latency->value.value > slack * level.latency->value.value)
+                wrong += fmt::format("; {} is above {}", before->name, level.name);
+            before = &level;
+        }
+        if (words.size() > 1)
+            add(name, wrong.empty(),
+                fmt::format("{} clk, to ascend: {}{}", join(words, ", "), because, wrong));
+    }
+
+    void latencies() {
+        ascending("latency_order",
+                  {{"l1_latency", p_.l1_latency},
+                   {"l2_latency", p_.l2_latency},
+                   {"l2_far_latency", p_.l2_far_latency},
+                   {"dram_latency", p_.dram_latency},
+                   {"dram_tlb_latency", p_.dram_tlb_latency}},
+                  "a load passes each level on its way to the next");
+        ascending("shared_latency_order",
+                  {{"shared_latency", p_.shared_latency}, {"l2_latency", p_.l2_latency}},
+                  "shared memory is inside the SM");
+        ascending("constant_latency_order",
+                  {{"constant_l1_latency", p_.constant_l1_latency},
+                   {"constant_l2_latency", p_.constant_l2_latency}},
+                  "a load passes the first cache on its way to the second");
+        ascending("atomic_latency_order",
+                  {{"shared_latency", p_.shared_latency}, {"atomic_latency", p_.atomic_latency}},
+                  "atomic adds are done in L2");
+    }
+
+    void little_law() {
+        constexpr double tolerance = 0.25; // a loaded memory takes longer than an idle one
+        const std::vector<double> seconds = dram_latency_seconds(raw_);
+        if (!p_.dram_read_bandwidth || !p_.dram_read_curve || !p_.dram_read_curve->fit || seconds.empty())
+            return;
+        const FlightFit &fit = *p_.dram_read_curve->fit;
+        const double latency = median_of(seconds), bytes = latency * p_.dram_read_bandwidth->value.value;
+        const auto near = [&](double one, double other) {
+            return std::max(one, other) <= (1.0 + tolerance) * std::min(one, other);
+        };
+        const bool passed = near(fit.latency_s, latency) && near(fit.paper_bytes, bytes);
+        add("little_law", passed,
+            fmt::format(
+                "dram_latency {:.1f} ns * dram_read_bandwidth {:.1f} GB/s = {:.4g} B in flight; the fit of "
+                "dram_read_curve has its knee at {:.1f} ns * {:.1f} GB/s = {:.4g} B; by Little's law latency "
+                "and bytes are to agree within {:.0f} %",
+                latency * 1e9, p_.dram_read_bandwidth->value.value / 1e9, bytes, fit.latency_s * 1e9,
+                fit.bandwidth / 1e9, fit.paper_bytes, 100.0 * tolerance));
+    }
+
+    void capacities() {
+        if (p_.l2_seen_bytes && raw_.limits.l2_bytes > 0) {
+            constexpr double least = 0.4, half = 0.7, most = 1.15;
+            const double seen = p_.l2_seen_bytes->value.value,
+                         told = static_cast<double>(raw_.limits.l2_bytes);
+            const double part = seen / told;
+            add("l2_size", part >= least && part <= most,
+                fmt::format("latency leaves that of L2 beyond {:.4g} B, {:.2f} of the {:.4g} B that the "
+                            "driver tells{}; "
+                            "to be {} to {}: one SM uses all of it, or its half where L2 has two parts that "
+                            "both keep "
+                            "what it reads",
+                            seen, part, told,
+                            part > half     ? ", all of it"
+                            : part >= least ? ", a half"
+                                            : "",
+                            least, most));
+        }
+        // What the largest L1 has beside the largest shared memory: 28 KiB on compute capability 8.0 and 9.0,
+        // 24 KiB on 8.6 (CUDA C++ Programming Guide, "Compute Capabilities").
+        constexpr double beside_shared = 32.0 * 1024.0;
+        at_most("l1_size", "l1_seen_bytes", p_.l1_seen_bytes, raw_.limits.shared_bytes_per_sm + beside_shared,
+                "L1 and shared memory are one memory, at most 32 KiB of it never shared");
+        at_most("shared_per_sm", "shared_per_sm_seen_bytes", p_.shared_per_sm_seen_bytes,
+                raw_.limits.shared_bytes_per_sm, "what the driver tells of an SM");
+        if (p_.shared_per_cta_seen_bytes)
+            add("shared_per_cta",
+                p_.shared_per_cta_seen_bytes->value.value == raw_.limits.shared_bytes_per_cta,
+                fmt::format("one CTA got {:.0f} B of shared memory, the driver tells {} B; to be the same",
+                            p_.shared_per_cta_seen_bytes->value.value, raw_.limits.shared_bytes_per_cta));
+    }
+
+    void shared_memory() {
+        if (p_.bank_width && p_.bank_count) {
+            const double width = p_.bank_width->value.value, count = p_.bank_count->value.value;
+            // Kepler alone had 8-byte banks (CUDA C++ Programming Guide, "Shared Memory" of compute
+            // capability 3.x).
+            const double expected = raw_.compute_capability.starts_with("3.") ? 8.0 : 4.0;
+            add("banks_documented", width == expected && count == 32.0,
+                fmt::format(
+                    "{} banks of {} B found by conflicts, 32 of {} B documented for compute capability {}",
+                    count, width, expected, raw_.compute_capability));
+            at_most("shared_bandwidth_banks", "shared_bandwidth", p_.shared_bandwidth, width * count,
+                    "all banks in every clock");
+        }
+        if (p_.bank_width)
+            bank_width_by_elements(p_.bank_width->value.value);
+        conflict_cost_of_banks();
+    }
+
+    /// The two ways to the width: conflicts, and what wider loads gain.
+    void bank_width_by_elements(double width) {
+        std::optional<double> four, eight;
+        for (const Configuration &configuration :
+             select(raw_, "element_width", UnitOf<BytesPerCycle>::text).found) {
+            const double lane_bytes = knob(*configuration.samples, "element_bytes").value_or(0.0) *
+                                      knob(*configuration.samples, "elements").value_or(0.0);
+            if (lane_bytes == 4.0)
+                four = std::max(four.value_or(0.0), configuration.spread.p50);
+            else if (lane_bytes == 8.0)
+                eight = std::max(eight.value_or(0.0), configuration.spread.p50);
+        }
+        if (four && eight)
+            equal("bank_width_by_elements", 4.0 * *eight / *four, width, 0.15,
+                  fmt::format(
+                      "loads of 8 B a lane reach {:.4g} B/clk, of 4 B {:.4g} B/clk, as banks of {:.3g} B do; "
+                      "bank_width is {} B by conflicts",
+                      *eight, *four, 4.0 * *eight / *four, width));
+        for (const auto &[bytes, matched] : {std::pair{1.0, &p_.matched_elements_1_byte},
+                                             {2.0, &p_.matched_elements_2_byte},
+                                             {4.0, &p_.matched_elements_4_byte},
+                                             {8.0, &p_.matched_elements_8_byte}})
+            if (*matched) {
+                const double expected = std::max(1.0, width / bytes), seen = (*matched)->value.value;
+                add(fmt::format("matched_elements_{}_byte", bytes), seen == expected,
+                    fmt::format("{} elements of {} B a lane are needed for full bandwidth, W_SMB / W_CD = {} "
+                                "/ {} asks "
+                                "for {}",
+                                seen, bytes, width, bytes, expected));
+            }
+    }
+
+    void conflict_cost_of_banks() {
+        if (!p_.conflict_cost || !p_.bank_width || !p_.bank_count)
+            return;
+        std::vector<double> degrees, cycles;
+        for (const SweepPoint &point :
+             sweep(raw_, "banks", UnitOf<Cycles>::text, "stride_words", Better::lowest).points) {
+            if (point.x > 1024.0 || point.x != std::floor(point.x))
+                continue;
+            const int degree =
+                conflict_degree(static_cast<int>(point.x), static_cast<int>(p_.bank_width->value.value),
+                                static_cast<int>(p_.bank_count->value.value));
+            if (degree < 2)
+                continue;
+            degrees.push_back(degree);
+            cycles.push_back(point.configuration.spread.p50);
+        }
+        if (const std::optional<Line> line = fit_line(degrees, cycles); line && line->slope > 0.0)
+            equal("conflict_cost_banks", p_.conflict_cost->value.value, line->slope, 0.15,
+                  fmt::format("one way more costs {:.4g} clk by chosen conflicts, {:.4g} clk by strides",
+                              p_.conflict_cost->value.value, line->slope));
+    }
+
+    void granularity() {
+        const Answer timed = settled_stride_bytes(raw_, 0), counted = settled_stride_bytes(raw_, 2);
+        if (!timed.evidence || !counted.evidence)
+            return;
+        // Time follows the link that moves more for what it carries: DRAM's where its granule is larger.
+        const Answer from_dram = settled_stride_bytes(raw_, 1);
+        const double seen = timed.evidence->value, sector = counted.evidence->value;
+        const auto near = [&](double bytes) { return std::abs(seen / bytes - 1.0) <= 0.15; };
+        const bool by_dram = from_dram.evidence && near(from_dram.evidence->value);
+        add("sector_by_time", near(sector) || by_dram,
+            fmt::format("wide strides cost as much as {:.4g} B a lane by time; sectors of {:.4g} B move "
+                        "between L2 and "
+                        "SMs by counter{}; to agree with {} within 15 %",
+                        seen, sector,
+                        from_dram.evidence ? fmt::format(", {:.4g} B from DRAM", from_dram.evidence->value)
+                                           : "",
+                        from_dram.evidence ? "either" : "it"));
+    }
+
+    void launches() {
+        if (!p_.stream_launch_period || !p_.graph_launch_period)
+            return;
+        constexpr double noise = 0.9;
+        const double stream = p_.stream_launch_period->value.value,
+                     graph = p_.graph_launch_period->value.value;
+        add("launch_period_order", stream >= noise * graph,
+            fmt::format("a kernel each {:.4g} us from a stream, each {:.4g} us from a graph, which is to be "
+                        "no slower: it "
+                        "spares the host's part",
+                        stream * 1e6, graph * 1e6));
+    }
+
+    const RawSamples &raw_;
+    const GpuProfile &p_;
+    std::vector<ProfileCheck> checks_;
+};
+
+} // namespace
+
+std::vector<ProfileCheck> cross_checks(const RawSamples &raw, const GpuProfile &profile) {
+    return Checks(raw, profile).run();
+}
+
+} // namespace convcast

@@ -1,0 +1,624 @@
+#include "microbench/derived.hpp"
+
+#include "microbench/fits.hpp"
+#include "microbench/statistics.hpp"
+#include "model/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace convcast {
+namespace {
+
+constexpr const char *clk = UnitOf<Cycles>::text, *bytes_per_s = UnitOf<Bandwidth>::text,
+                     *plain = UnitOf<Plain>::text, *seconds = UnitOf<Seconds>::text;
+constexpr const char *resampled = "interval by bootstrap over the samples of each point";
+
+std::vector<double> values_of(const Configuration &configuration) {
+    return configuration.samples->values;
+}
+
+// ---- latencies ----
+
+/// Of several SMs the median one; each SM is heard once, however many samples it gave.
+void derive_l2_latency(const RawSamples &raw, Findings &findings) {
+    const Selection selection = select(raw, "l2_latency", clk);
+    if (selection.found.empty())
+        return findings.lack("l2_latency", selection.why);
+    std::map<double, Configuration> sms;
+    for (const Configuration &configuration : selection.found)
+        if (const std::optional<double> sm = knob(*configuration.samples, "sm")) {
+            const auto [at, first] = sms.try_emplace(*sm, configuration);
+            if (!first)
+                at->second = best_of({at->second, configuration}, Better::lowest);
+        }
+    if (sms.size() < 2)
+        return findings.give("l2_latency", evidence_of(best_of(selection.found, Better::lowest)));
+    std::vector<double> medians;
+    for (const auto &[sm, configuration] : sms)
+        medians.push_back(configuration.spread.p50);
+    Evidence evidence{median_of(medians),
+                      fmt::format("l2_latency (median over {} SMs of each one's median)", sms.size()),
+                      spread_of(medians), median_interval(medians)};
+    if (const auto groups = two_populations(medians))
+        evidence.populations = {groups->first, groups->second};
+    findings.give("l2_latency", std::move(evidence));
+}
+
+void derive_tlb_latency(const RawSamples &raw, Findings &findings) {
+    const auto [points, why] = sweep(raw, "tlb_latency", clk, "region_bytes", Better::lowest);
+    if (points.empty())
+        return findings.lack("dram_tlb_latency", why);
+    findings.give("dram_tlb_latency", evidence_of(points.back().configuration));
+}
+
+std::string medians_text(const std::vector<SweepPoint> &points) {
+    std::vector<std::string> pairs;
+    for (const SweepPoint &point : points)
+        pairs.push_back(fmt::format("{}: {:.4g}", point.x, point.configuration.spread.p50));
+    return join(pairs);
+}
+
+/// What latency by footprint shows of one cache: the points it serves and the last of them.
+struct Cache {
+    Plateau plateau, next;
+    std::size_t knee = 0;
+};
+
+/// The first cache of a sweep: its plateau begins at one of the two smallest footprints.
+std::optional<Cache> first_cache(const std::vector<double> &latencies, double tolerance,
+                                 std::size_t least_points) {
+    constexpr double way = 0.15; // soft knees: a cache loses some sets before others
+    const std::vector<Plateau> plateaus = plateaus_of(latencies, tolerance, least_points);
+    if (plateaus.size() < 2 || plateaus[0].first > 1 || plateaus[1].level <= plateaus[0].level)
+        return std::nullopt;
+    return Cache{plateaus[0], plateaus[1], knee_after(latencies, plateaus[0], plateaus[1].level, way)};
+}
+
+/// L2 of a sweep far beyond it. Its last plateau counts, so that a far half of L2 is not taken for DRAM; the
+/// driver's size only tells that plateau from those of DRAM with and without the TLBs.
+std::optional<Cache> second_cache(const std::vector<double> &footprints, const std::vector<double> &latencies,
+                                  double l2_bytes) {
+    constexpr double tolerance = 0.08, way = 0.5, far_beyond = 1.5, surely_inside = 0.9, higher = 1.15;
+    if (footprints.empty() || footprints.back() < far_beyond * l2_bytes)
+        return std::nullopt;
+    std::vector<Plateau> plateaus = plateaus_of(latencies, tolerance, 3);
+    if (plateaus.empty())
+        return std::nullopt;
+    const std::size_t end = latencies.size() - 1;
+    if (plateaus.back().last < end && latencies[end] > higher * plateaus.back().level)
+        plateaus.push_back({end, end, latencies[end]}); // DRAM that the sweep just reaches
+    std::optional<Cache> found;
+    for (std::size_t i = 1; i + 1 < plateaus.size(); ++i)
+        if (footprints[plateaus[i].first] <= surely_inside * l2_bytes &&
+            plateaus[i + 1].level > plateaus[i].level)
+            found = Cache{plateaus[i], plateaus[i + 1],
+                          knee_after(latencies, plateaus[i], plateaus[i + 1].level, way)};
+    return found;
+}
+
+/// The footprint at a cache's knee.
+template <class Find>
+void give_capacity(const char *field, const char *probe, const std::vector<SweepPoint> &points,
+                   const Cache &cache, const Find &find, Findings &findings) {
+    findings.give(field,
+                  {points[cache.knee].x,
+                   fmt::format("{} (where latency leaves {:.4g} for {:.4g} clk; {})", probe,
+                               cache.plateau.level, cache.next.level, resampled),
+                   {},
+                   bootstrap_interval(samples_of(points),
+                                      [&](const std::vector<double> &medians) -> std::optional<double> {
+                                          const std::optional<Cache> again = find(medians);
+                                          if (!again)
+                                              return std::nullopt;
+                                          return points[again->knee].x;
+                                      })});
+}
+
+void derive_footprints(const RawSamples &raw, Findings &findings) {
+    const std::string probe = "latency_by_footprint";
+    const auto [points, why] = sweep(raw, probe, clk, "footprint_bytes", Better::lowest);
+    if (points.empty()) {
+        for (const char *field : {"l2_far_latency", "l1_seen_bytes", "l2_seen_bytes"})
+            findings.lack(field, why);
+        return;
+    }
+    const std::vector<double> footprints = places_of(points), latencies = medians_of(points);
+    const auto l2_bytes = static_cast<double>(raw.limits.l2_bytes);
+
+    const double wanted = 0.75 * l2_bytes;
+    const SweepPoint &far =
+        *std::min_element(points.begin(), points.end(), [&](const SweepPoint &a, const SweepPoint &b) {
+            return std::abs(a.x - wanted) < std::abs(b.x - wanted);
+        });
+    if (far.x >= 0.5 * l2_bytes && far.x < l2_bytes)
+        findings.give("l2_far_latency", evidence_of(far.configuration));
+    else
+        findings.lack(
+            "l2_far_latency",
+            fmt::format("probe {} has no footprint between half and all of L2, {:.0f} B", probe, l2_bytes));
+
+    const auto find_l1 = [](const std::vector<double> &medians) { return first_cache(medians, 0.08, 3); };
+    if (const std::optional<Cache> l1 = find_l1(latencies))
+        give_capacity("l1_seen_bytes", "latency_by_footprint", points, *l1, find_l1, findings);
+    else
+        findings.lack("l1_seen_bytes", "probe " + probe +
+                                           ": no level at the small footprints with a higher one "
+                                           "after it (" +
+                                           medians_text(points) + ")");
+
+    const auto find_l2 = [&](const std::vector<double> &medians) {
+        return second_cache(footprints, medians, l2_bytes);
+    };
+    if (const std::optional<Cache> l2 = find_l2(latencies))
+        give_capacity("l2_seen_bytes", "latency_by_footprint", points, *l2, find_l2, findings);
+    else
+        findings.lack("l2_seen_bytes", "probe " + probe + ": no level between those of L1 and of DRAM (" +
+                                           medians_text(points) + ")");
+}
+
+void derive_constant(const RawSamples &raw, Findings &findings) {
+    const std::string probe = "constant_latency";
+    const Sweep footprints = sweep(raw, probe, clk, "footprint_bytes", Better::lowest);
+    const std::vector<SweepPoint> &points = footprints.points;
+    std::string why = footprints.why;
+    const auto find = [](const std::vector<double> &medians) { return first_cache(medians, 0.08, 2); };
+    const std::vector<double> latencies = medians_of(points);
+    std::optional<Cache> first;
+    if (!points.empty()) {
+        first = find(latencies);
+        why = "probe " + probe + ": no level at the small footprints with a higher one after it (" +
+              medians_text(points) + ")";
+    }
+    if (!first) {
+        for (const char *field : {"constant_l1_latency", "constant_l2_latency", "constant_l1_seen_bytes"})
+            findings.lack(field, why);
+        return;
+    }
+    // Of a plateau the point in its middle: far from the knees on both sides.
+    const auto give_middle = [&](const char *field, const Plateau &plateau) {
+        Evidence evidence = evidence_of(points[(plateau.first + plateau.last) / 2].configuration);
+        evidence.by +=
+            fmt::format(", middle of {:.0f} .. {:.0f} B", points[plateau.first].x, points[plateau.last].x);
+        findings.give(field, std::move(evidence));
+    };
+    give_middle("constant_l1_latency", first->plateau);
+    give_middle("constant_l2_latency", first->next);
+    give_capacity("constant_l1_seen_bytes", "constant_latency", points, *first, find, findings);
+}
+
+// ---- shared memory ----
+
+void derive_banks(const RawSamples &raw, Findings &findings) {
+    auto [points, why] = sweep(raw, "banks", clk, "stride_words", Better::lowest);
+    std::erase_if(points, [](const SweepPoint &point) { // conflict_degree() counts in integers
+        return point.x > 1024.0 || point.x != std::floor(point.x);
+    });
+    std::vector<int> strides;
+    for (const SweepPoint &point : points)
+        strides.push_back(static_cast<int>(point.x));
+    const BankFit fit(strides);
+    const std::optional<Banks> banks = fit(medians_of(points));
+    if (!banks) {
+        if (why.empty())
+            why = "probe banks: no bank layout explains the cycles by stride (" + medians_text(points) + ")";
+        findings.lack("bank_width", why);
+        findings.lack("bank_count", why);
+        return;
+    }
+    const std::string by = fmt::format("banks (R^2 = {:.4f}; {})", banks->r_squared, resampled);
+    const auto give = [&](const char *field, int Banks::*number) {
+        findings.give(field,
+                      {static_cast<double>((*banks).*number),
+                       by,
+                       {},
+                       bootstrap_interval(samples_of(points),
+                                          [&](const std::vector<double> &medians) -> std::optional<double> {
+                                              if (const auto again = fit(medians))
+                                                  return static_cast<double>((*again).*number);
+                                              return std::nullopt;
+                                          })});
+    };
+    give("bank_width", &Banks::width_bytes);
+    give("bank_count", &Banks::count);
+}
+
+/// The slope of a sweep over its points from `least` on, as `field`.
+void derive_slope(const char *field, const char *probe, const char *x, double least, Sweep grown,
+                  Findings &findings) {
+    constexpr std::size_t least_points = 3;
+    std::vector<SweepPoint> &points = grown.points;
+    if (points.empty())
+        return findings.lack(field, grown.why);
+    std::erase_if(points, [&](const SweepPoint &point) { return point.x < least; });
+    if (points.size() < least_points)
+        return findings.lack(field, fmt::format("probe {}: {} points with {} >= {}, at least {} are needed",
+                                                probe, points.size(), x, least, least_points));
+    const std::vector<double> places = places_of(points);
+    const std::optional<Line> line = fit_line(places, medians_of(points));
+    if (!line || !(line->slope > 0.0) || !std::isfinite(line->slope))
+        return findings.lack(
+            field, fmt::format("probe {}: time does not grow with {} ({})", probe, x, medians_text(points)));
+    findings.give(field, {six_digits(line->slope),
+                          fmt::format("{} (slope over {} = {} .. {}, R^2 = {:.4f}; {})", probe, x,
+                                      places.front(), places.back(), line->r_squared, resampled),
+                          {},
+                          bootstrap_interval(samples_of(points), [&](const std::vector<double> &medians) {
+                              return std::optional(six_digits(fit_line(places, medians)->slope));
+                          })});
+}
+
+void derive_conflict_cost(const RawSamples &raw, Findings &findings) {
+    // From two ways on: the first way hides behind what a load costs anyway.
+    derive_slope("conflict_cost", "conflicts", "degree", 2.0,
+                 sweep(raw, "conflicts", clk, "degree", Better::lowest), findings);
+}
+
+void derive_cta_launch_time(const RawSamples &raw, Findings &findings) {
+    const Sweep grids = sweep(raw, "launch_by_grid", seconds, "ctas", Better::lowest);
+    // The largest grids: small ones are placed within the time that any launch takes.
+    const double least = grids.points.empty() ? 1.0 : std::ceil(grids.points.back().x / 8.0);
+    derive_slope("cta_launch_time", "launch_by_grid", "ctas", least, grids, findings);
+}
+
+void derive_matched_elements(const RawSamples &raw, Findings &findings) {
+    constexpr double full = 0.95; // of the best
+    for (const int bytes : {1, 2, 4, 8}) {
+        const std::string field = fmt::format("matched_elements_{}_byte", bytes);
+        const Sweep elements = sweep(raw, "element_width", UnitOf<BytesPerCycle>::text, "elements",
+                                     Better::highest, {{"element_bytes", static_cast<double>(bytes)}});
+        const std::vector<SweepPoint> &points = elements.points;
+        if (points.size() < 2) {
+            findings.lack(
+                field, points.empty()
+                           ? elements.why
+                           : fmt::format("probe element_width has fewer than two numbers of elements of {} "
+                                         "B to compare",
+                                         bytes));
+            continue;
+        }
+        const auto fewest = [&](const std::vector<double> &medians) {
+            const double best = *std::max_element(medians.begin(), medians.end());
+            const auto at = std::find_if(medians.begin(), medians.end(),
+                                         [&](double median) { return median >= full * best; });
+            return std::optional(points[static_cast<std::size_t>(at - medians.begin())].x);
+        };
+        findings.give(field,
+                      {*fewest(medians_of(points)),
+                       fmt::format("element_width (fewest of {} B a lane with {:.0f} % of the best; {}; {})",
+                                   bytes, 100.0 * full, medians_text(points), resampled),
+                       {},
+                       bootstrap_interval(samples_of(points), fewest)});
+    }
+}
+
+void derive_shared_slowdown(const RawSamples &raw, Findings &findings) {
+    constexpr double comparable = 2.0; // times as long one takes alone than the other, at most
+    const char *field = "ffma_shared_slowdown";
+    const std::vector<Mix> mixes = mixes_of(raw);
+    if (mixes.empty()) {
+        const Selection selection = select(raw, "ffma_beside_shared", clk);
+        return findings.lack(field,
+                             selection.found.empty()
+                                 ? selection.why
+                                 : "probe ffma_beside_shared: no mix has both its parts measured alone");
+    }
+    const auto apart = [](const Mix &mix) {
+        return std::abs(std::log(mix.ffmas_alone.spread.p50 / mix.loads_alone.spread.p50));
+    };
+    const Mix &even = *std::min_element(mixes.begin(), mixes.end(),
+                                        [&](const Mix &a, const Mix &b) { return apart(a) < apart(b); });
+    if (!(apart(even) <= std::log(comparable)))
+        return findings.lack(field,
+                             "probe ffma_beside_shared: in no mix do FFMAs and loads alone take within twice "
+                             "as long as each other");
+    const auto slowdown = [](const std::vector<double> &medians) {
+        return std::optional(six_digits(medians[0] / std::max(medians[1], medians[2])));
+    };
+    findings.give(
+        field,
+        {*slowdown({even.together.spread.p50, even.ffmas_alone.spread.p50, even.loads_alone.spread.p50}),
+         fmt::format("ffma_beside_shared ({} FFMAs and {} loads: {:.4g} clk, alone {:.4g} and {:.4g}; {})",
+                     even.ffmas, even.loads, even.together.spread.p50, even.ffmas_alone.spread.p50,
+                     even.loads_alone.spread.p50, resampled),
+         {},
+         bootstrap_interval(
+             {values_of(even.together), values_of(even.ffmas_alone), values_of(even.loads_alone)},
+             slowdown)});
+}
+
+// ---- granularity ----
+
+/// A power of two where it is one within what a counter of other traffic may add, else as it is.
+double snapped(double bytes) {
+    constexpr double tolerance = 0.15;
+    return power_of_two_near(bytes, tolerance).value_or(six_digits(bytes));
+}
+
+void derive_sector(const RawSamples &raw, Findings &findings) {
+    Answer answer = settled_stride_bytes(raw, 2);
+    if (!answer.evidence && !select(raw, "stride_granularity", plain, {{"level", 2.0}}).found.empty())
+        return findings.lack("sector_bytes", answer.why);
+    if (!answer.evidence)
+        answer = settled_stride_bytes(raw, 0);
+    if (answer.evidence && !power_of_two_near(answer.evidence->value, 0.0))
+        findings.notes.push_back(
+            fmt::format("sector_bytes: {:.4g} B is near no power of two", answer.evidence->value));
+    findings.answers["sector_bytes"] = std::move(answer);
+}
+
+void derive_granule(const RawSamples &raw, Findings &findings) {
+    constexpr double small = 16.0; // B: below any granule there is
+    const char *field = "dram_granule_bytes";
+    Sweep segments = sweep(raw, "segment_granularity", plain, "segment_bytes", Better::lowest,
+                           {{"level", 1.0}, {"aligned", 1.0, true}});
+    std::vector<SweepPoint> &points = segments.points;
+    if (points.empty())
+        return findings.lack(field, segments.why + "; only the counter of DRAM bytes tells");
+    std::erase_if(points, [](const SweepPoint &point) { return point.x > small; });
+    if (points.empty())
+        return findings.lack(field, "probe segment_granularity has no segments of up to 16 B");
+    const auto granule = [&](const std::vector<double> &moved_per_useful) {
+        std::vector<double> moved;
+        for (std::size_t i = 0; i < points.size(); ++i)
+            moved.push_back(moved_per_useful[i] * points[i].x);
+        return std::optional(median_of(moved));
+    };
+    const double seen = *granule(medians_of(points)), value = snapped(seen);
+    if (!power_of_two_near(value, 0.0))
+        findings.notes.push_back(fmt::format("dram_granule_bytes: {:.4g} B is near no power of two", seen));
+    findings.give(field,
+                  {value,
+                   fmt::format("segment_granularity (bytes moved for a segment of up to {} B: {:.4g}; {})",
+                               small, seen, resampled),
+                   {},
+                   bootstrap_interval(samples_of(points), [&](const std::vector<double> &medians) {
+                       return std::optional(snapped(*granule(medians)));
+                   })});
+}
+
+/// Chang's S is 32, 64 or 128 bytes: what segments of that size lose.
+void note_segment_rule(const RawSamples &raw, Findings &findings) {
+    std::vector<std::string> parts;
+    const auto add = [&](const std::vector<SweepPoint> &points, const char *what, const auto &efficiency) {
+        std::vector<std::string> words;
+        for (const double segment : {32.0, 64.0, 128.0})
+            for (const SweepPoint &point : points)
+                if (point.x == segment)
+                    words.push_back(fmt::format("{:.0f} % at {:.0f} B",
+                                                100.0 * efficiency(point.configuration.spread.p50), segment));
+        if (!words.empty())
+            parts.push_back(std::string(what) + " " + join(words));
+    };
+    add(sweep(raw, "segment_granularity", plain, "segment_bytes", Better::lowest,
+              {{"level", 1.0}, {"aligned", 1.0, true}})
+            .points,
+        "useful of the bytes that DRAM moves:", [](double moved) { return 1.0 / moved; });
+    const std::vector<SweepPoint> timed = sweep(raw, "segment_granularity", bytes_per_s, "segment_bytes",
+                                                Better::highest, {{"level", 0.0}, {"aligned", 1.0, true}})
+                                              .points;
+    if (timed.size() > 1) {
+        const std::vector<double> medians = medians_of(timed);
+        const double best = *std::max_element(medians.begin(), medians.end());
+        add(timed, "useful bandwidth against that of the best segment:", [&](double bandwidth) {
+            return bandwidth / best;
+        });
+    }
+    if (!parts.empty())
+        findings.notes.push_back("segments of S bytes at random aligned places, " + join(parts, "; "));
+}
+
+} // namespace
+
+Answer settled_stride_bytes(const RawSamples &raw, int level) {
+    constexpr double useful = 4.0;   // bytes a lane reads
+    constexpr double beyond = 128.0; // no sector is larger: from here on nothing more moves
+    constexpr double settled = 1.3;  // highest over lowest from there on
+    const bool timed = level == 0;
+    const auto [points, why] =
+        sweep(raw, "stride_granularity", timed ? bytes_per_s : plain, "stride_bytes",
+              timed ? Better::highest : Better::lowest, {{"level", static_cast<double>(level)}});
+    if (points.empty())
+        return {{}, why};
+    const auto beyond_at =
+        std::find_if(points.begin(), points.end(), [](const SweepPoint &point) { return point.x >= beyond; });
+    if (points.front().x > 2.0 * useful || points.end() - beyond_at < 2)
+        return {{}, "probe stride_granularity needs strides of up to 8 and, twice, of 128 B or more"};
+    const auto first = static_cast<std::size_t>(beyond_at - points.begin());
+    const auto bytes = [&](const std::vector<double> &medians) -> std::optional<double> {
+        const double best = *std::max_element(medians.begin(), medians.end());
+        std::vector<double> moved;
+        for (std::size_t i = first; i < medians.size(); ++i)
+            moved.push_back(useful * (timed ? best / medians[i] : medians[i]));
+        const auto [least, most] = std::minmax_element(moved.begin(), moved.end());
+        if (!(*most <= settled * *least))
+            return std::nullopt;
+        return snapped(median_of(moved));
+    };
+    const std::optional<double> value = bytes(medians_of(points));
+    if (!value)
+        return {{},
+                "probe stride_granularity: what moves for 4 B does not settle beyond strides of 128 B (" +
+                    medians_text(points) + ")"};
+    return {
+        Evidence{*value,
+                 fmt::format("stride_granularity (level={}, {}; {})", level,
+                             timed ? "by time: it is DRAM's where that moves more" : "by counter", resampled),
+                 {},
+                 bootstrap_interval(samples_of(points), bytes)},
+        {}};
+}
+
+std::vector<Mix> mixes_of(const RawSamples &raw) {
+    const Selection selection = select(raw, "ffma_beside_shared", clk);
+    std::map<std::pair<double, double>, Configuration> by_mix;
+    for (const Configuration &configuration : selection.found) {
+        const std::optional<double> ffmas = knob(*configuration.samples, "ffmas"),
+                                    loads = knob(*configuration.samples, "loads");
+        if (!ffmas || !loads || *ffmas < 0.0 || *loads < 0.0)
+            continue;
+        const auto [at, first] = by_mix.try_emplace({*ffmas, *loads}, configuration);
+        if (!first)
+            at->second = best_of({at->second, configuration}, Better::lowest);
+    }
+    std::vector<Mix> mixes;
+    for (const auto &[mix, together] : by_mix) {
+        const auto ffmas_alone = by_mix.find({mix.first, 0.0}), loads_alone = by_mix.find({0.0, mix.second});
+        if (mix.first > 0.0 && mix.second > 0.0 && ffmas_alone != by_mix.end() && loads_alone != by_mix.end())
+            mixes.push_back({mix.first, mix.second, together, ffmas_alone->second, loads_alone->second});
+    }
+    std::stable_sort(mixes.begin(), mixes.end(),
+                     [](const Mix &a, const Mix &b) { return a.ffmas / a.loads < b.ffmas / b.loads; });
+    return mixes;
+}
+
+std::optional<FlightCurve> flight_curve(const RawSamples &raw, const std::string &probe, Findings &findings) {
+    const auto [points, why] = sweep(raw, probe, bytes_per_s, "bytes_in_flight", Better::highest);
+    if (points.empty()) {
+        findings.lack(probe, why);
+        return std::nullopt;
+    }
+    FlightCurve curve{places_of(points), medians_of(points), {}};
+    const std::variant<FlightFit, std::string> outcome = fit_flight(curve);
+    if (const auto *fit = std::get_if<FlightFit>(&outcome)) {
+        curve.fit = *fit;
+        findings.notes.push_back(fmt::format(
+            "{}: eq. M1 fitted with L0 = {:.1f} ns, BW = {:.1f} GB/s, p = {:.2f} is "
+            "within {:.1f} % of every point",
+            probe, fit->latency_s * 1e9, fit->bandwidth / 1e9, fit->exponent, fit->worst_error * 100.0));
+    } else {
+        findings.notes.push_back(probe + ": eq. M1 is not fitted: " + std::get<std::string>(outcome));
+    }
+    return curve;
+}
+
+void derive_knee_exponent(const RawSamples &raw, const std::optional<FlightCurve> &curve,
+                          Findings &findings) {
+    const char *field = "knee_exponent";
+    const Selection latencies = select(raw, "dram_latency", clk),
+                    bandwidths = select(raw, "dram_read_bandwidth", bytes_per_s);
+    std::vector<std::string> lacking;
+    if (!curve)
+        lacking.emplace_back("dram_read_curve");
+    if (latencies.found.empty())
+        lacking.emplace_back("dram_latency");
+    if (bandwidths.found.empty())
+        lacking.emplace_back("dram_read_bandwidth");
+    if (!lacking.empty())
+        return findings.lack(field, "needs " + join(lacking));
+    const std::vector<double> latency = dram_latency_seconds(raw);
+    if (latency.empty())
+        return findings.lack(field, "the samples of dram_latency have no SM clock");
+    const Configuration &bandwidth = best_of(bandwidths.found, Better::highest);
+    const double l0 = median_of(latency), bw = bandwidth.spread.p50;
+    const std::optional<double> p = fit_knee_exponent(*curve, Seconds(l0), Bandwidth(bw));
+    if (!p)
+        return findings.lack(field, fmt::format("no exponent between 0.5 and 20 fits the {} points of "
+                                                "dram_read_curve",
+                                                curve->bandwidth.size()));
+    std::vector<double> without_one; // how much one point matters
+    for (std::size_t i = 0; i < curve->bandwidth.size(); ++i) {
+        FlightCurve rest = *curve;
+        rest.bytes_in_flight.erase(rest.bytes_in_flight.begin() + static_cast<std::ptrdiff_t>(i));
+        rest.bandwidth.erase(rest.bandwidth.begin() + static_cast<std::ptrdiff_t>(i));
+        if (const std::optional<double> other = fit_knee_exponent(rest, Seconds(l0), Bandwidth(bw)))
+            without_one.push_back(six_digits(*other));
+    }
+    const std::vector<SweepPoint> points =
+        sweep(raw, "dram_read_curve", bytes_per_s, "bytes_in_flight", Better::highest).points;
+    std::vector<std::vector<double>> all = samples_of(points);
+    all.push_back(latency);
+    all.push_back(values_of(bandwidth));
+    Evidence evidence{
+        six_digits(*p),
+        fmt::format("dram_read_curve, L0 of dram_latency, BW of dram_read_bandwidth; spread by leaving "
+                    "out one point, {}",
+                    resampled),
+        {},
+        bootstrap_interval(all, [&](const std::vector<double> &medians) -> std::optional<double> {
+            const auto n = static_cast<std::ptrdiff_t>(points.size());
+            const auto again =
+                fit_knee_exponent({curve->bytes_in_flight, {medians.begin(), medians.begin() + n}, {}},
+                                  Seconds(medians[points.size()]), Bandwidth(medians[points.size() + 1]));
+            if (!again)
+                return std::nullopt;
+            return six_digits(*again);
+        })};
+    if (!without_one.empty())
+        evidence.spread = spread_of(std::move(without_one));
+    double worst = 0.0;
+    for (std::size_t i = 0; i < curve->bandwidth.size(); ++i)
+        worst = std::max(worst, std::abs(time_in_flight(curve->bytes_in_flight[i], l0, bw, *p) *
+                                             curve->bandwidth[i] / curve->bytes_in_flight[i] -
+                                         1.0));
+    findings.notes.push_back(
+        fmt::format("knee_exponent: eq. M1 with L0 = {:.1f} ns, BW = {:.1f} GB/s, p = {:.2f} is "
+                    "within {:.1f} % of every point of dram_read_curve",
+                    l0 * 1e9, bw / 1e9, *p, worst * 100.0));
+    findings.give(field, std::move(evidence));
+}
+
+std::vector<PeerLink> peer_links(const RawSamples &raw, std::string &why) {
+    constexpr double most_devices = 1024.0;
+    const Selection copies = select(raw, "peer_copy", bytes_per_s), loads = select(raw, "peer_copy", seconds);
+    std::map<std::pair<int, int>, PeerLink> links;
+    const auto add = [&](const Configuration &configuration, double kind, auto &&number, Better better) {
+        const ProbeSamples &samples = *configuration.samples;
+        const std::optional<double> from = knob(samples, "from"), to = knob(samples, "to"),
+                                    direct = knob(samples, "direct");
+        const auto is_device = [](const std::optional<double> &at) {
+            return at && *at >= 0.0 && *at < most_devices && *at == std::floor(*at);
+        };
+        if (!is_device(from) || !is_device(to) || *from == *to || knob(samples, "kind") != kind)
+            return;
+        const std::pair<int, int> ends{static_cast<int>(*from), static_cast<int>(*to)};
+        const bool is_direct = direct && *direct == 1.0;
+        PeerLink &link =
+            links.try_emplace(ends, PeerLink{ends.first, ends.second, is_direct, {}, {}, {}}).first->second;
+        if (is_direct && !link.direct) // the detour through the host does not count where it need not be
+            link = {ends.first, ends.second, true, {}, {}, {}};
+        if (is_direct != link.direct)
+            return;
+        auto &field = number(link);
+        using Q = typename std::decay_t<decltype(field)>::value_type;
+        const double median = configuration.spread.p50;
+        if (!field || (better == Better::highest ? median > field->value : median < field->value))
+            field = Q(median);
+    };
+    for (const Configuration &copy : copies.found) {
+        add(
+            copy, 1.0, [](PeerLink & link) -> auto & { return link.bandwidth_bytes_per_s; }, Better::highest);
+        add(
+            copy, 2.0, [](PeerLink & link) -> auto & { return link.both_ways_bytes_per_s; }, Better::highest);
+    }
+    for (const Configuration &load : loads.found)
+        add(
+            load, 3.0, [](PeerLink & link) -> auto & { return link.latency_s; }, Better::lowest);
+    std::vector<PeerLink> found;
+    for (const auto &[ends, link] : links)
+        found.push_back(link);
+    if (found.empty())
+        why = copies.found.empty() ? copies.why : "probe peer_copy: no samples say from which GPU to which";
+    return found;
+}
+
+Findings derive(const RawSamples &raw) {
+    Findings findings;
+    derive_l2_latency(raw, findings);
+    derive_footprints(raw, findings);
+    derive_tlb_latency(raw, findings);
+    derive_constant(raw, findings);
+    derive_banks(raw, findings);
+    derive_conflict_cost(raw, findings);
+    derive_matched_elements(raw, findings);
+    derive_shared_slowdown(raw, findings);
+    derive_sector(raw, findings);
+    derive_granule(raw, findings);
+    note_segment_rule(raw, findings);
+    derive_cta_launch_time(raw, findings);
+    return findings;
+}
+
+} // namespace convcast

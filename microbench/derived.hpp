@@ -1,0 +1,39 @@
+// Fields that take several configurations together: fits, knees of sweeps, ratios.
+#pragma once
+
+#include "microbench/selection.hpp"
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace convcast {
+
+/// A FlightCurve of the samples of `probe`, its fit where there is one; a note says how good, or why not.
+/// Absent with the reason in `findings` under the probe's name.
+std::optional<FlightCurve> flight_curve(const RawSamples &raw, const std::string &probe, Findings &findings);
+
+/// A mix of FFMAs and shared loads in one loop, and each of them alone.
+struct Mix {
+    double ffmas = 0.0, loads = 0.0; ///< of a thread per iteration
+    Configuration together, ffmas_alone, loads_alone;
+};
+
+/// The mixes whose both parts were measured alone too, by ascending FFMAs per load.
+std::vector<Mix> mixes_of(const RawSamples &raw);
+
+/// Where what moves for each 4 useful bytes stops growing with the stride, in bytes. `level` as in the
+/// probe's knob: 0 takes the time of a useful byte, against the fastest stride, for what moves. Absent if it
+/// does not settle.
+Answer settled_stride_bytes(const RawSamples &raw, int level);
+
+/// Everything of this file but the curves.
+Findings derive(const RawSamples &raw);
+
+/// p of eq. M1 for `curve` with L0 of dram_latency and BW of dram_read_bandwidth.
+void derive_knee_exponent(const RawSamples &raw, const std::optional<FlightCurve> &curve, Findings &findings);
+
+/// Links in order of from and to; without one, the reason.
+std::vector<PeerLink> peer_links(const RawSamples &raw, std::string &why);
+
+} // namespace convcast

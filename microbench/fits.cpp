@@ -1,0 +1,265 @@
+#include "microbench/fits.hpp"
+
+#include "microbench/statistics.hpp"
+
+#include <boost/math/tools/minima.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace convcast {
+namespace {
+
+constexpr double lowest_exponent = 0.5, highest_exponent = 20.0;
+
+/// log T of eq. M1 from logarithms of L0 and of V / BW; the larger term is taken out, so nothing overflows.
+double log_time(double log_latency, double log_transfer, double p) {
+    const double larger = std::max(log_latency, log_transfer), apart = std::abs(log_latency - log_transfer);
+    return larger + std::log1p(std::exp(-p * apart)) / p;
+}
+
+/// Points of a curve in logarithms.
+struct LogPoint {
+    double bytes, time;
+};
+
+std::vector<LogPoint> log_points(const FlightCurve &curve) {
+    std::vector<LogPoint> points;
+    for (std::size_t i = 0; i < curve.bandwidth.size(); ++i)
+        points.push_back({std::log(curve.bytes_in_flight[i]),
+                          std::log(curve.bytes_in_flight[i]) - std::log(curve.bandwidth[i])});
+    return points;
+}
+
+using Three = std::array<double, 3>; ///< log L0, log BW, log p
+
+double squared_error(const std::vector<LogPoint> &points, const Three &at) {
+    double sum = 0.0;
+    for (const LogPoint &point : points) {
+        const double off = log_time(at[0], point.bytes - at[1], std::exp(at[2])) - point.time;
+        sum += off * off;
+    }
+    return sum;
+}
+
+/// Solves a symmetric positive 3 x 3 system by elimination; absent if it is singular.
+std::optional<Three> solve(std::array<Three, 3> a, Three b) {
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (!(a[i][i] > 0.0))
+            return std::nullopt;
+        for (std::size_t row = i + 1; row < 3; ++row) {
+            const double factor = a[row][i] / a[i][i];
+            for (std::size_t column = i; column < 3; ++column)
+                a[row][column] -= factor * a[i][column];
+            b[row] -= factor * b[i];
+        }
+    }
+    for (std::size_t i = 3; i-- > 0;) {
+        for (std::size_t column = i + 1; column < 3; ++column)
+            b[i] -= a[i][column] * b[column];
+        b[i] /= a[i][i];
+    }
+    return b;
+}
+
+/// Levenberg's and Marquardt's way down from `at`, within `low` and `high`.
+Three descend(const std::vector<LogPoint> &points, Three at, const Three &low, const Three &high) {
+    constexpr int most_steps = 300;
+    constexpr double settled = 1e-12; // of the squared error
+    double error = squared_error(points, at), damping = 1e-3;
+    for (int step = 0; step < most_steps && damping < 1e12; ++step) {
+        std::array<Three, 3> normal{};
+        Three right{};
+        const double p = std::exp(at[2]);
+        for (const LogPoint &point : points) {
+            const double transfer = point.bytes - at[1];
+            const double share = 1.0 / (1.0 + std::exp(p * (transfer - at[0]))); // of L0^p in the sum
+            const double time = log_time(at[0], transfer, p);
+            const Three slope = {share, share - 1.0, share * at[0] + (1.0 - share) * transfer - time};
+            for (std::size_t i = 0; i < 3; ++i) {
+                right[i] += slope[i] * (point.time - time);
+                for (std::size_t j = 0; j < 3; ++j)
+                    normal[i][j] += slope[i] * slope[j];
+            }
+        }
+        for (std::size_t i = 0; i < 3; ++i)
+            normal[i][i] += damping * normal[i][i] + 1e-15;
+        const std::optional<Three> way = solve(normal, right);
+        if (!way)
+            break;
+        Three next{};
+        for (std::size_t i = 0; i < 3; ++i)
+            next[i] = std::clamp(at[i] + (*way)[i], low[i], high[i]);
+        const double next_error = squared_error(points, next);
+        if (!(next_error < error)) {
+            damping *= 4.0;
+            continue;
+        }
+        const bool done = error - next_error <= settled * error;
+        at = next;
+        error = next_error;
+        damping = std::max(damping / 4.0, 1e-12);
+        if (done)
+            break;
+    }
+    return at;
+}
+
+/// Bytes in flight at which V / T(V) is the part `part` of BW: u / (1 + u^p)^(1/p) = part, u = V / (L0 BW).
+double bytes_for(double part, double latency_s, double bandwidth, double p) {
+    return latency_s * bandwidth * part / std::pow(1.0 - std::pow(part, p), 1.0 / p);
+}
+
+} // namespace
+
+double time_in_flight(double bytes, double latency_s, double bandwidth, double exponent) {
+    return std::exp(log_time(std::log(latency_s), std::log(bytes) - std::log(bandwidth), exponent));
+}
+
+std::optional<double> fit_knee_exponent(const FlightCurve &curve, Seconds latency, Bandwidth bandwidth) {
+    if (curve.bandwidth.size() < 4)
+        return std::nullopt;
+    const std::vector<LogPoint> points = log_points(curve);
+    const double log_latency = std::log(latency.value), log_bandwidth = std::log(bandwidth.value);
+    constexpr int bits = 24;
+    // Over log p, where equal steps matter equally.
+    const double p = std::exp(boost::math::tools::brent_find_minima(
+                                  [&](double log_p) {
+                                      return squared_error(points, {log_latency, log_bandwidth, log_p});
+                                  },
+                                  std::log(lowest_exponent), std::log(highest_exponent), bits)
+                                  .first);
+    if (!(p > lowest_exponent * 1.01 && p < highest_exponent / 1.01))
+        return std::nullopt;
+    return p;
+}
+
+std::variant<FlightFit, std::string> fit_flight(const FlightCurve &curve) {
+    constexpr std::size_t least_points = 5; // two more than there are numbers to find
+    constexpr double either_side = 2.0;     // of the knee: a point beyond it by this factor
+    constexpr double most_wrong = 0.25;     // at the worst point
+    const std::vector<LogPoint> points = log_points(curve);
+    if (points.size() < least_points)
+        return fmt::format("{} points, at least {} are needed", points.size(), least_points);
+    const auto by_time = [](const LogPoint &a, const LogPoint &b) { return a.time < b.time; };
+    const double least_time = std::min_element(points.begin(), points.end(), by_time)->time;
+    const double most_bandwidth = std::log(*std::max_element(curve.bandwidth.begin(), curve.bandwidth.end()));
+    const double a_decade = std::log(10.0);
+    const Three low = {least_time - a_decade, most_bandwidth - a_decade, std::log(lowest_exponent)};
+    const Three high = {least_time + a_decade, most_bandwidth + a_decade, std::log(highest_exponent)};
+    Three best{};
+    double least_error = std::numeric_limits<double>::infinity();
+    for (const double p : {1.0, 2.0, 4.0, 10.0}) {
+        const Three found = descend(points, {least_time, most_bandwidth, std::log(p)}, low, high);
+        if (const double error = squared_error(points, found); error < least_error) {
+            least_error = error;
+            best = found;
+        }
+    }
+    FlightFit fit;
+    fit.latency_s = six_digits(std::exp(best[0]));
+    fit.bandwidth = six_digits(std::exp(best[1]));
+    fit.exponent = six_digits(std::exp(best[2]));
+    const double knee = fit.latency_s * fit.bandwidth, p = fit.exponent;
+    if (!(std::isfinite(least_error) && knee > 0.0 && std::isfinite(knee)))
+        return std::string("no finite numbers fit the points");
+    if (!(p > lowest_exponent * 1.01 && p < highest_exponent / 1.01))
+        return fmt::format("no exponent between {} and {} fits the {} points", lowest_exponent,
+                           highest_exponent, points.size());
+    for (std::size_t i = 0; i < points.size(); ++i)
+        fit.worst_error =
+            std::max(fit.worst_error,
+                     std::abs(time_in_flight(curve.bytes_in_flight[i], fit.latency_s, fit.bandwidth, p) *
+                                  curve.bandwidth[i] / curve.bytes_in_flight[i] -
+                              1.0));
+    fit.worst_error = six_digits(fit.worst_error);
+    if (!(fit.worst_error <= most_wrong))
+        return fmt::format("the best fit is {:.0f} % off at one of the {} points", fit.worst_error * 100.0,
+                           points.size());
+    const auto [fewest, most] =
+        std::minmax_element(curve.bytes_in_flight.begin(), curve.bytes_in_flight.end());
+    if (!(*fewest * either_side <= knee && *most >= knee * either_side))
+        return fmt::format(
+            "the points, {:.4g} to {:.4g} B, do not reach a factor {} below and above the knee "
+            "at {:.4g} B",
+            *fewest, *most, either_side, knee);
+    fit.paper_bytes = six_digits(knee);
+    fit.bytes_for_90 = six_digits(bytes_for(0.90, fit.latency_s, fit.bandwidth, p));
+    fit.bytes_for_95 = six_digits(bytes_for(0.95, fit.latency_s, fit.bandwidth, p));
+    return fit;
+}
+
+std::optional<Line> fit_line(const std::vector<double> &x, const std::vector<double> &y) {
+    if (x.empty() || std::all_of(x.begin(), x.end(), [&](double value) { return value == x[0]; }))
+        return std::nullopt;
+    const auto n = static_cast<double>(x.size());
+    double mean_x = 0.0, mean_y = 0.0, xx = 0.0, xy = 0.0, yy = 0.0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        mean_x += x[i] / n;
+        mean_y += y[i] / n;
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        xx += (x[i] - mean_x) * (x[i] - mean_x);
+        xy += (x[i] - mean_x) * (y[i] - mean_y);
+        yy += (y[i] - mean_y) * (y[i] - mean_y);
+    }
+    const double slope = xy / xx;
+    return Line{mean_y - slope * mean_x, slope, yy > 0.0 ? xy * xy / (xx * yy) : 1.0};
+}
+
+int conflict_degree(int stride_words, int width_bytes, int bank_count) {
+    std::map<int, std::set<int>> rows; // by bank; lanes in the same row of a bank share one access
+    for (int lane = 0; lane < 32; ++lane) {
+        const int row = lane * stride_words * 4 / width_bytes;
+        rows[row % bank_count].insert(row);
+    }
+    std::size_t degree = 0;
+    for (const auto &[bank, distinct] : rows)
+        degree = std::max(degree, distinct.size());
+    return static_cast<int>(degree);
+}
+
+BankFit::BankFit(const std::vector<int> &stride_words) {
+    for (const int width : {4, 8}) // no NVIDIA GPU had others
+        for (const int count : {16, 32, 64}) {
+            Layout &layout = layouts_.emplace_back(Layout{width, count, {}});
+            for (const int stride : stride_words)
+                layout.log_degrees.push_back(std::log(conflict_degree(stride, width, count)));
+        }
+}
+
+std::optional<Banks> BankFit::operator()(const std::vector<double> &cycles) const {
+    constexpr double good = 0.98;
+    constexpr double clearly_better = 0.005; // between the best and the second
+    constexpr std::size_t least_points = 4;
+    std::optional<Banks> best;
+    double second = 0.0;
+    if (cycles.size() < least_points)
+        return std::nullopt;
+    // In logarithms, where one way more counts most between one way and two: there the layouts differ.
+    std::vector<double> log_cycles;
+    for (const double value : cycles)
+        log_cycles.push_back(std::log(value));
+    for (const Layout &layout : layouts_) {
+        const std::optional<Line> line = fit_line(layout.log_degrees, log_cycles);
+        if (!line || !(line->slope > 0.8 && line->slope < 1.2)) // twice the ways, twice the time
+            continue;
+        if (!best || line->r_squared > best->r_squared) {
+            second = best ? best->r_squared : 0.0;
+            best = Banks{layout.width_bytes, layout.count, line->r_squared};
+        } else {
+            second = std::max(second, line->r_squared);
+        }
+    }
+    if (!best || best->r_squared < good || best->r_squared - second < clearly_better)
+        return std::nullopt;
+    return best;
+}
+
+} // namespace convcast

@@ -1,0 +1,162 @@
+#include "microbench/selection.hpp"
+
+#include "microbench/statistics.hpp"
+#include "model/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace convcast {
+namespace {
+
+std::string why_no_samples(const RawSamples &raw, const std::string &probe) {
+    if (const auto failure = raw.failed.find(probe); failure != raw.failed.end())
+        return "probe " + probe + " failed: " + failure->second;
+    if (const auto skipped = raw.skipped.find(probe); skipped != raw.skipped.end())
+        return "probe " + probe + " was skipped: " + skipped->second;
+    return "probe " + probe + " was not run";
+}
+
+/// Why a configuration cannot be used; empty if it can.
+std::string why_unusable(const ProbeSamples &samples, std::string_view unit) {
+    if (samples.unit != unit)
+        return fmt::format("its samples are in \"{}\", expected \"{}\"", samples.unit, unit);
+    if (samples.values.empty())
+        return "it gave no samples";
+    const auto bad = std::count_if(samples.values.begin(), samples.values.end(),
+                                   [](double v) { return !(v > 0.0 && std::isfinite(v)); });
+    return bad == 0 ? "" : fmt::format("{} of its {} samples are not above zero", bad, samples.values.size());
+}
+
+bool meets(const ProbeSamples &samples, const Condition &condition) {
+    if (condition.knob.empty())
+        return true;
+    const auto at = samples.knobs.find(std::string(condition.knob));
+    return at == samples.knobs.end() ? condition.or_absent : at->second == condition.value;
+}
+
+} // namespace
+
+Selection select(const RawSamples &raw, std::string_view probe, std::string_view unit,
+                 const std::vector<Condition> &conditions) {
+    Selection selection;
+    bool any = false;
+    for (const ProbeSamples &samples : raw.samples) {
+        if (samples.probe != probe)
+            continue;
+        any = true;
+        if (!std::all_of(conditions.begin(), conditions.end(),
+                         [&](const Condition &condition) { return meets(samples, condition); }))
+            continue;
+        if (std::string problem = why_unusable(samples, unit); problem.empty())
+            selection.found.push_back({&samples, spread_of(samples.values)});
+        else if (selection.unusable++ == 0)
+            selection.first_problem = std::move(problem);
+    }
+    if (!selection.found.empty())
+        return selection;
+    const std::string name(probe);
+    if (selection.unusable > 0) {
+        selection.why = "probe " + name + ": " + selection.first_problem;
+    } else if (any) {
+        std::vector<std::string> words;
+        for (const Condition &condition : conditions)
+            if (!condition.knob.empty())
+                words.push_back(fmt::format("{}={}", condition.knob, condition.value));
+        selection.why = "probe " + name + " has no samples with " + join(words);
+    } else {
+        selection.why = why_no_samples(raw, name);
+    }
+    return selection;
+}
+
+std::optional<double> knob(const ProbeSamples &samples, std::string_view name) {
+    const auto at = samples.knobs.find(std::string(name));
+    if (at == samples.knobs.end() || !std::isfinite(at->second))
+        return std::nullopt;
+    return at->second;
+}
+
+std::string knobs_text(const ProbeSamples &samples) {
+    std::vector<std::string> words;
+    for (const auto &[knob, value] : samples.knobs)
+        words.push_back(fmt::format("{}={}", knob, value));
+    return words.empty() ? samples.probe : samples.probe + " (" + join(words) + ")";
+}
+
+const Configuration &best_of(const std::vector<Configuration> &found, Better better) {
+    const auto by_median = [](const Configuration &a, const Configuration &b) {
+        return a.spread.p50 < b.spread.p50;
+    };
+    return better == Better::lowest ? *std::min_element(found.begin(), found.end(), by_median)
+                                    : *std::max_element(found.begin(), found.end(), by_median);
+}
+
+Evidence evidence_of(const Configuration &configuration) {
+    const std::vector<double> &values = configuration.samples->values;
+    Evidence evidence{configuration.spread.p50, knobs_text(*configuration.samples), configuration.spread,
+                      median_interval(values)};
+    if (const auto groups = two_populations(values))
+        evidence.populations = {groups->first, groups->second};
+    return evidence;
+}
+
+Sweep sweep(const RawSamples &raw, std::string_view probe, std::string_view unit, std::string_view x,
+            Better better, const std::vector<Condition> &conditions) {
+    const Selection selection = select(raw, probe, unit, conditions);
+    std::map<double, Configuration> points;
+    for (const Configuration &configuration : selection.found) {
+        const std::optional<double> place = knob(*configuration.samples, x);
+        if (!place || !(*place > 0.0))
+            continue;
+        const auto [at, first] = points.try_emplace(*place, configuration);
+        if (!first)
+            at->second = best_of({at->second, configuration}, better);
+    }
+    Sweep sorted;
+    for (const auto &[place, configuration] : points)
+        sorted.points.push_back({place, configuration});
+    if (points.empty())
+        sorted.why = selection.found.empty()
+                         ? selection.why
+                         : fmt::format("probe {} has no samples with {} above zero", probe, x);
+    return sorted;
+}
+
+std::vector<double> places_of(const std::vector<SweepPoint> &points) {
+    std::vector<double> places;
+    for (const SweepPoint &point : points)
+        places.push_back(point.x);
+    return places;
+}
+
+std::vector<double> medians_of(const std::vector<SweepPoint> &points) {
+    std::vector<double> medians;
+    for (const SweepPoint &point : points)
+        medians.push_back(point.configuration.spread.p50);
+    return medians;
+}
+
+std::vector<std::vector<double>> samples_of(const std::vector<SweepPoint> &points) {
+    std::vector<std::vector<double>> samples;
+    for (const SweepPoint &point : points)
+        samples.push_back(point.configuration.samples->values);
+    return samples;
+}
+
+std::vector<double> dram_latency_seconds(const RawSamples &raw) {
+    const Selection selection = select(raw, "dram_latency", UnitOf<Cycles>::text);
+    std::vector<double> seconds;
+    if (selection.found.empty())
+        return seconds;
+    const ProbeSamples &samples = *best_of(selection.found, Better::lowest).samples;
+    for (std::size_t i = 0; i < samples.values.size() && i < samples.sm_clock_hz.size(); ++i)
+        if (const double time = samples.values[i] / samples.sm_clock_hz[i];
+            samples.sm_clock_hz[i] > 0.0 && time > 0.0 && std::isfinite(time))
+            seconds.push_back(time);
+    return seconds;
+}
+
+} // namespace convcast
