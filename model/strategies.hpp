@@ -4,6 +4,7 @@
 
 #include "model/strategies/filter_split.hpp"
 #include "model/strategies/map_split.hpp"
+#include "model/strategies/patch_register.hpp"
 #include "model/strategies/row_register.hpp"
 #include "model/strategies/stride_fixed_block.hpp"
 
@@ -13,7 +14,7 @@
 
 namespace convcast {
 
-using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock>;
+using Strategy = std::variant<FilterSplit, MapSplit, PatchRegister, RowRegister, StrideFixedBlock>;
 
 /// Names in the list's order.
 std::vector<std::string> strategy_names();

@@ -1,0 +1,181 @@
+#include "model/strategies/patch_register.hpp"
+
+#include "model/papers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+namespace {
+
+/// Counts of one warp, as the kernel's loops give them.
+struct WarpCounts {
+    double fmas_per_filter; ///< of a thread
+    double instructions_per_filter;
+    double instructions_once;
+    double wavefronts_per_filter;
+};
+
+std::int64_t padded(std::int64_t taps) {
+    return taps < 4 ? taps : round_up(taps, 4);
+}
+
+WarpCounts counts_of(const ConvShape &s, std::int64_t rows, std::int64_t threads, std::int64_t tile_k) {
+    const auto taps = static_cast<double>(s.r * s.s);
+    const double loads = s.r * s.s < 4 ? taps : static_cast<double>(padded(s.r * s.s)) / 4.0;
+    const double copies = static_cast<double>(ceil_div(tile_k * padded(s.r * s.s), threads));
+    // Beside arithmetic, loads and stores, as compiled for sm_90: a filter (pointer, loop), a copy of a tap
+    // (its place, the load, the store), the start (place of the thread, pointers).
+    constexpr double per_filter = 5.0, per_copy = 16.0, per_thread = 60.0;
+    WarpCounts counts{};
+    counts.fmas_per_filter = static_cast<double>(rows) * taps;
+    counts.instructions_per_filter = counts.fmas_per_filter + loads + static_cast<double>(rows) + per_filter;
+    counts.instructions_once = static_cast<double>((rows + s.r - 1) * s.s) + copies * per_copy + per_thread;
+    counts.wavefronts_per_filter = loads * (s.r * s.s < 4 ? 1.0 : uniform_wide_wavefronts);
+    return counts;
+}
+
+std::int64_t registers_needed(const ConvShape &s, std::int64_t rows) {
+    const std::int64_t patch = (rows + s.r - 1) * s.s;
+    constexpr std::int64_t addresses = 16;
+    // Two filters' taps where the next ones are fetched ahead (patch_register.cu).
+    const std::int64_t taps = padded(s.r * s.s) * (s.r * s.s <= 9 ? 2 : 1);
+    return std::clamp<std::int64_t>(round_up(patch + taps + rows + addresses, 8), 32, 255);
+}
+
+/// Clocks of the busiest SM's issue slots or of writing the output, whichever is longer, and the start of a
+/// CTA: enough to rank the settings of one shape.
+double cost(const ConvShape &s, const GpuProfile &profile, std::int64_t rows, std::int64_t threads,
+            std::int64_t tile_k) {
+    const WarpCounts counts = counts_of(s, rows, threads, tile_k);
+    const std::int64_t ctas = ceil_div(ceil_div(s.p(), rows) * s.q(), threads) * ceil_div(s.k, tile_k) * s.n;
+    const double warps = static_cast<double>(threads) / 32.0;
+    const double of_cta =
+        warps * (counts.instructions_once + static_cast<double>(tile_k) * counts.instructions_per_filter);
+    const double busiest = static_cast<double>(ceil_div(ctas, profile.limits.sm_count)) * of_cta;
+    const double alone = counts.instructions_once * 4.0 +
+                         static_cast<double>(tile_k) * std::max(counts.instructions_per_filter, 40.0);
+    return std::max(busiest / profile.limits.schedulers_per_sm, alone);
+}
+
+} // namespace
+
+const std::vector<Knob<PatchRegister>> &PatchRegister::knobs() {
+    static const std::vector<Knob<PatchRegister>> list = {
+        {"rows", &PatchRegister::rows, 0, 16, {2, 4, 8}, "output rows of a thread; 0: the model chooses"},
+        {"threads",
+         &PatchRegister::threads,
+         0,
+         1024,
+         {64, 128, 256},
+         "threads of a CTA, a multiple of 32, each a column of outputs; 0: the model chooses"},
+        {"tile_k",
+         &PatchRegister::tile_k,
+         0,
+         1024,
+         {4, 8, 16, 32, 64},
+         "filters of a CTA; 0: the model chooses"},
+    };
+    return list;
+}
+
+PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = outside_papers(s); !why.empty())
+        return Infeasible{why, true};
+    if (s.c != 1)
+        return Infeasible{"the single-channel kernels need c = 1, got c = " + std::to_string(s.c), true};
+    if (s.r * s.s > 64)
+        return Infeasible{"a patch of more than 64 taps does not stay in registers", true};
+    if (s.q() > 65536)
+        return Infeasible{"rows of more than 65536 outputs exceed the stores' offsets", true};
+
+    Planned<PatchRegister> planned;
+    Feasible &out = planned.feasible;
+    PatchRegister &knobs = planned.strategy;
+    knobs = *this;
+    if (knobs.threads % 32 != 0)
+        return Infeasible{"threads must be a multiple of 32, got " + std::to_string(knobs.threads)};
+    // The knobs that are free take the values of the lowest cost; of equals the first.
+    const auto free_or = [](int value, std::vector<int> values) {
+        return value != 0 ? std::vector<int>{value} : values;
+    };
+    double best = 0.0;
+    for (const int r : free_or(rows, {8, 4, 2, 1}))
+        for (const int t : free_or(threads, {128, 256, 64}))
+            for (const int k : free_or(tile_k, {32, 64, 16, 8, 4, 2, 1})) {
+                const bool possible = r <= s.p() && registers_needed(s, r) < 200;
+                const double c = cost(s, profile, r, t, std::min<std::int64_t>(k, s.k));
+                if (possible && (best == 0.0 || c < best))
+                    best = c, knobs.rows = r, knobs.threads = t, knobs.tile_k = k;
+            }
+    if (best == 0.0)
+        return Infeasible{"rows = " + std::to_string(rows) + " exceeds the map's " + std::to_string(s.p()) +
+                          " output rows or the registers"};
+    knobs.tile_k = static_cast<int>(std::min<std::int64_t>(knobs.tile_k, s.k));
+
+    const std::int64_t groups = ceil_div(s.p(), knobs.rows), positions = groups * s.q();
+    Partition part;
+    part.kernel = name;
+    part.template_arguments = {s.r, s.s, knobs.rows, s.q()};
+    part.grid = {ceil_div(positions, knobs.threads), ceil_div(s.k, knobs.tile_k), s.n};
+    if (part.grid[1] > 65535 || positions > std::int64_t{1} << 30)
+        return Infeasible{"the grid exceeds 65535 in y; take a larger tile_k"};
+    part.threads = knobs.threads;
+    part.tile_k = knobs.tile_k;
+    part.filter_count = s.k;
+    part.shared_bytes = knobs.tile_k * padded(s.r * s.s) * 4;
+    part.register_cap = registers_needed(s, knobs.rows);
+    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, part.register_cap, part.shared_bytes);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
+    part.stages = 1;
+    part.steps = 1;
+    part.busy_warps = part.threads / 32;
+    part.independent_sums = knobs.rows;
+    fill_schedule(part, profile.limits);
+
+    const WarpCounts counts = counts_of(s, knobs.rows, part.threads, part.tile_k);
+    const double warps = static_cast<double>(part.threads) / 32.0, filters = static_cast<double>(part.tile_k);
+    // Of the input a CTA reads either a strip of its threads' columns or whole rows.
+    const double input_bytes =
+        s.q() >= part.threads
+            ? static_cast<double>(knobs.rows + s.r - 1) *
+                  spanned_bytes(static_cast<double>(part.threads + s.s - 1) * 4.0)
+            : spanned_bytes(
+                  static_cast<double>((ceil_div(part.threads, s.q()) * knobs.rows + s.r - 1) * s.w) * 4.0);
+    part.step.fmas = static_cast<double>(part.threads) * filters * counts.fmas_per_filter;
+    part.step.instructions = warps * (counts.instructions_once + filters * counts.instructions_per_filter);
+    part.step.shared_wavefronts = warps * filters * counts.wavefronts_per_filter;
+    part.step.load_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0) +
+                           spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
+    part.step.store_bytes = static_cast<double>(part.threads * knobs.rows) * filters * 4.0;
+
+    // Only whole warps past the last position are idle; a filter past the last one is not computed.
+    const double busy = static_cast<double>(positions) * static_cast<double>(s.n * s.k);
+    const double busy_warps = static_cast<double>(ceil_div(positions, 32) * s.n);
+    const double tiles_k = static_cast<double>(part.grid[1]), all_filters = static_cast<double>(s.k);
+    Work &work = part.work;
+    work.fmas = busy * counts.fmas_per_filter;
+    work.instructions =
+        busy_warps * (tiles_k * counts.instructions_once + all_filters * counts.instructions_per_filter);
+    work.shared_wavefronts = busy_warps * all_filters * counts.wavefronts_per_filter +
+                             static_cast<double>(part.grid[0] * s.n) * all_filters *
+                                 std::ceil(static_cast<double>(padded(s.r * s.s)) / 32.0);
+    work.shared_conflicts = 0.0;
+    work.l2_read_bytes = part.step.load_bytes * static_cast<double>(part.ctas);
+    work.l2_write_bytes =
+        written_bytes(s) * static_cast<double>(groups * knobs.rows) / static_cast<double>(s.p());
+    fill_dram(work, s, profile.limits);
+
+    out.rules = table1_rules(profile);
+    out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
+    out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
+    out.plan.launches = {std::move(part)};
+    return planned;
+}
+
+} // namespace convcast
