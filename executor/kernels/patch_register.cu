@@ -1,11 +1,14 @@
 // patch_register (C = 1). Single-channel convolution writes far more than it reads, and does few FMAs for each value it
-// writes: what costs is every instruction that is neither an FMA nor a store. So a thread loads the patch of pixels
-// behind Rows outputs of one column once, keeps it in registers, and lets the CTA's filters pass by:
-//   load the patch | taps of tile_k filters to shared memory | barrier | for each filter: taps by broadcast, Rows sums,
+// writes: what costs is every instruction that is neither an FMA nor a store. So a thread loads the pixels behind its
+// Rows x Vector outputs once, keeps them in registers, and lets the CTA's filters pass by:
+//   load the pixels | taps of tile_k filters to shared memory | barrier | for each filter: taps by broadcast, the sums,
 //   Rows stores at constant distances from one pointer
 // The width of the output is compiled in, so a row further down is an offset in the store, not an address. The last group
 // of rows is moved up until it ends with the map: its first rows are computed twice and stored twice with equal values,
 // which costs less than a condition on every store.
+// Versions, 1024 x 1024, 32 filters of 3 x 3, H200: filters and map in shared memory (map_split) 58 us; Vector = 1, where
+// the rows of 1022 outputs start in the middle of a sector and every store writes two parts of sectors, 45 us; four
+// neighbours of the flattened output in one aligned store: see Vector = 4.
 #include "executor/kernels/common.cuh"
 
 using namespace convcast;
@@ -21,26 +24,65 @@ __device__ __forceinline__ void load_taps(float (&to)[Padded], const float *from
     }
 }
 
-template <int R, int S, int Rows, int Q>
+/// The pixels behind Vector outputs of one row and Rows - 1 rows below. Neighbours in one row share pixels.
+template <int R, int S, int Rows, int Vector> struct SharedPatch {
+    float pixel[Rows + R - 1][S + Vector - 1];
+
+    __device__ __forceinline__ void load(const float *input, int y, int x, int w) {
+        const float *from = input + y * w + x;
+#pragma unroll
+        for (int r = 0; r < Rows + R - 1; ++r)
+#pragma unroll
+            for (int s = 0; s < S + Vector - 1; ++s)
+                pixel[r][s] = __ldg(from + r * w + s);
+    }
+    __device__ __forceinline__ float at(int row, int i, int r, int s) const { return pixel[row + r][i + s]; }
+};
+
+/// Of Vector outputs that may go on in the next row: each has pixels of its own.
+template <int R, int S, int Vector, int Q> struct SplitPatch {
+    float pixel[Vector][R][S];
+
+    __device__ __forceinline__ void load(const float *input, int y, int x, int w) {
+#pragma unroll
+        for (int i = 0; i < Vector; ++i) {
+            const bool below = x + i >= Q;
+            const float *from = input + (below ? y + 1 : y) * w + x + i - (below ? Q : 0);
+#pragma unroll
+            for (int r = 0; r < R; ++r)
+#pragma unroll
+                for (int s = 0; s < S; ++s)
+                    pixel[i][r][s] = __ldg(from + r * w + s);
+        }
+    }
+    __device__ __forceinline__ float at(int, int i, int r, int s) const { return pixel[i][r][s]; }
+};
+
+template <bool Same, class A, class B> struct Either {
+    using Type = A;
+};
+template <class A, class B> struct Either<false, A, B> {
+    using Type = B;
+};
+
+/// Vector: 1, or 4 where a plane of the output has a multiple of 4 values; Rows = 1 where Q is no multiple of Vector.
+template <int R, int S, int Rows, int Vector, int Q>
 __global__ void __maxnreg__(REGISTER_CAP)
     patch_register(const float *__restrict__ input, const float *__restrict__ filters, float *__restrict__ output,
                    ConvArgs a) {
     constexpr int taps = R * S, padded = taps < 4 ? taps : (taps + 3) / 4 * 4;
     constexpr int w = Q + S - 1;
+    constexpr bool whole_rows = Q % Vector == 0;
+    static_assert(whole_rows || Rows == 1);
     constexpr bool ahead = taps <= 9; // the next filter's taps are fetched while this one computes
     extern __shared__ __align__(16) float bank[];
 
-    const int positions = ceil_div(a.p, Rows) * Q;
+    const int positions = whole_rows ? ceil_div(a.p, Rows) * (Q / Vector) : a.p * Q / Vector;
     const int position = blockIdx.x * blockDim.x + threadIdx.x;
-    const int place = at_most(position, positions - 1);
+    const int place = at_most(position, positions - 1) * Vector;
     const int y = at_most(place / Q * Rows, a.p - Rows), x = place % Q;
-    const float *pixels = input + static_cast<long long>(blockIdx.z) * a.h * w + y * w + x;
-    float patch[Rows + R - 1][S];
-#pragma unroll
-    for (int r = 0; r < Rows + R - 1; ++r)
-#pragma unroll
-        for (int s = 0; s < S; ++s)
-            patch[r][s] = __ldg(pixels + r * w + s);
+    typename Either<whole_rows, SharedPatch<R, S, Rows, Vector>, SplitPatch<R, S, Vector, Q>>::Type patch;
+    patch.load(input + static_cast<long long>(blockIdx.z) * a.h * w, y, x, w);
 
     const int filter0 = blockIdx.y * a.tile_k, count = at_most(a.tile_k, a.k - filter0);
     for (int i = threadIdx.x; i < count * padded; i += blockDim.x) {
@@ -66,17 +108,24 @@ __global__ void __maxnreg__(REGISTER_CAP)
             if (filter + 1 < count)
                 load_taps<taps>(tap, next);
         }
-        float sum[Rows] = {};
+        float sum[Rows][Vector] = {};
 #pragma unroll
         for (int r = 0; r < R; ++r)
 #pragma unroll
             for (int s = 0; s < S; ++s)
 #pragma unroll
                 for (int row = 0; row < Rows; ++row)
-                    sum[row] = fmaf(patch[row + r][s], now[r * S + s], sum[row]);
 #pragma unroll
-        for (int row = 0; row < Rows; ++row)
-            to[row * Q] = sum[row];
+                    for (int i = 0; i < Vector; ++i)
+                        sum[row][i] = fmaf(patch.at(row, i, r, s), now[r * S + s], sum[row][i]);
+#pragma unroll
+        for (int row = 0; row < Rows; ++row) {
+            if constexpr (Vector == 4)
+                *reinterpret_cast<float4 *>(to + row * Q) =
+                    make_float4(sum[row][0], sum[row][1], sum[row][2], sum[row][3]);
+            else
+                to[row * Q] = sum[row][0];
+        }
         if constexpr (!ahead) {
             if (filter + 1 < count)
                 load_taps<taps>(tap, next);

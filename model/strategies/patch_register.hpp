@@ -15,6 +15,7 @@ struct PatchRegister {
         "single channel: a patch of pixels stays in registers, filters pass by";
 
     int rows = 0;
+    int vector = 0;
     int threads = 0;
     int tile_k = 0;
 

@@ -75,9 +75,50 @@ TEST(Strategies, HugeShapesAreAnsweredAtOnce) {
         }
 }
 
+/// The only launch of a strategy on a shape.
+Partition partition_of(const char *strategy, const char *shape) {
+    const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile("h200"));
+    EXPECT_EQ(item.status, Status::ok) << strategy << " " << shape << ": " << item.reason.value_or("");
+    return item.prediction->plan->launches.at(0);
+}
+
+TEST(PatchRegister, CountsByHand) {
+    // 8 x 10 outputs, 6 filters, 9 taps: 4,320 FMAs where every output is computed once.
+    const auto fmas = [](const char *strategy) {
+        return *partition_of(strategy, "n1c1h10w12k6r3s3").work.fmas;
+    };
+    EXPECT_EQ(fmas("patch_register:rows=4,vector=1"), 8.0 * 10 * 6 * 9);
+    EXPECT_EQ(fmas("patch_register:rows=3,vector=1"),
+              9.0 * 10 * 6 * 9); // the last group of 3 overlaps by a row
+    EXPECT_EQ(fmas("patch_register:rows=1,vector=4"),
+              8.0 * 10 * 6 * 9); // vectors go on in the next row: 20 of them
+    EXPECT_EQ(fmas("patch_register:rows=8,vector=1"), 8.0 * 10 * 6 * 9);
+
+    const Partition tile =
+        partition_of("patch_register:rows=2,vector=4,threads=32,tile_k=4", "n3c1h10w10k6r3s3");
+    EXPECT_EQ(tile.template_arguments, (std::vector<std::int64_t>{3, 3, 2, 4, 8}));
+    EXPECT_EQ(tile.grid, (std::array<std::int64_t, 3>{
+                             1, 2, 3}));      // 4 row groups x 2 vectors in 32 threads; 6 filters by 4
+    EXPECT_EQ(tile.shared_bytes, 4 * 12 * 4); // 9 taps padded to 12
+    EXPECT_EQ(*tile.work.l2_write_bytes, 3.0 * 6 * 8 * 8 * 4); // aligned stores: whole sectors
+}
+
+TEST(PatchRegister, SaysWhatDoesNotFit) {
+    const auto reason = [](const char *strategy, const char *shape) {
+        return predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile("h200"))
+            .reason.value_or("");
+    };
+    EXPECT_THAT(reason("patch_register", "n1c2h8w8k4r3s3"), HasSubstr("need c = 1"));
+    EXPECT_THAT(reason("patch_register:vector=4", "n1c1h7w7k4r3s3"), HasSubstr("planes of 25 outputs"));
+    EXPECT_THAT(reason("patch_register:vector=4,rows=2", "n1c1h10w12k6r3s3"), HasSubstr("rows > 1"));
+    EXPECT_THAT(reason("patch_register:rows=8", "n1c1h7w7k4r3s3"), HasSubstr("more rows than the map has"));
+    EXPECT_THAT(reason("patch_register:threads=48", "n1c1h8w8k4r3s3"), HasSubstr("multiple of 32"));
+    EXPECT_THAT(reason("patch_register:vector=2", "n1c1h8w8k4r3s3"), HasSubstr("1 or 4"));
+}
+
 TEST(Occupancy, ByHand) {
     const GpuLimits limits = find_profile("h200").limits;
-    EXPECT_EQ(resident_ctas(limits, 512, 64, 0), 2);     // 65,536 / (512 * 64)
+    EXPECT_EQ(resident_ctas(limits, 512, 64, 0), 2); // 65,536 / (512 * 64)
     EXPECT_EQ(resident_ctas(limits, 256, 128, 0), 2);
     EXPECT_EQ(resident_ctas(limits, 128, 192, 0), 2);    // 10 warps of 6,144 registers in 65,536
     EXPECT_EQ(resident_ctas(limits, 32, 32, 0), 16);     // registers are given to four warps at least
@@ -87,8 +128,8 @@ TEST(Occupancy, ByHand) {
 }
 
 TEST(Forecast, PublishedProfilesGiveRulesButNoTime) {
-    const Case item =
-        predict(parse_strategy("map_split"), ConvShape::parse("n1c1h28w28k512r3s3"), find_profile("gtx1080ti"));
+    const Case item = predict(parse_strategy("map_split"), ConvShape::parse("n1c1h28w28k512r3s3"),
+                              find_profile("gtx1080ti"));
     ASSERT_TRUE(item.prediction.has_value());
     EXPECT_FALSE(item.prediction->time_s.has_value());
     EXPECT_THAT(*item.prediction->reason, HasSubstr("launch_floor"));
