@@ -7,20 +7,29 @@
 // of rows is moved up until it ends with the map: its first rows are computed twice and stored twice with equal values,
 // which costs less than a condition on every store.
 // Versions, 1024 x 1024, 32 filters of 3 x 3, H200: filters and map in shared memory (map_split) 58 us; Vector = 1, where
-// the rows of 1022 outputs start in the middle of a sector and every store writes two parts of sectors, 45 us; four
-// neighbours of the flattened output in one aligned store: see Vector = 4.
+// the rows of 1022 outputs start in the middle of a sector and every store writes two parts of sectors, 45 to 64 us; four
+// neighbours of the flattened output in one aligned store (Vector = 4), 42 us; a fill kernel takes 33 us.
 #include "executor/kernels/common.cuh"
 
 using namespace convcast;
 
-template <int Taps, int Padded>
-__device__ __forceinline__ void load_taps(float (&to)[Padded], const float *from) {
-    if constexpr (Taps < 4) {
-#pragma unroll
-        for (int i = 0; i < Taps; ++i)
-            to[i] = from[i];
+/// The taps of Group filters, laid out one after another.
+template <int Taps, int Group, int Padded>
+__device__ __forceinline__ void load_taps(float (&to)[Group][Padded], const float *from) {
+    if constexpr (Taps == 1 && Group == 4) {
+        const float4 v = *reinterpret_cast<const float4 *>(from);
+        to[0][0] = v.x, to[1][0] = v.y, to[2][0] = v.z, to[3][0] = v.w;
     } else {
-        load_group(to, from);
+#pragma unroll
+        for (int g = 0; g < Group; ++g) {
+            if constexpr (Padded % 4 == 0) {
+                load_group(to[g], from + g * Padded);
+            } else {
+#pragma unroll
+                for (int i = 0; i < Taps; ++i)
+                    to[g][i] = from[g * Padded + i];
+            }
+        }
     }
 }
 
@@ -74,7 +83,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     constexpr int w = Q + S - 1;
     constexpr bool whole_rows = Q % Vector == 0;
     static_assert(whole_rows || Rows == 1);
-    constexpr bool ahead = taps <= 9; // the next filter's taps are fetched while this one computes
+    constexpr int group = taps == 1 ? 4 : taps <= 9 ? 2 : 1; // filters whose taps are fetched together
     extern __shared__ __align__(16) float bank[];
 
     const int positions = whole_rows ? ceil_div(a.p, Rows) * (Q / Vector) : a.p * Q / Vector;
@@ -85,9 +94,11 @@ __global__ void __maxnreg__(REGISTER_CAP)
     patch.load(input + static_cast<long long>(blockIdx.z) * a.h * w, y, x, w);
 
     const int filter0 = blockIdx.y * a.tile_k, count = at_most(a.tile_k, a.k - filter0);
-    for (int i = threadIdx.x; i < count * padded; i += blockDim.x) {
+    // The last group is fetched whole: zeros stand for filters that are not there.
+    for (int i = threadIdx.x; i < ceil_div(count, group) * group * padded; i += blockDim.x) {
         const int filter = i / padded, tap = i % padded;
-        bank[i] = tap < taps ? __ldg(filters + static_cast<long long>(filter0 + filter) * taps + tap) : 0.0f;
+        const bool there = filter < count && tap < taps;
+        bank[i] = there ? __ldg(filters + static_cast<long long>(filter0 + filter) * taps + tap) : 0.0f;
     }
     __syncthreads();
     if (position >= positions)
@@ -95,42 +106,33 @@ __global__ void __maxnreg__(REGISTER_CAP)
 
     const long long plane = static_cast<long long>(a.p) * Q;
     float *to = output + (static_cast<long long>(blockIdx.z) * a.k + filter0) * plane + y * Q + x;
-    float tap[padded];
-    load_taps<taps>(tap, bank);
-    const float *next = bank + padded;
 #pragma unroll 1
-    for (int filter = 0; filter < count; ++filter) {
-        float now[padded];
+    for (int filter = 0; filter < count; filter += group) {
+        float tap[group][padded];
+        load_taps<taps>(tap, bank + filter * padded);
 #pragma unroll
-        for (int i = 0; i < padded; ++i)
-            now[i] = tap[i];
-        if constexpr (ahead) {
-            if (filter + 1 < count)
-                load_taps<taps>(tap, next);
+        for (int g = 0; g < group; ++g) {
+            if (filter + g >= count)
+                break;
+            float sum[Rows][Vector] = {};
+#pragma unroll
+            for (int r = 0; r < R; ++r)
+#pragma unroll
+                for (int s = 0; s < S; ++s)
+#pragma unroll
+                    for (int row = 0; row < Rows; ++row)
+#pragma unroll
+                        for (int i = 0; i < Vector; ++i)
+                            sum[row][i] = fmaf(patch.at(row, i, r, s), tap[g][r * S + s], sum[row][i]);
+#pragma unroll
+            for (int row = 0; row < Rows; ++row) {
+                if constexpr (Vector == 4)
+                    *reinterpret_cast<float4 *>(to + row * Q) =
+                        make_float4(sum[row][0], sum[row][1], sum[row][2], sum[row][3]);
+                else
+                    to[row * Q] = sum[row][0];
+            }
+            to += plane;
         }
-        float sum[Rows][Vector] = {};
-#pragma unroll
-        for (int r = 0; r < R; ++r)
-#pragma unroll
-            for (int s = 0; s < S; ++s)
-#pragma unroll
-                for (int row = 0; row < Rows; ++row)
-#pragma unroll
-                    for (int i = 0; i < Vector; ++i)
-                        sum[row][i] = fmaf(patch.at(row, i, r, s), now[r * S + s], sum[row][i]);
-#pragma unroll
-        for (int row = 0; row < Rows; ++row) {
-            if constexpr (Vector == 4)
-                *reinterpret_cast<float4 *>(to + row * Q) =
-                    make_float4(sum[row][0], sum[row][1], sum[row][2], sum[row][3]);
-            else
-                to[row * Q] = sum[row][0];
-        }
-        if constexpr (!ahead) {
-            if (filter + 1 < count)
-                load_taps<taps>(tap, next);
-        }
-        next += padded;
-        to += plane;
     }
 }
