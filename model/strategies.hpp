@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/strategies/filter_split.hpp"
+#include "model/strategies/implicit_gemm.hpp"
 #include "model/strategies/map_split.hpp"
 #include "model/strategies/row_register.hpp"
 #include "model/strategies/stride_fixed_block.hpp"
@@ -13,7 +14,7 @@
 
 namespace convcast {
 
-using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock>;
+using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm>;
 
 /// Names in the list's order.
 std::vector<std::string> strategy_names();
