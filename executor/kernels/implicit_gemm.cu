@@ -9,22 +9,25 @@ __device__ __forceinline__ void cluster_sync() {
     asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
-__device__ __forceinline__ unsigned cluster_rank() {
-    unsigned rank;
-    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    return rank;
-}
-
-/// Four floats of the shared memory of the cluster's CTA `rank`, at the address that they have in this CTA's.
-__device__ __forceinline__ float4 load_from_cta(const float *at, unsigned rank) {
+/// A float of the shared memory of the cluster's CTA `rank`, at the address that it has in this CTA's.
+__device__ __forceinline__ float load_from_cta(const float *at, unsigned rank) {
     unsigned there;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(at)), "r"(rank));
-    float4 v;
-    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-                 : "r"(there)
-                 : "memory");
-    return v;
+    float value;
+    asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(value) : "r"(there) : "memory");
+    return value;
+}
+
+/// 4 bytes from global to shared memory; zero instead when `bits` has no bit of `mask`.
+__device__ __forceinline__ void copy_async_4_if(float *to, const float *from, unsigned bits, unsigned mask) {
+    asm volatile("{\n\t"
+                 ".reg .pred outside;\n\t"
+                 ".reg .b32 its;\n\t"
+                 "and.b32 its, %2, %3;\n\t"
+                 "setp.eq.b32 outside, its, 0;\n\t"
+                 "cp.async.ca.shared.global [%0], [%1], 4, outside;\n\t"
+                 "}" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bits), "r"(mask));
 }
 
 __host__ __device__ constexpr int smaller(int a, int b) { return a < b ? a : b; }
@@ -34,7 +37,7 @@ __host__ __device__ constexpr int divisor_up_to(int n, int most) { return n % mo
 
 } // namespace convcast
 
-template <int Channels, int Height, int Width, int Filters, int Groups, int R, int S, int StrideH, int StrideW, int PadH,
+template <int Images, int Channels, int Height, int Width, int Filters, int Groups, int R, int S, int StrideH, int StrideW, int PadH,
           int PadW, int DilationH, int DilationW, int TileK, int TilePixels, int ThreadK, int ThreadPixels,
           int SliceChannels, int SliceRows, int Stages, int WarpSplit, int Split, bool Prepared>
 __global__ void __maxnreg__(REGISTER_CAP)
@@ -42,10 +45,12 @@ __global__ void __maxnreg__(REGISTER_CAP)
                   ConvArgs a) {
     constexpr int P = (Height + 2 * PadH - DilationH * (R - 1) - 1) / StrideH + 1;
     constexpr int Q = (Width + 2 * PadW - DilationW * (S - 1) - 1) / StrideW + 1;
-    constexpr int pixels_of_image = P * Q, plane = Height * Width, values = Channels * R * S;
+    constexpr int pixels_of_image = P * Q, pixels = Images * pixels_of_image;
+    constexpr int plane = Height * Width, values = Channels * R * S;
     constexpr bool padded = PadH > 0 || PadW > 0;
     constexpr bool wide_pixels = R * S == 1 && StrideH * StrideW == 1 && !padded && plane % 4 == 0;
     constexpr bool whole_slices = Channels % SliceChannels == 0, whole_tiles = Filters % TileK == 0;
+    constexpr bool whole_pixels = pixels % TilePixels == 0;
 
     constexpr int taps = SliceRows * S, slice = SliceChannels * taps, depth = slice / WarpSplit;
     constexpr int steps = (Channels + SliceChannels - 1) / SliceChannels * (R / SliceRows);
@@ -64,7 +69,6 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int filter0 = blockIdx.x / Split % filter_tiles * TileK;
     const int pixel0 = blockIdx.x / (Split * filter_tiles) * TilePixels;
     const int group = blockIdx.y;
-    const int pixels = a.n * pixels_of_image;
     const int first_step = steps * part / Split, last_step = steps * (part + 1) / Split;
 
     // ---- what this thread copies of the filters ----
@@ -100,33 +104,38 @@ __global__ void __maxnreg__(REGISTER_CAP)
     constexpr int per_thread = units / lanes_p;                 // units of a thread in a row of the slice
     constexpr int sharers = common_divisor(threads / lanes_p, SliceChannels); // threads that share a unit's channels
     const int copy_pixel = tid % lanes_p * unit, copy_channel = tid / lanes_p;
-    const bool copies_pixels = threads == lanes_p * sharers || copy_channel < sharers;
     const float *from_pixels[per_thread];
+    const bool copies_pixels = threads == lanes_p * sharers || copy_channel < sharers;
     unsigned long long columns[per_thread], rows[per_thread]; // bit s, bit r: the tap lies inside the image
 #pragma unroll
     for (int i = 0; i < per_thread; ++i) {
-        const int pixel = at_most(pixel0 + copy_pixel + i * lanes_p * unit, pixels - unit);
+        const int pixel = pixel0 + copy_pixel + i * lanes_p * unit;
         const int image = pixel / pixels_of_image, p = pixel % pixels_of_image / Q, q = pixel % Q;
         const int y = (wide_pixels ? 0 : p * StrideH - PadH), x = wide_pixels ? pixel % pixels_of_image : q * StrideW - PadW;
         from_pixels[i] = input + (static_cast<long long>(image) * Groups + group) * (static_cast<long long>(Channels) * plane) +
                          static_cast<long long>(first_step / (R / SliceRows) * SliceChannels + copy_channel) * plane +
                          (y + first_step % (R / SliceRows) * DilationH) * Width + x;
+        // Pixels past the last one are zeros: copying the last one for them all would be slow, as lanes that copy from
+        // one address are served one after another.
         rows[i] = columns[i] = 0;
-        if constexpr (padded) {
+        if (whole_pixels || pixel < pixels) {
 #pragma unroll
             for (int r = 0; r < R; ++r)
-                rows[i] |= static_cast<unsigned long long>(y + r * DilationH >= 0 && y + r * DilationH < Height) << r;
+                rows[i] |= static_cast<unsigned long long>(!padded || (y + r * DilationH >= 0 && y + r * DilationH < Height))
+                           << r;
 #pragma unroll
             for (int s = 0; s < S; ++s)
-                columns[i] |= static_cast<unsigned long long>(x + s * DilationW >= 0 && x + s * DilationW < Width) << s;
+                columns[i] |= static_cast<unsigned long long>(!padded || (x + s * DilationW >= 0 && x + s * DilationW < Width))
+                              << s;
         }
     }
+    constexpr bool checked = padded || !whole_pixels || !whole_slices;
     // A tap's bit, where a slice holds whole filters.
     unsigned long long inside[per_thread];
 #pragma unroll
     for (int i = 0; i < per_thread; ++i) {
         inside[i] = 0;
-        if constexpr (padded && SliceRows == R) {
+        if constexpr (SliceRows == R) {
 #pragma unroll
             for (int r = 0; r < R; ++r)
                 inside[i] |= (rows[i] >> r & 1 ? columns[i] : 0) << (r * S);
@@ -173,22 +182,25 @@ __global__ void __maxnreg__(REGISTER_CAP)
             for (int i = 0; i < per_thread; ++i) {
                 float *to = stage + slice * pitch + copy_channel * taps * TilePixels + copy_pixel + i * lanes_p * unit;
                 unsigned long long bits = inside[i];
-                if constexpr (padded && SliceRows != R)
+                if constexpr (SliceRows != R)
                     bits = rows[i] >> (fetched % R) & 1 ? columns[i] : 0;
-                if constexpr (padded)
+                if constexpr (checked)
                     asm volatile("" : "+l"(bits)); // or every tap's bit is kept in a register over all steps
 #pragma unroll
                 for (int c = 0; c < SliceChannels; c += sharers) {
-                    const bool there = whole_slices || c + copy_channel < channels_left;
+                    if (!whole_slices && c + copy_channel >= channels_left)
+                        bits = 0;
 #pragma unroll
                     for (int tap = 0; tap < taps; ++tap) {
                         const float *from =
                             from_pixels[i] + c * plane + tap / S * (DilationH * Width) + tap % S * DilationW;
-                        float *there_to = to + (c * taps + tap) * TilePixels;
+                        float *there = to + (c * taps + tap) * TilePixels;
                         if constexpr (wide_pixels)
-                            copy_async_16(there_to, from, there);
+                            copy_async_16(there, from, !checked || bits != 0);
+                        else if constexpr (checked)
+                            copy_async_4_if(there, from, static_cast<unsigned>(bits >> (tap / 32 * 32)), 1U << tap % 32);
                         else
-                            copy_async_4(there_to, from, there && (!padded || (bits >> tap & 1)));
+                            copy_async_4(there, from);
                     }
                 }
                 if constexpr (SliceRows == R)
@@ -204,8 +216,12 @@ __global__ void __maxnreg__(REGISTER_CAP)
     // ---- what this thread computes ----
     const int tile_warp = WarpSplit > 1 ? warp % (warps / WarpSplit) : warp;
     const int turn = WarpSplit > 1 ? warp / (warps / WarpSplit) : 0; // which part of each slice
-    const int m0 = tile_warp / warps_n * (lanes_m * ThreadK) + lane / lanes_n * 4;
-    const int n0 = tile_warp % warps_n * (lanes_n * ThreadPixels) + lane % lanes_n * 4;
+    // Lanes 2 i and 2 i + 1 share filters, lanes i and i + 2 pixels: so a 128-bit load takes two passes, not four.
+    const int lane_n = lanes_n == 2 ? lane & 1 : (lane & 1) | (lane >> 1 & 2) | (lanes_n == 8 ? lane >> 2 & 4 : 0);
+    const int lane_m =
+        lanes_n == 2 ? lane >> 1 : (lane >> 1 & 1) | (lane >> 2 & 2) | (lanes_n == 4 ? lane >> 2 & 4 : 0);
+    const int m0 = tile_warp / warps_n * (lanes_m * ThreadK) + lane_m * 4;
+    const int n0 = tile_warp % warps_n * (lanes_n * ThreadPixels) + lane_n * 4;
     float sum[ThreadK][ThreadPixels] = {};
 
     float *const end = shared + Stages * stage_floats;
@@ -251,12 +267,15 @@ __global__ void __maxnreg__(REGISTER_CAP)
                     load((u + 1) % 2, u + 1);
                 else if (unroll < depth && row0 + unroll < depth)
                     load((u + 1) % 2, u + 1);
+                // To and fro along the shorter side: each FFMA shares an operand with the one before it.
+                constexpr int inner = smaller(ThreadK, ThreadPixels), outer = ThreadK * ThreadPixels / inner;
 #pragma unroll
-                for (int i = 0; i < ThreadK; ++i)
+                for (int o = 0; o < outer; ++o)
 #pragma unroll
-                    for (int j = 0; j < ThreadPixels; ++j) {
-                        const int jj = i % 2 == 0 ? j : ThreadPixels - 1 - j;
-                        sum[i][jj] = fmaf(w[u % 2][i], x[u % 2][jj], sum[i][jj]);
+                    for (int n = 0; n < inner; ++n) {
+                        const int there = o % 2 == 0 ? n : inner - 1 - n;
+                        const int i = ThreadK <= ThreadPixels ? there : o, j = ThreadK <= ThreadPixels ? o : there;
+                        sum[i][j] = fmaf(w[u % 2][i], x[u % 2][j], sum[i][j]);
                     }
             }
             if constexpr (unroll < depth && unroll % 2 == 1) {
@@ -273,6 +292,14 @@ __global__ void __maxnreg__(REGISTER_CAP)
     }
 
     // ---- results ----
+    // Stores want four sums in neighbouring registers. Sums that lived there from the start would share the register bank
+    // of the pixels they are multiplied by, at a clock an FFMA; so they get there by an operation that changes nothing.
+    const int zero = a.n >> 31;
+#pragma unroll
+    for (int i = 0; i < ThreadK; ++i)
+#pragma unroll
+        for (int j = 0; j < ThreadPixels; ++j)
+            sum[i][j] = __int_as_float(__float_as_int(sum[i][j]) ^ zero);
     output += (static_cast<long long>(group) * Filters + filter0) * pixels_of_image;
     constexpr long long image_floats = static_cast<long long>(Groups) * Filters * pixels_of_image;
     if constexpr (WarpSplit * Split == 1 && pixels_of_image % 4 == 0) {
@@ -309,27 +336,18 @@ __global__ void __maxnreg__(REGISTER_CAP)
             __syncthreads();
         constexpr int share = tile / Split;
         const int begin = part * share;
-        for (int at = begin + tid * 4; at < begin + share; at += threads * 4) {
-            float4 total = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 4
+        for (int at = begin + tid; at < begin + share; at += threads) {
+            float total = 0.0f;
 #pragma unroll
             for (int from = 0; from < Split; ++from)
 #pragma unroll
-                for (int t = 0; t < WarpSplit; ++t) {
-                    const float4 v = Split > 1 ? load_from_cta(shared + t * tile + at, from)
-                                               : *reinterpret_cast<const float4 *>(shared + t * tile + at);
-                    total.x += v.x, total.y += v.y, total.z += v.z, total.w += v.w;
-                }
-            const int m = at / TilePixels;
-            if (!whole_tiles && filter0 + m >= Filters)
-                continue;
-            const float of[4] = {total.x, total.y, total.z, total.w};
-#pragma unroll
-            for (int j = 0; j < 4; ++j) {
-                const int pixel = pixel0 + at % TilePixels + j;
-                if (pixel < pixels)
-                    output[pixel / pixels_of_image * image_floats + static_cast<long long>(m) * pixels_of_image +
-                           pixel % pixels_of_image] = of[j];
-            }
+                for (int t = 0; t < WarpSplit; ++t)
+                    total += Split > 1 ? load_from_cta(shared + t * tile + at, from) : shared[t * tile + at];
+            const int m = at / TilePixels, pixel = pixel0 + at % TilePixels;
+            if ((whole_tiles || filter0 + m < Filters) && pixel < pixels)
+                output[pixel / pixels_of_image * image_floats + static_cast<long long>(m) * pixels_of_image +
+                       pixel % pixels_of_image] = total;
         }
         if constexpr (Split > 1)
             cluster_sync(); // no CTA ends while others read its sums

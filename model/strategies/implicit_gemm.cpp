@@ -162,29 +162,14 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm &g, const ConvShap
     out.rules = table1_rules(profile);
     Partition part;
     part.kernel = ImplicitGemm::name;
-    part.template_arguments = {o.channels,
-                               s.h,
-                               s.w,
-                               o.filters,
-                               s.groups,
-                               s.r,
-                               s.s,
-                               s.stride_h,
-                               s.stride_w,
-                               s.pad_h,
-                               s.pad_w,
-                               s.dilation_h,
-                               s.dilation_w,
-                               g.tile_k,
-                               g.tile_pixels,
-                               g.thread_k,
-                               g.thread_pixels,
-                               g.slice_channels,
-                               o.rows,
-                               g.stages,
-                               g.warp_split,
-                               g.split,
-                               g.filters == 2 ? 1 : 0};
+    const std::int64_t of_shape[] = {s.n, o.channels, s.h,     s.w,     o.filters,    s.groups,    s.r,
+                                     s.s, s.stride_h, s.stride_w, s.pad_h, s.pad_w, s.dilation_h, s.dilation_w};
+    part.template_arguments.assign(std::begin(of_shape), std::end(of_shape));
+    for (const std::int64_t argument : {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.thread_k},
+                                        std::int64_t{g.thread_pixels}, std::int64_t{g.slice_channels}, o.rows,
+                                        std::int64_t{g.stages}, std::int64_t{g.warp_split}, std::int64_t{g.split},
+                                        std::int64_t{g.filters == 2}})
+        part.template_arguments.push_back(argument);
     part.grid = {o.pixel_tiles * o.filter_tiles * g.split, s.groups, 1};
     if (g.split > 1)
         part.cluster = g.split;
@@ -237,7 +222,7 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm &g, const ConvShap
         slice / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0; // of a warp, 128 bits wide
     // Warp instructions beside arithmetic, loads and copies, as read in the code for sm_90: a step (loop,
     // barrier, addresses), the start of a CTA, an output.
-    constexpr double per_step = 45.0, per_cta_warp = 220.0, per_output_quad = 4.0, per_sum_quad = 25.0;
+    constexpr double per_step = 30.0, per_cta_warp = 220.0, per_output_quad = 4.0, per_sum_quad = 25.0;
     part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
     part.step.shared_wavefronts = warps_d * loads * uniform_wide_wavefronts;
     part.step.instructions =
