@@ -43,6 +43,7 @@ struct Executor::ShapeData {
 struct Executor::Subject {
     std::string name;
     ConvCall call;
+    ConvCall prepared_call; ///< without what is done once per filter set; empty if there is no such part
     Gate second_gate = Gate::rounding;
     bool copies_filters_first = false; ///< one launch, behind a copy of the filters to constant memory
     bool prepares_nothing = true;      ///< no part of a call could be done once per filter set
@@ -152,9 +153,12 @@ std::variant<Executor::Subject, std::string> Executor::subject_of(Case &item, co
     const std::vector<Partition> &launches = item.prediction->plan->launches;
     PreparedPlan prepared = prepare(kernels_, *item.prediction->plan, shape);
     subject.call = std::move(prepared.call);
-    subject.prepares_nothing = std::none_of(launches.begin(), launches.end(),
-                                            [](const Partition &part) { return part.constant_bytes > 0; });
-    subject.copies_filters_first = launches.size() == 1 && !subject.prepares_nothing;
+    subject.prepared_call = std::move(prepared.prepared_call);
+    subject.prepares_nothing =
+        !subject.prepared_call && std::none_of(launches.begin(), launches.end(),
+                                               [](const Partition &part) { return part.constant_bytes > 0; });
+    subject.copies_filters_first =
+        launches.size() == 1 && launches[0].constant_bytes > 0 && !subject.prepared_call;
     std::vector<std::string> &assumptions = item.prediction->assumptions;
     for (std::string &note : prepared.notes)
         if (std::find(assumptions.begin(), assumptions.end(), note) == assumptions.end())
@@ -209,6 +213,16 @@ Measurement Executor::time(const Subject &subject, L2State l2, ShapeData &data) 
         // The copy and the gap behind it, as long as in the last sample.
         m.prepared_time_s =
             m.time_s - Seconds(1e-9 * static_cast<double>(records[1].start_ns - records[0].start_ns));
+    else if (subject.prepared_call)
+        m.prepared_time_s =
+            watch_
+                .measure(
+                    [&](cudaStream_t stream) {
+                        subject.prepared_call(data.reals.input.data(), data.reals.filters.data(),
+                                              data.output.data(), stream);
+                    },
+                    how)
+                .median_time();
     const auto with_gaps = std::count_if(series.samples.begin(), series.samples.end(),
                                          [](const Sample &sample) { return sample.launch_gaps; });
     if (with_gaps > 0)
@@ -283,8 +297,10 @@ void Executor::measure(Case &item) {
         if (const Verdict first = verify(subject, Gate::exact, data); !first.passed)
             return wrong(first.message);
     const Verdict second = verify(subject, subject.second_gate, data);
-    // A transform of others that loses too many digits is right, but not in the accuracy that is compared here.
-    if (!second.passed && item.baseline && second.not_a_number == 0 && second.relative_l2_error < roughly_right) {
+    // A transform of others that loses too many digits is right, but not in the accuracy that is compared
+    // here.
+    if (!second.passed && item.baseline && second.not_a_number == 0 &&
+        second.relative_l2_error < roughly_right) {
         item.status = Status::unsupported;
         item.reason = "not accurate enough to be compared: " + second.message;
         return;

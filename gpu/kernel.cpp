@@ -39,16 +39,25 @@ int Kernel::ctas_per_sm(int threads, std::size_t dynamic_shared_bytes) const {
     return ctas;
 }
 
-void Kernel::launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,
-                    void **args) const {
-    const cudaError_t error =
-        cudaLaunchKernel(static_cast<const void *>(handle_), grid, block, args, dynamic_shared_bytes, stream);
+void Kernel::launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream, void **args,
+                    unsigned cluster) const {
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = cluster;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid, config.blockDim = block;
+    config.dynamicSmemBytes = dynamic_shared_bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = cluster > 1 ? 1 : 0;
+    const cudaError_t error = cudaLaunchKernelExC(&config, static_cast<const void *>(handle_), args);
     if (error == cudaSuccess)
         return;
     const auto shape = [](dim3 d) {
         return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
     };
-    check(error, ("cudaLaunchKernel of " + name_ + " (grid " + shape(grid) + ", block " + shape(block) +
+    check(error, ("cudaLaunchKernelExC of " + name_ + " (grid " + shape(grid) + ", block " + shape(block) +
                   ", " + std::to_string(dynamic_shared_bytes) + " B of dynamic shared memory)")
                      .c_str());
 }

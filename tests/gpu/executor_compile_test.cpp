@@ -35,6 +35,9 @@ std::vector<std::string> shapes() {
              {"n1c1h28w28k512", "n1c1h224w224k64", "n1c1h1024w1024k32", "n1c1h7w7k1", "n2c1h13w31k33",
               "n1c512h7w7k512", "n1c128h56w56k128", "n1c64h512w512k64", "n1c3h13w31k1", "n2c5h7w7k100"})
             list.push_back(map + filter);
+    for (const char *other : {"n32c64h56w56k64r3s3_pad1x1", "n1c3h224w224k64r7s7_str2x2_pad3x3",
+                              "n4c6h20w21k10r5s3_str2x1_pad2x1_dil1x2_g2", "n1c8h40w40k16r11s11_pad5x5"})
+        list.push_back(other);
     return list;
 }
 
@@ -56,8 +59,9 @@ TEST(ExecutorCompile, NoSpillsWithinTheRegisterCap) {
         }
     std::map<std::string, Partition> distinct;
     for (const Plan &plan : plans)
-        for (const Partition &part : plan.launches)
-            distinct.emplace(name_expression(part) + " cap " + std::to_string(part.register_cap), part);
+        for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+            for (const Partition &part : *launches)
+                distinct.emplace(name_expression(part) + " cap " + std::to_string(part.register_cap), part);
     ASSERT_GT(distinct.size(), 80U);
 
     Compiler compiler;

@@ -116,6 +116,60 @@ TEST(PatchRegister, SaysWhatDoesNotFit) {
     EXPECT_THAT(reason("patch_register:vector=2", "n1c1h8w8k4r3s3"), HasSubstr("1 or 4"));
 }
 
+TEST(ImplicitGemm, PlanByHand) {
+    const GpuProfile h200 = find_profile("h200");
+    const char *knobs = "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=4,slice_channels=2,stages=3,"
+                        "warp_split=1,split=2,filters=1";
+    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200);
+    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
+    EXPECT_EQ(*item.strategy, knobs);
+    const Plan &plan = *item.prediction->plan;
+    ASSERT_EQ(plan.launches.size(), 1U);
+    EXPECT_TRUE(plan.prepare.empty());
+    const Partition &part = plan.launches[0];
+    EXPECT_EQ(part.grid, (std::array<std::int64_t, 3>{49 * 2, 1, 1})); // 3136 pixels, one tile of filters, two parts
+    EXPECT_EQ(part.cluster, 2);
+    EXPECT_EQ(part.threads, 8 * 16);
+    EXPECT_EQ(part.shared_bytes, 3 * 18 * (68 + 64) * 4); // 2 channels of 9 taps; filter rows padded by 4
+    EXPECT_EQ(part.steps, 16);
+    EXPECT_EQ(part.step.fmas, 18 * 64 * 64);
+    EXPECT_EQ(part.work.fmas, 49.0 * 64 * 9 * 64 * 64);
+    EXPECT_EQ(part.template_arguments.size(), 24U);
+}
+
+TEST(ImplicitGemm, PreparedFiltersComeFromTheWorkspace) {
+    const GpuProfile h200 = find_profile("h200");
+    const Case item = predict(parse_strategy("implicit_gemm:filters=2,slice_channels=2,warp_split=1,split=1"),
+                              ConvShape::parse("n2c6h20w20k10r3s3_g2"), h200);
+    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
+    const Plan &plan = *item.prediction->plan;
+    ASSERT_EQ(plan.prepare.size(), 1U);
+    EXPECT_EQ(plan.workspace_bytes, 2 * (4 * 9) * 8 * 4); // 2 groups, 3 channels in slices of 2, 5 filters up to 8
+    EXPECT_EQ(plan.prepare[0].operands.at(0).memory, Memory::filters);
+    EXPECT_EQ(plan.prepare[0].operands.at(1).memory, Memory::workspace);
+    EXPECT_EQ(plan.launches[0].operands.at(1).memory, Memory::workspace);
+    // The second launch's gap is in the time.
+    const Term &term = *item.prediction->term;
+    EXPECT_TRUE(std::any_of(term.children.begin(), term.children.end(),
+                            [](const Term &child) { return child.name == "further launches"; }));
+}
+
+TEST(ImplicitGemm, RefusesWithReasons) {
+    const GpuProfile h200 = find_profile("h200");
+    const auto reason = [&](const char *strategy, const char *shape) {
+        const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), h200);
+        EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
+        return item.reason.value_or("");
+    };
+    EXPECT_THAT(reason("implicit_gemm", "n1c8h80w80k8r64s1"), HasSubstr("at most 63 rows"));
+    EXPECT_THAT(reason("implicit_gemm", "n1c8h8w8k8r3s3_f16"), HasSubstr("only FP32"));
+    EXPECT_THAT(reason("implicit_gemm:split=8", "n1c4h8w8k8r3s3"), HasSubstr("exceeds the"));
+    EXPECT_THAT(reason("implicit_gemm:tile_k=48", "n1c4h8w8k8r3s3"), HasSubstr("knobs"));
+    EXPECT_THAT(reason("implicit_gemm:slice_channels=9", "n1c8h8w8k8r1s1"), HasSubstr("exceeds the 8 channels"));
+    EXPECT_THAT(reason("implicit_gemm:tile_k=16,tile_pixels=16,thread_k=16,thread_pixels=16", "n1c8h8w8k8r1s1"),
+                HasSubstr("no whole warps"));
+}
+
 TEST(Occupancy, ByHand) {
     const GpuLimits limits = find_profile("h200").limits;
     EXPECT_EQ(resident_ctas(limits, 512, 64, 0), 2); // 65,536 / (512 * 64)
