@@ -26,7 +26,7 @@ Question read_question(const std::string &verb, const Arguments &arguments) {
     }
     if (question.shapes.empty())
         throw UsageError(verb + ": no shape asked; give --shape n1c64h56w56k64r3s3 or --study " +
-                         join(shipped_studies(), " or --study "));
+                         "NAME, one of " + join(shipped_studies()));
     for (const std::string &text : arguments.texts("strategy")) {
         if (is_baseline(text))
             check_baseline(text);
