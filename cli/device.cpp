@@ -2,6 +2,7 @@
 
 #include "cli/progress.hpp"
 #include "cli/version.hpp"
+#include "executor/cublas.hpp"
 #include "executor/cudnn.hpp"
 #include "executor/run_case.hpp"
 #include "gpu/activity.hpp"
@@ -160,6 +161,7 @@ std::vector<Finding> examine_device() {
         return "permitted";
     });
     examine("cuDNN (baseline)", Health::absent, [] { return Cudnn().version(); });
+    examine("cuBLAS (baseline)", Health::absent, [] { return Cublas().version(); });
     return findings;
 }
 

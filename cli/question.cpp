@@ -67,9 +67,8 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
             if (!is_baseline(text))
                 add(predict(parse_strategy(text), asked.shape, question.profile));
             else
-                for (const std::string &name : baselines())
-                    if (name == text || name.starts_with(text + ":"))
-                        add(predict_baseline(name, asked.shape, question.profile));
+                for (const std::string &name : baselines_named(text))
+                    add(predict_baseline(name, asked.shape, question.profile));
         }
         int rank = 0;
         if (best > 0)
