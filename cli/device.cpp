@@ -39,9 +39,6 @@ void catch_interrupts() {
     std::signal(SIGTERM, on_interrupt);
 }
 
-/// The kernels copy to shared memory asynchronously (cp.async).
-constexpr int least_compute_major = 8;
-
 Device usable_device(int ordinal) {
     if (const std::optional<std::string> why = why_no_device())
         throw GpuError(*why);
@@ -118,6 +115,22 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
         break;
     }
     return DeviceRunEnd::device_lost;
+}
+
+CompileReport compile_kernels(const std::vector<Plan> &plans, const GpuLimits &limits,
+                              int compute_capability) {
+    Compiler compiler;
+    Progress progress("kernels");
+    CompileReport report;
+    report.architecture = "sm_" + std::to_string(compute_capability);
+    report.nvrtc = compiler.nvrtc_version();
+    report.cache = default_cache_folder().string();
+    report.kernels = check_kernels(
+        compiler, plans, limits, compute_capability, std::max(1u, std::thread::hardware_concurrency()),
+        [&](std::size_t done, std::size_t total) { progress.show(done, total, ""); });
+    if (const std::string warning = compiler.take_warning(); !warning.empty())
+        note(warning);
+    return report;
 }
 
 std::vector<Finding> examine_device() {

@@ -79,6 +79,55 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
     return cases;
 }
 
+GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments) {
+    GpuProfile profile;
+    try {
+        profile =
+            find_profile(arguments.text("gpu", document.profile_id.empty() ? "h200" : document.profile_id));
+    } catch (const UsageError &) {
+        if (arguments.has("gpu"))
+            throw;
+        throw UsageError(verb + ": the document was forecast from the profile '" + document.profile_id +
+                         "', which does not ship; give it again with --gpu FILE");
+    }
+    if (!arguments.has("gpu") && !document.profile_hash.empty() &&
+        document.profile_hash != profile_hash(profile))
+        throw UsageError(verb + ": the document was forecast from a profile '" + document.profile_id +
+                         "' that is not the one that ships; give it again with --gpu FILE");
+    return profile;
+}
+
+void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const std::string &file) {
+    std::vector<InputProblem> problems;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        Case &item = cases[i];
+        if (!item.measurements.empty())
+            continue;
+        const ConvShape shape = ConvShape::parse(item.shape);
+        const std::optional<std::string> study = item.study;
+        try {
+            if (item.baseline)
+                check_baseline(*item.baseline);
+            item = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile)
+                                 : predict_baseline(*item.baseline, shape, profile);
+        } catch (const UsageError &error) { // here it is the document that is wrong, not the command line
+            problems.push_back({(file == "-" ? "standard input" : file) + ": /cases/" + std::to_string(i) +
+                                    (item.strategy ? "/strategy" : "/baseline"),
+                                error.what()});
+        }
+        item.study = study;
+    }
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+}
+
+void refuse_question_beside_document(const std::string &verb, const Arguments &arguments) {
+    for (const char *other : {"shape", "study", "strategy", "choose"})
+        if (arguments.has(other))
+            throw UsageError(verb + ": a Run document and --" + other +
+                             " were both given; the document already says what to " + verb);
+}
+
 Run new_run(const GpuProfile &profile, std::vector<Case> cases) {
     Run run;
     run.producer = producer();
