@@ -361,6 +361,17 @@ class PageWriter {
             line({s.study, s.against, std::to_string(s.n), std::to_string(s.wins), factor(s.geomean),
                   factor(s.min), factor(s.max), std::to_string(s.without)});
         tail();
+        if (!statistics_.networks.empty()) {
+            out_ += "<h3>Networks: all convolutions, each with its fastest</h3>\n";
+            head(1, {"study", "layers", "distinct shapes", "not run by us", "ours, µs", "cuDNN, µs",
+                     "deterministic, µs", "without Winograd and FFT, µs", "with tensor cores (TF32), µs",
+                     "speed-up"});
+            for (const NetworkStatistics &n : statistics_.networks)
+                line({n.study, std::to_string(n.layers), std::to_string(n.shapes), std::to_string(n.without),
+                      time(n.ours_s), time(n.cudnn_s), time(n.cudnn_deterministic_s), time(n.cudnn_direct_s),
+                      time(n.cudnn_tf32_s), factor(n.speedup)});
+            tail();
+        }
         out_ += "<h3>What the papers published</h3>\n";
         head(4, {"study", "GPU", "baseline", "remark", "average", "range"});
         for (const Study &study : studies_)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
 namespace convcast {
@@ -226,6 +227,46 @@ SpeedupStatistics speedups_of(const std::string &study, const std::string &again
     return out;
 }
 
+std::optional<Seconds> network_sum(const Study &study, std::optional<std::int64_t> ShapeRow::*which,
+                                   const std::vector<ShapeRow> &shapes, const std::vector<CaseRow> &rows) {
+    Seconds sum(0.0);
+    for (std::size_t i = 0; i < study.shapes.size(); ++i) {
+        const auto row = std::find_if(shapes.begin(), shapes.end(), [&](const ShapeRow &shape) {
+            return shape.study == study.id && shape.shape == study.shapes[i];
+        });
+        if (row == shapes.end() || !((*row).*which))
+            return std::nullopt;
+        sum +=
+            *rows[static_cast<std::size_t>(*((*row).*which))].cold_s * static_cast<double>(study.counts[i]);
+    }
+    return sum;
+}
+
+std::vector<NetworkStatistics> networks_of(std::span<const Study> studies,
+                                           const std::vector<ShapeRow> &shapes,
+                                           const std::vector<CaseRow> &rows) {
+    std::vector<NetworkStatistics> networks;
+    for (const Study &study : studies) {
+        if (study.counts.empty())
+            continue;
+        NetworkStatistics &out = networks.emplace_back();
+        out.study = study.id;
+        out.layers = std::accumulate(study.counts.begin(), study.counts.end(), std::int64_t{0});
+        out.shapes = std::ssize(study.shapes);
+        out.without = std::count_if(shapes.begin(), shapes.end(), [&](const ShapeRow &shape) {
+            return shape.study == study.id && !shape.ours;
+        });
+        out.ours_s = network_sum(study, &ShapeRow::ours, shapes, rows);
+        out.cudnn_s = network_sum(study, &ShapeRow::cudnn, shapes, rows);
+        out.cudnn_deterministic_s = network_sum(study, &ShapeRow::cudnn_deterministic, shapes, rows);
+        out.cudnn_direct_s = network_sum(study, &ShapeRow::cudnn_direct, shapes, rows);
+        out.cudnn_tf32_s = network_sum(study, &ShapeRow::cudnn_tf32, shapes, rows);
+        if (out.ours_s && out.cudnn_s)
+            out.speedup = *out.cudnn_s / *out.ours_s;
+    }
+    return networks;
+}
+
 ChoiceStatistics choice_of(const std::vector<ShapeRow> &shapes) {
     ChoiceStatistics out;
     std::vector<double> regrets;
@@ -367,6 +408,7 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies) {
         out.speedups.push_back(
             speedups_of(name, "cudnn without Winograd and FFT", &ShapeRow::speedup_direct, out.shapes));
     }
+    out.networks = networks_of(studies, out.shapes, out.cases);
     out.choice = choice_of(out.shapes);
     out.work = work_of(run);
     out.work_errors = work_errors_of(out.work, out.cases);

@@ -85,6 +85,20 @@ struct SpeedupStatistics {
     BOOST_DESCRIBE_CLASS(SpeedupStatistics, (), (study, against, n, wins, without, geomean, min, max), (), ())
 };
 
+/// The convolutions of a network one after another, each with its fastest, cold: the sum over a study's
+/// shapes, as often as the network has them. A sum is absent where a shape has no such time.
+struct NetworkStatistics {
+    std::string study;
+    std::int64_t layers = 0, shapes = 0;
+    std::int64_t without = 0; ///< shapes without a time of ours
+    std::optional<Seconds> ours_s, cudnn_s, cudnn_deterministic_s, cudnn_direct_s, cudnn_tf32_s;
+    std::optional<double> speedup; ///< cudnn_s over ours_s
+    BOOST_DESCRIBE_CLASS(NetworkStatistics, (),
+                         (study, layers, shapes, without, ours_s, cudnn_s, cudnn_deterministic_s,
+                          cudnn_direct_s, cudnn_tf32_s, speedup),
+                         (), ())
+};
+
 /// How well the forecast picks among the settings that were measured for a shape.
 struct ChoiceStatistics {
     std::int64_t n = 0;    ///< shapes with at least two measured settings that all have a forecast
@@ -134,14 +148,15 @@ struct ReportStatistics {
     std::vector<ErrorStatistics> errors;
     std::vector<ShapeRow> shapes;
     std::vector<SpeedupStatistics> speedups;
+    std::vector<NetworkStatistics> networks; ///< of the studies that are networks
     ChoiceStatistics choice;
     std::vector<WorkRow> work;
     std::vector<WorkStatistics> work_errors;
     std::vector<RegimeStatistics> regimes;
     std::vector<StatusCount> statuses; ///< adds up to the number of cases
     BOOST_DESCRIBE_CLASS(ReportStatistics, (),
-                         (schema, percentile, cases, errors, shapes, speedups, choice, work, work_errors,
-                          regimes, statuses),
+                         (schema, percentile, cases, errors, shapes, speedups, networks, choice, work,
+                          work_errors, regimes, statuses),
                          (), ())
 };
 

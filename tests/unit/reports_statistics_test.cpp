@@ -123,6 +123,32 @@ TEST(Summarize, TheFastestPlanOfAllMayBeOfAnyKind) {
     EXPECT_FALSE(a.cudnn_direct);
 }
 
+TEST(Summarize, ANetworkIsTheSumOfItsLayers) {
+    Study network;
+    network.id = "net";
+    network.shapes = {"a", "b"};
+    network.counts = {3, 2};
+    convcast::Run run;
+    run.cases = {timed("a", "x", 1.0), timed("a", "cudnn:gemm", 2.0), timed("b", "x", 10.0),
+                 timed("b", "cudnn:graph", 20.0)};
+    const ReportStatistics whole = summarize(run, std::span(&network, 1));
+    ASSERT_EQ(whole.networks.size(), 1u);
+    const NetworkStatistics &n = whole.networks[0];
+    EXPECT_EQ(n.layers, 5);
+    EXPECT_EQ(n.shapes, 2);
+    EXPECT_EQ(n.without, 0);
+    EXPECT_DOUBLE_EQ(n.ours_s->value, 3 * 1.0 + 2 * 10.0);
+    EXPECT_DOUBLE_EQ(n.cudnn_s->value, 3 * 2.0 + 2 * 20.0);
+    EXPECT_DOUBLE_EQ(*n.speedup, 2.0);
+    EXPECT_FALSE(n.cudnn_direct_s) << "a layer without such a time";
+    run.cases.erase(run.cases.begin() + 2);
+    const NetworkStatistics part = summarize(run, std::span(&network, 1)).networks.at(0);
+    EXPECT_EQ(part.without, 1);
+    EXPECT_FALSE(part.ours_s);
+    EXPECT_FALSE(part.speedup);
+    EXPECT_TRUE(summarize(run, studies()).networks.empty());
+}
+
 TEST(Summarize, AWrongResultHasNoTime) {
     convcast::Run run;
     run.cases = {timed("a", "x", 1.0, 1.0), timed("a", "cudnn:gemm", 2.0)};
