@@ -28,6 +28,8 @@ constexpr Verb verbs[] = {
     {"predict", "profile and shape -> time, work, regime, and why", predict},
     {"choose", "rank strategies and knobs for a shape", choose},
     {"run", "the same partitionings for real: verify, time, count", run},
+    {"compile", "the kernels that a run will ask for: registers, spills; no GPU", compile},
+    {"merge", "the documents of a run that was spread over machines -> one", merge},
     {"report", "a run -> the page and the figures", report},
     {"list", "strategies, baselines, GPUs, studies", list},
     {"doctor", "what works here, what does not, what to do", doctor},

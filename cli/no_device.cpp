@@ -5,8 +5,9 @@
 namespace convcast::cli {
 namespace {
 
-const std::string why = "this convcast was built without the CUDA toolkit; it predicts, chooses and reports. To "
-                        "measure and run, install CUDA 12.8 or newer and build again";
+const std::string why =
+    "this convcast was built without the CUDA toolkit; it predicts, chooses and reports. To "
+    "measure, compile and run, install CUDA 12.8 or newer and build again";
 
 } // namespace
 
@@ -15,6 +16,10 @@ RawSamples take_samples(int, const std::vector<std::string> &, const std::functi
 }
 
 DeviceRunEnd run_on_device(Run &, const GpuProfile &, const RunRequest &) { throw GpuError(why); }
+
+CompileReport compile_kernels(const std::vector<Plan> &, const GpuLimits &, int) {
+    throw GpuError(why);
+}
 
 std::vector<Finding> examine_device() { return {{"CUDA toolkit at build time", Health::absent, why}}; }
 

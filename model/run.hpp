@@ -197,10 +197,11 @@ struct Case {
     std::optional<std::string> baseline; ///< "cudnn:implicit_gemm", ...
     Status status = Status::not_run;
     std::optional<std::string> reason; ///< present unless ok
+    std::optional<std::string> detail; ///< how a baseline did it: engine, knobs, notes, workspace
     std::optional<Prediction> prediction;
     std::vector<Measurement> measurements;
-    BOOST_DESCRIBE_CLASS(Case, (), (study, shape, strategy, baseline, status, reason, prediction, measurements),
-                         (), ())
+    BOOST_DESCRIBE_CLASS(Case, (),
+                         (study, shape, strategy, baseline, status, reason, detail, prediction, measurements), (), ())
 
     const Measurement *measured(L2State l2) const {
         for (const Measurement &m : measurements)

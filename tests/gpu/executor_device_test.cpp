@@ -1,6 +1,7 @@
 // The convolutions on a GPU: right on awkward shapes, counted as predicted, and a run that can stop and go
 // on.
 #include "executor/baselines.hpp"
+#include "executor/cublas.hpp"
 #include "executor/inputs.hpp"
 #include "executor/run_case.hpp"
 #include "gpu/metrics.hpp"
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -304,7 +306,7 @@ TEST(ExecutorDevice, CudnnPasses) {
          {"n1c1h28w28k64r3s3", "n2c3h13w31k33r5s5", "n1c64h14w14k64r3s3", "n1c64h56w56k64r1s1",
           "n2c8h20w21k16r3s3_str2x2_pad1x1", "n1c8h20w20k8r3s3_pad2x2_dil2x2_g2"}) {
         int ok = 0;
-        for (const std::string &baseline : baselines()) {
+        for (const std::string &baseline : baselines_named("cudnn")) {
             Case item = predict_baseline(baseline, ConvShape::parse(shape), lab.profile);
             lab.executor.run_case(item);
             if (item.status == Status::unsupported && item.reason->find("built without") != std::string::npos)
@@ -319,6 +321,56 @@ TEST(ExecutorDevice, CudnnPasses) {
     }
 }
 
+std::optional<std::string> why_no_cublas() {
+    try {
+        (void)Cublas().version();
+        return std::nullopt;
+    } catch (const GpuError &error) {
+        return error.what();
+    }
+}
+
+TEST(Cublas, MultipliesRowMajorMatrices) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(why_no_cublas());
+    const Device device(0);
+    const Cublas cublas;
+    Sgemm size;
+    size.m = 3, size.n = 5, size.k = 4, size.batch = 2;
+    size.b_distance = size.k * size.n, size.c_distance = size.m * size.n; // the same a twice
+    std::vector<float> a(12), b(40), expected(30, 0.0F);
+    for (std::size_t i = 0; i < a.size(); ++i)
+        a[i] = static_cast<float>(i % 7) - 3.0F;
+    for (std::size_t i = 0; i < b.size(); ++i)
+        b[i] = static_cast<float>(i % 5) - 2.0F;
+    for (std::size_t batch = 0; batch < 2; ++batch)
+        for (std::size_t m = 0; m < 3; ++m)
+            for (std::size_t n = 0; n < 5; ++n)
+                for (std::size_t k = 0; k < 4; ++k)
+                    expected[batch * 15 + m * 5 + n] += a[m * 4 + k] * b[batch * 20 + k * 5 + n];
+    const DeviceBuffer<float> device_a{std::span<const float>(a)}, device_b{std::span<const float>(b)};
+    GuardedBuffer<float> c(expected.size());
+    cublas.sgemm(size, device_a.data(), device_b.data(), c.data(), nullptr);
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    EXPECT_EQ(c.to_host(), expected);
+    EXPECT_TRUE(c.guards_intact());
+}
+
+TEST(ExecutorDevice, Im2colCublasPassesOnEveryKindOfShape) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(why_no_cublas());
+    Lab lab;
+    for (const char *shape :
+         {"n1c1h28w28k64r3s3", "n2c3h13w31k33r5s5", "n3c64h14w14k64r1s1", "n1c64h56w56k64r3s3",
+          "n2c8h20w21k16r3s2_str2x3_pad1x2_dil2x1", "n3c8h20w20k12r3s3_pad2x2_dil2x2_g2", "n2c8h9w9k8r1s1_g4",
+          "n2c6h9w9k6r3s3_pad1x1_g6", "n4c16h12w10k8r1s1_str2x2", "n1c1h3w3k2r5s5_pad2x2"}) {
+        Case item = predict_baseline("im2col_cublas", ConvShape::parse(shape), lab.profile);
+        lab.executor.run_case(item);
+        expect_ok(item);
+        EXPECT_THAT(item.detail.value_or(""), HasSubstr("workspace"));
+    }
+}
+
 // ---- times and counters ----
 
 RunOptions quick_measure() {
@@ -329,6 +381,42 @@ RunOptions quick_measure() {
     options.max_samples = 10;
     options.max_time = Seconds(0.1);
     return options;
+}
+
+/// The plans that are picked: timed, in the arithmetic that they claim, and said.
+TEST(ExecutorDevice, PickedPlansAreTimedAndNamed) {
+    CONVCAST_NEED_GPU();
+    Lab lab(quick_measure());
+    const ConvShape shape = ConvShape::parse("n1c64h56w56k64r3s3");
+    std::map<std::string, Case> cases;
+    for (const char *name : {"cudnn:graph", "cudnn:graph_deterministic", "cudnn:graph_direct", "cudnn:tf32",
+                             "cudnn:implicit_precomp_gemm", "im2col_cublas"}) {
+        Case item = predict_baseline(name, shape, lab.profile);
+        lab.executor.run_case(item);
+        if (item.status == Status::unsupported)
+            GTEST_SKIP() << *item.reason;
+        expect_ok(item);
+        ASSERT_EQ(item.measurements.size(), 2U) << name;
+        std::cout << name << ": " << item.measurements[0].time_s.value * 1e6 << " us; "
+                  << item.detail.value_or("") << "\n";
+        if (item.measurements[0].counters) {
+            const std::map<std::string, double> &counters = *item.measurements[0].counters;
+            const bool tensor_cores = counters.at(metrics::instructions_tensor_pipe.name) >
+                                      counters.at(metrics::instructions_tensor_hfma2.name);
+            EXPECT_EQ(tensor_cores, std::string(name) == "cudnn:tf32") << name;
+        }
+        cases.emplace(name, std::move(item));
+    }
+    EXPECT_THAT(*cases.at("cudnn:graph").detail, HasSubstr("engine "));
+    EXPECT_GT(*cases.at("cudnn:tf32").measurements[0].relative_l2_error, 1e-5);
+    EXPECT_LT(*cases.at("cudnn:graph").measurements[0].relative_l2_error, 1e-5);
+    // A quick look may err, but not by much.
+    EXPECT_LT(cases.at("cudnn:graph").measurements[0].time_s.value,
+              1.3 * cases.at("cudnn:implicit_precomp_gemm").measurements[0].time_s.value);
+    if (const Case &same = cases.at("cudnn:graph_direct");
+        same.detail->find("the same plan as") != std::string::npos) {
+        EXPECT_EQ(same.measurements[0].time_s, cases.at("cudnn:graph").measurements[0].time_s);
+    }
 }
 
 TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
