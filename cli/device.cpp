@@ -2,6 +2,7 @@
 
 #include "cli/progress.hpp"
 #include "cli/version.hpp"
+#include "executor/cublas.hpp"
 #include "executor/cudnn.hpp"
 #include "executor/run_case.hpp"
 #include "gpu/activity.hpp"
@@ -141,6 +142,22 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     return DeviceRunEnd::device_lost;
 }
 
+CompileReport compile_kernels(const std::vector<Plan> &plans, const GpuLimits &limits,
+                              int compute_capability) {
+    Compiler compiler;
+    Progress progress("kernels");
+    CompileReport report;
+    report.architecture = "sm_" + std::to_string(compute_capability);
+    report.nvrtc = compiler.nvrtc_version();
+    report.cache = default_cache_folder().string();
+    report.kernels = check_kernels(
+        compiler, plans, limits, compute_capability, std::max(1u, std::thread::hardware_concurrency()),
+        [&](std::size_t done, std::size_t total) { progress.show(done, total, ""); });
+    if (const std::string warning = compiler.take_warning(); !warning.empty())
+        note(warning);
+    return report;
+}
+
 std::vector<Finding> examine_device() {
     std::vector<Finding> findings;
     const auto examine = [&](const char *what, Health otherwise, const std::function<std::string()> &look) {
@@ -185,6 +202,7 @@ std::vector<Finding> examine_device() {
         return "permitted";
     });
     examine("cuDNN (baseline)", Health::absent, [] { return Cudnn().version(); });
+    examine("cuBLAS (baseline)", Health::absent, [] { return Cublas().version(); });
     return findings;
 }
 

@@ -2,6 +2,7 @@
 // no_device.cpp says that it was not.
 #pragma once
 
+#include "executor/check_kernels.hpp"
 #include "microbench/samples.hpp"
 #include "model/profile.hpp"
 #include "model/run.hpp"
@@ -37,6 +38,22 @@ enum class DeviceRunEnd { finished, interrupted, device_lost };
 /// Fills in the run's cases; Ctrl-C ends it after the case in hand. Throws GpuError where there is no usable
 /// GPU.
 DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request);
+
+struct CompileReport {
+    std::string schema = "convcast/compile/1";
+    std::string architecture; ///< "sm_90"
+    std::string nvrtc;        ///< version
+    std::string cache;        ///< folder of the compiled kernels; empty without one
+    std::vector<CheckedKernel> kernels;
+    BOOST_DESCRIBE_CLASS(CompileReport, (), (schema, architecture, nvrtc, cache, kernels), (), ())
+};
+
+/// Compiles for `compute_capability` (90 for 9.0). Needs no GPU; throws GpuError where there is no NVRTC.
+CompileReport compile_kernels(const std::vector<Plan> &plans, const GpuLimits &limits,
+                              int compute_capability);
+
+/// Kernels need this compute capability: they copy to shared memory asynchronously (cp.async).
+inline constexpr int least_compute_major = 8;
 
 enum class Health { works, absent, broken };
 BOOST_DESCRIBE_ENUM(Health, works, absent, broken)

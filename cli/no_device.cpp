@@ -7,7 +7,7 @@ namespace {
 
 const std::string why =
     "this convcast was built without the CUDA toolkit; it predicts, chooses and reports. To "
-    "measure and run, install CUDA 12.8 or newer and build again";
+    "measure, compile and run, install CUDA 12.8 or newer and build again";
 
 } // namespace
 
@@ -17,6 +17,10 @@ RawSamples take_samples(const SamplesRequest &) {
 
 std::optional<std::string> probes_hash() {
     return std::nullopt;
+}
+
+CompileReport compile_kernels(const std::vector<Plan> &, const GpuLimits &, int) {
+    throw GpuError(why);
 }
 
 DeviceRunEnd run_on_device(Run &, const GpuProfile &, const RunRequest &) {

@@ -40,7 +40,9 @@ void Progress::show(std::size_t done, std::size_t total, const std::string &doin
     if (done > first_ && done < total) {
         const double taken = std::chrono::duration<double>(now - begin_).count();
         const double seconds = taken / static_cast<double>(done - first_) * static_cast<double>(total - done);
-        left = seconds < 90.0 ? fmt::format(", {:.0f} s left", seconds) : fmt::format(", {:.0f} min left", seconds / 60.0);
+        left = seconds < 90.0     ? fmt::format(", {:.0f} s left", seconds)
+               : seconds < 7200.0 ? fmt::format(", {:.0f} min left", seconds / 60.0)
+                                  : fmt::format(", {:.1f} h left", seconds / 3600.0);
     }
     std::string line = fmt::format("{} {}/{}{}  {}", what_, done, total, left, doing);
     if (!on_terminal()) {

@@ -26,7 +26,7 @@ Question read_question(const std::string &verb, const Arguments &arguments) {
     }
     if (question.shapes.empty())
         throw UsageError(verb + ": no shape asked; give --shape n1c64h56w56k64r3s3 or --study " +
-                         join(shipped_studies(), " or --study "));
+                         "NAME, one of " + join(shipped_studies()));
     for (const std::string &text : arguments.texts("strategy")) {
         if (is_baseline(text))
             check_baseline(text);
@@ -67,9 +67,8 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
             if (!is_baseline(text))
                 add(predict(parse_strategy(text), asked.shape, question.profile));
             else
-                for (const std::string &name : baselines())
-                    if (name == text || name.starts_with(text + ":"))
-                        add(predict_baseline(name, asked.shape, question.profile));
+                for (const std::string &name : baselines_named(text))
+                    add(predict_baseline(name, asked.shape, question.profile));
         }
         int rank = 0;
         if (best > 0)
@@ -78,6 +77,55 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
                     add(std::move(item));
     }
     return cases;
+}
+
+GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments) {
+    GpuProfile profile;
+    try {
+        profile =
+            find_profile(arguments.text("gpu", document.profile_id.empty() ? "h200" : document.profile_id));
+    } catch (const UsageError &) {
+        if (arguments.has("gpu"))
+            throw;
+        throw UsageError(verb + ": the document was forecast from the profile '" + document.profile_id +
+                         "', which does not ship; give it again with --gpu FILE");
+    }
+    if (!arguments.has("gpu") && !document.profile_hash.empty() &&
+        document.profile_hash != profile_hash(profile))
+        throw UsageError(verb + ": the document was forecast from a profile '" + document.profile_id +
+                         "' that is not the one that ships; give it again with --gpu FILE");
+    return profile;
+}
+
+void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const std::string &file) {
+    std::vector<InputProblem> problems;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        Case &item = cases[i];
+        if (!item.measurements.empty())
+            continue;
+        const ConvShape shape = ConvShape::parse(item.shape);
+        const std::optional<std::string> study = item.study;
+        try {
+            if (item.baseline)
+                check_baseline(*item.baseline);
+            item = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile)
+                                 : predict_baseline(*item.baseline, shape, profile);
+        } catch (const UsageError &error) { // here it is the document that is wrong, not the command line
+            problems.push_back({(file == "-" ? "standard input" : file) + ": /cases/" + std::to_string(i) +
+                                    (item.strategy ? "/strategy" : "/baseline"),
+                                error.what()});
+        }
+        item.study = study;
+    }
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+}
+
+void refuse_question_beside_document(const std::string &verb, const Arguments &arguments) {
+    for (const char *other : {"shape", "study", "strategy", "choose"})
+        if (arguments.has(other))
+            throw UsageError(verb + ": a Run document and --" + other +
+                             " were both given; the document already says what to " + verb);
 }
 
 Run new_run(const GpuProfile &profile, std::vector<Case> cases) {

@@ -31,6 +31,17 @@ Question read_question(const std::string &verb, const Arguments &arguments);
 /// every cuDNN algorithm where `with_baselines`. Of every shape also the `best` settings that `choose` ranks first.
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0);
 
+/// The profile that a document's cases are forecast from: --gpu, or the document's own where it ships as it
+/// was.
+GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments);
+
+/// Forecasts cases of a document again, by this code, except those that were measured: a plan of another
+/// version would not fit its kernels. Throws InputError where the document names what does not exist.
+void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const std::string &file);
+
+/// A document already says what is asked. Throws UsageError if the command line says it too.
+void refuse_question_beside_document(const std::string &verb, const Arguments &arguments);
+
 /// The document around cases: who made it, and from which profile.
 Run new_run(const GpuProfile &profile, std::vector<Case> cases);
 

@@ -3,10 +3,9 @@
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "executor/baselines.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
-#include "model/forecast.hpp"
+#include "model/shards.hpp"
 
 #include <fmt/format.h>
 
@@ -35,52 +34,26 @@ void require_same_origin(const Run &earlier, const Run &now, const std::string &
 /// A document's cases, forecast again by this code: a plan of another version would not fit its kernels.
 Run document_run(const std::string &file, const Arguments &arguments, GpuProfile &profile) {
     Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
-    try {
-        profile = find_profile(arguments.text("gpu", given.profile_id.empty() ? "h200" : given.profile_id));
-    } catch (const UsageError &) {
-        if (arguments.has("gpu"))
-            throw;
-        throw UsageError("run: the document was forecast from the profile '" + given.profile_id +
-                         "', which does not ship; give it again with --gpu FILE");
-    }
+    profile = document_profile("run", given, arguments);
     Run run = new_run(profile, std::move(given.cases));
     run.conditions = given.conditions;
-    if (!arguments.has("gpu") && !given.profile_hash.empty() && given.profile_hash != run.profile_hash)
-        throw UsageError("run: the document was forecast from a profile '" + given.profile_id +
-                         "' that is not the one that ships; give it again with --gpu FILE");
     if (measured(run))
         require_same_origin(given, run, file);
-    std::vector<InputProblem> problems;
-    for (std::size_t i = 0; i < run.cases.size(); ++i) {
-        Case &item = run.cases[i];
-        if (!item.measurements.empty())
-            continue;
-        const ConvShape shape = ConvShape::parse(item.shape);
-        const std::optional<std::string> study = item.study;
-        try {
-            if (item.baseline)
-                check_baseline(*item.baseline);
-            item = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile)
-                                 : predict_baseline(*item.baseline, shape, profile);
-        } catch (const UsageError &error) { // here it is the document that is wrong, not the command line
-            problems.push_back({(file == "-" ? "standard input" : file) + ": /cases/" + std::to_string(i) +
-                                    (item.strategy ? "/strategy" : "/baseline"),
-                                error.what()});
-        }
-        item.study = study;
-    }
-    if (!problems.empty())
-        throw InputError(std::move(problems));
+    forecast_again(run.cases, profile, file);
     return run;
 }
 
 Run asked_run(const Arguments &arguments, GpuProfile &profile) {
     const bool asks = arguments.has("shape") || arguments.has("study");
+    const std::string output = arguments.text("output", "-");
+    if (arguments.has("shard") &&
+        (arguments.positional().empty() ? !asks && arguments.has("resume")
+                                        : arguments.positional().front() == output && output != "-"))
+        throw UsageError(
+            "run: --shard would leave the other shards' cases out of the file that they are in; write to "
+            "another file with -o, or ask for shapes and resume this shard's file");
     if (!arguments.positional().empty()) {
-        for (const char *other : {"shape", "study", "strategy", "choose"})
-            if (arguments.has(other))
-                throw UsageError(std::string("run: a Run document and --") + other +
-                                 " were both given; the document already says what to run");
+        refuse_question_beside_document("run", arguments);
         return document_run(arguments.positional().front(), arguments, profile);
     }
     if (arguments.has("resume") && !asks)
@@ -137,6 +110,7 @@ std::string summary(const Run &run) {
 int run(const Words &words) {
     std::vector<Option> options = question_options();
     options.push_back({"choose", Option::text});
+    options.push_back({"shard", Option::text});
     options.push_back({"resume", Option::text});
     options.push_back({"device", Option::text});
     options.push_back({"require-counters", Option::flag});
@@ -145,6 +119,13 @@ int run(const Words &words) {
         return write_file_atomically("-", help_text("run")), 0;
     GpuProfile profile;
     Run document = asked_run(arguments, profile);
+    if (arguments.has("shard")) {
+        const Shard shard = parse_shard(arguments.text("shard", ""));
+        document.cases = cases_of(shard, std::move(document.cases));
+        document.conditions["shard"] = arguments.text("shard", "");
+        if (document.cases.empty())
+            note("shard " + arguments.text("shard", "") + " has no case: there are fewer cases than shards");
+    }
     if (arguments.has("resume") && (arguments.has("shape") || arguments.has("study")))
         resume(document, arguments.text("resume", ""));
 

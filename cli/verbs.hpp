@@ -11,9 +11,11 @@ using Words = std::vector<std::string>;
 
 int choose(const Words &words);
 int compare(const Words &words);
+int compile(const Words &words);
 int doctor(const Words &words);
 int list(const Words &words);
 int measure(const Words &words);
+int merge(const Words &words);
 int predict(const Words &words);
 int report(const Words &words);
 int run(const Words &words);

@@ -8,16 +8,42 @@
 
 namespace convcast {
 
-/// "cudnn:implicit_gemm", ...: every algorithm of cuDNN's forward convolution, each a baseline of its own.
+/// "cudnn:implicit_gemm", ...: every algorithm of cuDNN's forward convolution, each a baseline of its own;
+/// the fastest plans of cuDNN's graph interface ("cudnn:graph", ...); "im2col_cublas".
 std::vector<std::string> baselines();
 
 /// Whether a text names a baseline family ("cudnn") or one of its members.
 bool is_baseline(const std::string &text);
 
+/// The members of the family that `text` names, or the baseline that it is.
+std::vector<std::string> baselines_named(const std::string &text);
+
 /// Throws UsageError unless `text` is a family or a member.
 void check_baseline(const std::string &text);
 
-/// Which gate 2 a baseline's arithmetic must pass; gate 1 only goes with Gate::rounding.
+/// What cuDNN notes about the arithmetic of one of its plans.
+struct PlanNotes {
+    bool tensor_cores = false;
+    bool inputs_rounded = false; ///< to fewer bits before they are multiplied
+    bool sums_rounded = false;   ///< partial sums kept in fewer bits
+    bool winograd = false, fft = false;
+    bool nondeterministic = false;
+    bool operator==(const PlanNotes &) const = default;
+};
+
+/// Whether `baseline` is picked from the plans of cuDNN's graph interface: cudnn:graph,
+/// cudnn:graph_deterministic, cudnn:graph_direct and cudnn:tf32.
+bool is_picked_plan(const std::string &baseline);
+
+/// Whether a plan with these notes may stand for such a baseline. Only cudnn:tf32 may use tensor cores.
+bool plan_allowed(const std::string &baseline, const PlanNotes &notes);
+
+/// Which gate 2 a baseline's arithmetic must pass; gate 1 only goes with Gate::rounding. Of a plan see the
+/// other.
 Gate second_gate(const std::string &baseline);
+Gate second_gate(const PlanNotes &notes);
+
+/// Whether a baseline computes in true FP32, so that using tensor cores makes it a failure.
+bool is_true_fp32(const std::string &baseline);
 
 } // namespace convcast

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <functional>
+#include <string>
 
 namespace convcast {
 
@@ -11,5 +12,14 @@ namespace convcast {
 /// beforehand included. Owns its kernels, descriptors and workspace.
 using ConvCall =
     std::function<void(const float *input, const float *filters, float *output, cudaStream_t stream)>;
+
+/// Another's convolution, ready to run.
+struct BaselineCall {
+    ConvCall call;
+    std::string detail; ///< how it does it, for the case: "workspace 1024 bytes"
+};
+
+/// Device memory that a baseline may take beside the tensors.
+inline constexpr std::size_t most_workspace_bytes = std::size_t{16} << 30;
 
 } // namespace convcast

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -144,12 +143,14 @@ template <class Library> class Convolution {
             return "cuDNN: " + library_->text(status);
         std::size_t free = 0, total = 0;
         check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-        if (bytes > Cudnn::most_workspace_bytes || bytes > free)
+        if (bytes > most_workspace_bytes || bytes > free)
             return fmt::format("cuDNN wants a workspace of {} bytes; {} are free and {} allowed", bytes, free,
-                               Cudnn::most_workspace_bytes);
+                               most_workspace_bytes);
         workspace_ = DeviceBuffer<unsigned char>(bytes);
         return "";
     }
+
+    std::size_t workspace_bytes() const { return workspace_.bytes(); }
 
     /// Some algorithms are refused only when they are run.
     cudnnStatus_t run(const float *input, const float *filters, float *output, cudaStream_t stream) {
@@ -172,10 +173,7 @@ template <class Library> class Convolution {
 
 } // namespace
 
-Cudnn::Cudnn() {
-    ::setenv("NVIDIA_TF32_OVERRIDE", "0", 1);
-    library_ = std::make_shared<const Library>();
-}
+Cudnn::Cudnn() : library_(std::make_shared<const Library>()) {}
 
 Cudnn::~Cudnn() = default;
 
@@ -184,7 +182,8 @@ std::string Cudnn::version() const {
     return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-std::variant<ConvCall, std::string> Cudnn::call(const std::string &baseline, const ConvShape &shape) const {
+std::variant<BaselineCall, std::string> Cudnn::call(const std::string &baseline,
+                                                    const ConvShape &shape) const {
     const auto algorithm = algorithms.find(baseline);
     if (algorithm == algorithms.end())
         return "unknown baseline '" + baseline + "'";
@@ -202,10 +201,11 @@ std::variant<ConvCall, std::string> Cudnn::call(const std::string &baseline, con
         check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after a refused cudnnConvolutionForward");
         return "cuDNN: " + library_->text(status);
     }
-    return ConvCall(
+    return BaselineCall{
         [library = library_, convolution](const float *x, const float *w, float *y, cudaStream_t stream) {
             library->check(convolution->run(x, w, y, stream), "cudnnConvolutionForward");
-        });
+        },
+        fmt::format("workspace {} bytes", convolution->workspace_bytes())};
 }
 
 } // namespace convcast
@@ -223,7 +223,7 @@ Cudnn::~Cudnn() = default;
 std::string Cudnn::version() const {
     return "";
 }
-std::variant<ConvCall, std::string> Cudnn::call(const std::string &, const ConvShape &) const {
+std::variant<BaselineCall, std::string> Cudnn::call(const std::string &, const ConvShape &) const {
     return std::string("built without cuDNN headers");
 }
 

@@ -1,4 +1,4 @@
-// cuDNN's forward convolution, one algorithm at a time, in true FP32.
+// cuDNN's forward convolution, one algorithm of the legacy interface at a time, in true FP32.
 #pragma once
 
 #include "executor/conv_call.hpp"
@@ -10,8 +10,7 @@
 
 namespace convcast {
 
-/// cuDNN opened at run time; one handle for the current device. Sets NVIDIA_TF32_OVERRIDE=0 for this process
-/// before the library is loaded: belt and braces beside CUDNN_FMA_MATH.
+/// cuDNN's legacy interface, opened at run time; one handle for the current device.
 class Cudnn {
   public:
     /// Throws GpuError without a usable cuDNN 9, or if built without its headers.
@@ -22,9 +21,7 @@ class Cudnn {
 
     /// A call of `baseline` ("cudnn:implicit_gemm", see baselines()), or why cuDNN cannot do it for this
     /// shape. The workspace is as large as the algorithm asks for, up to `most_workspace_bytes`.
-    std::variant<ConvCall, std::string> call(const std::string &baseline, const ConvShape &shape) const;
-
-    static constexpr std::size_t most_workspace_bytes = std::size_t{16} << 30;
+    std::variant<BaselineCall, std::string> call(const std::string &baseline, const ConvShape &shape) const;
 
   private:
     struct Library;

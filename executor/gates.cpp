@@ -48,7 +48,9 @@ Verdict judge(Gate gate, const ConvShape &shape, const Comparison &c) {
         const auto [n, k, p, q] = *verdict.first_bad;
         return fmt::format("the first at n={} k={} p={} q={}", n, k, p, q);
     };
-    const double l2_limit = gate == Gate::transformed ? transformed_l2_limit : rounding_l2_limit;
+    const double l2_limit = gate == Gate::transformed ? transformed_l2_limit
+                            : gate == Gate::tf32      ? tf32_l2_limit
+                                                      : rounding_l2_limit;
     if (c.not_a_number > 0)
         verdict.message = fmt::format("{}: {} of {} outputs are not written (NaN), {}", name, c.not_a_number,
                                       shape.output_elements(), at());

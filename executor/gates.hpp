@@ -14,11 +14,14 @@ namespace convcast {
 enum class Gate {
     exact,    ///< gate 1: equal to the reference
     rounding, ///< gate 2 of direct and GEMM algorithms: relative L2 error and every element within its bound
-    transformed ///< gate 2 of Winograd and FFT, whose elements have no such bound: relative L2 error only
+    transformed, ///< gate 2 of Winograd and FFT, whose elements have no such bound: relative L2 error only
+    tf32         ///< gate 2 where inputs may be rounded to TF32: relative L2 error only
 };
 
 inline constexpr double rounding_l2_limit = 1e-5;
 inline constexpr double transformed_l2_limit = 1e-4;
+/// Rounding both factors to TF32's 11 bits costs 3e-4 on zero-mean data, however many products are summed.
+inline constexpr double tf32_l2_limit = 1e-3;
 
 /// An element may differ from double by this times its sum |x * w|: 4 * n * 2^-24 for n = c * r * s / groups
 /// products.

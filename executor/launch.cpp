@@ -3,6 +3,7 @@
 #include "executor/kernel_source.hpp"
 #include "executor/kernels/conv_args.hpp"
 #include "gpu/check.hpp"
+#include "gpu/memory.hpp"
 
 #include <fmt/format.h>
 
@@ -33,6 +34,10 @@ ConvArgs args_for(const ConvShape &shape, const Partition &partition) {
     args.parts = as_int(partition.parts), args.pieces = as_int(partition.pieces);
     args.bank_floats = as_int(partition.bank_floats), args.band_floats = as_int(partition.band_floats);
     args.tile_h = as_int(partition.tile_h), args.tile_k = as_int(partition.tile_k);
+    args.stride_h = as_int(shape.stride_h), args.stride_w = as_int(shape.stride_w);
+    args.pad_h = as_int(shape.pad_h), args.pad_w = as_int(shape.pad_w);
+    args.dilation_h = as_int(shape.dilation_h), args.dilation_w = as_int(shape.dilation_w);
+    args.groups = as_int(shape.groups);
     return args;
 }
 
@@ -50,15 +55,29 @@ struct BoundLaunch {
     std::int64_t filter_offset; ///< of the launch's first filter, in floats
     void *constant = nullptr;   ///< where its filters go, if it wants them in constant memory
 
-    void enqueue(const float *input, const float *filters, float *output, cudaStream_t stream) const {
+    void enqueue(const float *input, const float *filters, float *output, std::byte *workspace,
+                 cudaStream_t stream) const {
         if (constant)
             check(cudaMemcpyAsync(constant, filters + filter_offset,
                                   static_cast<std::size_t>(partition.constant_bytes),
                                   cudaMemcpyDeviceToDevice, stream),
                   "cudaMemcpyAsync of filters to constant memory");
-        kernel.launch_with(grid_of(partition), dim3(static_cast<unsigned>(partition.threads)),
-                           static_cast<std::size_t>(partition.shared_bytes), stream, input, filters, output,
-                           args);
+        std::vector<const void *> pointers;
+        for (const Operand &operand : partition.operands)
+            pointers.push_back(operand.memory == Memory::input     ? static_cast<const void *>(input)
+                               : operand.memory == Memory::filters ? static_cast<const void *>(filters)
+                               : operand.memory == Memory::output  ? static_cast<const void *>(output)
+                                                                   : workspace + operand.offset_bytes);
+        if (partition.operands.empty())
+            pointers = {input, filters, output};
+        std::vector<void *> parameters;
+        for (const void *&pointer : pointers)
+            parameters.push_back(static_cast<void *>(&pointer));
+        ConvArgs its_args = args;
+        parameters.push_back(static_cast<void *>(&its_args));
+        kernel.launch(grid_of(partition), dim3(static_cast<unsigned>(partition.threads)),
+                      static_cast<std::size_t>(partition.shared_bytes), stream, parameters.data(),
+                      static_cast<unsigned>(partition.cluster.value_or(1)));
     }
 };
 
@@ -98,11 +117,12 @@ std::vector<CompileRequest> requests_for(std::span<const Plan> plans, int comput
     std::vector<CompileRequest> requests;
     std::set<std::string> seen;
     for (const Plan &plan : plans)
-        for (const Partition &partition : plan.launches) {
-            CompileRequest request = request_for(partition, compute_capability);
-            if (seen.insert(key_of(request)).second)
-                requests.push_back(std::move(request));
-        }
+        for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+            for (const Partition &partition : *launches) {
+                CompileRequest request = request_for(partition, compute_capability);
+                if (seen.insert(key_of(request)).second)
+                    requests.push_back(std::move(request));
+            }
     return requests;
 }
 
@@ -126,35 +146,65 @@ const CompiledModule &KernelCache::compiled(const Partition &partition) {
     return std::get<CompiledModule>(found->second);
 }
 
-PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &shape) {
-    if (plan.launches.empty() || !plan.prepare.empty() || plan.workspace_bytes > 0)
-        throw GpuError("a plan has launches only: no kernel of ours prepares filters or needs a workspace");
-    std::vector<BoundLaunch> launches;
-    PreparedPlan prepared;
-    for (const Partition &partition : plan.launches) {
-        const CompiledModule &compiled = kernels.compiled(partition);
-        const std::string name = name_expression(partition);
-        auto module = std::make_shared<const Module>(compiled);
-        BoundLaunch launch{module, module->kernel(name), partition, args_for(shape, partition),
-                           partition.filter_begin * shape.c * shape.r * shape.s};
-        launch.kernel.allow_shared(static_cast<std::size_t>(partition.shared_bytes));
-        if (partition.constant_bytes > 0) {
-            std::size_t bytes = 0;
-            launch.constant = module->global(filter_bank, bytes);
-            if (static_cast<std::size_t>(partition.constant_bytes) > bytes)
-                throw GpuError(fmt::format("{} bytes of filters exceed the {} bytes of {}",
-                                           partition.constant_bytes, bytes, filter_bank));
-        }
-        for (std::string &note : differences(launch, compiled.facts(name)))
-            if (std::find(prepared.notes.begin(), prepared.notes.end(), note) == prepared.notes.end())
-                prepared.notes.push_back(std::move(note));
-        launches.push_back(std::move(launch));
+namespace {
+
+/// Loads one launch; adds to `notes` what the plan did not reckon with.
+BoundLaunch bind(KernelCache &kernels, const Partition &partition, const ConvShape &shape,
+                 std::vector<std::string> &notes) {
+    const CompiledModule &compiled = kernels.compiled(partition);
+    const std::string name = name_expression(partition);
+    auto module = std::make_shared<const Module>(compiled);
+    BoundLaunch launch{module, module->kernel(name), partition, args_for(shape, partition),
+                       partition.filter_begin * shape.products()};
+    launch.kernel.allow_shared(static_cast<std::size_t>(partition.shared_bytes));
+    if (partition.constant_bytes > 0) {
+        std::size_t bytes = 0;
+        launch.constant = module->global(filter_bank, bytes);
+        if (static_cast<std::size_t>(partition.constant_bytes) > bytes)
+            throw GpuError(fmt::format("{} bytes of filters exceed the {} bytes of {}",
+                                       partition.constant_bytes, bytes, filter_bank));
     }
-    prepared.call = [launches = std::move(launches)](const float *input, const float *filters, float *output,
-                                                     cudaStream_t stream) {
-        for (const BoundLaunch &launch : launches)
-            launch.enqueue(input, filters, output, stream);
+    for (std::string &note : differences(launch, compiled.facts(name)))
+        if (std::find(notes.begin(), notes.end(), note) == notes.end())
+            notes.push_back(std::move(note));
+    return launch;
+}
+
+} // namespace
+
+PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &shape) {
+    if (plan.launches.empty())
+        throw GpuError("a plan without launches");
+    for (const std::vector<Partition> *part : {&plan.prepare, &plan.launches})
+        for (const Partition &partition : *part)
+            for (const Operand &operand : partition.operands)
+                if (operand.memory == Memory::workspace &&
+                    (operand.offset_bytes < 0 || operand.offset_bytes >= plan.workspace_bytes))
+                    throw GpuError(fmt::format("{} reads or writes the workspace at byte {} of {}",
+                                               partition.kernel, operand.offset_bytes, plan.workspace_bytes));
+    PreparedPlan prepared;
+    std::vector<BoundLaunch> first, launches;
+    for (const Partition &partition : plan.prepare)
+        first.push_back(bind(kernels, partition, shape, prepared.notes));
+    for (const Partition &partition : plan.launches)
+        launches.push_back(bind(kernels, partition, shape, prepared.notes));
+
+    auto workspace =
+        std::make_shared<DeviceBuffer<std::byte>>(static_cast<std::size_t>(plan.workspace_bytes));
+    if (plan.workspace_bytes > 0)
+        workspace->fill_bytes(0xFF); // NaNs: what is read before it is written shows in the output
+    const auto call_of = [&](std::vector<BoundLaunch> sequence) {
+        return [sequence = std::move(sequence), workspace](const float *input, const float *filters,
+                                                           float *output, cudaStream_t stream) {
+            for (const BoundLaunch &launch : sequence)
+                launch.enqueue(input, filters, output, workspace->data(), stream);
+        };
     };
+    if (!first.empty()) {
+        prepared.prepared_call = call_of(launches);
+        launches.insert(launches.begin(), first.begin(), first.end());
+    }
+    prepared.call = call_of(std::move(launches));
     return prepared;
 }
 

@@ -42,12 +42,15 @@ class KernelCache {
 
 struct PreparedPlan {
     ConvCall call;
+    /// The launches alone, on what the last `call` prepared of the same filters; empty if the plan prepares
+    /// nothing.
+    ConvCall prepared_call;
     /// Where the loaded kernels differ from what the plan assumed: registers spilled, or other CTAs per SM.
     std::vector<std::string> notes;
 };
 
-/// Loads the plan's kernels on the current device. Throws GpuError if one does not compile or cannot be
-/// launched.
+/// Loads the plan's kernels on the current device and allocates its workspace, filled with NaNs. Throws
+/// GpuError if one does not compile or cannot be launched.
 PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &shape);
 
 } // namespace convcast

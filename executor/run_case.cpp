@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <limits>
 
 namespace convcast {
@@ -43,10 +44,13 @@ struct Executor::ShapeData {
 struct Executor::Subject {
     std::string name;
     ConvCall call;
+    ConvCall prepared_call; ///< without what is done once per filter set; empty if there is no such part
     Gate second_gate = Gate::rounding;
     bool copies_filters_first = false; ///< one launch, behind a copy of the filters to constant memory
     bool prepares_nothing = true;      ///< no part of a call could be done once per filter set
     bool is_baseline = false;
+    bool true_fp32 = true; ///< using tensor cores makes it a failure
+    std::string plan;      ///< of a baseline that was picked among several
 };
 
 namespace {
@@ -84,7 +88,9 @@ bool is_open(const Case &item) {
 Executor::Executor(Compiler &compiler, const Device &device, const GpuProfile &profile, RunOptions options)
     : device_(device.facts()), profile_(profile), options_(std::move(options)),
       kernels_(compiler, device_.compute_capability()), reference_(compiler, device_.compute_capability()),
-      watch_(compiler, device_) {
+      watch_(compiler, device_), baselines_(compiler, device_.compute_capability()) {
+    // It would decide for every library in what arithmetic a baseline computes.
+    ::unsetenv("NVIDIA_TF32_OVERRIDE");
     if (const auto &why = watch_.why_events())
         say_once("times are by CUDA events, some microseconds too long: " + *why);
     if (options_.count) {
@@ -110,6 +116,8 @@ void Executor::say_once(const std::string &what) {
 Executor::ShapeData &Executor::data_for(const ConvShape &shape) {
     if (!data_ || data_->shape != shape) {
         data_.reset(); // frees the last shape's memory first
+        baselines_.forget();
+        picked_.clear();
         data_ = std::make_unique<ShapeData>(shape, reference_, seed_for(options_.seed, shape));
     }
     return *data_;
@@ -117,28 +125,9 @@ Executor::ShapeData &Executor::data_for(const ConvShape &shape) {
 
 /// What to run, or why it is not supported. Throws GpuError if it cannot be made.
 std::variant<Executor::Subject, std::string> Executor::subject_of(Case &item, const ConvShape &shape) {
+    if (item.baseline)
+        return baseline_subject(item, shape);
     Subject subject;
-    if (item.baseline) {
-        subject.name = *item.baseline;
-        if (!cudnn_ && !why_no_cudnn_) {
-            try {
-                cudnn_ = std::make_unique<Cudnn>();
-            } catch (const DeviceLost &) {
-                throw;
-            } catch (const GpuError &error) {
-                why_no_cudnn_ = error.what();
-            }
-        }
-        if (why_no_cudnn_)
-            return *why_no_cudnn_;
-        auto made = cudnn_->call(*item.baseline, shape);
-        if (auto *why = std::get_if<std::string>(&made))
-            return std::move(*why);
-        subject.call = std::get<ConvCall>(std::move(made));
-        subject.second_gate = second_gate(*item.baseline);
-        subject.is_baseline = true;
-        return subject;
-    }
     if (!item.strategy)
         throw UsageError("a case has neither a strategy nor a baseline");
     subject.name = *item.strategy;
@@ -152,13 +141,50 @@ std::variant<Executor::Subject, std::string> Executor::subject_of(Case &item, co
     const std::vector<Partition> &launches = item.prediction->plan->launches;
     PreparedPlan prepared = prepare(kernels_, *item.prediction->plan, shape);
     subject.call = std::move(prepared.call);
-    subject.prepares_nothing = std::none_of(launches.begin(), launches.end(),
-                                            [](const Partition &part) { return part.constant_bytes > 0; });
-    subject.copies_filters_first = launches.size() == 1 && !subject.prepares_nothing;
+    subject.prepared_call = std::move(prepared.prepared_call);
+    subject.prepares_nothing =
+        !subject.prepared_call && std::none_of(launches.begin(), launches.end(),
+                                               [](const Partition &part) { return part.constant_bytes > 0; });
+    subject.copies_filters_first =
+        launches.size() == 1 && launches[0].constant_bytes > 0 && !subject.prepared_call;
     std::vector<std::string> &assumptions = item.prediction->assumptions;
     for (std::string &note : prepared.notes)
         if (std::find(assumptions.begin(), assumptions.end(), note) == assumptions.end())
             assumptions.push_back(std::move(note));
+    return subject;
+}
+
+std::variant<Executor::Subject, std::string> Executor::baseline_subject(Case &item, const ConvShape &shape) {
+    ShapeData &data = data_for(shape); // before a workspace takes what is free
+    PlanTrial trial;
+    trial.time = [&](const ConvCall &call) {
+        StopWatchOptions quick;
+        quick.min_samples = quick.max_samples = 3;
+        quick.max_time = Seconds(0.05);
+        quick.warm_up = Seconds(0.0);
+        const auto once = [&](cudaStream_t stream) {
+            call(data.reals.input.data(), data.reals.filters.data(), data.output.data(), stream);
+        };
+        return watch_.measure(once, quick).median_time();
+    };
+    trial.what_is_wrong = [&](const ConvCall &call, Gate gate) {
+        Subject subject;
+        subject.name = *item.baseline;
+        subject.call = call;
+        return verify(subject, gate, data).message;
+    };
+    auto made = baselines_.make(*item.baseline, shape, trial);
+    if (auto *why = std::get_if<std::string>(&made))
+        return std::move(*why);
+    ReadyBaseline &ready = std::get<ReadyBaseline>(made);
+    item.detail = std::move(ready.run.detail);
+    Subject subject;
+    subject.name = *item.baseline;
+    subject.call = std::move(ready.run.call);
+    subject.second_gate = ready.second_gate;
+    subject.is_baseline = true;
+    subject.true_fp32 = is_true_fp32(*item.baseline);
+    subject.plan = std::move(ready.plan);
     return subject;
 }
 
@@ -209,6 +235,16 @@ Measurement Executor::time(const Subject &subject, L2State l2, ShapeData &data) 
         // The copy and the gap behind it, as long as in the last sample.
         m.prepared_time_s =
             m.time_s - Seconds(1e-9 * static_cast<double>(records[1].start_ns - records[0].start_ns));
+    else if (subject.prepared_call)
+        m.prepared_time_s =
+            watch_
+                .measure(
+                    [&](cudaStream_t stream) {
+                        subject.prepared_call(data.reals.input.data(), data.reals.filters.data(),
+                                              data.output.data(), stream);
+                    },
+                    how)
+                .median_time();
     const auto with_gaps = std::count_if(series.samples.begin(), series.samples.end(),
                                          [](const Sample &sample) { return sample.launch_gaps; });
     if (with_gaps > 0)
@@ -258,7 +294,8 @@ std::optional<std::string> Executor::count(const Subject &subject, ShapeData &da
     measurement.work = work;
     measurement.counters = counters;
     measurement.regime = regime_of(measurement);
-    if (value(metrics::instructions_tensor_pipe) > value(metrics::instructions_tensor_hfma2))
+    if (subject.true_fp32 &&
+        value(metrics::instructions_tensor_pipe) > value(metrics::instructions_tensor_hfma2))
         return "used tensor cores: not true FP32";
     return std::nullopt;
 }
@@ -272,6 +309,13 @@ void Executor::measure(Case &item) {
         return;
     }
     const Subject &subject = std::get<Subject>(made);
+    if (const auto same = picked_.find(subject.plan); same != picked_.end()) {
+        item.measurements = same->second.measurements;
+        item.status = Status::ok;
+        item.reason.reset();
+        *item.detail += "; the same plan as " + *same->second.baseline + ", measured there";
+        return;
+    }
     ShapeData &data = data_for(shape);
 
     const auto wrong = [&](const std::string &message) {
@@ -279,12 +323,14 @@ void Executor::measure(Case &item) {
         item.reason = message;
         item.measurements.clear();
     };
-    if (subject.second_gate != Gate::transformed)
+    if (subject.second_gate == Gate::rounding)
         if (const Verdict first = verify(subject, Gate::exact, data); !first.passed)
             return wrong(first.message);
     const Verdict second = verify(subject, subject.second_gate, data);
-    // A transform of others that loses too many digits is right, but not in the accuracy that is compared here.
-    if (!second.passed && item.baseline && second.not_a_number == 0 && second.relative_l2_error < roughly_right) {
+    // A transform of others that loses too many digits is right, but not in the accuracy that is compared
+    // here.
+    if (!second.passed && item.baseline && second.not_a_number == 0 &&
+        second.relative_l2_error < roughly_right) {
         item.status = Status::unsupported;
         item.reason = "not accurate enough to be compared: " + second.message;
         return;
@@ -326,6 +372,8 @@ void Executor::measure(Case &item) {
     }
     item.status = Status::ok;
     item.reason.reset();
+    if (!subject.plan.empty() && subject.true_fp32)
+        picked_.emplace(subject.plan, item);
 }
 
 void Executor::run_case(Case &item) {
@@ -335,6 +383,7 @@ void Executor::run_case(Case &item) {
         item.measurements.clear();
     };
     item.measurements.clear();
+    item.detail.reset();
     try {
         measure(item);
     } catch (const DeviceLost &error) {
@@ -394,8 +443,8 @@ RunEnd Executor::run_all(Run &run, const std::function<void(const Run &, std::si
             kept = Clock::now();
         }
     }
-    if (cudnn_)
-        run.conditions["cudnn"] = cudnn_->version();
+    for (const auto &[library, version] : baselines_.versions())
+        run.conditions[library] = version;
     keep(run, settled);
     return end;
 }

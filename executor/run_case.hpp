@@ -1,7 +1,7 @@
 // A predicted case on the GPU: verify, then time, then count.
 #pragma once
 
-#include "executor/cudnn.hpp"
+#include "executor/baseline_calls.hpp"
 #include "executor/launch.hpp"
 #include "executor/reference_kernel.hpp"
 #include "gpu/counters.hpp"
@@ -56,6 +56,7 @@ class Executor {
 
     ShapeData &data_for(const ConvShape &shape);
     std::variant<Subject, std::string> subject_of(Case &item, const ConvShape &shape);
+    std::variant<Subject, std::string> baseline_subject(Case &item, const ConvShape &shape);
     Verdict verify(const Subject &subject, Gate gate, ShapeData &data);
     Measurement time(const Subject &subject, L2State l2, ShapeData &data);
     std::optional<std::string> count(const Subject &subject, ShapeData &data, Measurement &measurement);
@@ -70,8 +71,9 @@ class Executor {
     ReferenceKernels reference_;
     StopWatch watch_;
     std::optional<CounterSession> counters_;
-    std::unique_ptr<Cudnn> cudnn_;
-    std::optional<std::string> why_no_cudnn_;
+    BaselineCalls baselines_;
+    std::map<std::string, Case>
+        picked_; ///< of the last shape, by plan: one plan may stand for several baselines
     std::vector<std::string> said_;
     std::unique_ptr<ShapeData> data_;
 };

@@ -47,11 +47,20 @@ int Kernel::ctas_per_sm(int threads, std::size_t dynamic_shared_bytes) const {
     return ctas;
 }
 
-void Kernel::launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,
-                    void **args) const {
-    check_launch(
-        cudaLaunchKernel(static_cast<const void *>(handle_), grid, block, args, dynamic_shared_bytes, stream),
-        "cudaLaunchKernel", grid, block, dynamic_shared_bytes);
+void Kernel::launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream, void **args,
+                    unsigned cluster) const {
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = cluster;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid, config.blockDim = block;
+    config.dynamicSmemBytes = dynamic_shared_bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = cluster > 1 ? 1 : 0;
+    check_launch(cudaLaunchKernelExC(&config, static_cast<const void *>(handle_), args),
+                 "cudaLaunchKernelExC", grid, block, dynamic_shared_bytes);
 }
 
 void Kernel::launch_cooperative(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,

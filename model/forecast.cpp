@@ -97,6 +97,8 @@ struct Traffic {
 Traffic traffic_of(const Partition &part, const ConvShape &shape) {
     const double reads = part.work.l2_read_bytes.value_or(0.0);
     const double dram = part.work.dram_read_bytes.value_or(reads);
+    if (part.filter_count == 0) // prepares filters: whole sectors
+        return {reads > 0.0 ? std::min(1.0, dram / reads) : 0.0, 1.0};
     const double output = static_cast<double>(shape.output_bytes()) * static_cast<double>(part.filter_count) /
                           static_cast<double>(shape.k);
     return {reads > 0.0 ? std::min(1.0, dram / reads) : 0.0,
@@ -109,7 +111,8 @@ Term wave_term(const Partition &part, const Machine &m, Round round, const Traff
     const double latency = dram_share * m.latency_s + (1.0 - dram_share) * m.l2_latency_s;
     const double loads = chip * part.step.load_bytes;
     const double stores = chip * part.step.store_bytes * traffic.store_factor;
-    const double depth = static_cast<double>(part.stages - 1);
+    // Without a pipeline the other warps' arithmetic covers a step's loads: one step is under way.
+    const double depth = static_cast<double>(part.stages == 1 && part.steps > 1 ? 1 : part.stages - 1);
 
     std::vector<Term> core = core_terms(part, part.step, round.ctas, m);
     std::vector<Term> memory = {bandwidth_leaf("L2 reads", loads, m.l2_bw),
@@ -163,9 +166,10 @@ Term partition_term(const Partition &part, const ConvShape &shape, const Machine
 Work total_work(const Plan &plan) {
     Work total;
     const auto add = [&](std::optional<double> Work::*field) {
-        for (const Partition &part : plan.launches)
-            if (part.work.*field)
-                total.*field = (total.*field).value_or(0.0) + *(part.work.*field);
+        for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+            for (const Partition &part : *launches)
+                if (part.work.*field)
+                    total.*field = (total.*field).value_or(0.0) + *(part.work.*field);
     };
     for (const auto field : {&Work::fmas, &Work::instructions, &Work::shared_wavefronts, &Work::shared_conflicts,
                              &Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes,
@@ -265,11 +269,13 @@ std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, cons
         return std::nullopt;
     const Machine m = machine_of(profile);
     std::vector<Term> parts = {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6))};
-    if (plan.launches.size() > 1)
-        parts.push_back(leaf("further launches", s(static_cast<double>(plan.launches.size() - 1) * m.gap_s),
-                             fmt::format("{} * {:.2f} us", plan.launches.size() - 1, m.gap_s * 1e6)));
-    for (const Partition &part : plan.launches)
-        parts.push_back(partition_term(part, shape, m));
+    const std::size_t further = plan.prepare.size() + plan.launches.size() - 1;
+    if (further > 0)
+        parts.push_back(leaf("further launches", s(static_cast<double>(further) * m.gap_s),
+                             fmt::format("{} * {:.2f} us", further, m.gap_s * 1e6)));
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches)
+            parts.push_back(partition_term(part, shape, m));
     Term term = sum("time", std::move(parts));
     evaluate(term);
     return term;

@@ -59,17 +59,29 @@ struct Term {
 struct StepWork {
     double fmas = 0;              ///< thread-level
     double instructions = 0;      ///< warp instructions, FFMA included
-    double shared_wavefronts = 0;
+    double shared_wavefronts = 0; ///< and those of global loads that hit L1, which share the data path
     double load_bytes = 0;        ///< global to shared memory or registers
     double store_bytes = 0;       ///< written to the output in this step
     BOOST_DESCRIBE_CLASS(StepWork, (), (fmas, instructions, shared_wavefronts, load_bytes, store_bytes), (), ())
+};
+
+/// What a launch's pointer parameter points at: a tensor of the call, or the plan's own memory.
+enum class Memory { input, filters, output, workspace };
+BOOST_DESCRIBE_ENUM(Memory, input, filters, output, workspace)
+
+struct Operand {
+    Memory memory = Memory::input;
+    std::int64_t offset_bytes = 0; ///< into the workspace; 0 for tensors
+    BOOST_DESCRIBE_CLASS(Operand, (), (memory, offset_bytes), (), ())
 };
 
 /// One launch, exactly: the formulas, the compile options and the launch all read this object.
 struct Partition {
     std::string kernel; ///< file executor/kernels/<kernel>.cu and function template of that name
     std::vector<std::int64_t> template_arguments; ///< in the order of the kernel's template parameters
+    std::vector<Operand> operands; ///< the kernel's pointers in order; none: input, filters, output
     std::array<std::int64_t, 3> grid{1, 1, 1};
+    std::optional<std::int64_t> cluster; ///< CTAs along x that run at once and share their memory; absent: 1
     std::int64_t threads = 0;      ///< per CTA, one dimension
     std::int64_t shared_bytes = 0; ///< dynamic, per CTA
     std::int64_t register_cap = 0; ///< of a thread; compiled in as __maxnreg__
@@ -89,7 +101,7 @@ struct Partition {
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
     Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
-                         (kernel, template_arguments, grid, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
+                         (kernel, template_arguments, operands, grid, cluster, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
                           waves, tail, stages, steps, busy_warps, independent_sums, step, drain, filter_begin, filter_count, parts, pieces,
                           bank_floats, band_floats, tile_h, tile_k, constant_bytes, work),
                          (), ())
@@ -98,7 +110,7 @@ struct Partition {
 struct Plan {
     std::vector<Partition> launches;
     std::vector<Partition> prepare; ///< once per filter set
-    std::int64_t workspace_bytes = 0;
+    std::int64_t workspace_bytes = 0; ///< what `prepare` leaves there stays valid for its filter set
     BOOST_DESCRIBE_CLASS(Plan, (), (launches, prepare, workspace_bytes), (), ())
 };
 
@@ -185,10 +197,11 @@ struct Case {
     std::optional<std::string> baseline; ///< "cudnn:implicit_gemm", ...
     Status status = Status::not_run;
     std::optional<std::string> reason; ///< present unless ok
+    std::optional<std::string> detail; ///< how a baseline did it: engine, knobs, notes, workspace
     std::optional<Prediction> prediction;
     std::vector<Measurement> measurements;
-    BOOST_DESCRIBE_CLASS(Case, (), (study, shape, strategy, baseline, status, reason, prediction, measurements),
-                         (), ())
+    BOOST_DESCRIBE_CLASS(Case, (),
+                         (study, shape, strategy, baseline, status, reason, detail, prediction, measurements), (), ())
 
     const Measurement *measured(L2State l2) const {
         for (const Measurement &m : measurements)

@@ -3,6 +3,8 @@
 #include "model/papers.hpp"
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 namespace convcast {
 
@@ -50,6 +52,30 @@ Rules table1_rules(const GpuProfile &profile) {
 
 double spanned_bytes(double bytes) { return bytes + 28.0; }
 
+Passes shared_passes(std::int64_t threads, int width, const std::function<std::int64_t(std::int64_t)> &first_word) {
+    constexpr std::int64_t banks = 32;
+    const std::int64_t together = width == 4 ? papers::warp_threads / 2 : papers::warp_threads;
+    Passes passes;
+    for (std::int64_t begin = 0; begin < threads; begin += together) {
+        std::set<std::int64_t> words;
+        for (std::int64_t t = begin; t < std::min(threads, begin + together); ++t)
+            for (int i = 0; i < width; ++i)
+                words.insert(first_word(t) + i);
+        std::array<int, banks> load{};
+        for (const std::int64_t word : words)
+            ++load[static_cast<std::size_t>(word % banks)];
+        passes.taken += *std::max_element(load.begin(), load.end());
+        passes.least += static_cast<double>(ceil_div(static_cast<std::int64_t>(words.size()), banks));
+    }
+    return passes;
+}
+
+double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad, std::int64_t size) {
+    const std::int64_t end = (tiles - 1) * step - pad + window;
+    const std::int64_t cut = std::min(pad, window) + std::clamp<std::int64_t>(end - size, 0, window);
+    return static_cast<double>(std::max(tiles * window - cut, std::min(tiles * window, size)));
+}
+
 double written_bytes(const ConvShape &shape) {
     const double bytes = static_cast<double>(shape.output_bytes());
     return shape.q() % 8 == 0 ? bytes : bytes * spanned_bytes(128.0) / 128.0;
@@ -60,6 +86,12 @@ void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
     // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
     work.dram_write_bytes =
         static_cast<double>(std::max<std::int64_t>(0, shape.output_bytes() - limits.l2_bytes / 2));
+}
+
+std::string cached_remark(const std::string &what, std::int64_t bytes, const GpuLimits &limits) {
+    const std::int64_t room = static_cast<std::int64_t>(limits.sm_count) * limits.shared_bytes_per_sm;
+    return what + " of " + std::to_string(bytes) + " bytes " + (bytes < room ? "stay" : "do not stay") +
+           " cached: N_sm * S_shared = " + std::to_string(room);
 }
 
 std::string outside_papers(const ConvShape &s) {

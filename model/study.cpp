@@ -23,6 +23,14 @@ Study read_study(const std::string &text, const std::string &file) {
     }
     if (study.shapes.empty())
         problems.push_back({file + ": /shapes", "expected at least one shape, for example \"n1c1h28w28k512r3s3\""});
+    if (!study.counts.empty() && study.counts.size() != study.shapes.size())
+        problems.push_back({file + ": /counts", "expected one count for each of the " +
+                                                    std::to_string(study.shapes.size()) + " shapes, got " +
+                                                    std::to_string(study.counts.size())});
+    for (std::size_t i = 0; i < study.counts.size(); ++i)
+        if (study.counts[i] < 1)
+            problems.push_back({file + ": /counts/" + std::to_string(i),
+                                "expected a count of 1 or more, got " + std::to_string(study.counts[i])});
     if (!problems.empty())
         throw InputError(std::move(problems));
     return study;

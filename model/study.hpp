@@ -1,8 +1,9 @@
-// What is compared: a list of shapes with what a paper published about them.
+// What is compared: a list of shapes, with what a paper published about them or how often a network has them.
 #pragma once
 
 #include <boost/describe.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +24,10 @@ struct Study {
     std::string title;
     std::string citation;
     std::vector<std::string> shapes;     ///< canonical shape texts
+    std::vector<std::int64_t>
+        counts; ///< of each shape: layers of the network that have it; empty: no network
     std::vector<PublishedGain> published;
-    BOOST_DESCRIBE_CLASS(Study, (), (schema, id, title, citation, shapes, published), (), ())
+    BOOST_DESCRIBE_CLASS(Study, (), (schema, id, title, citation, shapes, counts, published), (), ())
 };
 
 /// Throws InputError with every problem at once, shapes included.

@@ -83,7 +83,7 @@ constexpr std::array<Column, 12> columns = {{
      false},
     {"limiter", "limiter", "the part of the model that adds most time", false},
     {"vs cuDNN", "speedup",
-     "time of the shape's fastest cuDNN algorithm over this one, cold; above 1 is faster than cuDNN", true},
+     "time of cuDNN's fastest in true FP32 over this one, cold; above 1 is faster than cuDNN", true},
     {"rel. L2 error", "relative_l2_error",
      "norm of the difference from the double-precision reference over the reference's norm", true},
     {"", "", "how the forecast comes about", false},
@@ -271,6 +271,17 @@ class PageWriter : HtmlWriter {
             line({s.study, s.against, std::to_string(s.n), std::to_string(s.wins), factor(s.geomean),
                   factor(s.min), factor(s.max), std::to_string(s.without)});
         tail();
+        if (!statistics_.networks.empty()) {
+            out_ += "<h3>Networks: all convolutions, each with its fastest</h3>\n";
+            head(1, {"study", "layers", "distinct shapes", "not run by us", "ours, µs", "cuDNN, µs",
+                     "deterministic, µs", "without Winograd and FFT, µs", "with tensor cores (TF32), µs",
+                     "speed-up"});
+            for (const NetworkStatistics &n : statistics_.networks)
+                line({n.study, std::to_string(n.layers), std::to_string(n.shapes), std::to_string(n.without),
+                      time(n.ours_s), time(n.cudnn_s), time(n.cudnn_deterministic_s), time(n.cudnn_direct_s),
+                      time(n.cudnn_tf32_s), factor(n.speedup)});
+            tail();
+        }
         out_ += "<h3>What the papers published</h3>\n";
         head(4, {"study", "GPU", "baseline", "remark", "average", "range"});
         for (const Study &study : studies_)
@@ -283,15 +294,19 @@ class PageWriter : HtmlWriter {
             if (f.id.starts_with("speedup_"))
                 figure(f.id);
         out_ += "</div>\n<details><summary>The numbers behind the plots</summary>\n";
-        head(4, {"shape", "our fastest", "cuDNN's fastest", "without Winograd and FFT", "speed-up",
+        head(6, {"shape", "our fastest", "cuDNN's fastest", "deterministic", "without Winograd and FFT",
+                 "with tensor cores (TF32, not compared)", "speed-up", "deterministic",
                  "without Winograd and FFT"});
         for (const ShapeRow &shape : statistics_.shapes) {
             const auto name = [&](std::optional<std::int64_t> id) {
                 return id ? case_link(*id, row(*id).name) : std::string("not measured");
             };
-            add("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                escape_xml(shape.shape), name(shape.ours), name(shape.cudnn), name(shape.cudnn_direct),
-                factor(shape.speedup), factor(shape.speedup_direct));
+            add("<tr><th "
+                "scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
+                "<td>{}</td><td>{}</td></tr>\n",
+                escape_xml(shape.shape), name(shape.ours), name(shape.cudnn), name(shape.cudnn_deterministic),
+                name(shape.cudnn_direct), name(shape.cudnn_tf32), factor(shape.speedup),
+                factor(shape.speedup_deterministic), factor(shape.speedup_direct));
         }
         tail();
         out_ += "</details>\n</section>\n";
@@ -350,6 +365,10 @@ class PageWriter : HtmlWriter {
         out_ += "</section>\n";
     }
 
+    static std::string small(const std::optional<std::string> &text) {
+        return text ? "<br><small>" + escape_xml(*text) + "</small>" : "";
+    }
+
     void case_line(const CaseRow &r) {
         const std::string spread =
             r.cold_low_s ? fmt::format(" title=\"5th to 95th percentile of the samples: {} to {} µs\"",
@@ -359,9 +378,8 @@ class PageWriter : HtmlWriter {
             "class=\"{3}\">{4}{5}</td>"
             "<td>{6}</td><td{7}>{8}</td><td>{9}</td><td>{10}</td>",
             r.id, escape_xml(r.shape), breakable(r.name), boost::describe::enum_to_string(r.status, "?"),
-            enum_name(r.status), r.reason ? "<br><small>" + escape_xml(*r.reason) + "</small>" : "",
-            time(r.predicted_s), spread, time(r.cold_s), time(r.warm_s),
-            r.error ? signed_percent(*r.error) : dash);
+            enum_name(r.status), small(r.reason) + small(r.detail), time(r.predicted_s), spread,
+            time(r.cold_s), time(r.warm_s), r.error ? signed_percent(*r.error) : dash);
         const bool any = r.paper || r.physical || r.tier2 || r.measured;
         add("<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
             any ? fmt::format("{} / {} / {} / {}", regime_name(r.paper), regime_name(r.physical),
@@ -476,24 +494,27 @@ class PageWriter : HtmlWriter {
     }
 
     void method() {
-        out_ += "<section id=\"method\"><h2>How it was measured</h2>\n"
-                "<p>Each case is verified, then timed, then counted, in three separate phases. The result is "
-                "compared with a "
-                "double-precision reference; a case that fails has no time. The time of a case is the end of "
-                "the last minus "
-                "the start of the first device activity of one call, from raw NCHW input and KCRS filters to "
-                "a raw output, "
-                "in one stream with nothing else running, preparation and layout changes included, for our "
-                "kernels and "
-                "cuDNN's alike; the median over the samples is shown. Cold: the L2 cache was filled with "
-                "other data by "
-                "reading before each call. Warm: the call before left its data there. cuDNN computes in true "
-                "FP32 without "
-                "tensor cores, each algorithm by itself with ample workspace; an algorithm that refuses a "
-                "shape is listed "
-                "with its reason.</p>\n<p>The forecast uses numbers of the GPU that come from separate "
-                "probes, never from "
-                "these convolutions.</p></section>\n";
+        out_ +=
+            "<section id=\"method\"><h2>How it was measured</h2>\n"
+            "<p>Each case is verified, then timed, then counted, in three separate phases. The result is "
+            "compared with a "
+            "double-precision reference; a case that fails has no time. The time of a case is the end of "
+            "the last minus "
+            "the start of the first device activity of one call, from raw NCHW input and KCRS filters to "
+            "a raw output, "
+            "in one stream with nothing else running, preparation and layout changes included, for our "
+            "kernels and "
+            "cuDNN's alike; the median over the samples is shown. Cold: the L2 cache was filled with "
+            "other data by "
+            "reading before each call. Warm: the call before left its data there. cuDNN computes in true "
+            "FP32 without "
+            "tensor cores, each algorithm by itself with ample workspace; an algorithm that refuses a "
+            "shape is listed "
+            "with its reason. cudnn:graph is the fastest of all plans of cuDNN's graph interface, picked by "
+            "timing them; cudnn:tf32, where it was run, may use tensor cores and is never part of a "
+            "comparison.</p>\n<p>The forecast uses numbers of the GPU that come from separate "
+            "probes, never from "
+            "these convolutions.</p></section>\n";
     }
 
     /// What the script sorts, filters and shows; the waterfalls are in the page already.

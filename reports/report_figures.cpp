@@ -178,7 +178,7 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
     figure.y.scale = Scale::category;
     figure.references = {{Guide::vertical, 1.0, "as fast as cuDNN"}};
     for (const PublishedGain &gain : study.published)
-        if (gain.average && *gain.average > 0.0)
+        if (gain.average && *gain.average > 0.0 && gain.baseline.starts_with("cuDNN"))
             figure.references.push_back({Guide::vertical, *gain.average,
                                          fmt::format("published average {} ({}, {})", times(*gain.average),
                                                      gain.gpu, gain.baseline)});

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
 namespace convcast {
@@ -43,6 +44,7 @@ CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
     row.group = row.baseline ? row.name : row.name.substr(0, row.name.find(':'));
     row.status = c.status;
     row.reason = c.reason;
+    row.detail = c.detail;
     if (c.prediction) {
         const Prediction &prediction = *c.prediction;
         row.predicted_s = usable(prediction.time_s);
@@ -125,8 +127,18 @@ std::vector<std::string> groups_of(const std::vector<CaseRow> &rows) {
     return groups;
 }
 
-bool is_transformed(const std::string &algorithm) {
-    return algorithm.find("winograd") != std::string::npos || algorithm.find("fft") != std::string::npos;
+/// In other arithmetic than everything else: apart, in every comparison.
+constexpr const char *tensor_core_baseline = "cudnn:tf32";
+
+/// The plans that were picked from cuDNN's graph interface are what they were asked to be, and no more: the
+/// fastest of all may be anything. cuDNN's named forward algorithms all give the same bits every time.
+bool is_deterministic(const std::string &baseline) {
+    return !baseline.starts_with("cudnn:graph") || baseline == "cudnn:graph_deterministic";
+}
+
+bool is_direct(const std::string &baseline) {
+    return baseline.find("winograd") == std::string::npos && baseline.find("fft") == std::string::npos &&
+           (!baseline.starts_with("cudnn:graph") || baseline == "cudnn:graph_direct");
 }
 
 void keep_fastest(std::optional<std::int64_t> &best, const CaseRow &row, const std::vector<CaseRow> &rows) {
@@ -138,22 +150,26 @@ std::vector<ShapeRow> shapes_of(const std::vector<CaseRow> &rows, std::span<cons
     std::vector<ShapeRow> shapes;
     for (const Study &study : studies)
         for (const std::string &shape : study.shapes)
-            shapes.push_back({study.id, shape, {}, {}, {}, {}, {}, {}, {}});
+            shapes.push_back({study.id, shape, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}});
     std::map<std::pair<std::string, std::string>, std::size_t> place;
     for (std::size_t i = 0; i < shapes.size(); ++i)
         place.try_emplace({*shapes[i].study, shapes[i].shape}, i);
     for (const CaseRow &row : rows) {
         const auto [it, fresh] = place.try_emplace({row.study.value_or(""), row.shape}, shapes.size());
         if (fresh)
-            shapes.push_back({row.study, row.shape, {}, {}, {}, {}, {}, {}, {}});
+            shapes.push_back({row.study, row.shape, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}});
         ShapeRow &shape = shapes[it->second];
         if (!row.cold_s)
             continue;
         if (!row.baseline) {
             keep_fastest(shape.ours, row, rows);
+        } else if (row.name == tensor_core_baseline) {
+            keep_fastest(shape.cudnn_tf32, row, rows);
         } else if (row.name.starts_with("cudnn:")) {
             keep_fastest(shape.cudnn, row, rows);
-            if (!is_transformed(row.name))
+            if (is_deterministic(row.name))
+                keep_fastest(shape.cudnn_deterministic, row, rows);
+            if (is_direct(row.name))
                 keep_fastest(shape.cudnn_direct, row, rows);
         }
     }
@@ -161,6 +177,8 @@ std::vector<ShapeRow> shapes_of(const std::vector<CaseRow> &rows, std::span<cons
     for (ShapeRow &shape : shapes) {
         if (shape.ours && shape.cudnn)
             shape.speedup = seconds(*shape.cudnn) / seconds(*shape.ours);
+        if (shape.ours && shape.cudnn_deterministic)
+            shape.speedup_deterministic = seconds(*shape.cudnn_deterministic) / seconds(*shape.ours);
         if (shape.ours && shape.cudnn_direct)
             shape.speedup_direct = seconds(*shape.cudnn_direct) / seconds(*shape.ours);
         std::int64_t settings = 0;
@@ -207,6 +225,46 @@ SpeedupStatistics speedups_of(const std::string &study, const std::string &again
     out.min = *std::min_element(ratios.begin(), ratios.end());
     out.max = *std::max_element(ratios.begin(), ratios.end());
     return out;
+}
+
+std::optional<Seconds> network_sum(const Study &study, std::optional<std::int64_t> ShapeRow::*which,
+                                   const std::vector<ShapeRow> &shapes, const std::vector<CaseRow> &rows) {
+    Seconds sum(0.0);
+    for (std::size_t i = 0; i < study.shapes.size(); ++i) {
+        const auto row = std::find_if(shapes.begin(), shapes.end(), [&](const ShapeRow &shape) {
+            return shape.study == study.id && shape.shape == study.shapes[i];
+        });
+        if (row == shapes.end() || !((*row).*which))
+            return std::nullopt;
+        sum +=
+            *rows[static_cast<std::size_t>(*((*row).*which))].cold_s * static_cast<double>(study.counts[i]);
+    }
+    return sum;
+}
+
+std::vector<NetworkStatistics> networks_of(std::span<const Study> studies,
+                                           const std::vector<ShapeRow> &shapes,
+                                           const std::vector<CaseRow> &rows) {
+    std::vector<NetworkStatistics> networks;
+    for (const Study &study : studies) {
+        if (study.counts.empty())
+            continue;
+        NetworkStatistics &out = networks.emplace_back();
+        out.study = study.id;
+        out.layers = std::accumulate(study.counts.begin(), study.counts.end(), std::int64_t{0});
+        out.shapes = std::ssize(study.shapes);
+        out.without = std::count_if(shapes.begin(), shapes.end(), [&](const ShapeRow &shape) {
+            return shape.study == study.id && !shape.ours;
+        });
+        out.ours_s = network_sum(study, &ShapeRow::ours, shapes, rows);
+        out.cudnn_s = network_sum(study, &ShapeRow::cudnn, shapes, rows);
+        out.cudnn_deterministic_s = network_sum(study, &ShapeRow::cudnn_deterministic, shapes, rows);
+        out.cudnn_direct_s = network_sum(study, &ShapeRow::cudnn_direct, shapes, rows);
+        out.cudnn_tf32_s = network_sum(study, &ShapeRow::cudnn_tf32, shapes, rows);
+        if (out.ours_s && out.cudnn_s)
+            out.speedup = *out.cudnn_s / *out.ours_s;
+    }
+    return networks;
 }
 
 ChoiceStatistics choice_of(const std::vector<ShapeRow> &shapes) {
@@ -328,7 +386,7 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies) {
                 *out.cases[static_cast<std::size_t>(*shape.cudnn)].cold_s;
     for (CaseRow &row : out.cases)
         if (const auto best = cudnn.find({row.study.value_or(""), row.shape});
-            row.cold_s && best != cudnn.end())
+            row.cold_s && best != cudnn.end() && row.name != tensor_core_baseline)
             row.speedup = best->second / *row.cold_s;
 
     for (const std::string &group : groups_of(out.cases))
@@ -346,8 +404,11 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies) {
     for (const std::string &name : names) {
         out.speedups.push_back(speedups_of(name, "cudnn", &ShapeRow::speedup, out.shapes));
         out.speedups.push_back(
+            speedups_of(name, "cudnn, deterministic", &ShapeRow::speedup_deterministic, out.shapes));
+        out.speedups.push_back(
             speedups_of(name, "cudnn without Winograd and FFT", &ShapeRow::speedup_direct, out.shapes));
     }
+    out.networks = networks_of(studies, out.shapes, out.cases);
     out.choice = choice_of(out.shapes);
     out.work = work_of(run);
     out.work_errors = work_errors_of(out.work, out.cases);

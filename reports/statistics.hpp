@@ -27,20 +27,20 @@ struct CaseRow {
     bool baseline = false;
     Status status = Status::not_run;
     std::optional<std::string> reason; ///< why the status is not ok, else why there is no forecast
+    std::optional<std::string> detail; ///< how a baseline did it
     std::optional<Seconds> predicted_s, tier0_s;
     std::optional<Seconds> cold_s, warm_s;          ///< measured medians
     std::optional<Seconds> cold_low_s, cold_high_s; ///< 5th and 95th percentile of the cold samples
     std::optional<double> error;                    ///< predicted / measured cold - 1
     std::optional<Regime> paper, physical, tier2, measured;
     std::optional<std::string> limiter;
-    std::optional<double>
-        speedup; ///< time of the shape's fastest cuDNN algorithm over this case's, both cold
+    std::optional<double> speedup; ///< time of cuDNN's fastest in true FP32 over this case's, both cold
     std::optional<double> relative_l2_error;
     std::vector<WaterfallBar> waterfall; ///< adds up to the forecast
     BOOST_DESCRIBE_CLASS(CaseRow, (),
-                         (id, study, shape, name, group, baseline, status, reason, predicted_s, tier0_s,
-                          cold_s, warm_s, cold_low_s, cold_high_s, error, paper, physical, tier2, measured,
-                          limiter, speedup, relative_l2_error, waterfall),
+                         (id, study, shape, name, group, baseline, status, reason, detail, predicted_s,
+                          tier0_s, cold_s, warm_s, cold_low_s, cold_high_s, error, paper, physical, tier2,
+                          measured, limiter, speedup, relative_l2_error, waterfall),
                          (), ())
 };
 
@@ -59,26 +59,44 @@ struct ErrorStatistics {
                          (), ())
 };
 
-/// One shape: the fastest of ours beside the fastest of cuDNN's, cold.
+/// One shape: the fastest of ours beside the fastest of cuDNN's, cold, as CaseRow::id. cuDNN's are in true
+/// FP32: all of them, those that give the same bits every time, those without Winograd and FFT; and apart
+/// from them the one that may use tensor cores (TF32), with which nothing in FP32 is compared.
 struct ShapeRow {
     std::optional<std::string> study;
     std::string shape;
-    std::optional<std::int64_t> ours, cudnn, cudnn_direct; ///< CaseRow::id; direct: without Winograd and FFT
-    std::optional<double> speedup, speedup_direct;         ///< cuDNN's time over ours: above 1 we are faster
+    std::optional<std::int64_t> ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_tf32;
+    /// cuDNN's time over ours: above 1 we are faster.
+    std::optional<double> speedup, speedup_deterministic, speedup_direct;
     std::optional<std::int64_t> picked; ///< of the measured settings, the one that was forecast fastest
     std::optional<double> regret;       ///< its time over that of `ours`, 1 or more
     BOOST_DESCRIBE_CLASS(ShapeRow, (),
-                         (study, shape, ours, cudnn, cudnn_direct, speedup, speedup_direct, picked, regret),
+                         (study, shape, ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_tf32, speedup,
+                          speedup_deterministic, speedup_direct, picked, regret),
                          (), ())
 };
 
 struct SpeedupStatistics {
     std::string study;   ///< a study's id, "other shapes", or "all"
-    std::string against; ///< "cudnn" or "cudnn without Winograd and FFT"
+    std::string against; ///< "cudnn", "cudnn, deterministic" or "cudnn without Winograd and FFT"
     std::int64_t n = 0, wins = 0;
     std::int64_t without = 0; ///< shapes of the study with no such pair of measurements
     std::optional<double> geomean, min, max;
     BOOST_DESCRIBE_CLASS(SpeedupStatistics, (), (study, against, n, wins, without, geomean, min, max), (), ())
+};
+
+/// The convolutions of a network one after another, each with its fastest, cold: the sum over a study's
+/// shapes, as often as the network has them. A sum is absent where a shape has no such time.
+struct NetworkStatistics {
+    std::string study;
+    std::int64_t layers = 0, shapes = 0;
+    std::int64_t without = 0; ///< shapes without a time of ours
+    std::optional<Seconds> ours_s, cudnn_s, cudnn_deterministic_s, cudnn_direct_s, cudnn_tf32_s;
+    std::optional<double> speedup; ///< cudnn_s over ours_s
+    BOOST_DESCRIBE_CLASS(NetworkStatistics, (),
+                         (study, layers, shapes, without, ours_s, cudnn_s, cudnn_deterministic_s,
+                          cudnn_direct_s, cudnn_tf32_s, speedup),
+                         (), ())
 };
 
 /// How well the forecast picks among the settings that were measured for a shape.
@@ -130,14 +148,15 @@ struct ReportStatistics {
     std::vector<ErrorStatistics> errors;
     std::vector<ShapeRow> shapes;
     std::vector<SpeedupStatistics> speedups;
+    std::vector<NetworkStatistics> networks; ///< of the studies that are networks
     ChoiceStatistics choice;
     std::vector<WorkRow> work;
     std::vector<WorkStatistics> work_errors;
     std::vector<RegimeStatistics> regimes;
     std::vector<StatusCount> statuses; ///< adds up to the number of cases
     BOOST_DESCRIBE_CLASS(ReportStatistics, (),
-                         (schema, percentile, cases, errors, shapes, speedups, choice, work, work_errors,
-                          regimes, statuses),
+                         (schema, percentile, cases, errors, shapes, speedups, networks, choice, work,
+                          work_errors, regimes, statuses),
                          (), ())
 };
 

@@ -29,7 +29,7 @@ SOURCE = HERE.parent.parent
 BINARY = ""
 UPDATE = False
 
-VERBS = ["measure", "predict", "choose", "run", "report", "compare", "list", "doctor"]
+VERBS = ["measure", "predict", "choose", "run", "compile", "merge", "report", "compare", "list", "doctor"]
 SINGLE = "n1c1h28w28k64r3s3"
 MULTI = "n1c64h56w56k64r3s3"
 # What both builds say, with a driver missing, no GPU visible, or no CUDA at build time.
@@ -209,6 +209,9 @@ class Golden(Cli):
                     continue
                 if "--resume" in line and not (self.folder / "run.json").exists():
                     self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
+                if "merge" in line:
+                    for name, shape in (("shard_1.json", SINGLE), ("shard_2.json", MULTI)):
+                        self.write(name, self.ok("predict", "--gpu", "toy", "--shape", shape, "--json").out)
                 done = subprocess.run(["bash", "-c", line + '; echo "codes: ${PIPESTATUS[@]}" >&2'], cwd=self.folder, env=env,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
                 codes = [int(c) for c in done.stderr.decode().rsplit("codes: ", 1)[1].split()]
@@ -1023,6 +1026,112 @@ class Outputs(Cli):
             self.assertNotIn(b"terminate", err)
 
 
+# ---- compile: NVRTC, no GPU ----
+
+class Compile(Cli):
+    def compile(self, *words, code=0):
+        result = self.cli("compile", *words, timeout=600)
+        if result.code == 4:
+            self.assert_sentence(result.err.splitlines(True)[-1], "(?i)NVRTC|CUDA")
+            self.skipTest("no NVRTC here")
+        self.assertEqual(result.code, code, result.err)
+        return result
+
+    def test_a_table_and_the_cache(self):
+        text = self.compile("--gpu", "h200", "--shape", SINGLE, "--strategy", "row_register").out
+        self.assertRegex(text, r"(?m)^registers +shared, B +spills, B +stack, B +CTAs/SM +kernel$")
+        self.assertRegex(text, r"(?m)^ *\d+ of \d+ +\d+ +0 +0 +\d+ of \d+  row_register<3, 3, [0-9, ]+>$")
+        self.assertRegex(text, r"(?m)^4 kernels for sm_90 by NVRTC [0-9.]+, none with a problem; kept in .*/\.cache/convcast$")
+        self.assertEqual(len(list((self.home / ".cache" / "convcast").glob("*.cubin"))), 3)
+
+    def test_json(self):
+        report = self.compile("--study", "chang_single", "--strategy", "filter_split", "--arch", "sm_90", "--json").json()
+        self.assertEqual((report["schema"], report["architecture"]), ("convcast/compile/1", "sm_90"))
+        own = [k for k in report["kernels"] if "register_cap" in k]
+        self.assertGreater(len(own), 3)
+        for kernel in own:
+            self.assertLessEqual(kernel["registers"], kernel["register_cap"])
+            self.assertGreaterEqual(kernel["ctas_per_sm"], kernel["planned_ctas_per_sm"])
+            self.assertEqual(kernel["spill_store_bytes"] + kernel["spill_load_bytes"], 0)
+            self.assertNotIn("problem", kernel)
+        self.assertEqual({k["kernel"] for k in report["kernels"] if "register_cap" not in k},
+                         {"convcast_reference", "convcast_compare", "convcast_im2col"})
+
+    def test_a_document_and_a_file(self):
+        self.write("run.json", self.ok("predict", "--gpu", "h200", "--shape", SINGLE, "--json").out)
+        self.compile("run.json", "-o", "kernels.json")
+        kernels = json.loads((self.folder / "kernels.json").read_text())["kernels"]
+        self.assertTrue(any(k["kernel"].startswith("map_split<") for k in kernels))
+
+    def test_what_does_not_compile_is_exit_code_1(self):
+        result = self.compile("--shape", SINGLE, "--strategy", "map_split", "--arch", "sm_999", code=1)
+        self.assertRegex(result.out, r"4 kernels|3 kernels")
+        self.assertIn("with a problem", result.out)
+        self.assertIn("gpu-architecture", result.out)
+
+    def test_a_shape_that_nothing_does(self):
+        result = self.compile("--shape", SINGLE + "_str2x2_dil3x3")
+        self.assertIn("note: no strategy that was asked has a plan", result.err)
+
+    def test_refused(self):
+        self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
+        self.all_refused(2, [
+            (["compile"], "no shape asked"), (["compile", "--gpu", "toy", "--shape", SINGLE], "'toy'", "--arch sm_90"),
+            (["compile", "--gpu", "gtx1080ti", "--shape", SINGLE], "6.1", "sm_80 or newer"),
+            (["compile", "--arch", "hopper", "--shape", SINGLE], "like sm_90", "'hopper'"),
+            (["compile", "--arch", "sm_", "--shape", SINGLE], "like sm_90"),
+            (["compile", "run.json", "--shape", SINGLE], "both given", "what to compile"),
+            (["compile", "--shape", SINGLE, "--strategy", "map_splt"], "did you mean 'map_split'")])
+
+
+# ---- merge ----
+
+class Merge(Cli):
+    def shard(self, name, shape, **changes):
+        run = self.ok("predict", "--gpu", "toy", "--shape", shape, "--json").json()
+        run.update(conditions={"gpu": "NVIDIA H200", "date": "2026-01-01T00:00:00Z", "gpu_uuid": name}, **changes)
+        for case in run["cases"]:
+            case["measurements"] = [{"time_s": 1e-3, "l2": "cold", "method": "activity", "stop_reason": "count"}]
+        return self.write(name, run)
+
+    def test_joins(self):
+        one, two = self.shard("1.json", SINGLE), self.shard("2.json", MULTI)
+        text = self.ok("merge", one, two, "-o", "run.json").out
+        self.assertRegex(text, r"^2 documents, \d+ cases: \d+ measured, 0 not run\n$")
+        both = json.loads((self.folder / "run.json").read_text())
+        cases = [json.loads((self.folder / name).read_text())["cases"] for name in (one, two)]
+        self.assertEqual(both["cases"], cases[0] + cases[1])
+        self.assertEqual(both["conditions"]["gpu_uuid"], "1.json, 2.json")
+        self.assertEqual(self.ok("merge", one, two).json(), both)
+        self.assertEqual(self.ok("merge", one, "-", stdin=(self.folder / two).read_bytes()).json(), both)
+        self.assertEqual(self.ok("merge", one, two, "--json", "-o", "again.json").json(), both)
+        self.ok("report", "run.json", "-o", "page")
+
+    def test_a_case_measured_twice(self):
+        one, two = self.shard("1.json", SINGLE), self.shard("2.json", SINGLE)
+        run = json.loads((self.folder / two).read_text())
+        run["conditions"]["date"] = "2026-02-01T00:00:00Z"
+        for case in run["cases"]:
+            case["measurements"][0]["time_s"] = 2e-3
+        self.write(two, run)
+        problems = len(run["cases"])
+        self.refused(3, ["merge", one, two, "-o", "run.json"], r"2\.json.*was run for 1\.json too.*--newest", problems=problems)
+        newest = self.ok("merge", two, one, "--newest").json()
+        self.assertEqual({c["measurements"][0]["time_s"] for c in newest["cases"]}, {2e-3})
+
+    def test_other_origins(self):
+        one = self.shard("1.json", SINGLE)
+        for changes, why in (({"producer": {"version": "0", "device_code_hash": "0", "measuring_code_hash": "0"}}, "other code"),
+                             ({"profile_hash": "0" * 32}, "another profile")):
+            self.refused(3, ["merge", one, self.shard("2.json", MULTI, **changes), "-o", "run.json"], r"2\.json", why)
+
+    def test_words(self):
+        one = self.shard("1.json", SINGLE)
+        self.all_refused(2, [(["merge"], "two Run documents"), (["merge", one], "two Run documents"),
+                             (["merge", "-", "-"], "twice"), (["merge", one, one, "--newst"], "did you mean 'newest'")])
+        self.refused(3, ["merge", one, "nowhere.json"], r"nowhere\.json", "cannot be opened")
+
+
 # ---- no GPU: 4 ----
 
 class NoGpu(Cli):
@@ -1156,6 +1265,15 @@ class NoGpu(Cli):
     def test_a_forecast_alone_is_not_a_finished_case(self):
         self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
         self.assertRegex(self.cli("run", "--gpu", "toy", "--shape", SINGLE, "--resume", "run.json").err, "note: 0 measured cases")
+
+    def test_shards_are_checked_before_a_gpu_is_looked_for(self):
+        for text in ("", "0/2", "3/2", "1", "1/2/3", "a/b"):
+            self.assertEqual(self.cli("run", "--shape", SINGLE, "--shard", text).code, 2, text)
+        self.refused(4, ["run", "--shape", SINGLE, "--shard", "2/3"], NO_GPU)
+        self.write("old.json", self.measured_document())
+        for words in (["run", "--resume", "old.json", "--shard", "1/2", "-o", "old.json"],
+                      ["run", "old.json", "--shard", "1/2", "-o", "old.json"]):
+            self.refused(2, words, "--shard", "other shards' cases", "-o")
 
     def test_a_documents_unknown_strategy_is_found_in_its_place(self):
         run = self.measured_document()

@@ -1,5 +1,7 @@
 // Every kernel that plans ask for compiles for the H200 without spills and within its registers. Needs NVRTC,
 // no GPU.
+#include "executor/cudnn_graph.hpp"
+#include "executor/im2col.hpp"
 #include "executor/kernel_source.hpp"
 #include "executor/launch.hpp"
 #include "executor/reference_kernel.hpp"
@@ -9,7 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <thread>
 
 namespace convcast {
@@ -35,6 +39,9 @@ std::vector<std::string> shapes() {
              {"n1c1h28w28k512", "n1c1h224w224k64", "n1c1h1024w1024k32", "n1c1h7w7k1", "n2c1h13w31k33",
               "n1c512h7w7k512", "n1c128h56w56k128", "n1c64h512w512k64", "n1c3h13w31k1", "n2c5h7w7k100"})
             list.push_back(map + filter);
+    for (const char *other : {"n32c64h56w56k64r3s3_pad1x1", "n1c3h224w224k64r7s7_str2x2_pad3x3",
+                              "n4c6h20w21k10r5s3_str2x1_pad2x1_dil1x2_g2", "n1c8h40w40k16r11s11_pad5x5"})
+        list.push_back(other);
     return list;
 }
 
@@ -56,8 +63,9 @@ TEST(ExecutorCompile, NoSpillsWithinTheRegisterCap) {
         }
     std::map<std::string, Partition> distinct;
     for (const Plan &plan : plans)
-        for (const Partition &part : plan.launches)
-            distinct.emplace(name_expression(part) + " cap " + std::to_string(part.register_cap), part);
+        for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+            for (const Partition &part : *launches)
+                distinct.emplace(name_expression(part) + " cap " + std::to_string(part.register_cap), part);
     ASSERT_GT(distinct.size(), 80U);
 
     Compiler compiler;
@@ -101,6 +109,64 @@ TEST(ExecutorCompile, AKernelThatDoesNotCompileIsAReason) {
     KernelCache kernels(compiler, hopper);
     kernels.compile_plans(std::span(&wrong, 1), 1);
     EXPECT_THROW(kernels.compiled(wrong.launches[0]), GpuError);
+}
+
+TEST(ExecutorCompile, Im2col) {
+    CONVCAST_SKIP_IF(why_no_compiler());
+    Compiler compiler;
+    const KernelFacts facts = compiler.compile(im2col_request(hopper)).facts("convcast_im2col");
+    EXPECT_EQ(facts.spill_store_bytes, 0);
+    EXPECT_EQ(facts.stack_bytes, 0);
+}
+
+TEST(Im2col, ImagesThatFit) {
+    const ConvShape shape = ConvShape::parse("n4c2h6w7k3r3s3");
+    const std::size_t an_image = 2 * 9 * 4 * 5 * sizeof(float);
+    EXPECT_EQ(im2col_images_at_once(shape, 100 * an_image), 4);
+    EXPECT_EQ(im2col_images_at_once(shape, 3 * an_image + 1), 3);
+    EXPECT_EQ(im2col_images_at_once(shape, an_image - 1), 0);
+    EXPECT_EQ(im2col_images_at_once(ConvShape::parse("n4c2h6w7k3r1s1"), 0), 4) << "nothing is laid out";
+    EXPECT_TRUE(is_its_own_columns(ConvShape::parse("n1c8h6w7k8r1s1_g2")));
+    for (const char *text : {"n1c2h6w7k3r1s2", "n1c2h6w7k3r1s1_str2x1", "n1c2h6w7k3r1s1_pad0x1"})
+        EXPECT_FALSE(is_its_own_columns(ConvShape::parse(text))) << text;
+}
+
+/// An H200 in cuDNN's words, which lists plans for it without one.
+constexpr const char *h200_for_cudnn =
+    R"({"regsPerBlock": 65536, "multiProcessorCount": 132, "maxBlockSize": [1024, 1024, 64],
+        "maxGridSize": [2147483647, 65535, 65535], "warpSize": 32, "maxSharedMemoryPerBlock": 49152,
+        "maxSharedMemoryPerBlockOptin": 232448, "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536,
+        "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "pciDeviceId": 9013,
+        "isTccDriver": 0, "supportCoopLaunch": 1, "totalGlobalMem": 150000000000, "smClockRateKHz": 1980000,
+        "memClockRateKHz": 3201000, "l2CacheSize": 62914560, "cudaDeviceId": 0, "deviceVer": 900,
+        "driverVer": 13000, "deviceName": "NVIDIA H200"})";
+
+TEST(CudnnGraph, ListsPlansWithoutADevice) {
+    std::optional<CudnnGraph> graph;
+    try {
+        graph.emplace(h200_for_cudnn);
+    } catch (const GpuError &error) { // no cuDNN, or one that describes devices in other words
+        GTEST_SKIP() << error.what();
+    }
+    for (const char *text : {"n1c64h56w56k64r3s3", "n1c1h28w28k512r5s5", "n2c8h20w21k16r3s3_str2x2_pad1x1",
+                             "n1c8h20w20k8r3s3_pad2x2_dil2x2_g2"}) {
+        const ConvShape shape = ConvShape::parse(text);
+        const GraphPlans fp32 = graph->plans(shape, "cudnn:graph"), all = graph->plans(shape, "cudnn:tf32");
+        EXPECT_GE(fp32.plans.size(), 3U) << text;
+        EXPECT_GT(all.plans.size(), fp32.plans.size()) << text;
+        std::set<std::string> names;
+        for (const GraphPlan &plan : fp32.plans) {
+            EXPECT_FALSE(plan.notes.tensor_cores || plan.notes.inputs_rounded) << plan.name;
+            EXPECT_GE(plan.workspace_bytes, 0) << plan.name;
+            EXPECT_FALSE(plan.call) << plan.name;
+            EXPECT_TRUE(names.insert(plan.name).second) << plan.name << " twice";
+        }
+        EXPECT_TRUE(std::any_of(all.plans.begin(), all.plans.end(), [](const GraphPlan &plan) {
+            return plan.notes.tensor_cores;
+        })) << text;
+        std::cout << text << ": " << fp32.plans.size() << " plans in FP32, " << fp32.refused << " refused, "
+                  << all.plans.size() << " with tensor cores allowed\n";
+    }
 }
 
 TEST(ExecutorCompile, Reference) {

@@ -1,6 +1,7 @@
 // The convolutions on a GPU: right on awkward shapes, counted as predicted, and a run that can stop and go
 // on.
 #include "executor/baselines.hpp"
+#include "executor/cublas.hpp"
 #include "executor/inputs.hpp"
 #include "executor/run_case.hpp"
 #include "gpu/metrics.hpp"
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -169,14 +171,49 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"filter_split:pieces=3", "n1c1h9w12k3r3s3"},
              {"map_split:pieces=1", "n1c1h9w13k9r5s5"},
              {"map_split:pieces=3", "n1c1h9w12k9r1s1"},
+             {"patch_register:rows=4,vector=1,threads=32,tile_k=2", "n1c1h9w13k5r3s3"},
+             {"patch_register:rows=1,vector=4,threads=32,tile_k=3", "n2c1h10w12k5r3s3"},
+             {"patch_register:rows=2,vector=4,threads=64,tile_k=4", "n1c1h13w12k6r5s5"},
              {"row_register:tile_h=2,unit=1,units=1,tile_k=3", "n1c1h7w13k5r3s3"},
              {"row_register:tile_w=64,unit=2,units=1", "n1c1h5w40k2r5s5"},
              {"stride_fixed_block:segment_bytes=32,tile_w=32,tile_k=16,stages=2", "n1c3h7w7k9r3s3"},
              {"stride_fixed_block:segment_bytes=64,tile_w=64,tile_k=32,stages=3", "n1c4h8w8k33r3s3"},
-             {"stride_fixed_block:segment_bytes=32,tile_w=32,tile_k=16,stages=4", "n2c8h8w8k16r1s1"}}) {
+             {"stride_fixed_block:segment_bytes=32,tile_w=32,tile_k=16,stages=4", "n2c8h8w8k16r1s1"},
+             {"implicit_gemm:tile_k=32,tile_pixels=32,split=1,warp_split=1,filters=1", "n1c3h7w7k9r3s3"},
+             {"implicit_gemm:tile_k=32,tile_pixels=32,split=2,warp_split=2,filters=1", "n2c8h8w7k33r3s3_pad1x1"},
+             {"implicit_gemm:tile_k=32,tile_pixels=64,split=4,filters=2", "n1c64h8w8k20r1s1"},
+             {"implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,split=1,filters=2",
+              "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"}}) {
         cases.push_back(lab.predicted(strategy, shape));
         ASSERT_EQ(cases.back().status, Status::ok) << strategy << ": " << cases.back().reason.value_or("");
     }
+    run_and_expect_ok(lab, std::move(cases));
+}
+
+/// What only implicit_gemm does: stride, padding, dilation, groups, filters beyond a word of taps, every way of
+/// splitting and both ways of reading filters.
+TEST(ExecutorDevice, EveryGeometry) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    std::vector<Case> cases;
+    for (const std::string shape :
+         {"n2c5h13w17k19r3s3_pad1x1", "n3c7h12w11k20r3s2_str2x2_pad1x2", "n2c8h15w14k12r3s3_str1x2_pad2x1_dil2x1_g2",
+          "n1c16h9w9k33r1s1", "n2c3h30w31k20r7s7_str2x2_pad3x3", "n2c4h20w20k8r11s11_pad5x5", "n1c16h16w16k16r1s1_g4",
+          "n2c6h8w8k10r1s1_pad1x1", "n1c20h20w20k70r5s5_pad2x2", "n3c16h7w7k40r2s3", "n2c12h9w9k12r3s3_pad1x1_g12",
+          "n1c64h14w14k64r1s1_str2x2", "n1c32h28w28k100r3s3_pad1x1", "n1c2h40w41k3r9s10"})
+        for (const std::string knobs :
+             {"", ":filters=2", ":split=1,warp_split=1,filters=1", ":split=2,warp_split=2,filters=2,stages=4",
+              ":split=4,warp_split=1", ":tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,split=2,warp_split=1,stages=2",
+              ":tile_k=64,tile_pixels=128,thread_k=8,thread_pixels=8,split=1", ":tile_k=32,tile_pixels=256,split=1",
+              ":tile_k=128,tile_pixels=128,thread_k=16,thread_pixels=8,split=1,filters=2"}) {
+            Case item = lab.predicted("implicit_gemm" + knobs, shape);
+            if (item.status == Status::ok)
+                cases.push_back(std::move(item));
+            else
+                EXPECT_EQ(item.status, Status::infeasible) << shape << knobs << ": " << item.reason.value_or("");
+        }
+    std::cout << cases.size() << " cases\n";
+    EXPECT_GT(cases.size(), 90U);
     run_and_expect_ok(lab, std::move(cases));
 }
 
@@ -209,11 +246,21 @@ TEST(ExecutorDevice, RandomShapesAndKnobs) {
             names[static_cast<std::size_t>(between(0, static_cast<std::int64_t>(names.size()) - 1))];
         ConvShape shape;
         shape.n = between(1, 3);
-        shape.c = name == "stride_fixed_block" ? between(2, 70) : 1;
+        const bool many = name == "stride_fixed_block" || name == "implicit_gemm";
+        shape.c = many ? between(2, 70) : 1;
         shape.r = shape.s = between(1, 7);
         shape.h = shape.r + between(0, 60);
         shape.w = shape.s + between(0, 150);
         shape.k = between(1, 200);
+        if (name == "implicit_gemm") {
+            shape.pad_h = between(0, shape.r), shape.pad_w = between(0, shape.s);
+            shape.stride_h = between(1, 3), shape.stride_w = between(1, 3);
+            shape.groups = between(1, 3);
+            shape.c = (shape.c + shape.groups - 1) / shape.groups * shape.groups;
+            shape.k = (shape.k + shape.groups - 1) / shape.groups * shape.groups;
+            shape.h += shape.r, shape.w += shape.s; // room for a dilation of 2
+            shape.dilation_h = between(1, 2), shape.dilation_w = between(1, 2);
+        }
         const std::vector<Strategy> settings = candidates(name);
         const Strategy &strategy = settings[random() % settings.size()];
         Case item = lab.predicted(strategy, shape.id());
@@ -259,7 +306,7 @@ TEST(ExecutorDevice, CudnnPasses) {
          {"n1c1h28w28k64r3s3", "n2c3h13w31k33r5s5", "n1c64h14w14k64r3s3", "n1c64h56w56k64r1s1",
           "n2c8h20w21k16r3s3_str2x2_pad1x1", "n1c8h20w20k8r3s3_pad2x2_dil2x2_g2"}) {
         int ok = 0;
-        for (const std::string &baseline : baselines()) {
+        for (const std::string &baseline : baselines_named("cudnn")) {
             Case item = predict_baseline(baseline, ConvShape::parse(shape), lab.profile);
             lab.executor.run_case(item);
             if (item.status == Status::unsupported && item.reason->find("built without") != std::string::npos)
@@ -271,6 +318,56 @@ TEST(ExecutorDevice, CudnnPasses) {
             ok += item.status == Status::ok;
         }
         EXPECT_GE(ok, 1) << shape;
+    }
+}
+
+std::optional<std::string> why_no_cublas() {
+    try {
+        (void)Cublas().version();
+        return std::nullopt;
+    } catch (const GpuError &error) {
+        return error.what();
+    }
+}
+
+TEST(Cublas, MultipliesRowMajorMatrices) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(why_no_cublas());
+    const Device device(0);
+    const Cublas cublas;
+    Sgemm size;
+    size.m = 3, size.n = 5, size.k = 4, size.batch = 2;
+    size.b_distance = size.k * size.n, size.c_distance = size.m * size.n; // the same a twice
+    std::vector<float> a(12), b(40), expected(30, 0.0F);
+    for (std::size_t i = 0; i < a.size(); ++i)
+        a[i] = static_cast<float>(i % 7) - 3.0F;
+    for (std::size_t i = 0; i < b.size(); ++i)
+        b[i] = static_cast<float>(i % 5) - 2.0F;
+    for (std::size_t batch = 0; batch < 2; ++batch)
+        for (std::size_t m = 0; m < 3; ++m)
+            for (std::size_t n = 0; n < 5; ++n)
+                for (std::size_t k = 0; k < 4; ++k)
+                    expected[batch * 15 + m * 5 + n] += a[m * 4 + k] * b[batch * 20 + k * 5 + n];
+    const DeviceBuffer<float> device_a{std::span<const float>(a)}, device_b{std::span<const float>(b)};
+    GuardedBuffer<float> c(expected.size());
+    cublas.sgemm(size, device_a.data(), device_b.data(), c.data(), nullptr);
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    EXPECT_EQ(c.to_host(), expected);
+    EXPECT_TRUE(c.guards_intact());
+}
+
+TEST(ExecutorDevice, Im2colCublasPassesOnEveryKindOfShape) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(why_no_cublas());
+    Lab lab;
+    for (const char *shape :
+         {"n1c1h28w28k64r3s3", "n2c3h13w31k33r5s5", "n3c64h14w14k64r1s1", "n1c64h56w56k64r3s3",
+          "n2c8h20w21k16r3s2_str2x3_pad1x2_dil2x1", "n3c8h20w20k12r3s3_pad2x2_dil2x2_g2", "n2c8h9w9k8r1s1_g4",
+          "n2c6h9w9k6r3s3_pad1x1_g6", "n4c16h12w10k8r1s1_str2x2", "n1c1h3w3k2r5s5_pad2x2"}) {
+        Case item = predict_baseline("im2col_cublas", ConvShape::parse(shape), lab.profile);
+        lab.executor.run_case(item);
+        expect_ok(item);
+        EXPECT_THAT(item.detail.value_or(""), HasSubstr("workspace"));
     }
 }
 
@@ -286,6 +383,42 @@ RunOptions quick_measure() {
     return options;
 }
 
+/// The plans that are picked: timed, in the arithmetic that they claim, and said.
+TEST(ExecutorDevice, PickedPlansAreTimedAndNamed) {
+    CONVCAST_NEED_GPU();
+    Lab lab(quick_measure());
+    const ConvShape shape = ConvShape::parse("n1c64h56w56k64r3s3");
+    std::map<std::string, Case> cases;
+    for (const char *name : {"cudnn:graph", "cudnn:graph_deterministic", "cudnn:graph_direct", "cudnn:tf32",
+                             "cudnn:implicit_precomp_gemm", "im2col_cublas"}) {
+        Case item = predict_baseline(name, shape, lab.profile);
+        lab.executor.run_case(item);
+        if (item.status == Status::unsupported)
+            GTEST_SKIP() << *item.reason;
+        expect_ok(item);
+        ASSERT_EQ(item.measurements.size(), 2U) << name;
+        std::cout << name << ": " << item.measurements[0].time_s.value * 1e6 << " us; "
+                  << item.detail.value_or("") << "\n";
+        if (item.measurements[0].counters) {
+            const std::map<std::string, double> &counters = *item.measurements[0].counters;
+            const bool tensor_cores = counters.at(metrics::instructions_tensor_pipe.name) >
+                                      counters.at(metrics::instructions_tensor_hfma2.name);
+            EXPECT_EQ(tensor_cores, std::string(name) == "cudnn:tf32") << name;
+        }
+        cases.emplace(name, std::move(item));
+    }
+    EXPECT_THAT(*cases.at("cudnn:graph").detail, HasSubstr("engine "));
+    EXPECT_GT(*cases.at("cudnn:tf32").measurements[0].relative_l2_error, 1e-5);
+    EXPECT_LT(*cases.at("cudnn:graph").measurements[0].relative_l2_error, 1e-5);
+    // A quick look may err, but not by much.
+    EXPECT_LT(cases.at("cudnn:graph").measurements[0].time_s.value,
+              1.3 * cases.at("cudnn:implicit_precomp_gemm").measurements[0].time_s.value);
+    if (const Case &same = cases.at("cudnn:graph_direct");
+        same.detail->find("the same plan as") != std::string::npos) {
+        EXPECT_EQ(same.measurements[0].time_s, cases.at("cudnn:graph").measurements[0].time_s);
+    }
+}
+
 TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
     CONVCAST_NEED_GPU();
     CONVCAST_SKIP_IF(why_no_counters());
@@ -294,7 +427,10 @@ TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
          {std::pair{"filter_split", "n1c1h56w56k256r3s3"}, std::pair{"map_split", "n1c1h112w112k128r5s5"},
           std::pair{"row_register", "n1c1h224w224k64r3s3"}, std::pair{"row_register", "n2c1h13w31k33r5s5"},
           std::pair{"stride_fixed_block", "n1c64h56w56k64r3s3"},
-          std::pair{"stride_fixed_block", "n2c5h9w30k100r1s1"}}) {
+          std::pair{"stride_fixed_block", "n2c5h9w30k100r1s1"},
+          std::pair{"implicit_gemm", "n1c64h56w56k64r3s3_pad1x1"},
+          std::pair{"implicit_gemm:split=2,warp_split=2,filters=2", "n2c30h9w30k100r3s3_str2x2"},
+          std::pair{"implicit_gemm:split=1,warp_split=1", "n1c3h40w40k64r7s7_pad3x3"}}) {
         Case item = lab.predicted(strategy, shape);
         ASSERT_EQ(item.status, Status::ok);
         lab.executor.run_case(item);
@@ -335,6 +471,33 @@ TEST(ExecutorDevice, MeasuresColdAndWarmWithAndWithoutTheFilterCopy) {
             }
         }
     }
+}
+
+TEST(ExecutorDevice, MeasuresWithAndWithoutPreparedFilters) {
+    CONVCAST_NEED_GPU();
+    Lab lab(quick_measure());
+    Case item = lab.predicted("implicit_gemm:filters=2", "n1c256h28w28k256r3s3");
+    lab.executor.run_case(item);
+    expect_ok(item);
+    ASSERT_EQ(item.measurements.size(), 2U);
+    for (const Measurement &m : item.measurements) {
+        if (m.method != "activity")
+            continue;
+        EXPECT_EQ(m.kernels, 2);
+        ASSERT_TRUE(m.prepared_time_s);
+        EXPECT_LT(*m.prepared_time_s, m.time_s);
+    }
+}
+
+TEST(ExecutorDevice, AnOperandOutsideTheWorkspaceIsAFailedCase) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    Case item = lab.predicted("implicit_gemm:filters=2", "n1c8h9w9k8r3s3");
+    ASSERT_EQ(item.status, Status::ok);
+    item.prediction->plan->workspace_bytes = 0;
+    lab.executor.run_case(item);
+    EXPECT_EQ(item.status, Status::failed);
+    EXPECT_THAT(item.reason.value_or(""), HasSubstr("the workspace at byte 0 of 0"));
 }
 
 // ---- runs ----

@@ -1,5 +1,6 @@
 // All probes on a real GPU: each gives samples, and none a number that the hardware cannot reach.
 #include "microbench/analysis.hpp"
+#include "microbench/statistics.hpp"
 #include "microbench/measure.hpp"
 #include "model/errors.hpp"
 #include "tests/gpu/require_gpu.hpp"

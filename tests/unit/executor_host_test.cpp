@@ -11,7 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 
@@ -236,6 +238,63 @@ TEST(Gates, TransformsHaveAGateOfTheirOwn) {
                       ? Gate::transformed
                       : Gate::rounding)
             << name;
+}
+
+TEST(Gates, RoundedToTf32PassesOnlyItsOwnGate) {
+    const ConvShape shape = ConvShape::parse("n1c32h9w9k8r3s3");
+    Inputs inputs = real_inputs(shape, 5);
+    const std::vector<ReferenceElement> right = reference(shape, inputs.input, inputs.filters);
+    for (std::vector<float> *values : {&inputs.input, &inputs.filters})
+        for (float &value : *values) { // 10 bits behind the leading one, as the tensor cores keep
+            const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) + 0x1000U;
+            value = std::bit_cast<float>(bits & ~0x1FFFU);
+        }
+    std::vector<float> rounded;
+    for (const ReferenceElement &element : reference(shape, inputs.input, inputs.filters))
+        rounded.push_back(static_cast<float>(element.value));
+    const Comparison seen = compare(rounded, right, rounding_bound(shape));
+    EXPECT_TRUE(judge(Gate::tf32, shape, seen).passed);
+    EXPECT_FALSE(judge(Gate::transformed, shape, seen).passed);
+    EXPECT_FALSE(judge(Gate::rounding, shape, seen).passed);
+}
+
+TEST(Baselines, NamesAndFamilies) {
+    for (const std::string &name : baselines()) {
+        EXPECT_TRUE(is_baseline(name)) << name;
+        EXPECT_NO_THROW(check_baseline(name)) << name;
+        EXPECT_THAT(baselines_named(name), testing::Contains(name));
+        EXPECT_EQ(is_true_fp32(name), name != "cudnn:tf32") << name;
+    }
+    EXPECT_EQ(baselines_named("cudnn").size(), baselines().size() - 1);
+    EXPECT_EQ(baselines_named("cudnn:graph"), std::vector<std::string>{"cudnn:graph"});
+    EXPECT_FALSE(is_baseline("im2col"));
+    EXPECT_THROW(check_baseline("cudnn:graf"), UsageError);
+}
+
+TEST(Baselines, PlansAreAllowedByTheirNotes) {
+    PlanNotes plain, tensor, rounded, reduced, winograd, fft, unordered;
+    tensor.tensor_cores = rounded.inputs_rounded = reduced.sums_rounded = true;
+    winograd.winograd = fft.fft = unordered.nondeterministic = true;
+    const auto who = [](const PlanNotes &notes) {
+        std::string allowed;
+        for (const std::string &name : baselines())
+            if (is_picked_plan(name) && plan_allowed(name, notes))
+                allowed += name.substr(name.find(':') + 1) + " ";
+        return allowed;
+    };
+    EXPECT_EQ(who(plain), "graph graph_deterministic graph_direct tf32 ");
+    EXPECT_EQ(who(tensor), "tf32 ");
+    EXPECT_EQ(who(rounded), "tf32 ");
+    EXPECT_EQ(who(reduced), "");
+    EXPECT_EQ(who(winograd), "graph graph_deterministic tf32 ");
+    EXPECT_EQ(who(fft), who(winograd));
+    EXPECT_EQ(who(unordered), "graph graph_direct tf32 ");
+    EXPECT_EQ(second_gate(plain), Gate::rounding);
+    EXPECT_EQ(second_gate(unordered), Gate::rounding);
+    EXPECT_EQ(second_gate(fft), Gate::transformed);
+    EXPECT_EQ(second_gate(winograd), Gate::transformed);
+    winograd.tensor_cores = true;
+    EXPECT_EQ(second_gate(winograd), Gate::tf32);
 }
 
 TEST(KernelSource, EveryStrategyHasItsKernel) {

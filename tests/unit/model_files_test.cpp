@@ -1,3 +1,4 @@
+#include "model/conv_shape.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
 #include "model/run.hpp"
@@ -6,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <set>
 
 using namespace convcast;
 using testing::HasSubstr;
@@ -47,7 +49,79 @@ TEST(Studies, ShippedOnesHoldThePapersCases) {
     EXPECT_EQ(find_study("chang_multi").shapes.size(), 33u);
     EXPECT_EQ(find_study("chang_single").published.front().average, 2.6);
     EXPECT_EQ(find_study("chang_multi").published.front().average, 1.39);
+    EXPECT_EQ(find_study("chen_special").shapes.size(), 36u);
+    EXPECT_EQ(find_study("chen_special").published.front().average, 5.16);
+    EXPECT_EQ(find_study("chen_general").shapes.size(), 24u);
+    EXPECT_EQ(find_study("chen_general").published.front().average, 1.355);
+    for (const std::string &text : find_study("chen_special").shapes)
+        EXPECT_EQ(ConvShape::parse(text).c, 1) << text;
+    for (const char *name : {"chang_multi", "chen_general", "partition_2bcde"})
+        for (const std::string &text : find_study(name).shapes)
+            EXPECT_GT(ConvShape::parse(text).c, 1) << text;
     EXPECT_THAT([] { find_study("chang_singel"); }, ThrowsMessage<UsageError>(HasSubstr("did you mean 'chang_single'?")));
+}
+
+TEST(Studies, AllShippedOnesAreSound) {
+    for (const std::string &name : shipped_studies()) {
+        const Study study = find_study(name);
+        EXPECT_EQ(study.id, name);
+        EXPECT_FALSE(study.title.empty() || study.citation.empty()) << name;
+        const std::set<std::string> distinct(study.shapes.begin(), study.shapes.end());
+        EXPECT_EQ(distinct.size(), study.shapes.size()) << name << " holds a shape twice";
+    }
+}
+
+TEST(Studies, NetworksHaveTheirLayersAndMultiplyAdds) {
+    struct Network {
+        const char *name;
+        std::int64_t layers;
+        std::size_t distinct;
+        double fmas; ///< of one image
+    };
+    // AlexNet: 70,276,800 + 223,948,800 + 112,140,288 + 149,520,384 + 99,680,256. The others are sums of the
+    // same kind; the published 15.3 G, 1.8 G and 4.1 G are rounded.
+    for (const Network &known :
+         {Network{"alexnet", 5, 5, 655566528.0}, Network{"vgg16", 13, 9, 15346630656.0},
+          Network{"resnet18", 20, 11, 1813561344.0}, Network{"resnet50", 53, 23, 4087136256.0}})
+        for (const int batch : {1, 32}) {
+            const Study study = find_study(known.name + ("_b" + std::to_string(batch)));
+            EXPECT_EQ(study.shapes.size(), known.distinct) << study.id;
+            ASSERT_EQ(study.counts.size(), study.shapes.size()) << study.id;
+            std::int64_t layers = 0;
+            double fmas = 0.0;
+            for (std::size_t i = 0; i < study.shapes.size(); ++i) {
+                const ConvShape shape = ConvShape::parse(study.shapes[i]);
+                EXPECT_EQ(shape.n, batch) << study.shapes[i];
+                layers += study.counts[i];
+                fmas += static_cast<double>(study.counts[i]) * shape.fmas().value;
+            }
+            EXPECT_EQ(layers, known.layers) << study.id;
+            EXPECT_EQ(fmas, batch * known.fmas) << study.id;
+        }
+}
+
+TEST(Studies, EveryLayerOfANetworkFollowsFromAnother) {
+    // Where a layer's output is not another's input, the network ends or pools: channels must go on all the
+    // same.
+    for (const char *name : {"alexnet_b1", "vgg16_b1", "resnet18_b1", "resnet50_b1"}) {
+        std::set<std::int64_t> made = {3};
+        for (const std::string &text : find_study(name).shapes)
+            made.insert(ConvShape::parse(text).k);
+        for (const std::string &text : find_study(name).shapes)
+            EXPECT_TRUE(made.contains(ConvShape::parse(text).c)) << name << " " << text;
+    }
+}
+
+TEST(Studies, CountsAreChecked) {
+    const auto study = [](const std::string &counts) {
+        return R"({"schema": "convcast/study/1", "id": "x", "title": "", "citation": "",
+                   "shapes": ["n1c1h8w8k1r1s1", "n1c1h9w9k1r1s1"], "counts": )" +
+               counts + "}";
+    };
+    EXPECT_EQ(read_study(study("[2, 3]"), "s").counts, (std::vector<std::int64_t>{2, 3}));
+    EXPECT_THAT([&] { read_study(study("[2]"), "s"); },
+                ThrowsMessage<InputError>(HasSubstr("one count for each of the 2 shapes, got 1")));
+    EXPECT_THAT([&] { read_study(study("[2, 0]"), "s"); }, ThrowsMessage<InputError>(HasSubstr("/counts/1")));
 }
 
 TEST(Runs, RoundTripAndEveryProblem) {

@@ -75,9 +75,104 @@ TEST(Strategies, HugeShapesAreAnsweredAtOnce) {
         }
 }
 
+/// The only launch of a strategy on a shape.
+Partition partition_of(const char *strategy, const char *shape) {
+    const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile("h200"));
+    EXPECT_EQ(item.status, Status::ok) << strategy << " " << shape << ": " << item.reason.value_or("");
+    return item.prediction->plan->launches.at(0);
+}
+
+TEST(PatchRegister, CountsByHand) {
+    // 8 x 10 outputs, 6 filters, 9 taps: 4,320 FMAs where every output is computed once.
+    const auto fmas = [](const char *strategy) {
+        return *partition_of(strategy, "n1c1h10w12k6r3s3").work.fmas;
+    };
+    EXPECT_EQ(fmas("patch_register:rows=4,vector=1"), 8.0 * 10 * 6 * 9);
+    EXPECT_EQ(fmas("patch_register:rows=3,vector=1"),
+              9.0 * 10 * 6 * 9); // the last group of 3 overlaps by a row
+    EXPECT_EQ(fmas("patch_register:rows=1,vector=4"),
+              8.0 * 10 * 6 * 9); // vectors go on in the next row: 20 of them
+    EXPECT_EQ(fmas("patch_register:rows=8,vector=1"), 8.0 * 10 * 6 * 9);
+
+    const Partition tile =
+        partition_of("patch_register:rows=2,vector=4,threads=32,tile_k=4", "n3c1h10w10k6r3s3");
+    EXPECT_EQ(tile.template_arguments, (std::vector<std::int64_t>{3, 3, 2, 4, 8}));
+    EXPECT_EQ(tile.grid, (std::array<std::int64_t, 3>{
+                             1, 2, 3}));      // 4 row groups x 2 vectors in 32 threads; 6 filters by 4
+    EXPECT_EQ(tile.shared_bytes, 4 * 12 * 4); // 9 taps padded to 12
+    EXPECT_EQ(*tile.work.l2_write_bytes, 3.0 * 6 * 8 * 8 * 4); // aligned stores: whole sectors
+}
+
+TEST(PatchRegister, SaysWhatDoesNotFit) {
+    const auto reason = [](const char *strategy, const char *shape) {
+        return predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile("h200"))
+            .reason.value_or("");
+    };
+    EXPECT_THAT(reason("patch_register", "n1c2h8w8k4r3s3"), HasSubstr("need c = 1"));
+    EXPECT_THAT(reason("patch_register:vector=4", "n1c1h7w7k4r3s3"), HasSubstr("planes of 25 outputs"));
+    EXPECT_THAT(reason("patch_register:vector=4,rows=2", "n1c1h10w12k6r3s3"), HasSubstr("rows > 1"));
+    EXPECT_THAT(reason("patch_register:rows=8", "n1c1h7w7k4r3s3"), HasSubstr("more rows than the map has"));
+    EXPECT_THAT(reason("patch_register:threads=48", "n1c1h8w8k4r3s3"), HasSubstr("multiple of 32"));
+    EXPECT_THAT(reason("patch_register:vector=2", "n1c1h8w8k4r3s3"), HasSubstr("1 or 4"));
+}
+
+TEST(ImplicitGemm, PlanByHand) {
+    const GpuProfile h200 = find_profile("h200");
+    const char *knobs = "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=4,slice_channels=2,stages=3,"
+                        "warp_split=1,split=2,filters=1";
+    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200);
+    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
+    EXPECT_EQ(*item.strategy, knobs);
+    const Plan &plan = *item.prediction->plan;
+    ASSERT_EQ(plan.launches.size(), 1U);
+    EXPECT_TRUE(plan.prepare.empty());
+    const Partition &part = plan.launches[0];
+    EXPECT_EQ(part.grid, (std::array<std::int64_t, 3>{49 * 2, 1, 1})); // 3136 pixels, one tile of filters, two parts
+    EXPECT_EQ(part.cluster, 2);
+    EXPECT_EQ(part.threads, 8 * 16);
+    EXPECT_EQ(part.shared_bytes, 3 * 18 * (68 + 64) * 4); // 2 channels of 9 taps; filter rows padded by 4
+    EXPECT_EQ(part.steps, 16);
+    EXPECT_EQ(part.step.fmas, 18 * 64 * 64);
+    EXPECT_EQ(part.work.fmas, 49.0 * 64 * 9 * 64 * 64);
+    EXPECT_EQ(part.template_arguments.size(), 24U);
+}
+
+TEST(ImplicitGemm, PreparedFiltersComeFromTheWorkspace) {
+    const GpuProfile h200 = find_profile("h200");
+    const Case item = predict(parse_strategy("implicit_gemm:filters=2,slice_channels=2,warp_split=1,split=1"),
+                              ConvShape::parse("n2c6h20w20k10r3s3_g2"), h200);
+    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
+    const Plan &plan = *item.prediction->plan;
+    ASSERT_EQ(plan.prepare.size(), 1U);
+    EXPECT_EQ(plan.workspace_bytes, 2 * (4 * 9) * 8 * 4); // 2 groups, 3 channels in slices of 2, 5 filters up to 8
+    EXPECT_EQ(plan.prepare[0].operands.at(0).memory, Memory::filters);
+    EXPECT_EQ(plan.prepare[0].operands.at(1).memory, Memory::workspace);
+    EXPECT_EQ(plan.launches[0].operands.at(1).memory, Memory::workspace);
+    // The second launch's gap is in the time.
+    const Term &term = *item.prediction->term;
+    EXPECT_TRUE(std::any_of(term.children.begin(), term.children.end(),
+                            [](const Term &child) { return child.name == "further launches"; }));
+}
+
+TEST(ImplicitGemm, RefusesWithReasons) {
+    const GpuProfile h200 = find_profile("h200");
+    const auto reason = [&](const char *strategy, const char *shape) {
+        const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), h200);
+        EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
+        return item.reason.value_or("");
+    };
+    EXPECT_THAT(reason("implicit_gemm", "n1c8h80w80k8r64s1"), HasSubstr("at most 63 rows"));
+    EXPECT_THAT(reason("implicit_gemm", "n1c8h8w8k8r3s3_f16"), HasSubstr("only FP32"));
+    EXPECT_THAT(reason("implicit_gemm:split=8", "n1c4h8w8k8r3s3"), HasSubstr("exceeds the"));
+    EXPECT_THAT(reason("implicit_gemm:tile_k=48", "n1c4h8w8k8r3s3"), HasSubstr("knobs"));
+    EXPECT_THAT(reason("implicit_gemm:slice_channels=9", "n1c8h8w8k8r1s1"), HasSubstr("exceeds the 8 channels"));
+    EXPECT_THAT(reason("implicit_gemm:tile_k=16,tile_pixels=16,thread_k=16,thread_pixels=16", "n1c8h8w8k8r1s1"),
+                HasSubstr("no whole warps"));
+}
+
 TEST(Occupancy, ByHand) {
     const GpuLimits limits = find_profile("h200").limits;
-    EXPECT_EQ(resident_ctas(limits, 512, 64, 0), 2);     // 65,536 / (512 * 64)
+    EXPECT_EQ(resident_ctas(limits, 512, 64, 0), 2); // 65,536 / (512 * 64)
     EXPECT_EQ(resident_ctas(limits, 256, 128, 0), 2);
     EXPECT_EQ(resident_ctas(limits, 128, 192, 0), 2);    // 10 warps of 6,144 registers in 65,536
     EXPECT_EQ(resident_ctas(limits, 32, 32, 0), 16);     // registers are given to four warps at least
@@ -87,8 +182,8 @@ TEST(Occupancy, ByHand) {
 }
 
 TEST(Forecast, PublishedProfilesGiveRulesButNoTime) {
-    const Case item =
-        predict(parse_strategy("map_split"), ConvShape::parse("n1c1h28w28k512r3s3"), find_profile("gtx1080ti"));
+    const Case item = predict(parse_strategy("map_split"), ConvShape::parse("n1c1h28w28k512r3s3"),
+                              find_profile("gtx1080ti"));
     ASSERT_TRUE(item.prediction.has_value());
     EXPECT_FALSE(item.prediction->time_s.has_value());
     EXPECT_THAT(*item.prediction->reason, HasSubstr("launch_floor"));

@@ -18,7 +18,7 @@ Case timed(const std::string &shape, const std::string &name, double cold,
            std::optional<double> predicted = {}) {
     Case c;
     c.shape = shape;
-    (name.starts_with("cu") ? c.baseline : c.strategy) = name;
+    (name.starts_with("cu") || name == "im2col_cublas" ? c.baseline : c.strategy) = name;
     c.status = Status::ok;
     Measurement m;
     m.time_s = Seconds(cold);
@@ -80,13 +80,73 @@ TEST(Summarize, SpeedupTakesTheFastestOfBothSides) {
     EXPECT_EQ(a.picked, 0);
     EXPECT_DOUBLE_EQ(*a.regret, 2.0);
     EXPECT_FALSE(statistics.shapes[1].cudnn_direct);
-    ASSERT_EQ(statistics.speedups.size(), 2u);
+    ASSERT_EQ(statistics.speedups.size(), 3u);
     EXPECT_EQ(statistics.speedups[0].n, 2);
     EXPECT_EQ(statistics.speedups[0].wins, 1);
     EXPECT_NEAR(*statistics.speedups[0].geomean, std::sqrt(2.0), 1e-12);
-    EXPECT_EQ(statistics.speedups[1].without, 1);
+    EXPECT_EQ(statistics.speedups[2].without, 1);
     EXPECT_EQ(statistics.choice.n, 1);
     EXPECT_EQ(statistics.choice.hits, 0);
+}
+
+TEST(Summarize, EveryKindOfCudnnHasItsBest) {
+    convcast::Run run;
+    run.cases = {timed("a", "x", 1.0),
+                 timed("a", "cudnn:gemm", 6.0),
+                 timed("a", "cudnn:winograd", 5.0),
+                 timed("a", "cudnn:graph", 2.0),
+                 timed("a", "cudnn:graph_deterministic", 3.0),
+                 timed("a", "cudnn:graph_direct", 4.0),
+                 timed("a", "cudnn:tf32", 0.5),
+                 timed("a", "im2col_cublas", 0.25)};
+    run.cases[3].detail = "engine 7";
+    const ReportStatistics statistics = summarize(run, {});
+    const ShapeRow &a = statistics.shapes.at(0);
+    EXPECT_EQ(a.cudnn, 3);
+    EXPECT_EQ(a.cudnn_deterministic, 4);
+    EXPECT_EQ(a.cudnn_direct, 5);
+    EXPECT_EQ(a.cudnn_tf32, 6);
+    EXPECT_DOUBLE_EQ(*a.speedup, 2.0);
+    EXPECT_DOUBLE_EQ(*a.speedup_deterministic, 3.0);
+    EXPECT_DOUBLE_EQ(*a.speedup_direct, 4.0);
+    EXPECT_DOUBLE_EQ(*statistics.cases[3].speedup, 1.0);
+    EXPECT_FALSE(statistics.cases[6].speedup) << "other arithmetic is not compared";
+    EXPECT_EQ(statistics.cases[3].detail, "engine 7");
+}
+
+TEST(Summarize, TheFastestPlanOfAllMayBeOfAnyKind) {
+    convcast::Run run;
+    run.cases = {timed("a", "x", 1.0), timed("a", "cudnn:graph", 2.0), timed("a", "cudnn:tf32", 0.5)};
+    const ShapeRow &a = summarize(run, {}).shapes.at(0);
+    EXPECT_EQ(a.cudnn, 1);
+    EXPECT_FALSE(a.cudnn_deterministic);
+    EXPECT_FALSE(a.cudnn_direct);
+}
+
+TEST(Summarize, ANetworkIsTheSumOfItsLayers) {
+    Study network;
+    network.id = "net";
+    network.shapes = {"a", "b"};
+    network.counts = {3, 2};
+    convcast::Run run;
+    run.cases = {timed("a", "x", 1.0), timed("a", "cudnn:gemm", 2.0), timed("b", "x", 10.0),
+                 timed("b", "cudnn:graph", 20.0)};
+    const ReportStatistics whole = summarize(run, std::span(&network, 1));
+    ASSERT_EQ(whole.networks.size(), 1u);
+    const NetworkStatistics &n = whole.networks[0];
+    EXPECT_EQ(n.layers, 5);
+    EXPECT_EQ(n.shapes, 2);
+    EXPECT_EQ(n.without, 0);
+    EXPECT_DOUBLE_EQ(n.ours_s->value, 3 * 1.0 + 2 * 10.0);
+    EXPECT_DOUBLE_EQ(n.cudnn_s->value, 3 * 2.0 + 2 * 20.0);
+    EXPECT_DOUBLE_EQ(*n.speedup, 2.0);
+    EXPECT_FALSE(n.cudnn_direct_s) << "a layer without such a time";
+    run.cases.erase(run.cases.begin() + 2);
+    const NetworkStatistics part = summarize(run, std::span(&network, 1)).networks.at(0);
+    EXPECT_EQ(part.without, 1);
+    EXPECT_FALSE(part.ours_s);
+    EXPECT_FALSE(part.speedup);
+    EXPECT_TRUE(summarize(run, studies()).networks.empty());
 }
 
 TEST(Summarize, AWrongResultHasNoTime) {

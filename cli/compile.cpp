@@ -1,0 +1,115 @@
+#include "cli/device.hpp"
+#include "cli/progress.hpp"
+#include "cli/question.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+#include "model/described.hpp"
+#include "model/errors.hpp"
+#include "model/files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace convcast::cli {
+namespace {
+
+/// "sm_90" or, in a profile, "9.0" -> 90.
+int capability_of(const std::string &text, const std::string &what) {
+    std::string digits = text.starts_with("sm_") ? text.substr(3) : text;
+    std::erase(digits, '.');
+    int number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc{} || end != digits.data() + digits.size() || number < 0 || number > 999)
+        throw UsageError("compile: " + what + " must name an architecture like sm_90, got '" + text + "'");
+    if (number < least_compute_major * 10)
+        throw UsageError(
+            fmt::format("compile: {} is {}; the kernels need sm_{}0 or newer, for example --arch sm_90", what,
+                        text, least_compute_major));
+    return number;
+}
+
+/// Of what a Run document or the options ask for.
+std::vector<Case> asked_cases(const Arguments &arguments, GpuProfile &profile) {
+    if (arguments.positional().empty()) {
+        const Question question = read_question("compile", arguments);
+        profile = question.profile;
+        return predict_all(question, false, arguments.integer("choose", 0, 0, 1000));
+    }
+    refuse_question_beside_document("compile", arguments);
+    const std::string &file = arguments.positional().front();
+    Run document = read_run(read_file(file), file == "-" ? "standard input" : file);
+    profile = document_profile("compile", document, arguments);
+    for (Case &item : document.cases)
+        item.measurements.clear(); // their plans may be another version's
+    forecast_again(document.cases, profile, file);
+    return std::move(document.cases);
+}
+
+std::string number_text(const std::optional<std::int64_t> &number) {
+    return number ? std::to_string(*number) : "-";
+}
+
+std::string as_text(const CompileReport &report, std::size_t problems) {
+    std::vector<std::vector<std::string>> rows;
+    for (const CheckedKernel &k : report.kernels) {
+        const bool compiled = k.registers.has_value();
+        rows.push_back(
+            {number_text(k.registers) + (k.register_cap ? " of " + number_text(k.register_cap) : ""),
+             compiled ? number_text(*k.static_shared_bytes + k.dynamic_shared_bytes.value_or(0)) : "-",
+             compiled ? number_text(*k.spill_store_bytes + *k.spill_load_bytes) : "-",
+             number_text(k.stack_bytes),
+             number_text(k.ctas_per_sm) +
+                 (k.planned_ctas_per_sm ? " of " + number_text(k.planned_ctas_per_sm) : ""),
+             k.kernel + (k.problem ? ": " + k.problem->substr(0, k.problem->find('\n')) : "")});
+    }
+    std::string text = table({{"registers", Align::right},
+                              {"shared, B", Align::right},
+                              {"spills, B", Align::right},
+                              {"stack, B", Align::right},
+                              {"CTAs/SM", Align::right},
+                              {"kernel"}},
+                             rows, terminal_width() * 2);
+    text += fmt::format("\n{} kernels for {} by NVRTC {}, {}{}\n", report.kernels.size(), report.architecture,
+                        report.nvrtc,
+                        problems == 0 ? "none with a problem" : fmt::format("{} with a problem", problems),
+                        report.cache.empty() ? "" : "; kept in " + report.cache);
+    for (const CheckedKernel &k : report.kernels) // a compiler's log has many lines
+        if (k.problem && k.problem->find('\n') != std::string::npos)
+            text += "\n" + k.kernel + ": " + *k.problem + "\n";
+    return text;
+}
+
+} // namespace
+
+int compile(const Words &words) {
+    std::vector<Option> options = question_options();
+    options.push_back({"choose", Option::text});
+    options.push_back({"arch", Option::text});
+    const Arguments arguments("compile", words, options, 1);
+    if (arguments.has("help"))
+        return write_file_atomically("-", help_text("compile")), 0;
+    GpuProfile profile;
+    const std::vector<Case> cases = asked_cases(arguments, profile);
+    const int capability =
+        arguments.has("arch")
+            ? capability_of(arguments.text("arch", ""), "--arch")
+            : capability_of(profile.compute_capability, "the compute capability of '" + profile.id + "'");
+    std::vector<Plan> plans;
+    for (const Case &item : cases)
+        if (item.prediction && item.prediction->plan)
+            plans.push_back(*item.prediction->plan);
+    if (plans.empty())
+        note("no strategy that was asked has a plan for these shapes; only what verifies is compiled");
+    const CompileReport report = compile_kernels(plans, profile.limits, capability);
+    const auto problems = static_cast<std::size_t>(
+        std::count_if(report.kernels.begin(), report.kernels.end(),
+                      [](const CheckedKernel &kernel) { return kernel.problem.has_value(); }));
+    const bool json = arguments.has("json") || arguments.has("output");
+    write_file_atomically(arguments.text("output", "-"),
+                          json ? to_text(described::write(report)) : as_text(report, problems));
+    return problems == 0 ? 0 : 1;
+}
+
+} // namespace convcast::cli

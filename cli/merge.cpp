@@ -1,0 +1,52 @@
+#include "cli/arguments.hpp"
+#include "cli/verbs.hpp"
+#include "model/errors.hpp"
+#include "model/files.hpp"
+#include "model/shards.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace convcast::cli {
+
+int merge(const Words &words) {
+    constexpr std::size_t any_number = 1000000;
+    const Arguments arguments("merge", words,
+                              {{"newest", Option::flag}, {"json", Option::flag}, {"output,o", Option::text}},
+                              any_number);
+    if (arguments.has("help"))
+        return write_file_atomically("-", help_text("merge")), 0;
+    const std::vector<std::string> &files = arguments.positional();
+    if (files.size() < 2)
+        throw UsageError(
+            "merge: it joins two Run documents or more, for example: convcast merge shard_1.json "
+            "shard_2.json -o run.json");
+    if (std::count(files.begin(), files.end(), "-") > 1)
+        throw UsageError("merge: standard input (-) was given twice; it can be read once");
+    const std::string output = arguments.text("output", "");
+    std::vector<NamedRun> documents;
+    for (const std::string &file : files) {
+        const std::string name = file == "-" ? "standard input" : file;
+        documents.push_back({name, read_run(read_file(file), name)});
+    }
+    const Run merged =
+        convcast::merge(std::move(documents), arguments.has("newest") ? Conflict::newest : Conflict::refuse);
+
+    const std::string text = write_run(merged);
+    if (!output.empty())
+        write_file_atomically(output, text);
+    if (output.empty() || (arguments.has("json") && output != "-")) {
+        write_file_atomically("-", text);
+    } else if (output != "-") {
+        const auto measured = std::count_if(merged.cases.begin(), merged.cases.end(),
+                                            [](const Case &item) { return !item.measurements.empty(); });
+        const auto open = std::count_if(merged.cases.begin(), merged.cases.end(),
+                                        [](const Case &item) { return item.status == Status::not_run; });
+        write_file_atomically("-", fmt::format("{} documents, {} cases: {} measured, {} not run\n",
+                                               files.size(), merged.cases.size(), measured, open));
+    }
+    return 0;
+}
+
+} // namespace convcast::cli

@@ -1,0 +1,89 @@
+#include "executor/check_kernels.hpp"
+
+#include "executor/im2col.hpp"
+#include "executor/kernel_source.hpp"
+#include "executor/launch.hpp"
+#include "executor/reference_kernel.hpp"
+#include "model/strategy.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <tuple>
+
+namespace convcast {
+namespace {
+
+void note_facts(CheckedKernel &kernel, const KernelFacts &facts) {
+    kernel.registers = facts.registers;
+    kernel.static_shared_bytes = facts.static_shared_bytes;
+    kernel.stack_bytes = facts.stack_bytes;
+    kernel.spill_store_bytes = facts.spill_store_bytes;
+    kernel.spill_load_bytes = facts.spill_load_bytes;
+    if (facts.spill_store_bytes > 0 || facts.spill_load_bytes > 0)
+        kernel.problem = fmt::format("spills registers: {} bytes stored, {} loaded", facts.spill_store_bytes,
+                                     facts.spill_load_bytes);
+}
+
+CheckedKernel checked(KernelCache &kernels, const Partition &part, const GpuLimits &limits) {
+    CheckedKernel kernel;
+    kernel.kernel = name_expression(part);
+    kernel.register_cap = part.register_cap;
+    kernel.threads = part.threads;
+    kernel.dynamic_shared_bytes = part.shared_bytes;
+    kernel.planned_ctas_per_sm = part.ctas_per_sm;
+    try {
+        const KernelFacts &facts = kernels.compiled(part).facts(kernel.kernel);
+        note_facts(kernel, facts);
+        kernel.ctas_per_sm = resident_ctas(limits, part.threads, facts.registers,
+                                           part.shared_bytes + facts.static_shared_bytes);
+        if (kernel.problem)
+            return kernel;
+        if (facts.registers > part.register_cap)
+            kernel.problem =
+                fmt::format("takes {} registers, its cap is {}", facts.registers, part.register_cap);
+        else if (*kernel.ctas_per_sm < part.ctas_per_sm)
+            kernel.problem =
+                fmt::format("{} CTAs fit an SM, its plan has {}", *kernel.ctas_per_sm, part.ctas_per_sm);
+    } catch (const GpuError &error) {
+        kernel.problem = error.what();
+    }
+    return kernel;
+}
+
+} // namespace
+
+std::vector<CheckedKernel> check_kernels(Compiler &compiler, std::span<const Plan> plans,
+                                         const GpuLimits &limits, int compute_capability, unsigned threads,
+                                         const std::function<void(std::size_t, std::size_t)> &progress) {
+    KernelCache kernels(compiler, compute_capability);
+    kernels.compile_plans(plans, threads, progress);
+    std::vector<CheckedKernel> list;
+    std::set<std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t>> seen;
+    for (const Plan &plan : plans)
+        for (const std::vector<Partition> *parts : {&plan.prepare, &plan.launches})
+            for (const Partition &part : *parts)
+                if (seen.emplace(name_expression(part), part.register_cap, part.threads, part.shared_bytes,
+                                 part.ctas_per_sm)
+                        .second)
+                    list.push_back(checked(kernels, part, limits));
+    const std::vector<CompileRequest> helpers = {reference_request(compute_capability),
+                                                 im2col_request(compute_capability)};
+    const std::vector<Compiler::Outcome> outcomes = compiler.compile_all(helpers, threads);
+    for (std::size_t i = 0; i < helpers.size(); ++i) {
+        if (const auto *why = std::get_if<std::string>(&outcomes[i])) {
+            CheckedKernel &kernel = list.emplace_back();
+            kernel.kernel = helpers[i].name;
+            kernel.problem = *why;
+            continue;
+        }
+        for (const KernelFacts &facts : std::get<CompiledModule>(outcomes[i]).kernels) {
+            CheckedKernel &kernel = list.emplace_back();
+            kernel.kernel = facts.lowered_name;
+            note_facts(kernel, facts);
+        }
+    }
+    return list;
+}
+
+} // namespace convcast

@@ -1,0 +1,169 @@
+#include "model/shards.hpp"
+
+#include "model/described.hpp"
+
+#include <charconv>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace convcast {
+namespace {
+
+constexpr int most_shards = 1000000;
+
+std::optional<int> whole(std::string_view text) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
+    return value;
+}
+
+/// A document may hold a case several times: they are told apart by which time it is.
+using CaseKey = std::tuple<std::optional<std::string>, std::string, std::optional<std::string>,
+                           std::optional<std::string>, int>;
+
+std::string name_of(const Case &item) {
+    return item.shape + " " + item.strategy.value_or(item.baseline.value_or(""));
+}
+
+/// How much a document knows of a case.
+int knowledge(const Case &item) {
+    if (!item.measurements.empty() || item.status == Status::wrong_result || item.status == Status::failed)
+        return 2; // it ran
+    return item.status == Status::not_run ? 0 : 1;
+}
+
+std::string condition(const Run &run, const std::string &name) {
+    const auto found = run.conditions.find(name);
+    return found == run.conditions.end() ? "" : found->second;
+}
+
+/// Why `later` cannot be joined to `first`, one entry a reason.
+std::vector<std::string> differences(const Run &first, const Run &later) {
+    std::vector<std::string> reasons;
+    if (first.producer.device_code_hash != later.producer.device_code_hash ||
+        first.producer.measuring_code_hash != later.producer.measuring_code_hash)
+        reasons.push_back("was made by other code (version " + later.producer.version + " against " +
+                          first.producer.version + "); one document holds the numbers of one version");
+    if (first.profile_hash != later.profile_hash)
+        reasons.push_back("was forecast from another profile ('" + later.profile_id + "' against '" +
+                          first.profile_id + "', or another version of it)");
+    const std::string one = condition(first, "gpu"), other = condition(later, "gpu");
+    if (!one.empty() && !other.empty() && one != other)
+        reasons.push_back("was measured on " + other + " and not on " + one +
+                          "; one document holds the numbers of one kind of GPU");
+    return reasons;
+}
+
+/// Every value of every condition once, in order; of dates the first and the last.
+std::map<std::string, std::string> joined_conditions(const std::vector<NamedRun> &documents) {
+    std::map<std::string, std::vector<std::string>> values;
+    for (const NamedRun &document : documents)
+        for (const auto &[name, value] : document.run.conditions)
+            if (std::vector<std::string> &seen = values[name];
+                std::find(seen.begin(), seen.end(), value) == seen.end())
+                seen.push_back(value);
+    std::map<std::string, std::string> joined;
+    for (auto &[name, seen] : values) {
+        if (name == "date" && seen.size() > 1) {
+            const auto [first, last] = std::minmax_element(seen.begin(), seen.end());
+            joined[name] = *first + " to " + *last;
+        } else {
+            joined[name] = join(seen, ", ");
+        }
+    }
+    return joined;
+}
+
+} // namespace
+
+Shard parse_shard(const std::string &text) {
+    const std::size_t slash = text.find('/');
+    const std::string_view all = text;
+    const std::optional<int> index = whole(all.substr(0, slash)),
+                             count = slash == std::string::npos ? std::nullopt : whole(all.substr(slash + 1));
+    if (!index || !count || *count < 1 || *count > most_shards || *index < 1 || *index > *count)
+        throw UsageError("a shard is I/N with I from 1 to N, for example 2/8, got '" + text + "'");
+    return {*index, *count};
+}
+
+std::vector<Case> cases_of(const Shard &shard, std::vector<Case> cases) {
+    std::map<std::string, std::size_t> shapes; // -> in order of first appearance
+    for (const Case &item : cases)
+        shapes.try_emplace(item.shape, shapes.size());
+    const auto count = static_cast<std::size_t>(shard.count),
+               index = static_cast<std::size_t>(shard.index - 1);
+    const bool by_shape = shapes.size() >= count;
+    std::vector<Case> mine;
+    for (std::size_t i = 0; i < cases.size(); ++i)
+        if ((by_shape ? shapes.at(cases[i].shape) : i) % count == index)
+            mine.push_back(std::move(cases[i]));
+    return mine;
+}
+
+Run merge(std::vector<NamedRun> documents, Conflict conflict) {
+    std::vector<InputProblem> problems;
+    const Run &first = documents.front().run;
+    for (const NamedRun &document : documents)
+        for (std::string &reason : differences(first, document.run))
+            problems.push_back({document.file, std::move(reason)});
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+
+    Run merged;
+    merged.producer = first.producer;
+    merged.profile_id = first.profile_id;
+    merged.profile_hash = first.profile_hash;
+    merged.conditions = joined_conditions(documents);
+
+    struct Kept {
+        std::size_t place;    ///< in merged.cases
+        std::size_t document; ///< where it comes from
+    };
+    std::map<CaseKey, Kept> kept;
+    for (std::size_t d = 0; d < documents.size(); ++d) {
+        std::map<CaseKey, int> times;
+        for (Case &item : documents[d].run.cases) {
+            CaseKey key{item.study, item.shape, item.strategy, item.baseline, 0};
+            std::get<int>(key) = times[key]++;
+            const auto [found, fresh] = kept.try_emplace(key, Kept{merged.cases.size(), d});
+            if (fresh) {
+                merged.cases.push_back(std::move(item));
+                continue;
+            }
+            Case &there = merged.cases[found->second.place];
+            const auto take = [&] {
+                there = std::move(item);
+                found->second.document = d;
+            };
+            if (knowledge(item) != knowledge(there)) {
+                if (knowledge(item) > knowledge(there))
+                    take();
+                continue;
+            }
+            if (knowledge(item) < 2 || to_text(described::write(item)) == to_text(described::write(there)))
+                continue;
+            const NamedRun &earlier = documents[found->second.document];
+            const std::string old_date = condition(earlier.run, "date"),
+                              new_date = condition(documents[d].run, "date");
+            if (conflict == Conflict::newest && !old_date.empty() && !new_date.empty() &&
+                old_date != new_date) {
+                if (new_date > old_date)
+                    take();
+                continue;
+            }
+            problems.push_back(
+                {documents[d].file,
+                 name_of(item) + " was run for " + earlier.file + " too" +
+                     (conflict == Conflict::newest ? ", and their dates do not tell which is newer"
+                                                   : "; --newest keeps the one of the newer document")});
+        }
+    }
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+    return merged;
+}
+
+} // namespace convcast

@@ -1,0 +1,357 @@
+#include "model/strategies/implicit_gemm.hpp"
+
+#include "model/forecast.hpp"
+#include "model/papers.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+const std::vector<Knob<ImplicitGemm>> &ImplicitGemm::knobs() {
+    static const std::vector<Knob<ImplicitGemm>> list = {
+        {"tile_k", &ImplicitGemm::tile_k, 0, 256, {32, 64, 128}, "filters of a CTA: 16, 32, 64, 128 or 256"},
+        {"tile_pixels",
+         &ImplicitGemm::tile_pixels,
+         0,
+         256,
+         {32, 64, 128},
+         "pixels of a CTA: 16, 32, 64, 128 or 256"},
+        {"thread_k", &ImplicitGemm::thread_k, 0, 16, {}, "filters of a thread: 4, 8 or 16"},
+        {"thread_pixels", &ImplicitGemm::thread_pixels, 0, 16, {}, "pixels of a thread: 4, 8 or 16"},
+        {"slice_channels", &ImplicitGemm::slice_channels, 0, 64, {}, "channels of a pipeline step"},
+        {"stages", &ImplicitGemm::stages, 0, 6, {}, "buffers of the prefetch pipeline, 2 at least"},
+        {"warp_split",
+         &ImplicitGemm::warp_split,
+         0,
+         8,
+         {},
+         "parts of a step, each with warps of its own: 1, 2, 4 or 8"},
+        {"split",
+         &ImplicitGemm::split,
+         0,
+         8,
+         {1, 2, 4, 8},
+         "CTAs of a cluster that share the channels: 1, 2, 4 or 8"},
+        {"filters",
+         &ImplicitGemm::filters,
+         0,
+         2,
+         {},
+         "1: filters as they lie; 2: transposed once by a launch of its own"},
+    };
+    return list;
+}
+
+namespace {
+
+bool power_of_two_in(int value, int low, int high) {
+    return value >= low && value <= high && (value & (value - 1)) == 0;
+}
+
+std::string outside(const ConvShape &s) {
+    if (s.dtype != DataType::f32)
+        return "only FP32 is built for this strategy";
+    constexpr std::int64_t most = std::int64_t{1} << 30;
+    if (s.fmas().value > 1e17)
+        return "more than 1e17 multiply-adds: days on any GPU";
+    if (s.r > 63 || s.s > 63)
+        return "filters have at most 63 rows and columns: their taps inside the image are bits of a word";
+    if (s.h * s.w > most || (s.h + 2 * s.pad_h) * (s.w + 2 * s.pad_w) > most || s.n * s.p() * s.q() > most ||
+        s.products() > most || s.k > most || s.c * s.h * s.w > most || s.products() * s.k > 4 * most)
+        return "an image, filter set or batch is too large for 32-bit indices inside an image";
+    if (s.groups > 65535)
+        return "more than 65535 groups";
+    return "";
+}
+
+/// Numbers of a setting that several parts of a plan need.
+struct Shape {
+    std::int64_t channels, filters; ///< of a group
+    std::int64_t rows;              ///< filter rows of a slice: all, or one of a large filter
+    std::int64_t taps, slice, steps, threads, pitch, stage_floats, pixels, pixel_tiles, filter_tiles;
+    bool padded, wide_pixels;
+};
+
+constexpr std::int64_t most_taps = 64; // of a slice's channel: bits of a word
+
+Shape shape_of(const ConvShape &s, const ImplicitGemm &g) {
+    Shape o{};
+    o.channels = s.c / s.groups, o.filters = s.k / s.groups;
+    o.rows = s.r * s.s <= most_taps ? s.r : 1;
+    o.taps = o.rows * s.s;
+    o.slice = g.slice_channels * o.taps;
+    o.steps = ceil_div(o.channels, g.slice_channels) * (s.r / o.rows);
+    o.threads = g.tile_k / g.thread_k * (g.tile_pixels / g.thread_pixels) * g.warp_split;
+    o.pitch = g.filters == 2 ? g.tile_k : g.tile_k + 4;
+    o.stage_floats = o.slice * (o.pitch + g.tile_pixels);
+    o.pixels = s.n * s.p() * s.q();
+    o.pixel_tiles = ceil_div(o.pixels, g.tile_pixels);
+    o.filter_tiles = ceil_div(o.filters, g.tile_k);
+    o.padded = s.pad_h > 0 || s.pad_w > 0;
+    o.wide_pixels = s.r * s.s == 1 && s.stride_h * s.stride_w == 1 && !o.padded && s.h * s.w % 4 == 0;
+    return o;
+}
+
+/// The launch that transposes the filters.
+Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Shape &o, const GpuLimits &limits) {
+    Partition part;
+    part.kernel = "implicit_gemm_filters";
+    part.template_arguments = {o.channels, o.filters, s.r, s.s, g.slice_channels, o.rows};
+    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
+    constexpr std::int64_t tile = 32;
+    const std::int64_t values = o.steps * o.slice, padded_filters = round_up(o.filters, 4);
+    part.grid = {ceil_div(values, tile), ceil_div(padded_filters, tile), s.groups};
+    part.threads = 256;
+    part.shared_bytes = tile * (tile + 1) * 4;
+    part.register_cap = 32;
+    part.busy_warps = 8;
+    part.independent_sums = 4;
+    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    fill_schedule(part, limits);
+    // As counted on sm_90: a warp reads four rows, writes four and turns them through shared memory.
+    constexpr double per_warp = 75.0;
+    part.step.instructions = 8 * per_warp;
+    part.step.shared_wavefronts = 8 * 8;
+    part.step.load_bytes = static_cast<double>(tile * tile * 4);
+    part.drain.store_bytes = static_cast<double>(tile * tile * 4);
+    const double ctas = static_cast<double>(part.ctas);
+    part.work.fmas = 0.0;
+    part.work.instructions = ctas * part.step.instructions;
+    part.work.shared_wavefronts = ctas * part.step.shared_wavefronts;
+    part.work.shared_conflicts = 0.0;
+    part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
+    part.work.l2_write_bytes = static_cast<double>(s.groups * values * padded_filters * 4);
+    part.work.dram_read_bytes = static_cast<double>(s.filter_bytes());
+    part.work.dram_write_bytes = 0.0;
+    return part;
+}
+
+/// The plan of a setting in which no knob is left to choose.
+std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm &g, const ConvShape &s,
+                                           const GpuProfile &profile) {
+    const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
+    if (!power_of_two_in(g.tile_k, 16, 256) || !power_of_two_in(g.tile_pixels, 16, 256))
+        return no("tile_k and tile_pixels must be 16, 32, 64, 128 or 256");
+    if (!power_of_two_in(g.thread_k, 4, 16) || !power_of_two_in(g.thread_pixels, 4, 16))
+        return no("thread_k and thread_pixels must be 4, 8 or 16");
+    if (!power_of_two_in(g.warp_split, 1, 8) || !power_of_two_in(g.split, 1, 8))
+        return no("split and warp_split must be 1, 2, 4 or 8");
+    if (g.stages < 2)
+        return no("stages must be at least 2");
+    const Shape o = shape_of(s, g);
+    const std::int64_t lanes_n = std::min(8, g.tile_pixels / g.thread_pixels), lanes_m = 32 / lanes_n;
+    if (g.tile_k % (g.thread_k * lanes_m) != 0)
+        return no("a tile of " + std::to_string(g.tile_k) + " filters and " + std::to_string(g.tile_pixels) +
+                  " pixels has no whole warps of threads with " + std::to_string(g.thread_k) + " x " +
+                  std::to_string(g.thread_pixels));
+    if (g.slice_channels > o.channels)
+        return no("slice_channels = " + std::to_string(g.slice_channels) + " exceeds the " +
+                  std::to_string(o.channels) + " channels of a group");
+    if (o.slice % g.warp_split != 0)
+        return no("a slice of " + std::to_string(o.slice) + " values has no " + std::to_string(g.warp_split) +
+                  " equal parts");
+    if (g.split > o.steps)
+        return no("split = " + std::to_string(g.split) + " exceeds the " + std::to_string(o.steps) +
+                  " steps there are");
+
+    Feasible out;
+    out.rules = table1_rules(profile);
+    Partition part;
+    part.kernel = ImplicitGemm::name;
+    const std::int64_t of_shape[] = {s.n, o.channels, s.h,     s.w,     o.filters,    s.groups,    s.r,
+                                     s.s, s.stride_h, s.stride_w, s.pad_h, s.pad_w, s.dilation_h, s.dilation_w};
+    part.template_arguments.assign(std::begin(of_shape), std::end(of_shape));
+    for (const std::int64_t argument : {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.thread_k},
+                                        std::int64_t{g.thread_pixels}, std::int64_t{g.slice_channels}, o.rows,
+                                        std::int64_t{g.stages}, std::int64_t{g.warp_split}, std::int64_t{g.split},
+                                        std::int64_t{g.filters == 2}})
+        part.template_arguments.push_back(argument);
+    part.grid = {o.pixel_tiles * o.filter_tiles * g.split, s.groups, 1};
+    if (g.split > 1)
+        part.cluster = g.split;
+    part.threads = o.threads;
+    part.stages = g.stages;
+    part.steps = ceil_div(o.steps, g.split);
+    part.filter_count = s.k;
+    part.busy_warps = part.threads / 32;
+    part.independent_sums = g.thread_k * g.thread_pixels;
+    const bool meets = g.split * g.warp_split > 1 || s.p() * s.q() % 4 != 0; // sums go through shared memory
+    part.shared_bytes = 4 * std::max(g.stages * o.stage_floats,
+                                     meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
+    if (part.threads > profile.limits.max_threads_per_cta)
+        return no("a CTA would have " + std::to_string(part.threads) + " threads");
+
+    // Copies of a thread in a step, as the kernel shares them out.
+    const std::int64_t warps = part.threads / 32, quads = g.tile_k / 4;
+    const std::int64_t warps_k = std::min(warps, quads), warps_v = warps / warps_k;
+    const std::int64_t unit = o.wide_pixels ? 4 : 1, units = g.tile_pixels / unit;
+    const std::int64_t lanes_p = std::min(part.threads, units), per_thread = units / lanes_p;
+    const std::int64_t sharers = std::gcd(part.threads / lanes_p, std::int64_t{g.slice_channels});
+    const double filter_copies =
+        g.filters == 2 ? static_cast<double>(ceil_div(o.slice * quads, part.threads))
+                       : static_cast<double>(ceil_div(o.slice, 8 * warps_v) * (quads / warps_k));
+    const double pixel_copies = static_cast<double>(per_thread * o.taps * g.slice_channels / sharers) *
+                                static_cast<double>(lanes_p * sharers) / static_cast<double>(part.threads);
+
+    // Accumulators, two buffers of fragments, addresses.
+    std::int64_t registers = g.thread_k * g.thread_pixels + 2 * (g.thread_k + g.thread_pixels) +
+                             (g.thread_k * g.thread_pixels < 64 ? 40 : 32) +
+                             (per_thread - 1) * (o.padded ? 10 : 4);
+    registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
+    if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
+        registers = most / 8 * 8;
+    if (registers < g.thread_k * g.thread_pixels + g.thread_k + g.thread_pixels + 32)
+        return no(std::to_string(part.threads) + " threads of " + std::to_string(g.thread_k) + " x " +
+                  std::to_string(g.thread_pixels) + " sums need more registers than an SM has");
+    part.register_cap = registers;
+    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, part.register_cap, part.shared_bytes);
+    if (part.ctas_per_sm < 1)
+        return no("a CTA needs " + std::to_string(part.shared_bytes) +
+                  " bytes of shared memory, the GPU gives " +
+                  std::to_string(profile.limits.shared_bytes_per_cta));
+    if (part.grid[0] > std::int64_t{1} << 30)
+        return no("more than 2^30 CTAs; take larger tiles");
+    fill_schedule(part, profile.limits);
+
+    const double warps_d = static_cast<double>(warps), slice = static_cast<double>(o.slice);
+    const double loads =
+        slice / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0; // of a warp, 128 bits wide
+    // Warp instructions beside arithmetic, loads and copies, as read in the code for sm_90: a step (loop,
+    // barrier, addresses), the start of a CTA, an output.
+    constexpr double per_step = 30.0, per_cta_warp = 220.0, per_output_quad = 4.0, per_sum_quad = 25.0;
+    part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
+    part.step.shared_wavefronts = warps_d * loads * uniform_wide_wavefronts;
+    part.step.instructions =
+        part.step.fmas / 32.0 +
+        warps_d * (loads + filter_copies + pixel_copies * (o.padded ? 2.0 : 1.0) + per_step);
+
+    // Pixels that a tile needs of a channel: once if its taps overlap, as L1 keeps them from tap to tap.
+    const double rows_out = static_cast<double>(g.tile_pixels) / static_cast<double>(s.q());
+    const double footprint = std::min(
+        (rows_out * static_cast<double>(s.stride_h) + static_cast<double>((s.r - 1) * s.dilation_h)) *
+            static_cast<double>(s.w),
+        static_cast<double>(s.r * s.s * g.tile_pixels));
+    const double channel_pixels = std::min(footprint, static_cast<double>(s.n * s.h * s.w));
+    part.step.load_bytes =
+        4.0 * (slice * g.tile_k +
+               channel_pixels * g.slice_channels * static_cast<double>(o.rows) / static_cast<double>(s.r));
+    part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)) *
+                             static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters)) / g.split;
+    const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
+    part.drain.instructions =
+        warps_d * per_cta_warp +
+        (meets ? tile_quads * g.warp_split / 32.0 * 2.0 +
+                     tile_quads / g.split / 32.0 * (per_sum_quad + 3.0 * g.split * g.warp_split)
+               : tile_quads / 32.0 * per_output_quad);
+    part.drain.shared_wavefronts = meets ? 2.0 * tile_quads * 4.0 * g.warp_split / 32.0 : 0.0;
+
+    const double ctas = static_cast<double>(part.ctas), ranks = static_cast<double>(g.split);
+    const double all_steps = ctas / ranks * static_cast<double>(o.steps);
+    Work &work = part.work;
+    work.fmas = all_steps * part.step.fmas;
+    work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
+    work.shared_wavefronts = all_steps * part.step.shared_wavefronts + ctas * part.drain.shared_wavefronts;
+    work.shared_conflicts = 0.0;
+    work.l2_read_bytes =
+        static_cast<double>(s.filter_bytes() * o.pixel_tiles) +
+        channel_pixels * 4.0 * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
+    work.l2_write_bytes = written_bytes(s);
+    fill_dram(work, s, profile.limits);
+
+    out.paper_round_fmas = part.step.fmas;
+    out.paper_round_bytes = part.step.load_bytes;
+    if (g.filters == 2) {
+        out.plan.workspace_bytes = s.groups * o.steps * o.slice * round_up(o.filters, 4) * 4;
+        part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
+        *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // they are in L2
+        out.plan.prepare = {prepare_launch(s, g, o, profile.limits)};
+        if (out.plan.prepare[0].grid[1] > 65535)
+            return no("the grid of the launch that prepares filters exceeds 65535 in y");
+    }
+    out.plan.launches = {std::move(part)};
+    return out;
+}
+
+/// Register and CTA tiles that are worth trying, largest first.
+struct Tile {
+    int k, pixels, thread_k, thread_pixels;
+};
+constexpr Tile tiles[] = {
+    {128, 128, 16, 8}, {128, 128, 8, 8}, {64, 128, 8, 8}, {128, 64, 8, 8}, {64, 64, 8, 8},
+    {64, 64, 8, 4},    {64, 32, 8, 4},   {32, 64, 4, 8},  {32, 128, 8, 8}, {32, 32, 4, 4},
+    {64, 16, 4, 4},    {128, 32, 8, 8},  {16, 128, 4, 8}, {32, 256, 8, 8}, {256, 32, 8, 8},
+};
+
+/// Channels of a step: some 16 values or more, equal parts for the warps, and no more than there are.
+int slice_channels_for(const ConvShape &s, int warp_split) {
+    const std::int64_t channels = s.c / s.groups;
+    const std::int64_t taps = s.r * s.s <= most_taps ? s.r * s.s : s.s;
+    const std::int64_t equal = warp_split / std::gcd(std::int64_t{warp_split}, taps);
+    constexpr std::int64_t wanted = 16;
+    const std::int64_t some = round_up(std::max(ceil_div(wanted, taps), equal), equal);
+    return static_cast<int>(std::min(some, std::max(channels / equal * equal, std::int64_t{1})));
+}
+
+} // namespace
+
+PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = outside(s); !why.empty())
+        return Infeasible{why, true};
+    std::optional<Planned<ImplicitGemm>> best;
+    std::optional<Infeasible> refused;
+    double best_time = 0.0;
+    const auto consider = [&](const ImplicitGemm &setting) {
+        auto made = plan_of(setting, s, profile);
+        if (auto *why = std::get_if<Infeasible>(&made)) {
+            if (!refused)
+                refused = std::move(*why);
+            return;
+        }
+        Feasible &feasible = std::get<Feasible>(made);
+        const std::optional<Term> term = forecast_term(feasible.plan, s, profile);
+        const double time = term ? term->value_s.value : 0.0;
+        if (!best || time < best_time) {
+            best = Planned<ImplicitGemm>{setting, std::move(feasible)};
+            best_time = time;
+        }
+    };
+    const auto given_or = [](int given, std::initializer_list<int> tried) {
+        return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
+    };
+    for (const Tile &tile : tiles) {
+        const auto differs = [](int given, int value) { return given != 0 && given != value; };
+        const bool whole_tile_given = tile_k != 0 && tile_pixels != 0 && thread_k != 0 && thread_pixels != 0;
+        if (!whole_tile_given &&
+            (differs(tile_k, tile.k) || differs(tile_pixels, tile.pixels) ||
+             differs(thread_k, tile.thread_k) || differs(thread_pixels, tile.thread_pixels)))
+            continue;
+        ImplicitGemm setting = *this;
+        if (!whole_tile_given) {
+            setting.tile_k = tile.k, setting.tile_pixels = tile.pixels;
+            setting.thread_k = tile.thread_k, setting.thread_pixels = tile.thread_pixels;
+        }
+        for (const int ws : given_or(warp_split, {1, 2, 4}))
+            for (const int parts : given_or(split, {1, 2, 4, 8}))
+                for (const int layout : given_or(filters, {1, 2}))
+                    for (const int depth : given_or(stages, {3})) {
+                        setting.warp_split = ws, setting.split = parts, setting.filters = layout,
+                        setting.stages = depth;
+                        setting.slice_channels =
+                            slice_channels != 0 ? slice_channels : slice_channels_for(s, ws);
+                        consider(setting);
+                    }
+        if (whole_tile_given)
+            break;
+    }
+    if (best)
+        return std::move(*best);
+    return refused ? std::move(*refused)
+                   : Infeasible{"no tile that the model tries has these knobs; give all of "
+                                "tile_k, tile_pixels, thread_k and thread_pixels"};
+}
+
+} // namespace convcast

@@ -1,0 +1,163 @@
+#include "model/errors.hpp"
+#include "model/shards.hpp"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <set>
+
+using namespace convcast;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+namespace {
+
+Case forecast(const std::string &shape, const std::string &strategy, Status status = Status::ok) {
+    Case item;
+    item.shape = shape;
+    item.strategy = strategy;
+    item.status = status;
+    return item;
+}
+
+Case measured(const std::string &shape, const std::string &strategy, double time) {
+    Case item = forecast(shape, strategy);
+    Measurement m;
+    m.time_s = Seconds(time);
+    m.method = "events";
+    m.stop_reason = "count";
+    item.measurements.push_back(m);
+    return item;
+}
+
+NamedRun document(const std::string &file, std::vector<Case> cases,
+                  const std::string &date = "2026-01-01T00:00:00Z") {
+    convcast::Run run;
+    run.producer = {"0.1.0", "device", "measuring"};
+    run.profile_id = "toy";
+    run.profile_hash = "profile";
+    run.conditions = {{"gpu", "NVIDIA H200"}, {"gpu_uuid", "GPU-" + file}, {"date", date}};
+    run.cases = std::move(cases);
+    return {file, std::move(run)};
+}
+
+std::vector<std::string> names(const std::vector<Case> &cases) {
+    std::vector<std::string> out;
+    for (const Case &item : cases)
+        out.push_back(item.shape + "/" + *item.strategy);
+    return out;
+}
+
+TEST(Shards, Texts) {
+    EXPECT_EQ(parse_shard("2/8").index, 2);
+    EXPECT_EQ(parse_shard("2/8").count, 8);
+    EXPECT_EQ(parse_shard("1/1").count, 1);
+    for (const char *wrong :
+         {"", "/", "1", "0/2", "3/2", "1/0", "-1/2", "1/2/3", "1 /2", "a/b", "1/9999999", "1/2x"})
+        EXPECT_THAT([&] { parse_shard(wrong); }, ThrowsMessage<UsageError>(HasSubstr("2/8"))) << wrong;
+}
+
+TEST(Shards, KeepAShapeTogetherAndHoldEveryCaseOnce) {
+    std::vector<Case> cases;
+    for (const char *shape : {"a", "b", "c", "d", "e"})
+        for (const char *strategy : {"x", "y", "z"})
+            cases.push_back(forecast(shape, strategy));
+    EXPECT_THAT(names(cases_of({2, 2}, cases)), ElementsAre("b/x", "b/y", "b/z", "d/x", "d/y", "d/z"));
+    for (int count : {1, 2, 3, 5, 7, 20}) {
+        std::multiset<std::string> seen;
+        for (int index = 1; index <= count; ++index)
+            for (const std::string &name : names(cases_of({index, count}, cases)))
+                seen.insert(name);
+        EXPECT_EQ(seen.size(), cases.size()) << count;
+        EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), cases.size()) << count;
+    }
+    // Fewer shapes than shards: by case, so that no shard idles while there is work.
+    EXPECT_THAT(names(cases_of({2, 7}, cases)), ElementsAre("a/y", "c/z"));
+}
+
+TEST(Merge, JoinsShardsAndConditions) {
+    const convcast::Run all =
+        merge({document("a", {measured("s", "x", 1.0)}, "2026-01-02T00:00:00Z"),
+               document("b", {measured("t", "x", 2.0), forecast("t", "y", Status::infeasible)}),
+               document("c", {measured("u", "x", 3.0)})},
+              Conflict::refuse);
+    EXPECT_THAT(names(all.cases), ElementsAre("s/x", "t/x", "t/y", "u/x"));
+    EXPECT_EQ(all.conditions.at("gpu"), "NVIDIA H200");
+    EXPECT_EQ(all.conditions.at("gpu_uuid"), "GPU-a, GPU-b, GPU-c");
+    EXPECT_EQ(all.conditions.at("date"), "2026-01-01T00:00:00Z to 2026-01-02T00:00:00Z");
+    EXPECT_EQ(all.producer.version, "0.1.0");
+    EXPECT_EQ(all.profile_hash, "profile");
+}
+
+TEST(Merge, WhatRanGoesBeforeWhatDidNot) {
+    const std::vector<Case> some = {forecast("s", "x", Status::not_run), measured("t", "x", 1.0),
+                                    forecast("u", "x")};
+    const std::vector<Case> others = {measured("s", "x", 2.0), forecast("t", "x", Status::not_run),
+                                      forecast("u", "x", Status::not_run)};
+    for (const bool swapped : {false, true}) {
+        const convcast::Run all =
+            merge({document("a", swapped ? others : some), document("b", swapped ? some : others)},
+                  Conflict::refuse);
+        ASSERT_EQ(all.cases.size(), 3u);
+        EXPECT_EQ(all.cases[0].measurements.at(0).time_s.value, 2.0);
+        EXPECT_EQ(all.cases[1].measurements.at(0).time_s.value, 1.0);
+        EXPECT_EQ(all.cases[2].status, Status::ok);
+    }
+}
+
+TEST(Merge, TheSameDocumentTwiceIsThatDocument) {
+    const std::vector<Case> cases = {measured("s", "x", 1.0), measured("s", "x", 1.5), forecast("t", "x")};
+    const convcast::Run all = merge({document("a", cases), document("a", cases)}, Conflict::refuse);
+    EXPECT_EQ(names(all.cases), names(cases)) << "a case that stands twice in a document stays twice";
+    EXPECT_EQ(all.cases[1].measurements.at(0).time_s.value, 1.5);
+}
+
+TEST(Merge, ACaseMeasuredTwiceIsRefusedOrTheNewer) {
+    const auto documents = [](const std::string &first, const std::string &second) {
+        return std::vector<NamedRun>{
+            document("a", {measured("s", "x", 1.0), measured("t", "x", 1.0)}, first),
+            document("b", {measured("s", "x", 2.0), measured("t", "x", 2.0)}, second)};
+    };
+    try {
+        merge(documents("2026-01-01", "2026-01-02"), Conflict::refuse);
+        FAIL() << "accepted";
+    } catch (const InputError &error) {
+        EXPECT_EQ(error.problems.size(), 2u) << "not every conflict is said";
+        EXPECT_THAT(error.what(), HasSubstr("s x was run for a too"));
+        EXPECT_THAT(error.what(), HasSubstr("--newest"));
+    }
+    const auto time = [](const convcast::Run &run) {
+        return run.cases.at(0).measurements.at(0).time_s.value;
+    };
+    EXPECT_EQ(time(merge(documents("2026-01-01", "2026-01-02"), Conflict::newest)), 2.0);
+    EXPECT_EQ(time(merge(documents("2026-01-02", "2026-01-01"), Conflict::newest)), 1.0);
+    EXPECT_THAT([&] { merge(documents("2026-01-01", "2026-01-01"), Conflict::newest); },
+                ThrowsMessage<InputError>(HasSubstr("do not tell which is newer")));
+    std::vector<NamedRun> failed = documents("2026-01-01", "2026-01-02");
+    for (Case &item : failed[1].run.cases) {
+        item.measurements.clear();
+        item.status = Status::wrong_result;
+    }
+    EXPECT_THROW(merge(failed, Conflict::refuse), InputError) << "a wrong result is a result";
+}
+
+TEST(Merge, NumbersOfOtherOriginAreNotMixed) {
+    const auto against = [](const std::function<void(convcast::Run &)> &change) {
+        std::vector<NamedRun> documents = {document("a", {measured("s", "x", 1.0)}),
+                                           document("b", {measured("t", "x", 1.0)})};
+        change(documents[1].run);
+        return [documents] { merge(documents, Conflict::newest); };
+    };
+    EXPECT_THAT(against([](convcast::Run &run) { run.producer.device_code_hash = "other"; }),
+                ThrowsMessage<InputError>(HasSubstr("b: was made by other code")));
+    EXPECT_THAT(against([](convcast::Run &run) { run.producer.measuring_code_hash = "other"; }),
+                ThrowsMessage<InputError>(HasSubstr("other code")));
+    EXPECT_THAT(against([](convcast::Run &run) { run.profile_hash = "other"; }),
+                ThrowsMessage<InputError>(HasSubstr("another profile")));
+    EXPECT_THAT(against([](convcast::Run &run) { run.conditions["gpu"] = "NVIDIA L4"; }),
+                ThrowsMessage<InputError>(HasSubstr("measured on NVIDIA L4 and not on NVIDIA H200")));
+    EXPECT_NO_THROW(against([](convcast::Run &run) { run.conditions.erase("gpu"); })());
+}
+
+} // namespace
