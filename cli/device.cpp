@@ -7,6 +7,7 @@
 #include "gpu/activity.hpp"
 #include "gpu/counters.hpp"
 #include "gpu/device.hpp"
+#include "gpu/other_load.hpp"
 #include "microbench/measure.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
@@ -38,49 +39,69 @@ void catch_interrupts() {
     std::signal(SIGTERM, on_interrupt);
 }
 
+struct Capability {
+    int major, minor;
+    const char *what; ///< that needs it
+};
+/// What NVRTC still compiles for.
+constexpr Capability for_probes = {7, 5, "the probes need"};
 /// The kernels copy to shared memory asynchronously (cp.async).
-constexpr int least_compute_major = 8;
+constexpr Capability for_kernels = {8, 0, "the kernels need"};
 
-Device usable_device(int ordinal) {
+std::optional<std::string> why_too_old(const DeviceFacts &facts, const Capability &least) {
+    if (facts.compute_major > least.major ||
+        (facts.compute_major == least.major && facts.compute_minor >= least.minor))
+        return std::nullopt;
+    return fmt::format(
+        "{} has compute capability {}.{}; {} {}.{} or newer. Predicting, choosing and reporting work for "
+        "it all the same",
+        facts.name, facts.compute_major, facts.compute_minor, least.what, least.major, least.minor);
+}
+
+Device usable_device(int ordinal, const Capability &least) {
     if (const std::optional<std::string> why = why_no_device())
         throw GpuError(*why);
     Device device(ordinal);
-    const DeviceFacts &facts = device.facts();
-    if (facts.compute_major < least_compute_major)
-        throw GpuError(fmt::format("{} has compute capability {}.{}; the kernels need {}.0 or newer. Predicting, choosing "
-                                   "and reporting work for it all the same",
-                                   facts.name, facts.compute_major, facts.compute_minor, least_compute_major));
+    if (const std::optional<std::string> why = why_too_old(device.facts(), least))
+        throw GpuError(*why);
     return device;
 }
 
 } // namespace
 
-RawSamples take_samples(int ordinal, const std::vector<std::string> &only,
-                        const std::function<void(const RawSamples &)> &keep) {
-    const Device device = usable_device(ordinal);
+RawSamples take_samples(const SamplesRequest &request) {
+    const OtherLoad others = other_load(request.device); // while this process has no work there
+    const Device device = usable_device(request.device, for_probes);
+    if (others.busy)
+        note("the GPU is in use (" + others.text + "): what is measured beside other work is worth little");
     Compiler compiler;
     Progress progress("probes");
     MeasureOptions options;
-    options.only = only;
+    options.only = request.only;
+    options.resume = request.resume;
     options.progress = [&](const ProbeInfo &probe, std::size_t done, std::size_t total) {
         progress.show(done, total, std::string(probe.name) + ": " + std::string(probe.question));
     };
-    options.keep = keep;
-    RawSamples raw = measure(compiler, device, options);
-    raw.conditions["producer"] = producer().version;
-    return raw;
+    options.keep = request.keep;
+    options.conditions = {{"other_load", others.text}, {"producer", producer().version}};
+    return measure(compiler, device, options);
+}
+
+std::optional<std::string> probes_hash() {
+    return hash_of_probes();
 }
 
 DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request) {
-    const Device device = usable_device(request.device);
+    const Device device = usable_device(request.device, for_kernels);
     if (request.require_counters)
         if (const std::optional<std::string> why = why_no_counters())
             throw CounterPermissionError(*why);
     const bool measured = std::any_of(run.cases.begin(), run.cases.end(),
                                       [](const Case &item) { return !item.measurements.empty(); });
     if (measured && run.conditions.contains("gpu") && run.conditions.at("gpu") != device.facts().name)
-        throw UsageError("run: the document holds measurements of " + run.conditions.at("gpu") + ", the GPU at hand is " +
-                         device.facts().name + "; one document holds the numbers of one GPU");
+        throw UsageError("run: the document holds measurements of " + run.conditions.at("gpu") +
+                         ", the GPU at hand is " + device.facts().name +
+                         "; one document holds the numbers of one GPU");
     if (!profile.name.empty() && profile.name != device.facts().name)
         note("the forecast is for " + profile.name + ", the GPU at hand is " + device.facts().name +
              "; `convcast measure -o my_gpu.json` and --gpu my_gpu.json forecast for it");
@@ -94,15 +115,16 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     options.interrupt = &interrupted;
     run.conditions["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     run.conditions["gpu_uuid"] = device.facts().uuid;
-    run.conditions["toolkit"] = "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " +
-                                compiler.nvrtc_version();
+    run.conditions["toolkit"] =
+        "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " + compiler.nvrtc_version();
     Executor executor(compiler, device, profile, std::move(options));
     const RunEnd end = executor.run_all(run, [&](const Run &so_far, std::size_t settled) {
         const bool more = settled < so_far.cases.size();
-        cases.show(settled, so_far.cases.size(),
-                   more ? so_far.cases[settled].shape + " " +
-                              so_far.cases[settled].strategy.value_or(so_far.cases[settled].baseline.value_or(""))
-                        : "");
+        cases.show(
+            settled, so_far.cases.size(),
+            more ? so_far.cases[settled].shape + " " +
+                       so_far.cases[settled].strategy.value_or(so_far.cases[settled].baseline.value_or(""))
+                 : "");
         if (request.keep)
             request.keep(so_far);
     });
@@ -130,10 +152,10 @@ std::vector<Finding> examine_device() {
     };
     std::optional<Device> device;
     examine("GPU and driver", Health::absent, [&]() -> std::string {
-        device.emplace(usable_device(0));
+        device.emplace(usable_device(0, for_probes));
         const DeviceFacts &f = device->facts();
-        return fmt::format("{}, compute capability {}.{}, driver for CUDA {}", f.name, f.compute_major, f.compute_minor,
-                           cuda_version_text(f.driver_version));
+        return fmt::format("{}, compute capability {}.{}, driver for CUDA {}", f.name, f.compute_major,
+                           f.compute_minor, cuda_version_text(f.driver_version));
     });
     examine("NVRTC (compiles kernels)", Health::absent, [] { return "CUDA " + Compiler().nvrtc_version(); });
     examine("kernel cache", Health::absent, []() -> std::string {
@@ -143,12 +165,15 @@ std::vector<Finding> examine_device() {
         std::error_code failed;
         std::filesystem::create_directories(folder, failed);
         if (failed)
-            throw GpuError(folder.string() + " cannot be made (" + failed.message() + "): kernels are compiled anew");
+            throw GpuError(folder.string() + " cannot be made (" + failed.message() +
+                           "): kernels are compiled anew");
         check_writable((folder / "probe").string());
         return folder.string();
     });
     if (!device)
         return findings;
+    if (const std::optional<std::string> why = why_too_old(device->facts(), for_kernels))
+        findings.push_back({"run", Health::absent, *why});
     examine("CUPTI activity (times)", Health::broken, []() -> std::string {
         if (const auto why = ActivityTrace::why_not_available())
             throw GpuError(*why + "; times come from events instead");

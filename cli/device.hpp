@@ -1,5 +1,5 @@
-// What the verbs ask of a GPU. device.cpp answers where the CUDA toolkit was there at build time, no_device.cpp says
-// that it was not.
+// What the verbs ask of a GPU. device.cpp answers where the CUDA toolkit was there at build time,
+// no_device.cpp says that it was not.
 #pragma once
 
 #include "microbench/samples.hpp"
@@ -7,14 +7,24 @@
 #include "model/run.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace convcast::cli {
 
-/// Throws GpuError where there is no usable GPU. `keep` sees the samples after each probe.
-RawSamples take_samples(int device, const std::vector<std::string> &only,
-                        const std::function<void(const RawSamples &)> &keep);
+struct SamplesRequest {
+    int device = 0;
+    std::vector<std::string> only;                ///< probes; empty: all
+    std::optional<RawSamples> resume;             ///< measured earlier: what it has is kept
+    std::function<void(const RawSamples &)> keep; ///< sees the samples after each probe
+};
+
+/// Throws GpuError where there is no usable GPU, UsageError if `resume` is of another GPU or of other probes.
+RawSamples take_samples(const SamplesRequest &request);
+
+/// Of the probes in this binary; absent in one that was built without them.
+std::optional<std::string> probes_hash();
 
 struct RunRequest {
     int device = 0;
@@ -24,7 +34,8 @@ struct RunRequest {
 
 enum class DeviceRunEnd { finished, interrupted, device_lost };
 
-/// Fills in the run's cases; Ctrl-C ends it after the case in hand. Throws GpuError where there is no usable GPU.
+/// Fills in the run's cases; Ctrl-C ends it after the case in hand. Throws GpuError where there is no usable
+/// GPU.
 DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request);
 
 enum class Health { works, absent, broken };
@@ -37,7 +48,8 @@ struct Finding {
     BOOST_DESCRIBE_CLASS(Finding, (), (what, health, detail), (), ())
 };
 
-/// Driver, GPU, NVRTC, CUPTI, counters, cuDNN, kernel cache: absent is a choice of the machine, broken is not.
+/// Driver, GPU, NVRTC, CUPTI, counters, cuDNN, kernel cache: absent is a choice of the machine, broken is
+/// not.
 std::vector<Finding> examine_device();
 
 } // namespace convcast::cli

@@ -16,7 +16,8 @@ extern const std::vector<EmbeddedFile> help_files;
 namespace cli {
 namespace {
 
-enum ExitCode { ok = 0, check_failed = 1, usage = 2, bad_file = 3, no_gpu = 4, no_counters = 5, interrupted = 130 };
+/// The two that no exception leads to, 6 (not trustworthy) and 130 (interrupted), the verbs return.
+enum ExitCode { ok = 0, check_failed = 1, usage = 2, bad_file = 3, no_gpu = 4, no_counters = 5 };
 
 struct Verb {
     const char *name, *summary;
@@ -28,18 +29,23 @@ constexpr Verb verbs[] = {
     {"predict", "profile and shape -> time, work, regime, and why", predict},
     {"choose", "rank strategies and knobs for a shape", choose},
     {"run", "the same partitionings for real: verify, time, count", run},
-    {"report", "a run -> the page and the figures", report},
+    {"report", "a run or a profile -> the page and the figures", report},
+    {"compare", "profiles of several GPUs, or of several runs on one", compare},
     {"list", "strategies, baselines, GPUs, studies", list},
     {"doctor", "what works here, what does not, what to do", doctor},
 };
 
 std::string overview() {
-    std::string text = "convcast forecasts GPU convolution kernels, runs them, and sets forecast against measurement.\n\n"
-                       "usage: convcast VERB [options]      convcast VERB --help\n\n";
+    std::string text =
+        "convcast forecasts GPU convolution kernels, runs them, and sets forecast against measurement.\n\n"
+        "usage: convcast VERB [options]      convcast VERB --help\n\n";
     for (const Verb &verb : verbs)
-        text += "  " + std::string(verb.name) + std::string(10 - std::string(verb.name).size(), ' ') + verb.summary + "\n";
-    return text + "\nexit codes: 0 ok, 1 a check failed, 2 usage, 3 an input or output file, 4 no usable GPU,\n"
-                  "            5 counters required but not permitted, 130 interrupted\n";
+        text += "  " + std::string(verb.name) + std::string(10 - std::string(verb.name).size(), ' ') +
+                verb.summary + "\n";
+    return text +
+           "\nexit codes: 0 ok, 1 a check failed, 2 usage, 3 an input or output file, 4 no usable GPU,\n"
+           "            5 counters required but not permitted, 6 not trustworthy (measure --strict),\n"
+           "            130 interrupted\n";
 }
 
 int dispatch(const Words &words) {
@@ -75,7 +81,9 @@ int fail(ExitCode code, const std::string &what) {
 
 } // namespace
 
-std::string help_text(const std::string &verb) { return find_embedded(help_files, verb + ".md")->text; }
+std::string help_text(const std::string &verb) {
+    return find_embedded(help_files, verb + ".md")->text;
+}
 
 } // namespace cli
 } // namespace convcast

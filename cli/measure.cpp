@@ -1,11 +1,13 @@
 #include "cli/arguments.hpp"
 #include "cli/device.hpp"
+#include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "microbench/analysis.hpp"
 #include "model/described.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
+#include "model/readable.hpp"
 
 #include <fmt/format.h>
 
@@ -13,6 +15,8 @@
 
 namespace convcast::cli {
 namespace {
+
+constexpr int not_trustworthy = 6; ///< exit code; main.cpp lists them all
 
 /// "NVIDIA GeForce RTX 4090" -> "rtx_4090"
 std::string id_of(std::string name) {
@@ -25,37 +29,108 @@ std::string id_of(std::string name) {
 }
 
 std::string probe_list() {
-    std::vector<std::vector<std::string>> rows;
+    std::size_t longest = 0;
     for (const ProbeInfo &probe : probes)
-        rows.push_back({std::string(probe.name), std::string(probe.question)});
-    return table({{"probe"}, {"question"}}, rows, terminal_width());
+        longest = std::max(longest, probe.name.size());
+    const std::size_t indent = longest + 2, width = terminal_width();
+    std::string text;
+    for (const ProbeInfo &probe : probes) {
+        text += headed(std::string(probe.name) + std::string(indent - probe.name.size(), ' '),
+                       std::string(probe.question), indent, width);
+        text +=
+            wrapped("-> " + (probe.fields.empty() ? "a curve" : std::string(probe.fields)), indent, width);
+    }
+    return text;
 }
 
-std::string summary(const GpuProfile &profile) {
+/// Every Param with its interval in the value's unit, and the groups of those that have several.
+struct ParamLines {
     std::vector<std::vector<std::string>> rows;
+    std::string groups;
+};
+
+ParamLines param_lines(const GpuProfile &profile, std::size_t width) {
+    ParamLines lines;
     boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
         const auto &field = profile.*member.pointer;
         using Field = std::decay_t<decltype(field)>;
         if constexpr (described::IsOptional<Field>::value) {
             if constexpr (described::IsParam<typename Field::value_type>::value) {
-                if (field) {
-                    using Q = decltype(field->value);
-                    const std::string spread =
-                        field->spread ? fmt::format("{:.4g} .. {:.4g} (n {})", field->spread->p05, field->spread->p95,
-                                                    field->spread->n)
-                                      : "";
-                    rows.push_back({member.name, fmt::format("{:.5g}", field->value.value), UnitOf<Q>::text, spread});
-                }
+                if (!field)
+                    return;
+                const ReadableUnit unit =
+                    readable_unit(field->value.value, UnitOf<decltype(field->value)>::text);
+                const auto part = [&](double value) { return short_number(value / unit.size); };
+                lines.rows.push_back({member.name, part(field->value.value), unit.text,
+                                      field->interval
+                                          ? part(field->interval->low) + " to " + part(field->interval->high)
+                                          : "-"});
+                if (field->populations.empty())
+                    return;
+                std::vector<std::string> groups;
+                for (const double population : field->populations)
+                    groups.push_back(part(population));
+                lines.groups += wrapped(std::string(member.name) + ": groups of samples at " +
+                                            join(groups, " and ") + " " + unit.text,
+                                        0, width);
             }
         }
     });
-    std::string text = bold(profile.name) + "\n" +
-                       table({{"number"}, {"value", Align::right}, {"unit"}, {"p05 .. p95"}}, rows, terminal_width());
-    for (const auto &[field, why] : profile.missing)
-        text += "absent: " + field + ": " + why + "\n";
+    return lines;
+}
+
+std::string summary(const GpuProfile &profile) {
+    const std::size_t width = terminal_width();
+    const ParamLines params = param_lines(profile, width);
+    const std::vector<Column> columns = {{"number"}, {"value", Align::right}, {"unit"}, {"95 % interval"}};
+    std::string text =
+        bold(profile.name) + "\n" + table(columns, params.rows, std::string::npos) + params.groups;
+    if (!profile.checks.empty())
+        text += "\n" + bold("checks") + "\n";
+    for (const ProfileCheck &check : profile.checks)
+        text +=
+            headed(check.passed ? "pass  " : bold("FAIL") + "  ", check.name + ": " + check.text, 6, width);
+    std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+    for (const auto &[field, why] : profile.missing) {
+        auto same = std::find_if(reasons.begin(), reasons.end(),
+                                 [&](const auto &entry) { return entry.first == why; });
+        if (same == reasons.end())
+            same = reasons.insert(reasons.end(), {why, {}});
+        same->second.push_back(field);
+    }
+    if (!reasons.empty())
+        text += "\n" + bold("absent") + "\n";
+    for (const auto &[why, fields] : reasons)
+        text += wrapped(why + ":", 0, width) + wrapped(join(fields), 4, width);
+    if (!profile.notes.empty())
+        text += "\n" + bold("notes") + "\n";
     for (const std::string &line : profile.notes)
-        text += line + "\n";
+        text += headed("- ", line, 2, width);
     return text;
+}
+
+RawSamples samples_of_file(const std::string &file) {
+    return read_samples(read_file(file), file == "-" ? "standard input" : file);
+}
+
+/// Analysis may have moved on since; what it makes of the samples of other probes is worth a second look.
+void note_other_probes(const RawSamples &raw) {
+    const std::optional<std::string> here = probes_hash();
+    const auto there = raw.conditions.find("probes");
+    if (here && there != raw.conditions.end() && there->second != *here)
+        note("the samples were taken by other probes (" + there->second + ") than this program has (" +
+             *here + "); measure anew before comparing them with its own");
+}
+
+/// What makes numbers untrustworthy; empty if nothing does.
+std::string doubts(const RawSamples &raw, const GpuProfile &profile) {
+    std::vector<std::string> failed;
+    for (const ProfileCheck &check : profile.checks)
+        if (!check.passed)
+            failed.push_back("check " + check.name);
+    for (const auto &[probe, why] : raw.failed)
+        failed.push_back("probe " + probe);
+    return join(failed);
 }
 
 } // namespace
@@ -67,6 +142,8 @@ int measure(const Words &words) {
                                {"list", Option::flag},
                                {"raw", Option::text},
                                {"from-raw", Option::text},
+                               {"resume", Option::flag},
+                               {"strict", Option::flag},
                                {"device", Option::text},
                                {"json", Option::flag},
                                {"output,o", Option::text}},
@@ -84,19 +161,32 @@ int measure(const Words &words) {
             throw UsageError("measure: unknown probe '" + name + "'" + did_you_mean(name, known) +
                              " Probes: " + join(known));
 
+    if (arguments.has("resume") && !arguments.has("raw"))
+        throw UsageError("measure: --resume goes on with the samples of --raw FILE; give it too");
+    if (arguments.has("from-raw"))
+        for (const char *other : {"raw", "resume", "only", "device"})
+            if (arguments.has(other))
+                throw UsageError(std::string("measure: --from-raw measures nothing, so --") + other +
+                                 " has no meaning beside it");
     for (const char *option : {"output", "raw"}) // found before the work
         if (arguments.has(option))
             check_writable(arguments.text(option, ""));
     RawSamples raw;
     if (arguments.has("from-raw")) {
-        const std::string file = arguments.text("from-raw", "");
-        raw = read_samples(read_file(file), file == "-" ? "standard input" : file);
+        raw = samples_of_file(arguments.text("from-raw", ""));
+        note_other_probes(raw);
     } else {
         const std::string keep_file = arguments.text("raw", "");
-        raw = take_samples(arguments.integer("device", 0, 0, 1023), only, [&](const RawSamples &so_far) {
+        SamplesRequest request;
+        request.device = arguments.integer("device", 0, 0, 1023);
+        request.only = only;
+        if (arguments.has("resume"))
+            request.resume = samples_of_file(keep_file);
+        request.keep = [&](const RawSamples &so_far) {
             if (!keep_file.empty())
                 write_file_atomically(keep_file, write_samples(so_far));
-        });
+        };
+        raw = take_samples(request);
         if (!keep_file.empty())
             write_file_atomically(keep_file, write_samples(raw));
     }
@@ -105,6 +195,8 @@ int measure(const Words &words) {
         write_file_atomically(arguments.text("output", ""), write_profile(profile));
     if (!arguments.has("output") || arguments.text("output", "") != "-")
         write_file_atomically("-", arguments.has("json") ? write_profile(profile) : summary(profile));
+    if (const std::string why = doubts(raw, profile); arguments.has("strict") && !why.empty())
+        return note("not trustworthy, by --strict: these failed: " + why), not_trustworthy;
     return 0;
 }
 

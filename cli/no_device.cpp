@@ -5,17 +5,26 @@
 namespace convcast::cli {
 namespace {
 
-const std::string why = "this convcast was built without the CUDA toolkit; it predicts, chooses and reports. To "
-                        "measure and run, install CUDA 12.8 or newer and build again";
+const std::string why =
+    "this convcast was built without the CUDA toolkit; it predicts, chooses and reports. To "
+    "measure and run, install CUDA 12.8 or newer and build again";
 
 } // namespace
 
-RawSamples take_samples(int, const std::vector<std::string> &, const std::function<void(const RawSamples &)> &) {
+RawSamples take_samples(const SamplesRequest &) {
     throw GpuError(why);
 }
 
-DeviceRunEnd run_on_device(Run &, const GpuProfile &, const RunRequest &) { throw GpuError(why); }
+std::optional<std::string> probes_hash() {
+    return std::nullopt;
+}
 
-std::vector<Finding> examine_device() { return {{"CUDA toolkit at build time", Health::absent, why}}; }
+DeviceRunEnd run_on_device(Run &, const GpuProfile &, const RunRequest &) {
+    throw GpuError(why);
+}
+
+std::vector<Finding> examine_device() {
+    return {{"CUDA toolkit at build time", Health::absent, why}};
+}
 
 } // namespace convcast::cli

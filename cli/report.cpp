@@ -4,24 +4,67 @@
 #include "model/described.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
+#include "model/json.hpp"
+#include "model/profile.hpp"
 #include "model/study.hpp"
 #include "reports/page.hpp"
+#include "reports/profile_page.hpp"
 #include "reports/write_report.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace convcast::cli {
 
+namespace {
+
+std::string files_text(const ReportFiles &files) {
+    return "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
+           " files in " + (files.page.parent_path() / "figures").string() +
+           (files.pdf_note.empty() ? "" : "\n" + files.pdf_note) + "\n";
+}
+
+/// By its schema alone; what else may be wrong with it, its reader says.
+bool is_profile(const std::string &text, const std::string &name) {
+    const JsonValue document = parse_json(text, name);
+    const JsonValue *schema = document.find("schema");
+    const auto *id = schema == nullptr ? nullptr : std::get_if<std::string>(&schema->data);
+    return id != nullptr && id->starts_with("convcast/profile/");
+}
+
+int report_profile(const GpuProfile &profile, const Arguments &arguments) {
+    if (arguments.has("study"))
+        throw UsageError("report: --study is for a run's cases; this is a profile");
+    const bool json = arguments.has("json");
+    std::string text = write_profile(profile);
+    if (!json || arguments.has("output")) {
+        const ReportFiles files = write_report(profile, arguments.text("output", "page"));
+        if (!json)
+            text = answer(profile) + "\n\n" + files_text(files);
+    }
+    write_file_atomically("-", text);
+    return 0;
+}
+
+} // namespace
+
 int report(const Words &words) {
-    const Arguments arguments("report", words,
-                              {{"study", Option::texts}, {"json", Option::flag}, {"output,o", Option::text}}, 1);
+    const Arguments arguments(
+        "report", words, {{"study", Option::texts}, {"json", Option::flag}, {"output,o", Option::text}}, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("report")), 0;
     if (arguments.positional().empty())
-        throw UsageError("report: no Run document given, for example: convcast report "
+        throw UsageError("report: no Run document or profile given, for example: convcast report "
                          "data/recorded/h200/chang.json.gz -o page; - reads standard input");
     const std::string file = arguments.positional().front();
-    const Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
+    const std::string shown = file == "-" ? "standard input" : file;
+    const std::vector<std::string> profiles = shipped_profiles();
+    if (!file_exists(file) && std::find(profiles.begin(), profiles.end(), file) != profiles.end())
+        return report_profile(find_profile(file), arguments);
+    const std::string document = read_file(file);
+    if (is_profile(document, shown))
+        return report_profile(read_profile(document, shown), arguments);
+    const Run run = read_run(document, shown);
 
     std::vector<Study> studies;
     std::set<std::string> named;
@@ -32,7 +75,8 @@ int report(const Words &words) {
     for (const std::string &name : arguments.texts("study"))
         add(name);
     const std::vector<std::string> shipped = shipped_studies();
-    for (const Case &item : run.cases) // a study of the user's own that is not at hand leaves its cases ungrouped
+    for (const Case &item :
+         run.cases) // a study of the user's own that is not at hand leaves its cases ungrouped
         if (item.study && std::find(shipped.begin(), shipped.end(), *item.study) != shipped.end())
             add(*item.study);
 
@@ -40,9 +84,7 @@ int report(const Words &words) {
     std::string text;
     if (!json || arguments.has("output")) {
         const ReportFiles files = write_report(run, studies, arguments.text("output", "page"), producer());
-        text = answer(summarize(run, studies)) + "\n\npage:    " + files.page.string() + "\nfigures: " +
-               std::to_string(files.figures.size()) + " files in " + (files.page.parent_path() / "figures").string() +
-               (files.pdf_note.empty() ? "" : "\n" + files.pdf_note) + "\n";
+        text = answer(summarize(run, studies)) + "\n\n" + files_text(files);
     }
     write_file_atomically("-", json ? to_text(described::write(summarize(run, studies))) : text);
     return 0;

@@ -19,12 +19,6 @@ std::string three_digits(double value) {
     return fmt::format("{:.{}f}", value, digits);
 }
 
-/// Characters on the screen: continuation bytes of UTF-8 take no place.
-std::size_t shown_width(const std::string &text) {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 bool use_colour() {
     const char *no_colour = std::getenv("NO_COLOR");
     if (no_colour != nullptr && *no_colour != '\0')
@@ -37,6 +31,52 @@ bool use_colour() {
 }
 
 } // namespace
+
+std::size_t shown_width(const std::string &text) {
+    std::size_t width = 0;
+    bool escape = false;
+    for (const char c : text) {
+        if (c == '\x1b')
+            escape = true;
+        else if (escape)
+            escape = c != 'm';
+        else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80)
+            ++width;
+    }
+    return width;
+}
+
+std::string wrapped(const std::string &text, std::size_t indent, std::size_t width) {
+    const std::string margin(indent, ' ');
+    std::string out, line;
+    const auto flush = [&] {
+        out += margin + line + "\n";
+        line.clear();
+    };
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+        const std::string word = text.substr(at, end - at);
+        if (!line.empty() && indent + shown_width(line) + 1 + shown_width(word) > width)
+            flush();
+        if (!word.empty())
+            line += (line.empty() ? "" : " ") + word;
+        if (end < text.size() && text[end] == '\n')
+            flush();
+        at = end + 1;
+    }
+    if (!line.empty())
+        flush();
+    return out;
+}
+
+std::string headed(const std::string &lead, const std::string &text, std::size_t indent, std::size_t width) {
+    const std::string rest = wrapped(text, indent, width);
+    const std::size_t room = shown_width(lead);
+    if (room > indent || rest.empty())
+        return lead + "\n" + rest;
+    return lead + rest.substr(room);
+}
 
 std::size_t terminal_width() {
     winsize size{};
@@ -96,7 +136,8 @@ std::string table(const std::vector<Column> &columns, const std::vector<std::vec
         for (const std::size_t c : shown) {
             const std::string cell = cell_of(c);
             const std::string padding(widths[c] - shown_width(cell), ' ');
-            text += (text.empty() ? "" : "  ") + (columns[c].align == Align::right ? padding + cell : cell + padding);
+            text += (text.empty() ? "" : "  ") +
+                    (columns[c].align == Align::right ? padding + cell : cell + padding);
         }
         return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
     };

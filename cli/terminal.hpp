@@ -18,14 +18,26 @@ std::string short_bytes(double bytes);
 /// "66,048"
 std::string grouped(long long number);
 
+/// Characters on the screen: the bytes of UTF-8 after a character's first and switches of weight take no
+/// place.
+std::size_t shown_width(const std::string &text);
+
+/// Words in lines of at most `width` columns, of which `indent` are blank; a longer word stands alone and
+/// runs over.
+std::string wrapped(const std::string &text, std::size_t indent, std::size_t width);
+
+/// The same with `lead` in the blank of the first line, or on a line of its own if it does not fit there.
+std::string headed(const std::string &lead, const std::string &text, std::size_t indent, std::size_t width);
+
 enum class Align { left, right };
 struct Column {
     std::string title;
     Align align = Align::left;
 };
 
-/// A table for a terminal of `width` columns. The last column is never dropped and may run over the edge; of the
-/// others, those on the right are dropped, and named below, before the last one starts past half the width.
+/// A table for a terminal of `width` columns. The last column is never dropped and may run over the edge; of
+/// the others, those on the right are dropped, and named below, before the last one starts past half the
+/// width.
 std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
                   std::size_t width);
 

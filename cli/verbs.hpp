@@ -1,5 +1,5 @@
-// The verbs. Each parses its words, calls a room and prints; it returns the exit code of a run that went well (0, or
-// 1 where a check failed) and throws for everything else. main holds the only catch.
+// The verbs. Each parses its words, calls a room and prints; it returns the exit code of a run that went well
+// (0, or 1 where a check failed) and throws for everything else. main holds the only catch.
 #pragma once
 
 #include <string>
@@ -10,6 +10,7 @@ namespace convcast::cli {
 using Words = std::vector<std::string>;
 
 int choose(const Words &words);
+int compare(const Words &words);
 int doctor(const Words &words);
 int list(const Words &words);
 int measure(const Words &words);

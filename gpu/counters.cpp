@@ -336,11 +336,12 @@ std::optional<std::string> why_no_counters() {
 
 std::vector<std::string> unknown_metrics(const std::string &chip, const std::vector<std::string> &metrics) {
     const Cupti cupti(purpose);
-    const ProfilerHost host(cupti, chip, {});
     std::vector<std::string> unknown;
-    for (const std::string &metric : metrics)
+    for (const std::string &metric : metrics) {
+        const ProfilerHost host(cupti, chip, {}); // one that was refused a metric refuses all that follow
         if (host.add({metric}) != CUPTI_SUCCESS)
             unknown.push_back(metric);
+    }
     return unknown;
 }
 

@@ -31,6 +31,14 @@ void Kernel::allow_shared(std::size_t bytes) const {
               .c_str());
 }
 
+void Kernel::prefer_shared(int percent) const {
+    check(cudaFuncSetAttribute(static_cast<const void *>(handle_),
+                               cudaFuncAttributePreferredSharedMemoryCarveout, percent),
+          ("cudaFuncSetAttribute of " + name_ + " to a shared-memory carve-out of " +
+           std::to_string(percent) + " %")
+              .c_str());
+}
+
 int Kernel::ctas_per_sm(int threads, std::size_t dynamic_shared_bytes) const {
     int ctas = 0;
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&ctas, static_cast<const void *>(handle_), threads,
@@ -41,14 +49,26 @@ int Kernel::ctas_per_sm(int threads, std::size_t dynamic_shared_bytes) const {
 
 void Kernel::launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,
                     void **args) const {
-    const cudaError_t error =
-        cudaLaunchKernel(static_cast<const void *>(handle_), grid, block, args, dynamic_shared_bytes, stream);
+    check_launch(
+        cudaLaunchKernel(static_cast<const void *>(handle_), grid, block, args, dynamic_shared_bytes, stream),
+        "cudaLaunchKernel", grid, block, dynamic_shared_bytes);
+}
+
+void Kernel::launch_cooperative(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,
+                                void **args) const {
+    check_launch(cudaLaunchCooperativeKernel(static_cast<const void *>(handle_), grid, block, args,
+                                             dynamic_shared_bytes, stream),
+                 "cudaLaunchCooperativeKernel", grid, block, dynamic_shared_bytes);
+}
+
+void Kernel::check_launch(cudaError_t error, const char *call, dim3 grid, dim3 block,
+                          std::size_t dynamic_shared_bytes) const {
     if (error == cudaSuccess)
         return;
     const auto shape = [](dim3 d) {
         return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
     };
-    check(error, ("cudaLaunchKernel of " + name_ + " (grid " + shape(grid) + ", block " + shape(block) +
+    check(error, (std::string(call) + " of " + name_ + " (grid " + shape(grid) + ", block " + shape(block) +
                   ", " + std::to_string(dynamic_shared_bytes) + " B of dynamic shared memory)")
                      .c_str());
 }

@@ -26,6 +26,10 @@ class Kernel {
     /// Permits launches with up to `bytes` of dynamic shared memory; above 48 KiB they fail without.
     void allow_shared(std::size_t bytes) const;
 
+    /// How much of an SM's common memory is to be shared memory while this kernel runs: 0 leaves all that it
+    /// can to L1, 100 none. Only a wish: what a CTA needs, it gets.
+    void prefer_shared(int percent) const;
+
     /// By the driver's occupancy calculator.
     int ctas_per_sm(int threads, std::size_t dynamic_shared_bytes) const;
 
@@ -42,8 +46,21 @@ class Kernel {
         launch(grid, block, dynamic_shared_bytes, stream, args);
     }
 
+    /// launch_with() for kernels whose CTAs wait for each other: fails unless all of them fit on the GPU at
+    /// once.
+    template <class... Parameters>
+    void launch_together(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,
+                         Parameters... parameters) const {
+        void *args[] = {static_cast<void *>(&parameters)..., nullptr};
+        launch_cooperative(grid, block, dynamic_shared_bytes, stream, args);
+    }
+
   private:
     cudaFuncAttributes attributes() const;
+    void launch_cooperative(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,
+                            void **args) const;
+    void check_launch(cudaError_t error, const char *call, dim3 grid, dim3 block,
+                      std::size_t dynamic_shared_bytes) const;
 
     cudaKernel_t handle_;
     std::string name_;

@@ -32,6 +32,11 @@ double quantile(const std::vector<double> &sorted, double p) {
     return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
+Frequency clock_of(const SampleSlot &slot) {
+    return Frequency(1e9 * static_cast<double>(slot.probe_cycles) /
+                     static_cast<double>(slot.probe_nanoseconds));
+}
+
 std::vector<double> times_of(const std::vector<Sample> &samples) {
     std::vector<double> times;
     for (const Sample &sample : samples)
@@ -100,6 +105,13 @@ void StopWatch::flush_l2() {
                        buffer, count, never);
 }
 
+Frequency StopWatch::sm_clock() {
+    SampleSlot *const results = slots_.data();
+    clock_probe_.launch_with(dim3(1), dim3(1), 0, stream_, clock_window_ns, results);
+    check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize after a clock probe");
+    return clock_of(slots_[0]);
+}
+
 void StopWatch::release_gate() {
     std::atomic_ref<unsigned>(released_[0]).store(ticket_, std::memory_order_release);
 }
@@ -148,8 +160,7 @@ std::vector<Sample> StopWatch::run_batch(const Call &call, L2State l2, std::size
         Sample &sample = samples[slot];
         sample.event_time = Seconds(1e-3 * static_cast<double>(milliseconds));
         sample.time = sample.event_time;
-        sample.sm_clock = Frequency(1e9 * static_cast<double>(seen.probe_cycles) /
-                                    static_cast<double>(seen.probe_nanoseconds));
+        sample.sm_clock = clock_of(seen);
         sample.throttled = sample.sm_clock < device_.max_clock * throttle_threshold;
         sample.launch_gaps = seen.gate_timed_out != 0;
     }

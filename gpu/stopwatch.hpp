@@ -73,6 +73,9 @@ class StopWatch {
     /// Enqueues the eviction of everything from L2, by reading.
     void flush_l2();
 
+    /// The clock right after what is in stream(), for times that are taken elsewhere. Waits for the stream.
+    Frequency sm_clock();
+
   private:
     struct Event {
         Event();

@@ -29,14 +29,6 @@ std::string now_utc() {
     return text;
 }
 
-std::string hash_of_probes() {
-    std::vector<std::string> texts;
-    for (const auto *files : {&probe_sources, &probe_runner_sources})
-        for (const EmbeddedFile &file : *files)
-            texts.push_back(file.text);
-    return content_hash(texts);
-}
-
 RawSamples facts_of(const DeviceFacts &device, const Compiler &compiler) {
     RawSamples raw;
     raw.name = device.name;
@@ -122,6 +114,14 @@ RawSamples continued(const RawSamples &now, const RawSamples &earlier) {
 
 } // namespace
 
+std::string hash_of_probes() {
+    std::vector<std::string> texts;
+    for (const auto *files : {&probe_sources, &probe_runner_sources})
+        for (const EmbeddedFile &file : *files)
+            texts.push_back(file.text);
+    return content_hash(texts);
+}
+
 std::vector<CompileRequest> probe_requests(int compute_capability) {
     const std::string common = find_embedded(probe_sources, "common.cuh")->text;
     std::vector<CompileRequest> requests;
@@ -145,6 +145,8 @@ RawSamples measure(Compiler &compiler, const Device &device, const MeasureOption
         raw = continued(raw, *options.resume);
     std::vector<std::size_t> chosen = chosen_probes(options.only);
     std::erase_if(chosen, [&](std::size_t i) { return !is_open(raw, probes[i].name); });
+    for (const auto &[what, how] : options.conditions)
+        raw.conditions[what] = how;
     const ProbeModules modules(compiler, device.facts().compute_capability());
     const Module fill = modules.load("fill.cu");
     StopWatch watch(compiler, device.facts());

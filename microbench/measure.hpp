@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct MeasureOptions {
     /// An earlier measurement that was cut short: what it has is kept, what it lacks is measured. It must be
     /// of the same GPU and of the same probes.
     std::optional<RawSamples> resume;
+    std::map<std::string, std::string> conditions; ///< further ones to be kept with the samples
     /// Before each probe.
     std::function<void(const ProbeInfo &probe, std::size_t done, std::size_t total)> progress;
     /// After each probe, with all samples so far, so that they can be saved.
@@ -30,6 +32,10 @@ struct MeasureOptions {
 
 /// Every file of device code once, for `compute_capability` (90 for sm_90): what measure() compiles.
 std::vector<CompileRequest> probe_requests(int compute_capability);
+
+/// Of the device code and of the host code that runs it, in this binary: RawSamples::conditions["probes"] of
+/// what it measures.
+std::string hash_of_probes();
 
 /// Runs the probes one after another on `device`, which must be the calling thread's device with nothing else
 /// running. One that fails is noted in `failed`, one that this machine has nothing for in `skipped`, and the

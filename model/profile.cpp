@@ -110,6 +110,8 @@ template <class T> JsonValue struct_schema() {
 template <class T> JsonValue schema_of() {
     if constexpr (std::is_same_v<T, std::string>) {
         return object({{"type", text("string")}});
+    } else if constexpr (std::is_same_v<T, bool>) {
+        return object({{"type", text("boolean")}});
     } else if constexpr (std::is_enum_v<T>) {
         JsonArray names;
         boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>(

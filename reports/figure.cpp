@@ -1,5 +1,6 @@
 #include "reports/figure.hpp"
 
+#include "model/readable.hpp"
 #include "reports/figure_layout.hpp"
 
 #include <fmt/format.h>
@@ -17,13 +18,18 @@ Range range_of(const Axis &axis, const std::vector<double> &values) {
         return {axis.scale, -0.5, std::max(1.0, static_cast<double>(axis.categories.size())) - 0.5};
     double low = std::numeric_limits<double>::infinity(), high = -low;
     for (const double value : values)
-        if (std::isfinite(value) && (axis.scale == Scale::linear || value > 0.0)) {
+        if (std::isfinite(value) && (!is_logarithmic(axis.scale) || value > 0.0)) {
             low = std::min(low, value);
             high = std::max(high, value);
         }
     if (low > high) {
         low = 1.0;
         high = 10.0;
+    }
+    if (axis.scale == Scale::binary) {
+        // A power of two is often the first or last value: its mark shall not lie on the frame.
+        const double room = high > low ? std::pow(high / low, 0.03) : 2.0;
+        return {axis.scale, axis.low.value_or(low / room), axis.high.value_or(high * room)};
     }
     if (axis.scale == Scale::logarithmic) {
         low = axis.low.value_or(round_number(low, false));
@@ -71,13 +77,32 @@ constexpr int other_width = 840; ///< of ×, ±, −, ≤; wider than most lette
 } // namespace
 
 double Range::at(double value) const {
-    if (scale == Scale::logarithmic)
+    if (is_logarithmic(scale))
         return std::log(value / low) / std::log(high / low);
     return (value - low) / (high - low);
 }
 
 double Range::clamp(double value) const {
     return std::isnan(value) ? low : std::clamp(value, low, high);
+}
+
+bool is_logarithmic(Scale scale) {
+    return scale == Scale::logarithmic || scale == Scale::binary;
+}
+
+std::vector<double> powers_of_two(const Range &range, int stride) {
+    std::vector<double> powers;
+    const int last = static_cast<int>(std::floor(std::log2(range.high) + 1e-9));
+    for (int power = static_cast<int>(std::ceil(std::log2(range.low) - 1e-9)); power <= last; ++power)
+        if (power % stride == 0) // the same ones whatever the range begins with
+            powers.push_back(std::ldexp(1.0, power));
+    return powers;
+}
+
+std::string power_label(double value, const Axis &axis) {
+    if (axis.bytes)
+        return readable(value, "B");
+    return value < 1e6 ? fmt::format("{:g}", value) : fmt::format("2^{:.0f}", std::log2(value));
 }
 
 double round_number(double value, bool up) {
@@ -105,6 +130,9 @@ Ranges ranges_of(const Figure &figure) {
             if (point.from)
                 xs.push_back(*point.from);
             ys.push_back(point.y);
+            for (const std::optional<double> &end : {point.low, point.high})
+                if (end)
+                    ys.push_back(*end);
         }
     for (const Reference &reference : figure.references) {
         if (reference.guide == Guide::vertical)
@@ -169,6 +197,12 @@ std::size_t Figure::point_count() const {
     return count;
 }
 
+bool Figure::has_spread() const {
+    return std::any_of(series.begin(), series.end(), [](const Series &s) {
+        return std::any_of(s.points.begin(), s.points.end(), [](const Point &p) { return p.low && p.high; });
+    });
+}
+
 double text_width(std::string_view utf8, double size) {
     int thousandths = 0;
     for (; !utf8.empty(); utf8.remove_prefix(character_length(utf8))) {
@@ -207,13 +241,18 @@ std::string escape_xml(std::string_view text) {
 
 std::string to_csv(const Figure &figure) {
     const Ranges ranges = ranges_of(figure);
-    std::string out = "group,case,x,y,from,drawn_x,drawn_y,series,label\n";
+    const bool spread = figure.has_spread();
+    std::string out =
+        fmt::format("group,case,x,y,from,drawn_x,drawn_y,{}series,label\n", spread ? "low,high," : "");
     for (std::size_t i = 0; i < figure.series.size(); ++i)
         for (const Point &point : figure.series[i].points) {
             const Placed placed = place(point, ranges);
-            out += fmt::format("{}{},{},{},{},{},{},{},{},{}\n", i, placed.clamped() ? "c" : "",
+            out += fmt::format("{}{},{},{},{},{},{},{},{}{},{}\n", i, placed.clamped() ? "c" : "",
                                point.id ? std::to_string(*point.id) : "", number(point.x), number(point.y),
                                point.from ? number(*point.from) : "", number(placed.x), number(placed.y),
+                               spread ? number(point.low.value_or(point.y)) + "," +
+                                            number(point.high.value_or(point.y)) + ","
+                                      : "",
                                csv_text(figure.series[i].name), csv_text(point.label));
         }
     return out;

@@ -10,7 +10,12 @@
 
 namespace convcast {
 
-enum class Scale { linear, logarithmic, category };
+enum class Scale {
+    linear,
+    logarithmic,
+    binary, ///< logarithmic with its ticks at powers of two
+    category,
+};
 
 struct Axis {
     std::string label; ///< with its unit: "measured time, µs"
@@ -18,17 +23,21 @@ struct Axis {
     /// Absent: from the points. Points beyond are drawn at the edge as triangles and counted, never dropped.
     std::optional<double> low, high;
     std::vector<std::string> categories; ///< of a category axis: value i is the i-th, from the top
+    bool bytes = false;                  ///< of a binary axis: its ticks say "64 KiB"
 };
 
 struct Point {
     double x = 0.0, y = 0.0;
-    std::string label;              ///< what a reader sees on hovering, and in the CSV
-    std::optional<std::int64_t> id; ///< the case, CaseRow::id
-    std::optional<double> from{};   ///< bars: where the bar begins on x; it ends at `x`
+    std::string label;                   ///< what a reader sees on hovering, and in the CSV
+    std::optional<std::int64_t> id;      ///< the case, CaseRow::id
+    std::optional<double> from{};        ///< bars: where the bar begins on x; it ends at `x`
+    std::optional<double> low{}, high{}; ///< a thin bar along y: the spread behind `y`
 };
 
 enum class Drawn {
     points,
+    lines, ///< points in order, joined
+    curve, ///< the same without marks: a function, not measurements
     steps, ///< points in order, joined as a staircase: first along x, then along y
     bars,  ///< horizontal
 };
@@ -67,12 +76,13 @@ struct Figure {
     std::string no_data{}; ///< shown when no series has a point: why
 
     std::size_t point_count() const;
+    bool has_spread() const; ///< of any point
 };
 
 /// One line per point. Text cells hold no comma, quote or TeX special (commas become semicolons, the rest
 /// '?'), so that pgfplots, which knows no quoting, reads the same file; `case` leads to the exact text.
-/// Columns: group (number of the series, with a "c" when clamped), case, x, y, from, drawn_x, drawn_y,
-/// series, label.
+/// Columns: group (number of the series, with a "c" when clamped), case, x, y, from, drawn_x, drawn_y, then
+/// low and high if any point has them (y where one has none), series, label.
 std::string to_csv(const Figure &figure);
 
 enum class SvgUse {

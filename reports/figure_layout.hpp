@@ -32,6 +32,12 @@ Placed place(const Point &point, const Ranges &ranges);
 std::size_t beyond_count(const Figure &figure, const Ranges &ranges);
 std::string beyond_text(std::size_t count); ///< "1 point beyond the axis"
 
+bool is_logarithmic(Scale scale);
+
+/// The powers of two within the range, every `stride`-th of them, and how the axis names one.
+std::vector<double> powers_of_two(const Range &range, int stride);
+std::string power_label(double value, const Axis &axis);
+
 /// 1, 2 or 5 times a power of ten: the smallest not below `value`, or the largest not above it.
 double round_number(double value, bool up);
 

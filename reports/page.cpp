@@ -1,7 +1,7 @@
 #include "reports/page.hpp"
 
 #include "model/described.hpp"
-#include "model/embedded.hpp"
+#include "reports/html.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
@@ -11,48 +11,7 @@
 #include <set>
 
 namespace convcast {
-extern const std::vector<EmbeddedFile> page_files;
-
 namespace {
-
-const char *const dash = "–"; // a number that does not exist
-
-std::string embedded(const char *name) {
-    return find_embedded(page_files, name)->text;
-}
-
-/// "sha256-..." as Content-Security-Policy wants it, from the digest's hex.
-std::string policy_hash(const std::string &hex) {
-    std::string bytes;
-    for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-        bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-    constexpr const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string out;
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        unsigned group = 0;
-        for (std::size_t j = 0; j < 3; ++j)
-            group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
-        for (std::size_t j = 0; j < 4; ++j)
-            out += i + j <= bytes.size() ? letters[group >> (18 - 6 * j) & 63u] : '=';
-    }
-    return "'sha256-" + out + "'";
-}
-
-/// Without the line breaks and indentation of to_text, and with nothing that could end a script element.
-std::string inline_json(const JsonValue &value) {
-    std::string out;
-    bool indent = false;
-    for (const char c : to_text(value)) {
-        indent = c == '\n' || (indent && c == ' ');
-        if (indent)
-            continue;
-        if (c == '<')
-            out += "\\u003c";
-        else
-            out += c;
-    }
-    return out;
-}
 
 template <class E> std::string enum_name(E value) {
     std::string name = boost::describe::enum_to_string(value, "?");
@@ -80,10 +39,6 @@ std::string ratio(std::optional<double> value) {
 std::string time(std::optional<Seconds> seconds) {
     return seconds ? microseconds(*seconds) : dash;
 }
-std::string count(std::int64_t n, const char *one, const char *many) {
-    return fmt::format("{} {}", n, n == 1 ? one : many);
-}
-
 const ErrorStatistics *find_errors(const ReportStatistics &statistics, const std::string &group) {
     for (const ErrorStatistics &e : statistics.errors)
         if (e.group == group)
@@ -162,7 +117,7 @@ constexpr std::array<RuleText, 20> rule_texts = {{
     {"remarks", "remarks"},
 }};
 
-class PageWriter {
+class PageWriter : HtmlWriter {
   public:
     PageWriter(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
                const Producer &current)
@@ -172,16 +127,8 @@ class PageWriter {
     std::string write() {
         const std::string title =
             "convcast: forecast and measured" + (gpu().empty() ? std::string() : " on " + gpu());
-        out_ = fmt::format("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                           "style-src {}; script-src {}; "
-                           "img-src data:; base-uri 'none'; form-action 'none'\">\n"
-                           "<meta name=\"viewport\" content=\"width=device-width, "
-                           "initial-scale=1\">\n<title>{}</title>\n<style>",
-                           policy_hash(CONVCAST_PAGE_CSS_SHA256), policy_hash(CONVCAST_PAGE_JS_SHA256),
-                           escape_xml(title));
-        out_ += embedded("page.css") + "</style>\n</head>\n<body>\n<header>\n";
-        add("<h1>{}</h1>\n<p class=\"answer\">{}</p>\n", escape_xml(title), escape_xml(answer(statistics_)));
+        open(title);
+        add("<p class=\"answer\">{}</p>\n", escape_xml(answer(statistics_)));
         stale_note();
         out_ += "</header>\n<main>\n";
         conditions();
@@ -192,17 +139,10 @@ class PageWriter {
         forecasts();
         notation();
         method();
-        out_ += "</main>\n<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
-        out_ += "<script type=\"application/json\" id=\"cases\">" + case_data() + "</script>\n";
-        out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
-        return std::move(out_);
+        return close(case_data());
     }
 
   private:
-    template <class... Args> void add(fmt::format_string<Args...> format, Args &&...args) {
-        fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    }
-
     std::string gpu() const {
         const auto entry = run_.conditions.find("gpu");
         return entry == run_.conditions.end() ? "" : entry->second;
@@ -215,42 +155,17 @@ class PageWriter {
     }
 
     void figure(const std::string &id) {
-        for (const Figure &f : figures_) {
-            if (f.id != id)
-                continue;
-            add("<figure id=\"f-{}\"><h3>{}</h3>", escape_xml(f.id), escape_xml(f.title));
-            if (f.point_count() == 0)
-                add("<p>Nothing to draw: {}.</p></figure>\n", escape_xml(f.no_data));
-            else
-                add("<div class=\"scroll\">\n{}</div><figcaption>{}</figcaption></figure>\n",
-                    to_svg(f, SvgUse::in_page), escape_xml(f.caption));
-        }
+        for (const Figure &f : figures_)
+            if (f.id == id)
+                HtmlWriter::figure(f);
     }
-
-    /// The first `words` columns are text, the others numbers.
-    void head(int words, std::initializer_list<const char *> names) {
-        add("<div class=\"scroll\"><table class=\"words{}\"><thead><tr>", words);
-        for (const char *name : names)
-            add("<th scope=\"col\">{}</th>", escape_xml(name));
-        out_ += "</tr></thead><tbody>\n";
-    }
-    /// The first cell names the row, the others are escaped here too.
-    void line(std::initializer_list<std::string> cells) {
-        out_ += "<tr>";
-        bool first = true;
-        for (const std::string &cell : cells) {
-            add("{}{}{}", first ? "<th scope=\"row\">" : "<td>", escape_xml(cell), first ? "</th>" : "</td>");
-            first = false;
-        }
-        out_ += "</tr>\n";
-    }
-    void tail() { out_ += "</tbody></table></div>\n"; }
 
     void stale_note() {
         const Producer &recorded = run_.producer;
         const auto note = [&](const char *what, const std::string &then, const std::string &now) {
             if (!now.empty() && then != now)
-                add("<p class=\"note\" role=\"note\"><strong>Recorded with other {0} code.</strong> The {0} code behind "
+                add("<p class=\"note\" role=\"note\"><strong>Recorded with other {0} code.</strong> The {0} "
+                    "code behind "
                     "these measurements has the hash {1}, that of this program {2}. Run again before drawing "
                     "conclusions about the present one.</p>\n",
                     what, then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now));
@@ -261,10 +176,6 @@ class PageWriter {
 
     void conditions() {
         out_ += "<section id=\"conditions\"><h2>Conditions</h2>\n<dl class=\"facts\">\n";
-        const auto fact = [&](const std::string &name, const std::string &value) {
-            if (!value.empty())
-                add("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_xml(name), escape_xml(value));
-        };
         for (const auto &[name, value] : run_.conditions)
             fact(name, value);
         double clock_low = 0.0, clock_high = 0.0;
@@ -411,14 +322,6 @@ class PageWriter {
         out_ += "</div>\n</section>\n";
     }
 
-    void checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values) {
-        add("<fieldset><legend>{}</legend>", legend);
-        for (const std::string &value : values)
-            add("<label><input type=\"checkbox\" checked data-{}=\"{}\"> {}</label>\n", kind,
-                escape_xml(value), escape_xml(value));
-        out_ += "</fieldset>\n";
-    }
-
     void cases() {
         out_ += "<section id=\"all-cases\"><h2>All cases</h2>\n<form class=\"scripted filters\">\n"
                 "<label>filter <input type=\"search\" id=\"filter\" placeholder=\"part of a row\"></label>\n";
@@ -436,7 +339,7 @@ class PageWriter {
         out_ += "<output id=\"shown\" aria-live=\"polite\"></output></form>\n";
         if (statistics_.cases.empty())
             out_ += "<p>The run holds no case.</p>\n";
-        out_ += "<div class=\"scroll cases\"><table id=\"table\"><thead><tr>";
+        out_ += "<div class=\"scroll cases\"><table id=\"table\" class=\"of-cases\"><thead><tr>";
         for (const Column &c : columns)
             add("<th scope=\"col\" title=\"{}\"{}>{}</th>", escape_xml(c.meaning),
                 *c.key == '\0' ? "" : fmt::format(" data-key=\"{}\"", c.key), c.name);
@@ -594,7 +497,7 @@ class PageWriter {
     }
 
     /// What the script sorts, filters and shows; the waterfalls are in the page already.
-    std::string case_data() const {
+    JsonArray case_data() const {
         JsonArray array;
         for (CaseRow r : statistics_.cases) {
             r.waterfall.clear();
@@ -602,7 +505,7 @@ class PageWriter {
             std::get<JsonObject>(value.data).emplace_back("text", JsonValue(describe(r)));
             array.push_back(std::move(value));
         }
-        return inline_json(JsonValue(std::move(array)));
+        return array;
     }
 
     const Run &run_;
@@ -610,7 +513,6 @@ class PageWriter {
     const ReportStatistics &statistics_;
     const Producer &current_;
     std::vector<Figure> figures_;
-    std::string out_;
 };
 
 } // namespace

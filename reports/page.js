@@ -105,7 +105,7 @@
       for (const mark of marks.get(id) ?? []) mark.setAttribute('visibility', on ? 'visible' : 'hidden');
       count += on;
     }
-    shown.textContent = `${count} of ${rows.size} cases shown`;
+    shown.textContent = `${count} of ${rows.size} ${table.dataset.rows ?? 'cases'} shown`;
   }
   form.addEventListener('input', filter);
   form.addEventListener('submit', (event) => event.preventDefault());

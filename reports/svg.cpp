@@ -17,7 +17,8 @@ constexpr double plot_height = 300.0;
 constexpr double row_height = 17.0; ///< of a category
 constexpr double text_size = 11.0;
 constexpr double gap = 6.0;
-constexpr double mark = 4.0; ///< half a marker
+constexpr double mark = 4.0;       ///< half a marker
+constexpr double small_mark = 2.6; ///< half a marker on a line or a bar
 
 /// Okabe and Ito's palette without its yellow, which vanishes on white; tex.cpp has the same.
 constexpr const char *standalone_style =
@@ -25,7 +26,8 @@ constexpr const char *standalone_style =
     "Sans',Verdana,sans-serif;fill:#222}.ground{fill:#fff}.frame{fill:none;stroke:#888}"
     ".grid{stroke:#ddd}.band{fill:#000;fill-opacity:.07}.ref{fill:none;stroke:#444}.ref1{stroke-dasharray:6 "
     "3}"
-    ".ref2{stroke-dasharray:2 2}.ref3{stroke-dasharray:8 3 2 3}.line{fill:none;stroke-width:1.8}"
+    ".ref2{stroke-dasharray:2 2}.ref3{stroke-dasharray:8 3 2 "
+    "3}.line{fill:none;stroke-width:1.8}.spread.spread{fill:none;stroke-width:1.2}"
     ".hollow{fill:#fff;stroke-width:1.5}.beyond{stroke:#222}"
     ".s0{fill:#0072B2;stroke:#0072B2}.s1{fill:#D55E00;stroke:#D55E00}.s2{fill:#009E73;stroke:#009E73}"
     ".s3{fill:#CC79A7;stroke:#CC79A7}.s4{fill:#E69F00;stroke:#E69F00}.s5{fill:#56B4E9;stroke:#56B4E9}"
@@ -86,8 +88,17 @@ std::vector<Tick> logarithmic_ticks(const Range &range, int per_decade, int stri
     return ticks;
 }
 
+/// A tick at every power of two, labels at every `stride`-th.
+std::vector<Tick> binary_ticks(const Range &range, const Axis &axis, int stride) {
+    std::vector<Tick> ticks;
+    for (const double power : powers_of_two(range, stride))
+        ticks.push_back({power, power_label(power, axis)});
+    return ticks;
+}
+
 /// Ticks whose labels, `extent(label)` long along the axis of `length`, stay apart.
-template <class Extent> std::vector<Tick> ticks_of(const Range &range, double length, Extent extent) {
+template <class Extent>
+std::vector<Tick> ticks_of(const Axis &axis, const Range &range, double length, Extent extent) {
     const auto apart = [&](const std::vector<Tick> &ticks) {
         double end = -std::numeric_limits<double>::infinity();
         for (const Tick &tick : ticks) {
@@ -100,6 +111,10 @@ template <class Extent> std::vector<Tick> ticks_of(const Range &range, double le
         }
         return true;
     };
+    if (range.scale == Scale::binary)
+        for (int stride = 1;; ++stride)
+            if (auto ticks = binary_ticks(range, axis, stride); apart(ticks))
+                return ticks;
     if (range.scale == Scale::logarithmic) {
         if (range.high / range.low < 3.0)
             if (auto ticks = logarithmic_ticks(range, 9, 1); apart(ticks))
@@ -117,8 +132,8 @@ template <class Extent> std::vector<Tick> ticks_of(const Range &range, double le
 
 /// A marker centred at the current point of a path, in relative commands. Hollow ones are larger: they show
 /// around a filled one at the same place.
-std::string marker_path(std::size_t style, bool hollow) {
-    const double half = hollow ? 1.35 * mark : mark;
+std::string marker_path(std::size_t style, bool hollow, double size = mark) {
+    const double half = hollow ? 1.35 * size : size;
     const auto c = [half](double share) { return coordinate(half * share); };
     switch (style % style_count) {
     case 0: // circle
@@ -173,7 +188,7 @@ class SvgWriter {
                 y_ticks_.push_back(
                     {static_cast<double>(i), fitted(figure.y.categories[i], figure_width * 0.4)});
         else
-            y_ticks_ = ticks_of(ranges_.y, size, tall);
+            y_ticks_ = ticks_of(figure.y, ranges_.y, size, tall);
         double widest = 0.0;
         for (const Tick &tick : y_ticks_)
             widest = std::max(widest, wide(tick.label));
@@ -182,7 +197,7 @@ class SvgWriter {
         // The last label of x is centred on its tick and may stand out to the right: measure, shrink, measure
         // again.
         for (int round = 0; round < 2; ++round) {
-            x_ticks_ = ticks_of(ranges_.x, right_ - left_, wide);
+            x_ticks_ = ticks_of(figure.x, ranges_.x, right_ - left_, wide);
             for (const Tick &tick : x_ticks_)
                 right_ = std::min(right_,
                                   figure_width - gap + (right_ - x_of(tick.value)) - wide(tick.label) / 2.0);
@@ -348,6 +363,10 @@ class SvgWriter {
         out_ += fmt::format("<g class=\"{}\">\n", kind);
         if (series.drawn == Drawn::steps && !series.points.empty())
             out_ += fmt::format("<path class=\"line\" d=\"{}\"/>\n", staircase(series));
+        if (joined(series) && !series.points.empty())
+            out_ += fmt::format("<path class=\"line\" d=\"{}\"/>\n", polyline(series));
+        if (const std::string bars = spread_bars(series); !bars.empty())
+            out_ += fmt::format("<path class=\"spread\" d=\"{}\"/>\n", bars);
         for (const Point &point : series.points) {
             const Placed placed = place(point, ranges_);
             const std::string at =
@@ -361,8 +380,8 @@ class SvgWriter {
                     coordinate(x_of(placed.x)), coordinate(row_height * 0.72), coordinate(begin));
             } else if (placed.clamped()) {
                 shape = at + edge_path(placed.dx, placed.dy);
-            } else if (series.drawn == Drawn::points) {
-                shape = at + marker_path(series.style, series.hollow);
+            } else if (series.drawn == Drawn::points || series.drawn == Drawn::lines) {
+                shape = at + marker_path(series.style, series.hollow, size_of_mark(series));
             } else {
                 continue;
             }
@@ -371,6 +390,37 @@ class SvgWriter {
                             placed.clamped() ? " class=\"beyond\"" : "", id, shape, escape_xml(point.label));
         }
         out_ += "</g>\n";
+    }
+
+    /// Small where a line or a bar needs to be seen too.
+    static double size_of_mark(const Series &series) {
+        const bool spread = std::any_of(series.points.begin(), series.points.end(),
+                                        [](const Point &point) { return point.low.has_value(); });
+        return spread || series.drawn == Drawn::lines ? small_mark : mark;
+    }
+
+    static bool joined(const Series &series) {
+        return series.drawn == Drawn::lines || series.drawn == Drawn::curve;
+    }
+
+    std::string polyline(const Series &series) const {
+        std::string path;
+        for (const Point &point : series.points) {
+            const Placed placed = place(point, ranges_);
+            path += fmt::format("{}{} {}", path.empty() ? "M" : "L", coordinate(x_of(placed.x)),
+                                coordinate(y_of(placed.y)));
+        }
+        return path;
+    }
+
+    std::string spread_bars(const Series &series) const {
+        std::string path;
+        for (const Point &point : series.points)
+            if (point.low && point.high && ranges_.x.holds(point.x))
+                path += fmt::format("M{} {}V{}", coordinate(x_of(point.x)),
+                                    coordinate(y_of(ranges_.y.clamp(*point.low))),
+                                    coordinate(y_of(ranges_.y.clamp(*point.high))));
+        return path;
     }
 
     std::string staircase(const Series &series) const {
@@ -395,13 +445,13 @@ class SvgWriter {
             const char *hollow = series.hollow ? " hollow" : "";
             const std::size_t style = series.style % style_count;
             std::string shape;
-            if (series.drawn == Drawn::steps)
+            if (series.drawn == Drawn::steps || joined(series))
                 shape = fmt::format("<path class=\"s{} line\" d=\"M-10 0h20\"/>", style);
-            else if (series.drawn == Drawn::bars)
+            if (series.drawn == Drawn::bars)
                 shape = fmt::format("<path class=\"s{}{}\" d=\"M-8-4h16v8h-16z\"/>", style, hollow);
-            else
-                shape = fmt::format("<path class=\"s{}{}\" d=\"M0 0{}\"/>", style, hollow,
-                                    marker_path(style, series.hollow));
+            else if (series.drawn == Drawn::points || series.drawn == Drawn::lines)
+                shape += fmt::format("<path class=\"s{}{}\" d=\"M0 0{}\"/>", style, hollow,
+                                     marker_path(style, series.hollow, size_of_mark(series)));
             entries.push_back({shape, series.name});
         }
         for (std::size_t i = 0; i < figure_.references.size(); ++i)

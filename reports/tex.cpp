@@ -32,6 +32,21 @@ std::string tex_axis(const char *letter, const Axis &axis, const Range &range) {
             out += fmt::format("  {}tick={{{}}},\n", letter, ticks);
         }
     }
+    if (axis.scale == Scale::binary) {
+        const std::size_t most_labels = axis.bytes ? 6 : 9; // "128 KiB" is wider than "128"
+        int stride = 1;
+        while (powers_of_two(range, stride).size() > most_labels)
+            ++stride;
+        std::string places, names;
+        for (const double power : powers_of_two(range, stride)) {
+            places += (places.empty() ? "" : ",") + number(power);
+            names += (names.empty() ? "{" : ",{") + escape_tex(power_label(power, axis)) + "}";
+        }
+        out += fmt::format("  {0}mode=log, log basis {0}=2, {0}tick={{{1}}}, {0}ticklabels={{{2}}},\n",
+                           letter, places, names);
+        if (axis.bytes)
+            out += fmt::format("  {}ticklabel style={{font=\\scriptsize}},\n", letter);
+    }
     if (axis.scale == Scale::linear)
         out += fmt::format("  scaled {} ticks=false,\n", letter); // no power of ten apart from the numbers
     if (axis.scale == Scale::category) {
@@ -68,17 +83,28 @@ std::string tex_series(const Figure &figure, const Ranges &ranges, std::size_t i
         look += ", quiver={u=\\thisrow{from}-\\thisrow{drawn_x}, v=0}, line width=6pt, -";
     } else if (series.drawn == Drawn::steps && !beyond) {
         look += ", const plot, no marks, thick";
+    } else if (series.drawn == Drawn::curve && !beyond) {
+        look += ", no marks, thick";
+    } else if (series.drawn == Drawn::lines && !beyond) {
+        look += fmt::format(", mark size=1.2pt, mark={}", (series.hollow ? tex_hollow : tex_marks)[style]);
     } else {
         look += fmt::format(", only marks, mark size=1.6pt, mark={}",
                             beyond ? "triangle" : (series.hollow ? tex_hollow : tex_marks)[style]);
     }
+    const bool spread = !beyond && std::any_of(series.points.begin(), series.points.end(),
+                                               [](const Point &p) { return p.low && p.high; });
     std::string out;
     if (std::any_of(series.points.begin(), series.points.end(),
                     [&](const Point &p) { return place(p, ranges).clamped() == beyond; }))
         out = fmt::format(
-            "\\addplot[{}, convcast only={}{}, forget plot] table[x=drawn_x, y=drawn_y, col sep=comma] "
+            "\\addplot[{}{}, convcast only={}{}, forget plot] table[x=drawn_x, y=drawn_y,{} col sep=comma] "
             "{{{}.csv}};\n",
-            look, index, beyond ? "c" : "", figure.id);
+            look, spread ? ", error bars/y dir=both, error bars/y explicit, error bars/error mark=none" : "",
+            index, beyond ? "c" : "",
+            spread ? " y error plus expr=\\thisrow{high}-\\thisrow{drawn_y}, y error minus "
+                     "expr=\\thisrow{drawn_y}-\\thisrow{low},"
+                   : "",
+            figure.id);
     if (!beyond && !series.name.empty())
         out += fmt::format("\\addlegendimage{{{}}}\n\\addlegendentry{{{}}}\n", look, escape_tex(series.name));
     return out;

@@ -3,6 +3,8 @@
 #include "model/errors.hpp"
 #include "model/files.hpp"
 #include "reports/page.hpp"
+#include "reports/profile_figures.hpp"
+#include "reports/profile_page.hpp"
 #include "reports/report_figures.hpp"
 
 #include <cerrno>
@@ -73,15 +75,12 @@ std::string convert(const std::filesystem::path &svg, const std::filesystem::pat
     return "no PDF: cannot write " + pdf.string() + ": " + why;
 }
 
-} // namespace
-
-ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
-                         const Producer &current) {
-    const ReportStatistics statistics = summarize(run, studies);
+/// The figures of a report in `folder`/figures; its page will be beside them.
+ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder) {
     make_folder(folder / "figures");
     ReportFiles files;
     files.page = folder / "page.html";
-    for (const Figure &figure : report_figures(statistics, studies)) {
+    for (const Figure &figure : figures) {
         const auto add = [&](const char *suffix, const std::string &text) {
             files.figures.push_back(folder / "figures" / (figure.id + suffix));
             write_file_atomically(files.figures.back().string(), text);
@@ -97,8 +96,23 @@ ReportFiles write_report(const Run &run, std::span<const Study> studies, const s
         if (files.pdf_note.empty())
             files.figures.push_back(pdf);
     }
+    return files;
+}
+
+} // namespace
+
+ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
+                         const Producer &current) {
+    const ReportStatistics statistics = summarize(run, studies);
+    ReportFiles files = write_figures(report_figures(statistics, studies), folder);
     // Last: where a page lies, its figures lie too.
     write_file_atomically(files.page.string(), write_page(run, studies, statistics, current));
+    return files;
+}
+
+ReportFiles write_report(const GpuProfile &profile, const std::filesystem::path &folder) {
+    ReportFiles files = write_figures(profile_figures(profile), folder);
+    write_file_atomically(files.page.string(), write_profile_page(profile));
     return files;
 }
 

@@ -1,6 +1,7 @@
 // The report as files: page.html and, for papers, figures/<id>.csv, .svg, .tex and .pdf.
 #pragma once
 
+#include "model/profile.hpp"
 #include "reports/statistics.hpp"
 
 #include <filesystem>
@@ -20,5 +21,8 @@ struct ReportFiles {
 /// the path and the reason. `current` as for write_page.
 ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
                          const Producer &current = {});
+
+/// The same of a profile.
+ReportFiles write_report(const GpuProfile &profile, const std::filesystem::path &folder);
 
 } // namespace convcast

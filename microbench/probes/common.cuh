@@ -1,6 +1,6 @@
 // What the probes share; this text is put before that of each of them.
 
-struct Span { // as in microbench/runners.cpp: when one CTA worked, and where
+struct Span { // as in microbench/runners/harness.hpp: when one CTA worked, and where
     unsigned long long start_cycles, end_cycles; // of its SM
     unsigned long long start_ns, end_ns;         // of the whole GPU, in ticks of up to a microsecond
     unsigned sm, padding;
@@ -47,7 +47,7 @@ __device__ inline void end_span(Span span, Span *spans) {
 }
 
 // Random non-zero data as a function of the place ("lowbias32" by C. Wellons); the same function is in
-// microbench/runners.cpp.
+// microbench/runners/harness.cpp.
 __device__ inline unsigned word_at(unsigned i) {
     unsigned x = i + 0x9e3779b9u;
     x = (x ^ (x >> 16)) * 0x7feb352du;
@@ -61,4 +61,19 @@ __device__ inline uint4 four_words_at(unsigned i) {
 
 __device__ inline unsigned sum_of(uint4 v) {
     return v.x + v.y + v.z + v.w;
+}
+
+// Data that takes four instructions to make: what is stored as fast as possible, in groups that are waited
+// for, must not be waited for itself.
+__device__ inline uint4 quick_words_at(unsigned i) {
+    constexpr unsigned odd = 0x9e3779b1u;
+    const unsigned first = 4 * odd * i + odd;
+    return make_uint4(first, first + odd, first + 2 * odd, first + 3 * odd);
+}
+
+// The next ticket, from 0 to `last`, of the work that all warps share; after the last one it is 0 again. No
+// addition: the compiler would make one for all lanes that take part and wait for it at once, to share it
+// among them.
+__device__ inline unsigned draw_ticket(unsigned *next, unsigned last) {
+    return atomicInc(next, last);
 }

@@ -1,3 +1,10 @@
 // How long does a kernel take that does nothing, and how soon does the next one start?
 
 extern "C" __global__ void empty() {}
+
+// Keeps the stream busy while the host queues what is to be timed.
+extern "C" __global__ void hold(unsigned long long nanoseconds) {
+    const unsigned long long start = nanoseconds_now();
+    while (nanoseconds_now() - start < nanoseconds) {
+    }
+}

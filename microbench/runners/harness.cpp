@@ -12,6 +12,27 @@ std::uint32_t word_at(std::uint32_t i) {
     return x ^ (x >> 16);
 }
 
+std::size_t free_device_bytes() {
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return free;
+}
+
+std::optional<std::size_t> shared_to_hold(const ProbeContext &context, const Kernel &kernel, unsigned threads,
+                                          unsigned ctas) {
+    constexpr std::size_t unit = 1024; // shared memory is given out in units of up to as much
+    const DeviceFacts &device = context.device;
+    const std::size_t share = device.shared_per_sm_bytes / ctas, taken = device.shared_reserved_bytes;
+    if (share <= taken)
+        return std::nullopt;
+    const std::size_t bytes = std::min(device.shared_per_block_bytes, share - taken) / unit * unit;
+    kernel.allow_shared(bytes);
+    kernel.prefer_shared(100);
+    if (kernel.ctas_per_sm(static_cast<int>(threads), bytes) != static_cast<int>(ctas))
+        return std::nullopt;
+    return bytes;
+}
+
 std::uint32_t sum_of(const DeviceBuffer<std::uint32_t> &sink) {
     const std::vector<std::uint32_t> values = sink.to_host();
     return std::accumulate(values.begin(), values.end(), std::uint32_t{0}); // modulo 2^32, as on the device
@@ -75,6 +96,28 @@ StopWatchOptions bandwidth_options(L2State l2) {
     return options;
 }
 
+StopWatchOptions sweep_options(L2State l2) {
+    StopWatchOptions options;
+    options.l2 = l2;
+    options.max_samples = 20;
+    options.target_error = 0.002;
+    options.max_time = Seconds(0.2);
+    options.warm_up = Seconds(0.01);
+    return options;
+}
+
+std::vector<InFlight> points_in_flight() {
+    std::vector<InFlight> points;
+    for (const unsigned kib : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 24u, 32u, 48u, 64u, 96u, 128u}) {
+        const unsigned warp_accesses = kib * 2; // of 512 bytes
+        unsigned batch = 1;
+        while (batch < 8 && warp_accesses / batch > 16)
+            batch *= 2;
+        points.push_back({32 * warp_accesses / batch, batch});
+    }
+    return points;
+}
+
 FilledBuffer::FilledBuffer(ProbeContext &context, std::size_t bytes) : data(bytes / sizeof(uint4)) {
     DeviceBuffer<std::uint32_t> total(1);
     total.fill_bytes(0);
@@ -85,6 +128,21 @@ FilledBuffer::FilledBuffer(ProbeContext &context, std::size_t bytes) : data(byte
                                             pointer, count, total_data);
     wait(context, "cudaStreamSynchronize after filling a buffer");
     sum = total.to_host()[0];
+}
+
+void expect_written(const ProbeContext &context, const DeviceBuffer<uint4> &data, std::size_t count,
+                    const char *check, const std::string &kernel) {
+    DeviceBuffer<std::uint32_t> wrong(1);
+    wrong.fill_bytes(0);
+    const uint4 *const pointer = data.data();
+    const unsigned long long checked = count;
+    std::uint32_t *const wrong_data = wrong.data();
+    context.fill.kernel(check).launch_with(dim3(8 * sms(context)), dim3(256), 0, context.watch.stream(),
+                                           pointer, checked, 0u, wrong_data);
+    wait(context, "cudaStreamSynchronize after checking a buffer");
+    if (const std::uint32_t found = wrong.to_host()[0]; found > 0)
+        throw GpuError(kernel + " did not write what it was to write: " + std::to_string(found) + " of " +
+                       std::to_string(count) + " times 16 bytes differ");
 }
 
 std::size_t dram_bytes(const ProbeContext &context) {

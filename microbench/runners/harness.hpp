@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -37,6 +38,15 @@ inline void wait(const ProbeContext &context, const char *for_what) {
     check(cudaStreamSynchronize(context.watch.stream()), for_what);
 }
 
+/// What the calling thread's device can still give; DeviceFacts knows what it could at the start.
+std::size_t free_device_bytes();
+
+/// Dynamic shared memory a CTA, in bytes, with which `ctas` CTAs of so many threads fit on an SM and no more,
+/// so that a grid of `ctas` for each SM that stays long enough is spread evenly. Absent if so many do not
+/// fit.
+std::optional<std::size_t> shared_to_hold(const ProbeContext &context, const Kernel &kernel, unsigned threads,
+                                          unsigned ctas);
+
 std::uint32_t sum_of(const DeviceBuffer<std::uint32_t> &sink);
 
 /// Throws GpuError if the sums of all threads do not add up to `expected` modulo 2^32.
@@ -54,6 +64,11 @@ Rate rate_of(const std::vector<Span> &spans);
 inline constexpr Seconds short_warm_up(0.05);
 /// An idle GPU takes that long to raise its clocks, seen from nvbench's practice.
 inline constexpr Seconds wake_up(0.4);
+
+/// Of a probe's next configuration: the first one has woken the clocks.
+inline Seconds warm_up_after(const Samples &earlier) {
+    return earlier.empty() ? short_warm_up : Seconds(0.002);
+}
 
 /// Repeats a launch that writes one Span per CTA: for at least `warm_up` unseen, then `sample_count` times.
 template <class Launch>
@@ -96,6 +111,17 @@ ProbeSamples samples_from(const SampleSeries &series, const char *probe, const c
                           std::map<std::string, double> knobs, const std::string &note, double amount);
 
 StopWatchOptions bandwidth_options(L2State l2);
+/// For one of many points: fewer samples, less time.
+StopWatchOptions sweep_options(L2State l2);
+
+/// One CTA on each SM whose threads have `batch` accesses of 16 bytes each under way.
+struct InFlight {
+    unsigned threads, batch;
+    double bytes_per_sm() const { return 16.0 * threads * batch; }
+};
+/// From a fraction to several times (latency x bandwidth) of any GPU since Volta, which is 2 to 20 KiB an SM.
+/// One CTA on each SM, so that the load is the same everywhere.
+std::vector<InFlight> points_in_flight();
 
 /// Vectors of 16 bytes with word_at(), and what all their words add up to.
 struct FilledBuffer {
@@ -104,6 +130,11 @@ struct FilledBuffer {
 
     FilledBuffer(ProbeContext &context, std::size_t bytes);
 };
+
+/// Throws GpuError unless the first `count` vectors of `data` are as the kernel was to write them: by
+/// `check`, "wrong_words" or "wrong_quick_words" of fill.cu.
+void expect_written(const ProbeContext &context, const DeviceBuffer<uint4> &data, std::size_t count,
+                    const char *check, const std::string &kernel);
 
 /// Far beyond L2, so that what is left there from before counts for little; less where memory is short.
 std::size_t dram_bytes(const ProbeContext &context);

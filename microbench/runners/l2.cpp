@@ -1,9 +1,8 @@
 #include "microbench/runners/harness.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <random>
+#include <array>
+#include <utility>
 
 namespace convcast::probe {
 namespace {
@@ -22,16 +21,100 @@ unsigned prime_at_most(unsigned most) {
     return n;
 }
 
-} // namespace
+/// As in l2_read.cu and l2_write.cu.
+constexpr std::size_t ticket_bytes = 32 * 1024;
 
-Samples l2_read_bandwidth(ProbeContext &context, const Module &module) {
+/// So many bytes stay in L2: where each half of it keeps a copy of its own, below half of it.
+std::size_t resident_bytes(const ProbeContext &context, double part, std::size_t tile_bytes) {
+    const double tiles =
+        part * static_cast<double>(context.device.l2_bytes) / static_cast<double>(tile_bytes);
+    return std::max<std::size_t>(static_cast<std::size_t>(tiles), 1) * tile_bytes;
+}
+constexpr double resident_part = 0.35;
+
+/// A launch of CTAs whose warps draw tickets for tiles of a buffer, all of it `passes` times.
+struct TicketGrid {
+    unsigned ctas_per_sm, threads, batch;
+    unsigned ctas, tiles, passes;
+
+    /// Every warp gets `each` tickets on average, so that the last ones are a small part of the time.
+    TicketGrid(const ProbeContext &context, unsigned of_ctas_per_sm, unsigned of_threads, unsigned of_batch,
+               std::size_t buffer_bytes, unsigned each)
+        : ctas_per_sm(of_ctas_per_sm), threads(of_threads), batch(of_batch), ctas(ctas_per_sm * sms(context)),
+          tiles(static_cast<unsigned>(buffer_bytes / ticket_bytes)), passes(1 + warps() * each / tiles) {}
+
+    unsigned warps() const { return ctas * threads / 32; }
+    unsigned tickets() const { return tiles * passes; }
+    unsigned last_ticket() const { return tickets() + warps() - 1; }
+    double bytes() const { return static_cast<double>(ticket_bytes) * tickets(); }
+    std::map<std::string, double> knobs() const {
+        return {{"buffer_bytes", static_cast<double>(ticket_bytes) * tiles},
+                {"ctas_per_sm", ctas_per_sm},
+                {"threads", threads},
+                {"passes", passes},
+                {"bytes_in_flight", 16.0 * ctas * threads * batch}};
+    }
+};
+
+/// How the work of l2_read.cu is dealt out; the knob `dealt`.
+constexpr double dealt_equally = 1, dealt_by_tickets = 2, dealt_by_ctas = 3;
+
+ProbeSamples read_by_tickets(ProbeContext &context, const Module &module, const FilledBuffer &buffer,
+                             const char *probe, const TicketGrid &grid, const StopWatchOptions &options) {
+    const Kernel kernel = module.kernel("l2_read_tickets<" + std::to_string(grid.batch) + ">");
+    DeviceBuffer<std::uint32_t> next(1), sink(std::size_t{grid.ctas} * grid.threads);
+    next.fill_bytes(0);
+    sink.fill_bytes(0);
+    const uint4 *const data = buffer.data.data();
+    std::uint32_t *const next_data = next.data(), *const sink_data = sink.data();
+    const SampleSeries series = context.watch.measure(
+        [&](cudaStream_t stream) {
+            kernel.launch_with(dim3(grid.ctas), dim3(grid.threads), 0, stream, data, grid.tiles,
+                               grid.tickets(), grid.last_ticket(), next_data, sink_data);
+        },
+        options);
+    expect_sum(sink, buffer.sum * grid.passes, "l2_read_tickets");
+    std::map<std::string, double> knobs = grid.knobs();
+    knobs["loads"] = grid.batch;
+    knobs["dealt"] = dealt_by_tickets;
+    return samples_from(series, probe, "B/s", std::move(knobs),
+                        "16 B a lane, past L1, L2 warm; warps draw tickets for 32 KiB each", grid.bytes());
+}
+
+ProbeSamples write_by_tickets(ProbeContext &context, const Module &module, DeviceBuffer<uint4> &buffer,
+                              const char *probe, const TicketGrid &grid, bool fenced,
+                              const StopWatchOptions &options) {
+    const Kernel kernel =
+        module.kernel("l2_write<" + std::to_string(grid.batch) + ", " + (fenced ? "true" : "false") + ">");
+    DeviceBuffer<std::uint32_t> next(1);
+    next.fill_bytes(0);
+    buffer.fill_bytes(0);
+    uint4 *const data = buffer.data();
+    std::uint32_t *const next_data = next.data();
+    const SampleSeries series = context.watch.measure(
+        [&](cudaStream_t stream) {
+            kernel.launch_with(dim3(grid.ctas), dim3(grid.threads), 0, stream, data, grid.tiles,
+                               grid.tickets(), grid.last_ticket(), next_data);
+        },
+        options);
+    expect_written(context, buffer, buffer.size(), "wrong_quick_words", "l2_write");
+    std::map<std::string, double> knobs = grid.knobs();
+    knobs["stores"] = grid.batch;
+    if (!fenced)
+        knobs.erase("bytes_in_flight"); // not known
+    return samples_from(series, probe, "B/s", std::move(knobs),
+                        std::string("16 B a lane, L2 warm; warps draw tickets for 32 KiB each") +
+                            (fenced ? "; a thread waits by __threadfence after each batch of stores" : ""),
+                        grid.bytes());
+}
+
+ProbeSamples read_equally(ProbeContext &context, const Module &module) {
     constexpr unsigned threads = 512, ctas_per_sm = 2, loads = 4, passes = 3;
     constexpr std::size_t tile_bytes = std::size_t{threads} * loads * sizeof(uint4);
-    const Kernel kernel = module.kernel("l2_read");
+    const Kernel kernel = module.kernel("l2_read_all<" + std::to_string(loads) + ">");
     const unsigned ctas = ctas_per_sm * sms(context);
-    // 0.35 of L2: twice that still fits where each half of L2 keeps a copy of its own.
-    const unsigned tiles = prime_at_most(
-        static_cast<unsigned>(0.35 * static_cast<double>(context.device.l2_bytes) / tile_bytes));
+    const unsigned tiles =
+        prime_at_most(static_cast<unsigned>(resident_bytes(context, resident_part, tile_bytes) / tile_bytes));
     const FilledBuffer buffer(context, tiles * tile_bytes);
     DeviceBuffer<std::uint32_t> sink(std::size_t{ctas} * threads);
     sink.fill_bytes(0);
@@ -42,27 +125,94 @@ Samples l2_read_bandwidth(ProbeContext &context, const Module &module) {
             kernel.launch_with(dim3(ctas), dim3(threads), 0, stream, data, tiles, passes, sink_data);
         },
         bandwidth_options(L2State::warm));
-    expect_sum(sink, buffer.sum * passes * ctas, "l2_read");
-    return {samples_from(series, "l2_read_bandwidth", "B/s",
-                         {{"buffer_bytes", static_cast<double>(buffer.data.bytes())},
-                          {"ctas_per_sm", ctas_per_sm},
-                          {"threads", threads},
-                          {"loads", loads},
-                          {"passes", passes}},
-                         "every CTA reads all of the buffer, past L1; L2 warm",
-                         static_cast<double>(buffer.data.bytes()) * passes * ctas)};
+    expect_sum(sink, buffer.sum * passes * ctas, "l2_read_all");
+    return samples_from(series, "l2_read_bandwidth", "B/s",
+                        {{"buffer_bytes", static_cast<double>(buffer.data.bytes())},
+                         {"ctas_per_sm", ctas_per_sm},
+                         {"threads", threads},
+                         {"loads", loads},
+                         {"passes", passes},
+                         {"dealt", dealt_equally}},
+                        "16 B a lane, past L1, L2 warm; every CTA reads all of the buffer",
+                        static_cast<double>(buffer.data.bytes()) * passes * ctas);
 }
 
-Samples l2_write_bandwidth(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+ProbeSamples read_by_ctas(ProbeContext &context, const Module &module, unsigned loads) {
+    constexpr unsigned threads = 1024, elements = 64, ctas_per_slice = 400;
+    constexpr std::size_t slice_bytes = std::size_t{threads} * elements * sizeof(uint2);
+    const Kernel kernel = module.kernel("l2_read_slices<" + std::to_string(loads) + ">");
+    const FilledBuffer buffer(context, resident_bytes(context, resident_part, slice_bytes));
+    const auto slices = static_cast<unsigned>(buffer.data.bytes() / slice_bytes);
+    DeviceBuffer<std::uint32_t> sink(slices);
+    const auto *const data = reinterpret_cast<const uint2 *>(buffer.data.data());
+    std::uint32_t *const sink_data = sink.data();
+    const auto call = [&](cudaStream_t stream) {
+        kernel.launch_with(dim3(slices * ctas_per_slice), dim3(threads), 0, stream, data, slices, sink_data);
+    };
+    const SampleSeries series = context.watch.measure(call, bandwidth_options(L2State::warm));
+    sink.fill_bytes(0); // the kernel adds to it
+    call(context.watch.stream());
+    wait(context, "cudaStreamSynchronize after l2_read_slices");
+    expect_sum(sink, buffer.sum * ctas_per_slice, "l2_read_slices");
+    return samples_from(series, "l2_read_bandwidth", "B/s",
+                        {{"buffer_bytes", static_cast<double>(buffer.data.bytes())},
+                         {"threads", threads},
+                         {"loads", loads},
+                         {"slice_bytes", static_cast<double>(slice_bytes)},
+                         {"passes", ctas_per_slice},
+                         {"dealt", dealt_by_ctas}},
+                        "8 B a lane, past L1, L2 warm; each of many CTAs reads one slice",
+                        static_cast<double>(buffer.data.bytes()) * ctas_per_slice);
 }
 
-Samples l2_read_curve(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+} // namespace
+
+Samples l2_read_bandwidth(ProbeContext &context, const Module &module) {
+    Samples all = {read_equally(context, module), read_by_ctas(context, module, 8),
+                   read_by_ctas(context, module, 16)};
+    for (const double part : {0.25, resident_part, 0.45}) {
+        const FilledBuffer buffer(context, resident_bytes(context, part, ticket_bytes));
+        for (const auto &[ctas_per_sm, threads, loads] :
+             {std::array{2u, 512u, 4u}, {1u, 1024u, 8u}, {1u, 512u, 8u}})
+            all.push_back(
+                read_by_tickets(context, module, buffer, "l2_read_bandwidth",
+                                TicketGrid(context, ctas_per_sm, threads, loads, buffer.data.bytes(), 64),
+                                bandwidth_options(L2State::warm)));
+    }
+    return all;
 }
 
-Samples l2_write_curve(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+Samples l2_read_curve(ProbeContext &context, const Module &module) {
+    const FilledBuffer buffer(context, resident_bytes(context, resident_part, ticket_bytes));
+    Samples all;
+    for (const InFlight &point : points_in_flight())
+        all.push_back(
+            read_by_tickets(context, module, buffer, "l2_read_curve",
+                            TicketGrid(context, 1, point.threads, point.batch, buffer.data.bytes(), 24),
+                            sweep_options(L2State::warm)));
+    return all;
+}
+
+Samples l2_write_bandwidth(ProbeContext &context, const Module &module) {
+    Samples all;
+    for (const double part : {0.2, resident_part}) {
+        DeviceBuffer<uint4> buffer(resident_bytes(context, part, ticket_bytes) / sizeof(uint4));
+        for (const auto &[ctas_per_sm, threads] : {std::pair{2u, 512u}, {1u, 1024u}, {1u, 512u}})
+            all.push_back(write_by_tickets(context, module, buffer, "l2_write_bandwidth",
+                                           TicketGrid(context, ctas_per_sm, threads, 4, buffer.bytes(), 64),
+                                           false, bandwidth_options(L2State::warm)));
+    }
+    return all;
+}
+
+Samples l2_write_curve(ProbeContext &context, const Module &module) {
+    DeviceBuffer<uint4> buffer(resident_bytes(context, resident_part, ticket_bytes) / sizeof(uint4));
+    Samples all;
+    for (const InFlight &point : points_in_flight())
+        all.push_back(write_by_tickets(context, module, buffer, "l2_write_curve",
+                                       TicketGrid(context, 1, point.threads, point.batch, buffer.bytes(), 24),
+                                       true, sweep_options(L2State::warm)));
+    return all;
 }
 
 } // namespace convcast::probe

@@ -1,126 +1,288 @@
-#include "microbench/runners/harness.hpp"
+#include "microbench/runners/pointer_ring.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <random>
+#include <set>
 
 namespace convcast::probe {
 namespace {
 
-/// A random cycle through all nodes of `bytes` (Sattolo's algorithm), as absolute pointers on the device.
-class PointerRing {
-  public:
-    static constexpr std::size_t node_bytes = 128; // one line of L2
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+constexpr unsigned hop_unit = 32; // `unrolled` of the chases
 
-    explicit PointerRing(std::size_t bytes)
-        : memory_(bytes / sizeof(std::uint64_t)), next_(bytes / node_bytes) {
-        std::vector<std::uint32_t> order(next_.size());
-        std::iota(order.begin(), order.end(), 0u);
-        std::mt19937_64 random(1);
-        std::shuffle(order.begin(), order.end(), random); // visiting them in a random order is a single cycle
-        for (std::size_t i = 0; i < order.size(); ++i)
-            next_[order[i]] = order[(i + 1) % order.size()];
-        std::vector<std::uint64_t> image(memory_.size());
-        for (std::size_t node = 0; node < next_.size(); ++node)
-            image[node * node_bytes / sizeof(std::uint64_t)] = address(next_[node]);
-        memory_.copy_from(image);
-    }
+/// Whole laps of at least `least` hops.
+unsigned laps_of(std::size_t nodes, std::size_t least) {
+    return static_cast<unsigned>((least + nodes - 1) / nodes * nodes);
+}
 
-    std::size_t nodes() const { return next_.size(); }
-    std::uint64_t address(std::uint32_t node) const {
-        return reinterpret_cast<std::uint64_t>(memory_.data()) + node * std::uint64_t{node_bytes};
-    }
-    std::uint32_t after(std::uint32_t node, std::size_t hops) const {
-        for (; hops > 0; --hops)
-            node = next_[node];
-        return node;
-    }
+/// A random single cycle: next[i] comes after i.
+std::vector<std::uint32_t> random_cycle(std::size_t nodes) {
+    const std::vector<std::uint32_t> order = scattered_lines(nodes, nodes);
+    std::vector<std::uint32_t> next(nodes);
+    for (std::size_t i = 0; i < nodes; ++i)
+        next[order[i]] = order[(i + 1) % nodes];
+    return next;
+}
 
-  private:
-    DeviceBuffer<std::uint64_t> memory_;
-    std::vector<std::uint32_t> next_;
-};
+std::uint32_t after(const std::vector<std::uint32_t> &next, std::uint32_t node, std::size_t hops) {
+    for (; hops > 0; --hops)
+        node = next[node];
+    return node;
+}
 
-/// Each sample starts where the one before ended and is taken by another CTA, hence mostly by another SM.
-ProbeSamples chase(ProbeContext &context, const Module &module, const char *probe, std::size_t bytes,
-                   unsigned warm, unsigned hops, bool cold) {
-    const Kernel kernel = module.kernel("chase");
-    const PointerRing ring(bytes);
-    DeviceBuffer<Span> spans(sms(context));
-    DeviceBuffer<std::uint64_t> end(1);
-    ProbeSamples samples{probe,
-                         "clk",
-                         {{"footprint_bytes", static_cast<double>(bytes)},
-                          {"node_bytes", static_cast<double>(PointerRing::node_bytes)},
-                          {"warm_hops", warm},
-                          {"hops", hops}},
-                         {},
-                         {},
-                         {}};
-    std::string seen_from;
-    std::uint32_t node = 0;
-    for (std::size_t i = 0; i <= sample_count; ++i) { // the first is to warm up
-        const auto chosen = static_cast<unsigned>(i * sms(context) / (sample_count + 1));
-        const unsigned long long start = ring.address(node);
-        auto *const end_data = reinterpret_cast<unsigned long long *>(end.data());
-        Span *const spans_data = spans.data();
-        if (cold)
-            context.watch.flush_l2();
-        kernel.launch_with(dim3(sms(context)), dim3(1), 0, context.watch.stream(), start, warm, hops, chosen,
-                           end_data, spans_data);
-        wait(context, "cudaStreamSynchronize after a pointer chase");
-        node = ring.after(node, std::size_t{warm} + hops);
-        if (end.to_host()[0] != ring.address(node))
-            throw GpuError("the pointer chase did not end where it was to end");
-        if (i == 0)
-            continue;
-        const Span span = spans.to_host()[chosen];
-        const Rate rate = rate_of({span});
-        samples.values.push_back(rate.cycles_per_cta / hops);
-        samples.sm_clock_hz.push_back(rate.clock_hz);
-        seen_from += (seen_from.empty() ? "" : ", ") + std::to_string(span.sm);
+/// The %smid of every SM, ascending.
+std::vector<std::uint32_t> sm_ids(const ProbeContext &context, const Module &module) {
+    const Kernel kernel = module.kernel("list_sms");
+    const std::size_t shared = shared_to_hold(context, kernel, 1, 1).value();
+    DeviceBuffer<std::uint32_t> ids(sms(context)), arrived(1);
+    arrived.fill_bytes(0);
+    std::uint32_t *const ids_data = ids.data(), *const arrived_data = arrived.data();
+    kernel.launch_with(dim3(sms(context)), dim3(1), shared, context.watch.stream(), ids_data, arrived_data);
+    wait(context, "cudaStreamSynchronize after listing the SMs");
+    const std::vector<std::uint32_t> seen = ids.to_host();
+    const std::set<std::uint32_t> distinct(seen.begin(), seen.end());
+    return {distinct.begin(), distinct.end()};
+}
+
+/// From a few lines to four times L2: four points an octave around the sizes of L1 and L2, two elsewhere.
+std::vector<std::size_t> footprints(const DeviceFacts &device) {
+    constexpr std::size_t unit = hop_unit * line_bytes;
+    // L1 and shared memory are one memory; the driver tells of the latter.
+    const auto l1 = static_cast<double>(device.shared_per_sm_bytes),
+               l2 = static_cast<double>(device.l2_bytes);
+    const auto near = [](double bytes, double size) { return bytes >= size / 4 && bytes < 2 * size; };
+    std::vector<std::size_t> found;
+    for (double bytes = unit; bytes < 4.1 * l2;
+         bytes *= near(bytes, l1) || near(bytes, l2) ? std::pow(2.0, 0.25) : std::sqrt(2.0)) {
+        const std::size_t whole = static_cast<std::size_t>(bytes / unit + 0.5) * unit;
+        if (found.empty() || whole > found.back())
+            found.push_back(whole);
     }
-    samples.note =
-        "one thread, random cycle of absolute pointers, clock64 around all hops; from SMs " + seen_from;
-    return samples;
+    if (found.back() < 4 * device.l2_bytes)
+        found.push_back((4 * device.l2_bytes + unit - 1) / unit * unit);
+    return found;
 }
 
 } // namespace
 
-Samples dram_latency(ProbeContext &context, const Module &module) {
-    // Large against L2, small enough for the TLBs: misses there are another number (+40 % at 4 GiB on a
-    // B200).
-    const std::size_t bytes = std::max<std::size_t>(std::size_t{256} << 20, 4 * context.device.l2_bytes);
-    return {chase(context, module, "dram_latency", bytes, 1024, 16384, true)};
+Samples shared_latency(ProbeContext &context, const Module &module) {
+    constexpr unsigned nodes = 4096, warm = nodes, hops = 4 * nodes, threads = 128; // as in chase_shared.cu
+    const Kernel kernel = module.kernel("chase_shared");
+    const std::vector<std::uint32_t> ring = random_cycle(nodes);
+    const DeviceBuffer<std::uint32_t> next{std::span<const std::uint32_t>(ring)};
+    DeviceBuffer<std::uint32_t> end(sms(context));
+    const std::uint32_t *const next_data = next.data();
+    std::uint32_t *const end_data = end.data();
+    const std::vector<Rate> found = rates(context, sms(context), short_warm_up, [&](Span *spans) {
+        kernel.launch_with(dim3(sms(context)), dim3(threads), 0, context.watch.stream(), next_data, warm,
+                           hops, end_data, spans);
+    });
+    const std::uint32_t expected = after(ring, 0, warm + hops);
+    for (const std::uint32_t seen : end.to_host())
+        if (seen != expected)
+            throw GpuError("the chase through shared memory did not end where it was to end");
+    return {samples_from(
+        found, "shared_latency", "clk",
+        {{"footprint_bytes", 4.0 * nodes}, {"node_bytes", 4}, {"warm_hops", warm}, {"hops", hops}},
+        "one thread on each SM, random cycle of 32-bit addresses, clock64 around all hops on the median SM",
+        [](const Rate &rate) { return rate.cycles_per_cta / hops; })};
+}
+
+Samples l1_latency(ProbeContext &context, const Module &module) {
+    constexpr std::size_t bytes = 16384, nodes = bytes / line_bytes; // fits every L1, leaves none to chance
+    DeviceBuffer<unsigned char> memory(bytes);
+    const PointerRing ring(module, memory.data(), scattered_lines(nodes, nodes), context.watch.stream());
+    ChaseOptions options;
+    options.warm = laps_of(nodes, 1);
+    options.hops = laps_of(nodes, 16384);
+    options.through_l1 = true;
+    return {chase(context, module, ring, "l1_latency", options, {{"footprint_bytes", double{bytes}}})};
 }
 
 Samples l2_latency(ProbeContext &context, const Module &module) {
-    // Small enough to lie in the near half of an L2 that keeps two copies.
-    const std::size_t bytes =
-        std::min<std::size_t>(std::size_t{4} << 20, context.device.l2_bytes / 4) / 4096 * 4096;
-    const auto lap = static_cast<unsigned>(bytes / PointerRing::node_bytes);
-    return {chase(context, module, "l2_latency", bytes, lap, lap, false)};
+    constexpr std::size_t samples_per_sm = 5;
+    // Enough lines that every slice of L2 has some, few enough to lie in the near half of an L2 of two parts.
+    const std::size_t nodes =
+        std::min<std::size_t>(2048, context.device.l2_bytes / 4 / line_bytes) / hop_unit * hop_unit;
+    const auto lap = static_cast<unsigned>(nodes);
+    DeviceBuffer<unsigned char> memory(nodes * line_bytes);
+    const PointerRing ring(module, memory.data(), scattered_lines(nodes, nodes), context.watch.stream());
+    const Kernel kernel = module.kernel("chase_on_sm");
+    const std::size_t shared = shared_to_hold(context, kernel, 1, 1).value();
+    DeviceBuffer<Span> spans(sms(context));
+    DeviceBuffer<ChaseEnd> end(1);
+    DeviceBuffer<std::uint32_t> taken(1);
+    taken.fill_bytes(0);
+    const unsigned long long start = ring.address(0);
+    ChaseEnd *const end_data = end.data();
+    Span *const spans_data = spans.data();
+    std::uint32_t *const taken_data = taken.data();
+    unsigned ticket = 0;
+    const auto sample = [&](std::uint32_t sm) {
+        spans.fill_bytes(0);
+        end.fill_bytes(0);
+        kernel.launch_with(dim3(sms(context)), dim3(1), shared, context.watch.stream(), start, lap, lap, sm,
+                           ++ticket, taken_data, end_data, spans_data);
+        wait(context, "cudaStreamSynchronize after a pointer chase");
+        if (end.to_host()[0].node != ring.address(0))
+            throw GpuError("the pointer chase on SM " + std::to_string(sm) +
+                           " did not end where it was to end");
+        for (const Span &span : spans.to_host())
+            if (span.end_cycles != 0)
+                return rate_of({span});
+        throw GpuError("no CTA ran on SM " + std::to_string(sm));
+    };
+    Samples all;
+    for (const std::uint32_t sm : sm_ids(context, module)) {
+        ProbeSamples samples{"l2_latency",
+                             "clk",
+                             {{"sm", sm},
+                              {"footprint_bytes", static_cast<double>(nodes * line_bytes)},
+                              {"node_bytes", static_cast<double>(line_bytes)},
+                              {"warm_hops", lap},
+                              {"hops", lap}},
+                             {},
+                             {},
+                             "one thread of this SM, random cycle of absolute pointers, past L1, clock64 "
+                             "around a whole lap after another"};
+        for (std::size_t i = 0; i < samples_per_sm; ++i) {
+            const Rate rate = sample(sm);
+            samples.values.push_back(rate.cycles_per_cta / lap);
+            samples.sm_clock_hz.push_back(rate.clock_hz);
+        }
+        all.push_back(std::move(samples));
+    }
+    return all;
 }
 
-Samples shared_latency(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+Samples latency_by_footprint(ProbeContext &context, const Module &module) {
+    // Longer rings are neither warmed by their one thread nor chased in full: that would take a second each.
+    constexpr std::size_t whole_laps_to = 4 * mebibyte;
+    const std::vector<std::size_t> sizes = footprints(context.device);
+    DeviceBuffer<unsigned char> memory(sizes.back());
+    Samples all;
+    for (const std::size_t bytes : sizes) {
+        const std::size_t nodes = bytes / line_bytes;
+        const PointerRing ring(module, memory.data(), scattered_lines(nodes, nodes), context.watch.stream());
+        ChaseOptions options;
+        options.through_l1 = true;
+        options.touch = true;
+        options.warm = bytes <= whole_laps_to ? laps_of(nodes, 1) : 1024;
+        options.hops = bytes <= whole_laps_to ? laps_of(nodes, 8192) : 8192;
+        options.samples = 7;
+        all.push_back(chase(context, module, ring, "latency_by_footprint", options,
+                            {{"footprint_bytes", static_cast<double>(bytes)}}));
+        all.back().note += bytes <= whole_laps_to ? "; whole laps after one" : "; every line read before";
+    }
+    return all;
 }
 
-Samples l1_latency(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+Samples dram_latency(ProbeContext &context, const Module &module) {
+    // Large against L2, small enough for the TLBs: misses there are another number (+40 % at 4 GiB on a
+    // B200).
+    const std::size_t bytes = std::max(256 * mebibyte, 4 * context.device.l2_bytes);
+    const std::size_t nodes = bytes / line_bytes;
+    DeviceBuffer<unsigned char> memory(bytes);
+    const PointerRing ring(module, memory.data(), scattered_lines(nodes, nodes), context.watch.stream());
+    ChaseOptions options;
+    options.warm = 1024;
+    options.hops = 16384;
+    options.cold = true;
+    return {chase(context, module, ring, "dram_latency", options,
+                  {{"footprint_bytes", static_cast<double>(bytes)}})};
 }
 
-Samples latency_by_footprint(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+Samples tlb_latency(ProbeContext &context, const Module &module) {
+    // As many lines in every region, more than L2 holds twice, so that only the pages differ.
+    const std::size_t lines =
+        std::max<std::size_t>(context.device.l2_bytes / line_bytes / 5 * 11, std::size_t{1} << 18);
+    std::size_t region = 256 * mebibyte;
+    while (region < 2 * lines * line_bytes)
+        region *= 2;
+    const std::size_t most = std::min(65536 * mebibyte, free_device_bytes() / 2);
+    if (most < 2 * region)
+        throw ProbeSkipped("needs " + std::to_string(4 * region / mebibyte) + " MiB of free GPU memory");
+    std::size_t largest = region;
+    while (2 * largest <= most)
+        largest *= 2;
+    DeviceBuffer<unsigned char> memory(largest);
+    Samples all;
+    for (; region <= largest; region *= 2) {
+        const PointerRing ring(module, memory.data(), scattered_lines(lines, region / line_bytes),
+                               context.watch.stream());
+        ChaseOptions options;
+        options.warm = 512;
+        options.hops = 4096;
+        options.cold = true; // the lines linked last are in L2
+        all.push_back(
+            chase(context, module, ring, "tlb_latency", options,
+                  {{"region_bytes", static_cast<double>(region)}, {"lines", static_cast<double>(lines)}}));
+        all.back().note += "; lines at random places of the region, none visited twice";
+    }
+    return all;
 }
 
-Samples tlb_latency(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
-}
+Samples constant_latency(ProbeContext &context, const Module &module) {
+    constexpr std::size_t node_bytes = 64, most = 65536; // all constant memory there is
+    constexpr unsigned hops = 4096;
+    const Kernel kernel = module.kernel("chase_constant");
+    std::size_t ring_bytes = 0;
+    void *const memory = module.global("ring", ring_bytes);
+    if (ring_bytes != most)
+        throw GpuError("the ring in constant memory has " + std::to_string(ring_bytes) + " B, expected " +
+                       std::to_string(most));
+    DeviceBuffer<std::uint32_t> end(1);
+    std::uint32_t *const end_data = end.data();
+    module.kernel("constant_base").launch_with(dim3(1), dim3(1), 0, context.watch.stream(), end_data);
+    wait(context, "cudaStreamSynchronize after asking where constant memory is");
+    const std::uint32_t base = end.to_host()[0];
+    DeviceBuffer<Span> spans(sms(context));
+    Span *const spans_data = spans.data();
 
-Samples constant_latency(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+    Samples all;
+    std::size_t last = 0;
+    for (double size = 512; size < 1.01 * most; size *= std::pow(2.0, 0.25)) {
+        const std::size_t nodes = static_cast<std::size_t>(size / node_bytes + 0.5);
+        if (nodes == last)
+            continue;
+        last = nodes;
+        const std::vector<std::uint32_t> next = random_cycle(nodes);
+        const auto address = [&](std::uint32_t node) {
+            return base + static_cast<std::uint32_t>(node * node_bytes);
+        };
+        std::vector<std::uint32_t> image(nodes * node_bytes / sizeof(std::uint32_t));
+        for (std::size_t i = 0; i < nodes; ++i)
+            image[i * node_bytes / sizeof(std::uint32_t)] = address(next[i]);
+        check(cudaMemcpy(memory, image.data(), nodes * node_bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+        const unsigned warm = 2 * laps_of(nodes, 1) / hop_unit * hop_unit + hop_unit;
+        const std::uint32_t expected = address(after(next, 0, warm + hops));
+        ProbeSamples samples{"constant_latency",
+                             "clk",
+                             {{"footprint_bytes", static_cast<double>(nodes * node_bytes)},
+                              {"node_bytes", double{node_bytes}},
+                              {"warm_hops", warm},
+                              {"hops", hops}},
+                             {},
+                             {},
+                             "one thread, random cycle of addresses in constant memory, clock64 around all "
+                             "hops, after two laps"};
+        for (std::size_t i = 0; i <= sample_count; ++i) { // the first is to warm up
+            const auto chosen = static_cast<unsigned>(i * sms(context) / (sample_count + 1));
+            const std::uint32_t start = base;
+            kernel.launch_with(dim3(sms(context)), dim3(1), 0, context.watch.stream(), start, warm, hops,
+                               chosen, end_data, spans_data);
+            wait(context, "cudaStreamSynchronize after a chase through constant memory");
+            if (end.to_host()[0] != expected)
+                throw GpuError("the chase through constant memory did not end where it was to end");
+            if (i == 0)
+                continue;
+            const Rate rate = rate_of({spans.to_host()[chosen]});
+            samples.values.push_back(rate.cycles_per_cta / hops);
+            samples.sm_clock_hz.push_back(rate.clock_hz);
+        }
+        all.push_back(std::move(samples));
+    }
+    return all;
 }
 
 } // namespace convcast::probe

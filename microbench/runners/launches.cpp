@@ -1,14 +1,39 @@
 #include "microbench/runners/harness.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <random>
+#include "microbench/runners/streams.hpp"
 
 namespace convcast::probe {
 namespace {
 
 constexpr unsigned empty_threads = 128; // a CTA on each SM
+
+/// What a function queues on a stream, to be launched as one.
+class Graph {
+  public:
+    template <class Queue> Graph(cudaStream_t stream, const Queue &queue) {
+        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+        cudaGraph_t graph = nullptr;
+        try {
+            queue();
+        } catch (...) {
+            (void)cudaStreamEndCapture(stream, &graph);
+            (void)cudaGraphDestroy(graph);
+            throw;
+        }
+        check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+        const cudaError_t made = cudaGraphInstantiate(&executable_, graph, 0);
+        (void)cudaGraphDestroy(graph);
+        check(made, "cudaGraphInstantiate");
+        check(cudaGraphUpload(executable_, stream), "cudaGraphUpload");
+    }
+    Graph(const Graph &) = delete;
+    Graph &operator=(const Graph &) = delete;
+    ~Graph() { (void)cudaGraphExecDestroy(executable_); }
+
+    void launch(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch"); }
+
+  private:
+    cudaGraphExec_t executable_ = nullptr;
+};
 
 } // namespace
 
@@ -64,16 +89,130 @@ Samples launch_gap(ProbeContext &context, const Module &module) {
     return {samples};
 }
 
-Samples launch_period(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+Samples launch_period(ProbeContext &context, const Module &module) {
+    constexpr int few = 64, many = 256; // far fewer than what a queue holds before the host must wait
+    const Kernel empty = module.kernel("empty"), hold = module.kernel("hold");
+    const cudaStream_t stream = context.watch.stream();
+    Event begin, end;
+    const auto launch = [&](int kernels) {
+        for (int i = 0; i < kernels; ++i)
+            empty.launch_with(dim3(sms(context)), dim3(empty_threads), 0, stream);
+    };
+    /// Of what `queue` queues while the stream is held, so that the host's time is not inside.
+    const auto time_of = [&](const auto &queue) {
+        constexpr unsigned long long longest_ns = 100'000'000;
+        for (unsigned long long held_ns = 2'000'000; held_ns < longest_ns; held_ns *= 2) {
+            hold.launch_with(dim3(1), dim3(1), 0, stream, held_ns);
+            begin.record(stream);
+            queue();
+            end.record(stream);
+            const bool in_time = !begin.passed();
+            wait(context, "cudaStreamSynchronize after empty kernels");
+            if (in_time)
+                return end.since(begin).value;
+        }
+        throw GpuError("the host took longer than 50 ms to queue " + std::to_string(many) + " empty kernels");
+    };
+    launch(1); // loads the code, which cannot be done while a graph is captured
+    wait(context, "cudaStreamSynchronize after an empty kernel");
+    const Graph short_graph(stream, [&] { launch(few); }), long_graph(stream, [&] { launch(many); });
+    Samples all;
+    for (const bool graph : {false, true}) {
+        ProbeSamples samples{"launch_period",
+                             "s",
+                             {{"graph", graph},
+                              {"ctas_per_sm", 1},
+                              {"threads", empty_threads},
+                              {"kernels", many},
+                              {"kernels_less", few}},
+                             {},
+                             {},
+                             graph ? "chain of 256 empty kernels in a graph minus one of 64, by events"
+                                   : "256 empty kernels of a stream minus 64, all queued ahead, by events"};
+        for (std::size_t i = 0; i <= sample_count; ++i) { // the first is to warm up
+            const double shorter = time_of([&] { graph ? short_graph.launch(stream) : launch(few); });
+            const double longer = time_of([&] { graph ? long_graph.launch(stream) : launch(many); });
+            if (i == 0)
+                continue;
+            samples.values.push_back((longer - shorter) / (many - few));
+            samples.sm_clock_hz.push_back(context.watch.sm_clock().value);
+        }
+        all.push_back(std::move(samples));
+    }
+    return all;
 }
 
-Samples launch_by_grid(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+Samples launch_by_grid(ProbeContext &context, const Module &module) {
+    const Kernel kernel = module.kernel("empty");
+    std::vector<unsigned> grids;
+    for (unsigned ctas = 1; ctas < sms(context); ctas *= 2)
+        grids.push_back(ctas);
+    for (unsigned per_sm = 1; per_sm <= 64; per_sm *= 2)
+        grids.push_back(per_sm * sms(context));
+    StopWatchOptions options;
+    options.l2 = L2State::warm;
+    options.min_samples = options.max_samples = 30;
+    options.warm_up = Seconds(0.005);
+    Samples all;
+    for (const unsigned ctas : grids) {
+        const SampleSeries series = context.watch.measure(
+            [&](cudaStream_t stream) { kernel.launch_with(dim3(ctas), dim3(empty_threads), 0, stream); },
+            options);
+        all.push_back(samples_from(series, "launch_by_grid", "s",
+                                   {{"ctas", ctas}, {"threads", empty_threads}},
+                                   "end minus start of an empty kernel", 0.0));
+    }
+    return all;
 }
 
-Samples shared_capacity(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+Samples shared_capacity(ProbeContext &context, const Module &module) {
+    constexpr unsigned threads = 128, sm_numbers = 4096; // far above any %smid
+    constexpr std::size_t unit = 128;                    // a finer step than the hardware's is of no use
+    const Kernel kernel = module.kernel("shared_capacity");
+    kernel.prefer_shared(100);
+    DeviceBuffer<std::uint32_t> arrived(sm_numbers), proved(1);
+    std::uint32_t *const arrived_data = arrived.data(), *const proved_data = proved.data();
+    /// Whether `together` CTAs with as many bytes each are on every SM at once and keep what they write.
+    const auto works = [&](std::size_t bytes, unsigned together) {
+        try {
+            kernel.allow_shared(bytes);
+            if (kernel.ctas_per_sm(threads, bytes) < static_cast<int>(together))
+                return false;
+            const unsigned ctas = together * sms(context);
+            const auto words = static_cast<unsigned>(bytes / sizeof(std::uint32_t));
+            arrived.fill_bytes(0);
+            proved.fill_bytes(0);
+            kernel.launch_with(dim3(ctas), dim3(threads), bytes, context.watch.stream(), words, together,
+                               arrived_data, sm_numbers, proved_data);
+            wait(context, "cudaStreamSynchronize after filling shared memory");
+            return proved.to_host()[0] == ctas;
+        } catch (const DeviceLost &) {
+            throw;
+        } catch (const GpuError &) {
+            return false; // the driver refuses so much
+        }
+    };
+    Samples all;
+    for (const unsigned together : {1u, 2u}) {
+        std::size_t good = 16384 / unit, bad = 2 * context.device.shared_per_sm_bytes / unit; // units a CTA
+        if (!works(good * unit, together))
+            throw GpuError("a CTA does not get even 16 KiB of shared memory that works");
+        while (bad - good > 1) {
+            const std::size_t middle = (good + bad) / 2;
+            (works(middle * unit, together) ? good : bad) = middle;
+        }
+        const double per_cta = static_cast<double>(good * unit);
+        const double reserved = static_cast<double>(context.device.shared_reserved_bytes);
+        all.push_back({"shared_capacity",
+                       "B",
+                       {{"kind", together}, {"dynamic_bytes", per_cta}, {"reserved_bytes", reserved}},
+                       {together == 1 ? per_cta : together * (per_cta + reserved)},
+                       {context.watch.sm_clock().value},
+                       together == 1
+                           ? "most dynamic shared memory with which a CTA starts and keeps what it writes"
+                           : "two CTAs on every SM at once, with what the system takes of each"});
+    }
+    return all;
 }
 
 } // namespace convcast::probe

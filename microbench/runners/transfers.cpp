@@ -1,22 +1,425 @@
-#include "microbench/runners/harness.hpp"
+#include "microbench/runners/pointer_ring.hpp"
+#include "microbench/runners/streams.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <random>
+#include <deque>
+#include <functional>
+#include <memory>
 
 namespace convcast::probe {
+namespace {
 
-Samples host_copy(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+constexpr std::size_t most_bytes = 256 * mebibyte, least_bytes = 16 * mebibyte;
+constexpr std::size_t copy_samples = 10;
+
+/// The calling thread's device while it lives.
+class CurrentDevice {
+  public:
+    explicit CurrentDevice(int ordinal) {
+        check(cudaGetDevice(&before_), "cudaGetDevice");
+        check(cudaSetDevice(ordinal), "cudaSetDevice");
+    }
+    CurrentDevice(const CurrentDevice &) = delete;
+    CurrentDevice &operator=(const CurrentDevice &) = delete;
+    ~CurrentDevice() { (void)cudaSetDevice(before_); }
+
+  private:
+    int before_ = 0;
+};
+
+// ---- what is copied: each buffer another part of one sequence ----
+
+constexpr unsigned part = 0x01000000; // so many vectors are 256 MiB, so parts have nothing in common
+
+void fill_part(const ProbeContext &context, DeviceBuffer<uint4> &buffer, unsigned which) {
+    uint4 *const data = buffer.data();
+    const unsigned long long count = buffer.size();
+    context.fill.kernel("fill_from")
+        .launch_with(dim3(1024), dim3(256), 0, nullptr, data, count, part * which);
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after filling a buffer");
 }
 
-Samples peer_copy(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+/// So that what is found later was copied.
+void clear(DeviceBuffer<uint4> &buffer) {
+    buffer.fill_bytes(0);
+    // The streams of lanes do not wait for it by themselves.
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after clearing a buffer");
 }
 
-Samples peer_all_pairs(ProbeContext &, const Module &) {
-    throw ProbeSkipped("not measured by this version");
+/// Throws GpuError unless all of `buffer`, on the current device, is that part.
+void expect_part(const ProbeContext &context, const DeviceBuffer<uint4> &buffer, unsigned which,
+                 const std::string &copy) {
+    DeviceBuffer<unsigned> wrong(1);
+    wrong.fill_bytes(0);
+    const uint4 *const data = buffer.data();
+    const unsigned long long count = buffer.size();
+    unsigned *const wrong_data = wrong.data();
+    context.fill.kernel("wrong_words")
+        .launch_with(dim3(1024), dim3(256), 0, nullptr, data, count, part * which, wrong_data);
+    if (const std::uint64_t found = wrong.to_host()[0]; found > 0)
+        throw GpuError(copy + ": " + std::to_string(16 * found) + " of " + std::to_string(buffer.bytes()) +
+                       " B arrived wrong");
+}
+
+// ---- copies at the same time ----
+
+/// One direction: a copy on a stream of its own, with the events that start and end it together with others.
+struct Lane {
+    Stream stream;
+    Event ready, done;
+    std::function<void(cudaStream_t)> copy;
+
+    explicit Lane(std::function<void(cudaStream_t)> given) : copy(std::move(given)) {}
+};
+
+/// How long all lanes take that start together; the same copies run right before, while the host queues those
+/// that are timed. `begin` and `end` are of the first lane's device.
+Seconds time_together(std::deque<Lane> &lanes, Event &begin, Event &end) {
+    const cudaStream_t first = lanes.front().stream.handle();
+    for (Lane &lane : lanes) {
+        lane.copy(lane.stream.handle());
+        lane.ready.record(lane.stream.handle());
+        lane.ready.hold_back(first);
+    }
+    begin.record(first);
+    for (Lane &lane : lanes)
+        begin.hold_back(lane.stream.handle());
+    for (Lane &lane : lanes) {
+        lane.copy(lane.stream.handle());
+        lane.done.record(lane.stream.handle());
+        lane.done.hold_back(first);
+    }
+    end.record(first);
+    check(cudaStreamSynchronize(first), "cudaStreamSynchronize after copies");
+    return end.since(begin);
+}
+
+/// `bytes`: moved by all lanes together.
+ProbeSamples copy_rate(ProbeContext &context, std::deque<Lane> &lanes, Event &begin, Event &end, double bytes,
+                       const char *probe, std::map<std::string, double> knobs, const std::string &note) {
+    ProbeSamples samples{probe, "B/s", std::move(knobs),
+                         {},    {},    note + "; by events, the same ran right before"};
+    constexpr int warm_ups = 2; // of two copies each
+    for (int i = 0; i < warm_ups; ++i)
+        (void)time_together(lanes, begin, end);
+    for (std::size_t i = 0; i < copy_samples; ++i) {
+        samples.values.push_back(bytes / time_together(lanes, begin, end).value);
+        const CurrentDevice here(context.device.ordinal);
+        samples.sm_clock_hz.push_back(context.watch.sm_clock().value);
+    }
+    return samples;
+}
+
+// ---- other GPUs ----
+
+/// The GPUs that this process sees and that run the measured one's code, in order. Throws ProbeSkipped if it
+/// is alone.
+std::vector<int> gpus(const ProbeContext &context) {
+    int count = 0;
+    check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    if (count < 2)
+        throw ProbeSkipped("needs two GPUs; this machine has one");
+    std::vector<int> alike;
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+        int major = 0, minor = 0;
+        check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal),
+              "cudaDeviceGetAttribute");
+        check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal),
+              "cudaDeviceGetAttribute");
+        if (10 * major + minor == context.device.compute_capability())
+            alike.push_back(ordinal);
+    }
+    if (alike.size() < 2)
+        throw ProbeSkipped("needs two GPUs of one compute capability; of the " + std::to_string(count) +
+                           " here none other is of " + std::to_string(context.device.compute_major) + "." +
+                           std::to_string(context.device.compute_minor));
+    return alike;
+}
+
+/// Lets `from` reach the memory of `to` while it lives, where it can.
+class PeerAccess {
+  public:
+    PeerAccess(int from, int to) : from_(from), to_(to) {
+        int possible = 0;
+        check(cudaDeviceCanAccessPeer(&possible, from, to), "cudaDeviceCanAccessPeer");
+        if (!possible)
+            return;
+        const CurrentDevice here(from);
+        const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
+        ours_ = error != cudaErrorPeerAccessAlreadyEnabled; // else it is not ours to end
+        if (ours_)
+            check(error, "cudaDeviceEnablePeerAccess");
+        else
+            (void)cudaGetLastError();
+        direct_ = true;
+    }
+    PeerAccess(const PeerAccess &) = delete;
+    PeerAccess &operator=(const PeerAccess &) = delete;
+    ~PeerAccess() {
+        if (!ours_)
+            return;
+        int before = 0;
+        (void)cudaGetDevice(&before);
+        (void)cudaSetDevice(from_);
+        (void)cudaDeviceDisablePeerAccess(to_);
+        (void)cudaSetDevice(before);
+    }
+
+    bool direct() const { return direct_; }
+
+  private:
+    int from_, to_;
+    bool direct_ = false, ours_ = false;
+};
+
+/// A GPU's side of the copies: it sends its own part and receives from each of `senders`.
+struct Endpoint {
+    int ordinal;
+    DeviceBuffer<uint4> source;
+    std::deque<DeviceBuffer<uint4>> targets;
+};
+
+Endpoint endpoint(const ProbeContext &context, int ordinal, std::size_t bytes, std::size_t senders) {
+    const CurrentDevice here(ordinal);
+    Endpoint made{ordinal, DeviceBuffer<uint4>(bytes / sizeof(uint4)), {}};
+    fill_part(context, made.source, static_cast<unsigned>(ordinal + 1));
+    for (std::size_t i = 0; i < senders; ++i)
+        made.targets.emplace_back(bytes / sizeof(uint4));
+    return made;
+}
+
+/// How much each buffer can have where every GPU needs `buffers` of them.
+std::size_t bytes_on(const std::vector<int> &ordinals, std::size_t buffers) {
+    std::size_t bytes = most_bytes;
+    for (const int ordinal : ordinals) {
+        const CurrentDevice here(ordinal);
+        bytes = std::min(bytes, free_device_bytes() / 2 / buffers);
+    }
+    if (bytes < least_bytes)
+        throw ProbeSkipped("needs " + std::to_string(2 * buffers * least_bytes / mebibyte) +
+                           " MiB of free memory on each GPU");
+    return bytes / mebibyte * mebibyte;
+}
+
+void clear(Endpoint &endpoint) {
+    const CurrentDevice here(endpoint.ordinal);
+    for (DeviceBuffer<uint4> &target : endpoint.targets)
+        clear(target);
+}
+
+/// Sends the first `bytes` of `from` to a buffer of `to`, `times` times.
+Lane lane_between(const Endpoint &from, Endpoint &to, std::size_t target, std::size_t bytes, int times) {
+    const CurrentDevice here(from.ordinal);
+    return Lane([source = from.source.data(), destination = to.targets[target].data(), bytes, times,
+                 from_ordinal = from.ordinal, to_ordinal = to.ordinal](cudaStream_t stream) {
+        for (int i = 0; i < times; ++i)
+            check(cudaMemcpyPeerAsync(destination, to_ordinal, source, from_ordinal, bytes, stream),
+                  "cudaMemcpyPeerAsync");
+    });
+}
+
+void expect_received(const ProbeContext &context, const Endpoint &from, const Endpoint &to,
+                     std::size_t target) {
+    const CurrentDevice here(to.ordinal);
+    expect_part(context, to.targets[target], static_cast<unsigned>(from.ordinal + 1),
+                "a copy from GPU " + std::to_string(from.ordinal) + " to GPU " + std::to_string(to.ordinal));
+}
+
+/// Of a load on `from` whose data lies on `to`.
+ProbeSamples peer_latency(const Module &module, int from, int to) {
+    constexpr std::size_t nodes = 1024;
+    constexpr unsigned lap = nodes;
+    std::optional<DeviceBuffer<unsigned char>> memory;
+    std::optional<PointerRing> ring;
+    {
+        const CurrentDevice there(to);
+        memory.emplace(nodes * line_bytes);
+        ring.emplace(module, memory->data(), scattered_lines(nodes, nodes), nullptr);
+    }
+    const CurrentDevice here(from);
+    const Kernel kernel = module.kernel("chase<false>");
+    DeviceBuffer<Span> spans(1);
+    DeviceBuffer<ChaseEnd> end(1);
+    ProbeSamples samples{
+        "peer_copy",
+        "s",
+        {{"from", from}, {"to", to}, {"kind", 3}, {"direct", 1}, {"nodes", double{nodes}}, {"hops", lap}},
+        {},
+        {},
+        "one thread of GPU from, random cycle of absolute pointers in memory of GPU to, past L1, a whole lap "
+        "after another, by globaltimer"};
+    for (std::size_t i = 0; i <= copy_samples; ++i) { // the first is to warm up
+        const unsigned long long start = ring->address(0), touched = ring->memory();
+        constexpr unsigned chosen = 0, lines = 0;
+        ChaseEnd *const end_data = end.data();
+        Span *const spans_data = spans.data();
+        end.fill_bytes(0);
+        kernel.launch_with(dim3(1), dim3(1), 0, nullptr, start, lap, lap, chosen, touched, lines, end_data,
+                           spans_data);
+        if (end.to_host()[0].node != start)
+            throw GpuError("the chase from GPU " + std::to_string(from) + " through memory of GPU " +
+                           std::to_string(to) + " did not end where it was to end");
+        if (i == 0)
+            continue;
+        const Span span = spans.to_host()[0];
+        samples.values.push_back(1e-9 * static_cast<double>(span.end_ns - span.start_ns) / lap);
+        samples.sm_clock_hz.push_back(rate_of({span}).clock_hz);
+    }
+    return samples;
+}
+
+/// Pinned memory of two buffers, or as much as the system gives.
+struct HostBuffers {
+    PinnedBuffer<unsigned char> sent, received;
+    explicit HostBuffers(std::size_t bytes) : sent(bytes), received(bytes) {}
+};
+
+std::unique_ptr<HostBuffers> host_buffers(std::size_t most) {
+    for (std::size_t bytes = most; bytes >= least_bytes; bytes /= 2)
+        try {
+            return std::make_unique<HostBuffers>(bytes);
+        } catch (const DeviceLost &) {
+            throw;
+        } catch (const GpuError &) { // the system does not pin so much: try less
+        }
+    throw ProbeSkipped("needs " + std::to_string(2 * least_bytes / mebibyte) +
+                       " MiB of pinned host memory and four times that of free GPU memory");
+}
+
+} // namespace
+
+Samples host_copy(ProbeContext &context, const Module &) {
+    const std::unique_ptr<HostBuffers> host =
+        host_buffers(std::min(most_bytes, free_device_bytes() / 4 / mebibyte * mebibyte));
+    const std::size_t bytes = host->sent.size();
+    DeviceBuffer<uint4> source(bytes / sizeof(uint4)), target(bytes / sizeof(uint4));
+    const auto copy = [bytes](void *to, const void *from, cudaMemcpyKind kind) {
+        return [=](cudaStream_t stream) {
+            check(cudaMemcpyAsync(to, from, bytes, kind, stream), "cudaMemcpyAsync");
+        };
+    };
+    const auto upload = copy(target.data(), host->sent.data(), cudaMemcpyHostToDevice);
+    const auto rate = [&](std::deque<Lane> &lanes, int direction, const char *note) {
+        Event begin, end;
+        const double moved = static_cast<double>(bytes) * static_cast<double>(lanes.size());
+        return copy_rate(context, lanes, begin, end, moved, "host_copy",
+                         {{"direction", direction}, {"bytes", static_cast<double>(bytes)}}, note);
+    };
+    Samples all(3);
+
+    // To the host first: what arrives there is what goes back to the device and is checked.
+    fill_part(context, source, 1);
+    std::deque<Lane> down;
+    down.emplace_back(copy(host->sent.data(), source.data(), cudaMemcpyDeviceToHost));
+    all[1] = rate(down, 2, "from the device into pinned memory");
+
+    clear(target);
+    std::deque<Lane> up;
+    up.emplace_back(upload);
+    all[0] = rate(up, 1, "from pinned memory to the device");
+    expect_part(context, target, 1, "a copy to the host and back");
+
+    fill_part(context, source, 2);
+    clear(target);
+    std::deque<Lane> both;
+    both.emplace_back(upload);
+    both.emplace_back(copy(host->received.data(), source.data(), cudaMemcpyDeviceToHost));
+    all[2] = rate(both, 3, "both ways at once on two streams, bytes of both");
+    expect_part(context, target, 1, "a copy to the device while another came from it");
+    check(cudaMemcpy(target.data(), host->received.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+    expect_part(context, target, 2, "a copy from the device while another went to it");
+    return all;
+}
+
+Samples peer_copy(ProbeContext &context, const Module &module) {
+    const std::vector<int> ordinals = gpus(context);
+    const std::size_t direct_bytes = bytes_on(ordinals, 2);
+    std::deque<Endpoint> ends;
+    for (const int ordinal : ordinals)
+        ends.push_back(endpoint(context, ordinal, direct_bytes, 1));
+    Samples all;
+    for (Endpoint &from : ends)
+        for (Endpoint &to : ends) {
+            if (&from == &to)
+                continue;
+            const PeerAccess there(from.ordinal, to.ordinal), back(to.ordinal, from.ordinal);
+            const bool direct = there.direct() && back.direct();
+            const int times = direct ? 2 : 1; // a copy through the host is slow, and longer than any start
+            const CurrentDevice here(from.ordinal);
+            Event begin, end;
+            const auto rate = [&](std::deque<Lane> &lanes, int kind, const char *note) {
+                const double moved =
+                    static_cast<double>(direct_bytes) * times * static_cast<double>(lanes.size());
+                return copy_rate(context, lanes, begin, end, moved, "peer_copy",
+                                 {{"from", from.ordinal},
+                                  {"to", to.ordinal},
+                                  {"kind", kind},
+                                  {"direct", direct},
+                                  {"bytes", static_cast<double>(direct_bytes)},
+                                  {"copies", times}},
+                                 note);
+            };
+            clear(from), clear(to);
+            std::deque<Lane> one_way;
+            one_way.push_back(lane_between(from, to, 0, direct_bytes, times));
+            all.push_back(rate(one_way, 1, "one way, cudaMemcpyPeerAsync"));
+            expect_received(context, from, to, 0);
+            if (from.ordinal < to.ordinal) { // both ways is the same from either end
+                clear(to);
+                std::deque<Lane> both;
+                both.push_back(lane_between(from, to, 0, direct_bytes, times));
+                both.push_back(lane_between(to, from, 0, direct_bytes, times));
+                all.push_back(rate(both, 2, "both ways at once, cudaMemcpyPeerAsync, bytes of both"));
+                expect_received(context, from, to, 0);
+                expect_received(context, to, from, 0);
+            }
+            if (there.direct())
+                all.push_back(peer_latency(module, from.ordinal, to.ordinal));
+        }
+    return all;
+}
+
+Samples peer_all_pairs(ProbeContext &context, const Module &) {
+    const std::vector<int> ordinals = gpus(context);
+    const std::size_t count = ordinals.size();
+    const std::size_t bytes = bytes_on(ordinals, count); // one sent, one received from each other
+    std::deque<Endpoint> ends;
+    for (const int ordinal : ordinals)
+        ends.push_back(endpoint(context, ordinal, bytes, count - 1));
+    std::deque<PeerAccess> access;
+    bool direct = true;
+    for (const int from : ordinals)
+        for (const int to : ordinals)
+            if (from != to)
+                direct &= access.emplace_back(from, to).direct();
+    constexpr int times = 2;
+    std::deque<Lane> lanes;
+    const auto target = [](std::size_t from, std::size_t to) { return from < to ? from : from - 1; };
+    // Neighbours first, then those two away ...: in the order of the queues no GPU is a bottleneck.
+    for (std::size_t step = 1; step < count; ++step)
+        for (std::size_t from = 0; from < count; ++from) {
+            const std::size_t to = (from + step) % count;
+            lanes.push_back(lane_between(ends[from], ends[to], target(from, to), bytes, times));
+        }
+    for (Endpoint &end : ends)
+        clear(end);
+    const CurrentDevice here(ordinals.front());
+    Event begin, end;
+    Samples all;
+    all.push_back(copy_rate(context, lanes, begin, end,
+                            static_cast<double>(bytes) * times * static_cast<double>(lanes.size()),
+                            "peer_all_pairs",
+                            {{"gpus", static_cast<double>(count)},
+                             {"direct", direct},
+                             {"bytes", static_cast<double>(bytes)},
+                             {"copies", times}},
+                            "every GPU to every other at once, a stream each, bytes of all"));
+    for (std::size_t from = 0; from < count; ++from)
+        for (std::size_t to = 0; to < count; ++to)
+            if (from != to)
+                expect_received(context, ends[from], ends[to], target(from, to));
+    return all;
 }
 
 } // namespace convcast::probe

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drives the report page in headless Chromium through chromedriver's W3C protocol, with the standard library only.
+"""Drives the report page of a run or of a profile in headless Chromium through chromedriver's W3C protocol, with the standard library only.
 
 usage: page_test.py PATH/TO/page.html
 exit status: 0 passed, 1 failed, 2 usage, 77 skipped (no browser or driver)
@@ -159,6 +159,48 @@ def check_page(driver, page):
     return failures
 
 
+def check_profile_page(driver, page):
+    numbers = json.loads(re.search(r'<script type="application/json" id="cases">(.*?)</script>', page, re.S)[1])
+    failures = []
+
+    def expect(what, got, wanted):
+        print(("ok    " if got == wanted else "FAIL  ") + what + ("" if got == wanted else f": got {got!r}, wanted {wanted!r}"))
+        if got != wanted:
+            failures.append(what)
+
+    def rows():
+        return driver.js(VISIBLE + ".map(r => Number(r.dataset.case))")
+
+    expect("a row for every number", rows(), [n["id"] for n in numbers])
+    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "25.6px")
+    expect("every figure is drawn", driver.js("return document.querySelectorAll('figure svg').length"),
+           page.count('<svg xmlns'))
+    driver.click('th[data-key="name"] button')
+    expect("a click on a column sorts up", [numbers[i]["name"] for i in rows()], sorted(n["name"] for n in numbers))
+    driver.click('th[data-key="interval"] button')
+    expect("numbers without an interval come last", [numbers[i].get("interval") for i in rows()],
+           sorted(n["interval"] for n in numbers if "interval" in n) + [None] * sum("interval" not in n for n in numbers))
+    driver.type("#filter", "latency")
+    expect("the filter keeps what holds the word", {numbers[i]["name"] for i in rows()} >=
+           {n["name"] for n in numbers if "latency" in n["name"]}, True)
+    expect("and says how many", driver.js("return document.getElementById('shown').textContent"),
+           f"{len(rows())} of {len(numbers)} numbers shown")
+    driver.js("const f = document.getElementById('filter'); f.value = ''; f.dispatchEvent(new Event('input', {bubbles: true}))")
+    driver.click('input[data-group="latency"]')
+    expect("a family can be unticked", set(rows()), {n["id"] for n in numbers if n["group"] != "latency"})
+    driver.click('input[data-group="latency"]')
+    driver.js("document.querySelector('#c0').scrollIntoView({block: 'center'})")
+    driver.hover(driver.find("#c0 th"))
+    expect("hovering says which number it is", driver.js("return document.querySelector('#lit').textContent"), numbers[0]["text"])
+    for width in (1400, 500):
+        driver.call("POST", "/window/rect", {"width": width, "height": 1000})
+        expect(f"no sideways scrolling of the page at {width} pixels",
+               driver.js("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"), True)
+    log = driver.call("POST", "/se/log", {"type": "browser"})
+    expect("the console has no errors", [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")], [])
+    return failures
+
+
 def main():
     if len(sys.argv) != 2 or not os.path.isfile(sys.argv[1]):
         print(__doc__, file=sys.stderr)
@@ -178,7 +220,8 @@ def main():
         try:
             driver = Driver(port, chromium, profile)
             driver.call("POST", "/url", {"url": page.as_uri()})
-            failures = check_page(driver, page.read_text(encoding="utf-8"))
+            text = page.read_text(encoding="utf-8")
+            failures = (check_profile_page if 'class="of-numbers"' in text else check_page)(driver, text)
         finally:
             if driver is not None:
                 driver.call("DELETE", "")

@@ -1,0 +1,267 @@
+#include "model/compare.hpp"
+
+#include "cli/arguments.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+#include "model/described.hpp"
+#include "model/errors.hpp"
+#include "model/files.hpp"
+#include "model/readable.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace convcast::cli {
+namespace {
+
+constexpr std::size_t most_files = 26; ///< as many as there are letters for the columns
+
+std::string letter(std::size_t file) {
+    return std::string(1, static_cast<char>('A' + file));
+}
+
+/// In percent, or as a factor where percents mislead: "-98 %" and "-99 %" differ by two.
+std::string off_text(const ComparedParam &param) {
+    if (!param.deviation)
+        return "-";
+    if (*param.ratio < 0.5 || *param.ratio >= 2.0)
+        return fmt::format("x {:.3g}", *param.ratio);
+    const double percent = 100.0 * *param.deviation;
+    return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
+}
+
+std::string verdict_text(const ComparedParam &param) {
+    const std::string name = boost::describe::enum_to_string(param.verdict, "?");
+    return param.failed ? bold(name) : name;
+}
+
+/// The values in one unit, "-" for those that are absent.
+std::vector<std::string> value_cells(const ComparedParam &param, const ReadableUnit &unit) {
+    std::vector<std::string> cells;
+    for (const ComparedValue &value : param.values)
+        cells.push_back(value.value ? short_number(*value.value / unit.size) : "-");
+    return cells;
+}
+
+ReadableUnit unit_of(const ComparedParam &param) {
+    for (const ComparedValue &value : param.values)
+        if (value.value)
+            return readable_unit(*value.value, param.unit);
+    return {1.0, param.unit};
+}
+
+std::string param_table(const ProfileComparison &comparison, std::size_t width) {
+    std::vector<Column> columns = {{"number"}};
+    for (std::size_t file = 0; file < comparison.files.size(); ++file)
+        columns.push_back({letter(file), Align::right});
+    for (const Column &column : {Column{"unit"}, Column{"off", Align::right}, Column{"verdict"}})
+        columns.push_back(column);
+    std::vector<std::vector<std::string>> rows;
+    for (const ComparedParam &param : comparison.params) {
+        const ReadableUnit unit = unit_of(param);
+        std::vector<std::string> &row = rows.emplace_back();
+        row.push_back(param.name);
+        for (std::string &cell : value_cells(param, unit))
+            row.push_back(std::move(cell));
+        row.push_back(unit.text);
+        row.push_back(off_text(param));
+        row.push_back(verdict_text(param));
+    }
+    const std::string wide = table(columns, rows, std::string::npos);
+    std::size_t longest = 0;
+    for (std::size_t at = 0; at < wide.size();) {
+        const std::size_t end = wide.find('\n', at);
+        longest = std::max(longest, shown_width(wide.substr(at, end - at)));
+        at = end + 1;
+    }
+    if (longest <= width)
+        return wide;
+    // Too narrow for columns: the values of each number on a line of their own.
+    std::string narrow;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::vector<std::string> &row = rows[i];
+        const std::string right = fmt::format("{:>8}  ", row[row.size() - 2]) + row.back();
+        const std::size_t room = width > 17 ? width - 17 : 0;
+        narrow += row.front() + std::string(room > row.front().size() ? room - row.front().size() : 1, ' ') +
+                  right + "\n";
+        std::string values;
+        for (std::size_t file = 0; file < comparison.files.size(); ++file)
+            values += (file == 0 ? "" : "\xC2\xA0 ") + letter(file) + "\xC2\xA0" + row[1 + file];
+        values = wrapped(values + (row[row.size() - 3].empty() ? "" : " " + row[row.size() - 3]), 4, width);
+        // Held together while the line was broken.
+        for (std::size_t at; (at = values.find("\xC2\xA0")) != std::string::npos;)
+            values.replace(at, 2, " ");
+        narrow += values;
+    }
+    return narrow;
+}
+
+std::string files_text(const ProfileComparison &comparison, std::size_t width) {
+    std::string text;
+    for (std::size_t i = 0; i < comparison.files.size(); ++i) {
+        const ComparedFile &file = comparison.files[i];
+        text += headed(bold(letter(i)) + "  ",
+                       file.file + ": " + file.name + ", compute capability " + file.compute_capability +
+                           (file.date.empty() ? "" : ", " + file.date),
+                       3, width);
+    }
+    return text + "\n";
+}
+
+/// Fields that a file lacks for the same reason, together.
+std::string lacking_text(const ProfileComparison &comparison, std::size_t width) {
+    std::string text;
+    for (std::size_t file = 0; file < comparison.files.size(); ++file) {
+        std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+        for (const ComparedParam &param : comparison.params)
+            if (const std::optional<std::string> &why = param.values[file].missing) {
+                auto same = std::find_if(reasons.begin(), reasons.end(),
+                                         [&](const auto &entry) { return entry.first == *why; });
+                if (same == reasons.end())
+                    same = reasons.insert(reasons.end(), {*why, {}});
+                same->second.push_back(param.name);
+            }
+        for (const auto &[why, names] : reasons)
+            text += headed(letter(file) + "  ", join(names) + ": " + why, 3, width);
+    }
+    return text.empty() ? "" : "\n" + bold("lacking") + "\n" + text;
+}
+
+std::string surroundings_text(const ProfileComparison &comparison, std::size_t width) {
+    std::string text;
+    const auto title = [&](const char *name) { text += "\n" + bold(name) + "\n"; };
+    const auto line = [&](const std::string &name, const auto &values, auto text_of) {
+        std::string all;
+        for (std::size_t i = 0; i < values.size(); ++i)
+            all += (i == 0 ? "" : ", ") + letter(i) + " " + text_of(values[i]);
+        text += wrapped(name + ": " + all, 0, width);
+    };
+    if (!comparison.limits.empty()) {
+        title("limits that differ");
+        for (const ComparedLimit &limit : comparison.limits)
+            line(limit.name, limit.values, [](std::int64_t value) { return grouped(value); });
+    }
+    if (!comparison.conditions.empty()) {
+        title("conditions that differ");
+        for (const ComparedCondition &condition : comparison.conditions)
+            line(condition.name, condition.values,
+                 [](const std::string &value) { return value.empty() ? std::string("-") : value; });
+    }
+    if (!comparison.failed_checks.empty()) {
+        title("checks that fail");
+        for (const FailedCheck &check : comparison.failed_checks)
+            text += wrapped(check.file + ": " + check.name + ": " + check.text, 0, width);
+    }
+    return text;
+}
+
+std::string curves_text(const ProfileComparison &comparison, std::size_t width) {
+    if (comparison.curves.empty())
+        return "";
+    std::vector<std::vector<std::string>> rows;
+    for (const ComparedCurve &curve : comparison.curves)
+        rows.push_back({curve.name, curve.largest_ratio ? fmt::format("{:.2f}", *curve.largest_ratio) : "-",
+                        std::to_string(curve.common_points),
+                        curve.at_x ? readable(*curve.at_x, curve.x_unit) +
+                                         (curve.series.empty() ? "" : ", " + curve.series)
+                                   : "no common x"});
+    return "\n" +
+           table({{"curve"}, {"ratio", Align::right}, {"points", Align::right}, {"largest at"}}, rows, width);
+}
+
+std::string outcome_text(const ProfileComparison &comparison, std::size_t width) {
+    std::string counts;
+    std::vector<std::string> lacking, differing;
+    std::size_t unjudged = 0;
+    boost::mp11::mp_for_each<boost::describe::describe_enumerators<Verdict>>([&](auto enumerator) {
+        const auto count =
+            std::count_if(comparison.params.begin(), comparison.params.end(),
+                          [&](const ComparedParam &param) { return param.verdict == enumerator.value; });
+        if (count > 0)
+            counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, enumerator.name);
+    });
+    for (const ComparedParam &param : comparison.params) {
+        if (param.failed)
+            (param.verdict == Verdict::differs ? differing : lacking).push_back(param.name);
+        if (param.verdict == Verdict::unknown && std::abs(*param.deviation) > param.tolerance)
+            ++unjudged;
+    }
+    std::string text = "\n" + wrapped(fmt::format("{} number{}: {}", comparison.params.size(),
+                                                  comparison.params.size() == 1 ? "" : "s", counts),
+                                      0, width);
+    if (unjudged > 0)
+        text += wrapped(
+            fmt::format("{} of the unknown are off by more than the tolerance; without intervals that is "
+                        "not held against them",
+                        unjudged),
+            0, width);
+    if (!differing.empty())
+        text += wrapped(bold("differs") + ": " + join(differing), 0, width);
+    if (!lacking.empty())
+        text += wrapped(bold("lacking") + " in a later file: " + join(lacking), 0, width);
+    return text;
+}
+
+/// A share; absent without the option.
+std::optional<double> tolerance_of(const Arguments &arguments) {
+    if (!arguments.has("tolerance"))
+        return std::nullopt;
+    const std::string text = arguments.text("tolerance", "");
+    double percent = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+    if (error != std::errc{} || end != text.data() + text.size() || !(percent >= 0.0 && percent <= 1e6))
+        throw UsageError("compare: --tolerance must be a number of percent from 0 to 1000000, got '" + text +
+                         "'");
+    return percent / 100.0;
+}
+
+} // namespace
+
+int compare(const Words &words) {
+    const Arguments arguments("compare", words,
+                              {{"tolerance", Option::text},
+                               {"only", Option::texts},
+                               {"json", Option::flag},
+                               {"output,o", Option::text}},
+                              most_files);
+    if (arguments.has("help"))
+        return write_file_atomically("-", help_text("compare")), 0;
+    const std::vector<std::string> &names = arguments.positional();
+    if (names.size() < 2)
+        throw UsageError("compare: expected two or more profiles, got " + std::to_string(names.size()) +
+                         ", for example: convcast compare h200 my_gpu.json");
+    if (std::count(names.begin(), names.end(), "-") > 1)
+        throw UsageError("compare: standard input (-) can be only one of the profiles");
+    CompareOptions options;
+    options.tolerance = tolerance_of(arguments);
+    options.only = arguments.texts("only");
+    std::vector<NamedProfile> profiles;
+    for (const std::string &name : names)
+        profiles.push_back({name == "-" ? "standard input" : name, find_profile(name)});
+    const std::vector<std::string> known = comparable_names(profiles);
+    for (const std::string &name : options.only)
+        if (std::find(known.begin(), known.end(), name) == known.end())
+            throw UsageError("compare: no number or curve is named '" + name + "'" +
+                             did_you_mean(name, known) + " See docs/profile.md or convcast list --schema");
+
+    const ProfileComparison comparison = compare_profiles(profiles, options);
+    const std::string json = to_text(described::write(comparison));
+    const std::string output = arguments.text("output", "");
+    if (!output.empty())
+        write_file_atomically(output, json);
+    if (output != "-") {
+        const std::size_t width = terminal_width();
+        write_file_atomically(
+            "-", arguments.has("json")
+                     ? json
+                     : files_text(comparison, width) +
+                           (comparison.params.empty() ? "" : param_table(comparison, width)) +
+                           lacking_text(comparison, width) + surroundings_text(comparison, width) +
+                           curves_text(comparison, width) + outcome_text(comparison, width));
+    }
+    return comparison.passed ? 0 : 1;
+}
+
+} // namespace convcast::cli

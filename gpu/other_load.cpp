@@ -1,0 +1,108 @@
+#include "gpu/other_load.hpp"
+
+#include "gpu/check.hpp"
+#include "gpu/library.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstdio>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+// The few entries of NVML's stable C interface (nvml.h) that are needed; a toolkit may be installed without
+// its header.
+using NvmlDevice = struct nvmlDevice_st *;
+struct NvmlUtilization {
+    unsigned gpu, memory; ///< per cent of the last sampling period
+};
+struct NvmlProcess {
+    unsigned pid;
+    unsigned long long used_gpu_memory;
+    unsigned gpu_instance, compute_instance;
+};
+constexpr int nvml_success = 0, nvml_insufficient_size = 7;
+
+/// Below, a desktop or a monitor that looks at the GPU now and then.
+constexpr unsigned busy_percent = 5;
+
+std::string uuid_of(int ordinal) {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+    std::string text = "GPU-";
+    for (int i = 0; i < 16; ++i) {
+        char byte[3];
+        std::snprintf(byte, sizeof byte, "%02x", static_cast<unsigned char>(properties.uuid.bytes[i]));
+        text += (i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "") + std::string(byte);
+    }
+    return text;
+}
+
+class Nvml {
+  public:
+    Nvml()
+        : library_({{"libnvidia-ml.so.1"}, "see other work on the GPU", "the NVIDIA driver"}),
+          shutdown_(library_.symbol<int()>("nvmlShutdown")) {
+        expect(library_.symbol<int()>("nvmlInit_v2")(), "nvmlInit_v2");
+    }
+    ~Nvml() { shutdown_(); }
+    Nvml(const Nvml &) = delete;
+    Nvml &operator=(const Nvml &) = delete;
+
+    NvmlDevice device(const std::string &uuid) const {
+        NvmlDevice device = nullptr;
+        expect(library_.symbol<int(const char *, NvmlDevice *)>("nvmlDeviceGetHandleByUUID")(uuid.c_str(),
+                                                                                             &device),
+               "nvmlDeviceGetHandleByUUID");
+        return device;
+    }
+
+    unsigned busy_percent(NvmlDevice device) const {
+        NvmlUtilization utilization{};
+        expect(library_.symbol<int(NvmlDevice, NvmlUtilization *)>("nvmlDeviceGetUtilizationRates")(
+                   device, &utilization),
+               "nvmlDeviceGetUtilizationRates");
+        return utilization.gpu;
+    }
+
+    std::size_t processes(NvmlDevice device) const {
+        std::array<NvmlProcess, 64> processes{};
+        auto count = static_cast<unsigned>(processes.size());
+        const int result = library_.symbol<int(NvmlDevice, unsigned *, NvmlProcess *)>(
+            "nvmlDeviceGetComputeRunningProcesses_v3")(device, &count, processes.data());
+        if (result != nvml_insufficient_size) // then `count` is how many there are
+            expect(result, "nvmlDeviceGetComputeRunningProcesses_v3");
+        return count;
+    }
+
+  private:
+    static void expect(int result, const char *call) {
+        if (result != nvml_success)
+            throw GpuError(std::string(call) + " failed with " + std::to_string(result));
+    }
+
+    SharedLibrary library_;
+    int (*shutdown_)();
+};
+
+} // namespace
+
+OtherLoad other_load(int ordinal) {
+    try {
+        const Nvml nvml;
+        const NvmlDevice device = nvml.device(uuid_of(ordinal));
+        const unsigned percent = nvml.busy_percent(device);
+        const std::size_t processes = nvml.processes(device);
+        if (percent < busy_percent && processes == 0)
+            return {false, "none"};
+        return {percent >= busy_percent,
+                std::to_string(processes) + " other compute process" + (processes == 1 ? "" : "es") +
+                    ", GPU busy " + std::to_string(percent) + " % of the time before the first probe"};
+    } catch (const std::exception &error) {
+        return {false, std::string("cannot be seen: ") + error.what()};
+    }
+}
+
+} // namespace convcast

@@ -1,0 +1,115 @@
+#include "reports/html.hpp"
+
+#include "model/embedded.hpp"
+
+namespace convcast {
+extern const std::vector<EmbeddedFile> page_files;
+
+namespace {
+
+std::string embedded(const char *name) {
+    return find_embedded(page_files, name)->text;
+}
+
+/// "sha256-..." as Content-Security-Policy wants it, from the digest's hex.
+std::string policy_hash(const std::string &hex) {
+    std::string bytes;
+    for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+        bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+    constexpr const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string out;
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        unsigned group = 0;
+        for (std::size_t j = 0; j < 3; ++j)
+            group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
+        for (std::size_t j = 0; j < 4; ++j)
+            out += i + j <= bytes.size() ? letters[group >> (18 - 6 * j) & 63u] : '=';
+    }
+    return "'sha256-" + out + "'";
+}
+
+/// Without the line breaks and indentation of to_text, and with nothing that could end a script element.
+std::string inline_json(const JsonValue &value) {
+    std::string out;
+    bool indent = false;
+    for (const char c : to_text(value)) {
+        indent = c == '\n' || (indent && c == ' ');
+        if (indent)
+            continue;
+        if (c == '<')
+            out += "\\u003c";
+        else
+            out += c;
+    }
+    return out;
+}
+
+} // namespace
+
+std::string count(std::int64_t n, const char *one, const char *many) {
+    return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
+void HtmlWriter::open(const std::string &title) {
+    add("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+        "style-src {}; script-src {}; "
+        "img-src data:; base-uri 'none'; form-action 'none'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, "
+        "initial-scale=1\">\n<title>{}</title>\n<style>",
+        policy_hash(CONVCAST_PAGE_CSS_SHA256), policy_hash(CONVCAST_PAGE_JS_SHA256), escape_xml(title));
+    out_ += embedded("page.css") + "</style>\n</head>\n<body>\n<header>\n";
+    add("<h1>{}</h1>\n", escape_xml(title));
+}
+
+std::string HtmlWriter::close(const JsonArray &rows) {
+    out_ += "</main>\n<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
+    out_ += "<script type=\"application/json\" id=\"cases\">" + inline_json(JsonValue(rows)) + "</script>\n";
+    out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
+    return std::move(out_);
+}
+
+void HtmlWriter::figure(const Figure &f) {
+    add("<figure id=\"f-{}\"><h3>{}</h3>", escape_xml(f.id), escape_xml(f.title));
+    if (f.point_count() == 0)
+        add("<p>Nothing to draw: {}.</p></figure>\n", escape_xml(f.no_data));
+    else
+        add("<div class=\"scroll\">\n{}</div><figcaption>{}</figcaption></figure>\n",
+            to_svg(f, SvgUse::in_page), escape_xml(f.caption));
+}
+
+void HtmlWriter::head(int words, const std::vector<std::string> &names) {
+    add("<div class=\"scroll\"><table class=\"words{}\"><thead><tr>", words);
+    for (const std::string &name : names)
+        add("<th scope=\"col\">{}</th>", escape_xml(name));
+    out_ += "</tr></thead><tbody>\n";
+}
+
+void HtmlWriter::line(const std::vector<std::string> &cells) {
+    out_ += "<tr>";
+    bool first = true;
+    for (const std::string &cell : cells) {
+        add("{}{}{}", first ? "<th scope=\"row\">" : "<td>", escape_xml(cell), first ? "</th>" : "</td>");
+        first = false;
+    }
+    out_ += "</tr>\n";
+}
+
+void HtmlWriter::tail() {
+    out_ += "</tbody></table></div>\n";
+}
+
+void HtmlWriter::fact(const std::string &name, const std::string &value) {
+    if (!value.empty())
+        add("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_xml(name), escape_xml(value));
+}
+
+void HtmlWriter::checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values) {
+    add("<fieldset><legend>{}</legend>", legend);
+    for (const std::string &value : values)
+        add("<label><input type=\"checkbox\" checked data-{}=\"{}\"> {}</label>\n", kind, escape_xml(value),
+            escape_xml(value));
+    out_ += "</fieldset>\n";
+}
+
+} // namespace convcast

@@ -1,0 +1,55 @@
+// What the pages of a run and of a profile share: the head with its policy, tables, figures, the script's
+// data.
+#pragma once
+
+#include "model/json.hpp"
+#include "reports/figure.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+inline const char *const dash = "–"; ///< a number that does not exist
+
+/// "1 case", "2 cases"
+std::string count(std::int64_t n, const char *one, const char *many);
+
+/// One self-contained page, written from the top: open, sections, close.
+class HtmlWriter {
+  protected:
+    template <class... Args> void add(fmt::format_string<Args...> format, Args &&...args) {
+        fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    }
+
+    /// Up to <header>, which holds `title` as its heading; style and policy are those of page.css and
+    /// page.js.
+    void open(const std::string &title);
+    /// From </main> on. `rows` is what the script sorts, filters and shows: the rows of the table with the id
+    /// "table" refer to it by their index in data-case.
+    std::string close(const JsonArray &rows);
+
+    /// The drawing with its caption, or why there is none.
+    void figure(const Figure &figure);
+
+    /// The first `words` columns are text, the others numbers.
+    void head(int words, const std::vector<std::string> &names);
+    /// The first cell names the row, the others are escaped here too.
+    void line(const std::vector<std::string> &cells);
+    void tail();
+
+    /// One of a <dl class="facts">; nothing for an empty value.
+    void fact(const std::string &name, const std::string &value);
+
+    /// Boxes that the script filters by: rows whose member `kind` has the value of a ticked one are shown.
+    void checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values);
+
+    std::string out_;
+};
+
+} // namespace convcast

@@ -1,0 +1,312 @@
+#include "reports/profile_figures.hpp"
+
+#include "model/readable.hpp"
+#include "reports/figure_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <limits>
+
+namespace convcast {
+namespace {
+
+struct CurveText {
+    const char *name, *title, *caption;
+    Drawn drawn = Drawn::lines;
+};
+
+constexpr std::array<CurveText, 23> curve_texts = {{
+    {"dram_read_curve", "DRAM reads against bytes in flight", ""},
+    {"dram_write_curve", "DRAM writes against bytes in flight", ""},
+    {"dram_copy_curve", "DRAM copies against bytes in flight", ""},
+    {"l2_read_curve", "L2 reads against bytes in flight", ""},
+    {"l2_write_curve", "L2 writes against bytes in flight", ""},
+    {"latency_by_footprint", "Latency against footprint",
+     "One dependent load when so many bytes are in use. Each plateau is a level of the hierarchy, each rise "
+     "its "
+     "capacity; the lines are what the driver tells and what the curve itself shows."},
+    {"tlb_latency", "Latency against the region that the lines are spread over",
+     "The same number of lines, more than L2 holds, in ever larger regions: what rises is the cost of "
+     "finding the page."},
+    {"constant_latency", "Latency of constant memory against footprint",
+     "A dependent load of constant memory when so many bytes are in use."},
+    {"l2_latency", "Latency of L2 from each SM",
+     "SMs lie at different distances from the halves of L2; the median over the SMs is the profile's number.",
+     Drawn::points},
+    {"l1_bandwidth", "L1 bandwidth against the width of a load", "Loads of an SM that hit L1."},
+    {"shared_bandwidth", "Shared-memory bandwidth against the width of a load",
+     "Loads of an SM from shared memory without conflicts."},
+    {"shared_broadcast", "Shared loads when lanes share addresses",
+     "Neighbouring lanes read the same address: clocks of a load of a warp."},
+    {"banks", "Shared loads against stride",
+     "Clocks of a load of a warp whose lanes read words at a stride. Width and number of the banks follow "
+     "from it."},
+    {"conflicts", "Shared loads against the degree of conflict",
+     "So many lanes meet in one bank in different rows. The slope is the cost of one more way."},
+    {"element_width", "Shared bandwidth against elements a lane loads at once",
+     "Useful bytes an SM reads a clock, by the size of the elements. The fewest elements that reach the "
+     "plateau are Chen's n."},
+    {"stride_granularity", "What lanes at a stride cost",
+     "Lanes read 4 bytes at a stride: what is moved or lost."},
+    {"segment_granularity", "What segments at random places cost",
+     "Segments of some bytes read from random places; Chang's S is 32, 64 or 128."},
+    {"ffma_by_ilp", "FFMA rate against warps and independent FFMAs",
+     "FFMAs an SM completes a clock with so many warps, each with so many independent chains."},
+    {"ffma_by_operands", "FFMA rate of outer products",
+     "FFMAs an SM completes a clock when an outer product of rows x columns decides which registers are "
+     "read."},
+    {"ffma_beside_shared", "FFMAs beside shared loads",
+     "Time of a mix, beside the longer of its parts alone and their sum. On the lower line they overlap, on "
+     "the upper they add."},
+    {"barrier_latency", "Barrier of a CTA against its warps", "__syncthreads of a CTA of so many warps."},
+    {"atomic_rate", "Atomic adds against distinct addresses", "Time per add of the whole GPU."},
+    {"launch_by_grid", "An empty kernel against its CTAs",
+     "Its duration by its activity record. The slope at the right is the time of one more CTA."},
+}};
+
+const CurveText *text_of(const std::string &name) {
+    const auto found = std::find_if(curve_texts.begin(), curve_texts.end(),
+                                    [&](const CurveText &text) { return name == text.name; });
+    return found == curve_texts.end() ? nullptr : &*found;
+}
+
+/// A name of the document as part of a file's name.
+std::string file_name(std::string name) {
+    for (char &c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-')
+            c = '_';
+    return name.empty() ? "curve" : name;
+}
+
+/// "us" to "µs": these figures and pages are not bound to ASCII.
+std::string with_micro(std::string text) {
+    if (const std::size_t at = text.find("us"); at != std::string::npos && at + 2 == text.size())
+        text.replace(at, 1, "µ");
+    return text;
+}
+
+std::string labelled(const std::string &name, const std::string &unit) {
+    return unit.empty() || unit == "1" ? name : name + ", " + unit;
+}
+
+/// Every x of the curve a power of two times a common factor would be too much to ask: half of them are
+/// enough.
+bool wants_powers_of_two(const Curve &curve) {
+    std::size_t powers = 0, all = 0;
+    for (const CurveSeries &series : curve.series)
+        for (const double x : series.x) {
+            ++all;
+            powers += x > 0.0 && std::abs(std::log2(x) - std::round(std::log2(x))) < 1e-9 ? 1 : 0;
+        }
+    return 2 * powers >= all;
+}
+
+double largest(const Curve &curve, const std::vector<double> CurveSeries::*values) {
+    double most = 0.0;
+    for (const CurveSeries &series : curve.series)
+        for (const double value : series.*values)
+            if (std::isfinite(value))
+                most = std::max(most, value);
+    return most;
+}
+
+double smallest(const Curve &curve, const std::vector<double> CurveSeries::*values) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const CurveSeries &series : curve.series)
+        for (const double value : series.*values)
+            if (std::isfinite(value))
+                least = std::min(least, value);
+    return least;
+}
+
+/// Up to a round number with room for a mark at `most`.
+void from_zero(Axis &axis, double most) {
+    if (!(most > 0.0))
+        return;
+    const double wanted = 1.04 * most, step = round_number(wanted / 5.0, false);
+    axis.low = 0.0;
+    axis.high = std::ceil(wanted / step) * step;
+}
+
+void mark(Figure &figure, double at, const std::string &label) {
+    figure.references.push_back({Guide::vertical, at, label + ": " + readable(at, "B")});
+}
+
+template <class Q> void mark(Figure &figure, const std::optional<Param<Q>> &param, const std::string &label) {
+    if (param)
+        mark(figure, param->value.value, label);
+}
+
+} // namespace
+
+std::span<const FigureGroup> figure_groups() {
+    static const std::array<FigureGroup, 6> groups = {{
+        {"Bandwidth against bytes in flight",
+         {"dram_read_curve", "dram_write_curve", "dram_copy_curve", "l2_read_curve", "l2_write_curve"}},
+        {"Latency", {"latency_by_footprint", "tlb_latency", "l2_latency", "constant_latency"}},
+        {"Shared memory and L1",
+         {"shared_bandwidth", "l1_bandwidth", "element_width", "conflicts", "banks", "shared_broadcast"}},
+        {"What memory moves at least", {"stride_granularity", "segment_granularity"}},
+        {"Arithmetic", {"ffma_by_ilp", "ffma_by_operands", "ffma_beside_shared"}},
+        {"Synchronisation and launches", {"barrier_latency", "atomic_rate", "launch_by_grid"}},
+    }};
+    return groups;
+}
+
+Figure flight_figure(const std::string &name, const FlightCurve &curve) {
+    const CurveText *text = text_of(name);
+    Figure figure{file_name(name), text != nullptr ? text->title : name, "", {}, {}};
+    const double most =
+        curve.bandwidth.empty() ? 1.0 : *std::max_element(curve.bandwidth.begin(), curve.bandwidth.end());
+    const ReadableUnit unit = readable_unit(most, "B/s");
+    figure.x = {"bytes in flight, whole GPU", Scale::binary, {}, {}, {}, true};
+    figure.y = {"bandwidth, " + unit.text, Scale::linear, {}, {}, {}};
+    from_zero(figure.y, std::max(most, curve.fit ? curve.fit->bandwidth : 0.0) / unit.size);
+    figure.no_data = "the curve has no points";
+    Series points{"measured", 0};
+    for (std::size_t i = 0; i < curve.bytes_in_flight.size(); ++i) {
+        const double v = curve.bytes_in_flight[i], bandwidth = curve.bandwidth[i];
+        points.points.push_back({v, bandwidth / unit.size,
+                                 readable(v, "B") + " in flight: " + readable(bandwidth, "B/s"),
+                                 std::nullopt});
+    }
+    if (!curve.fit || curve.bytes_in_flight.empty()) {
+        figure.caption = "Eq. M1 does not describe these points, so there is no fit.";
+        figure.series = {std::move(points)};
+        return figure;
+    }
+    const FlightFit &fit = *curve.fit;
+    mark(figure, fit.paper_bytes, "V_s = L0 · BW");
+    mark(figure, fit.bytes_for_90, "90 % of BW");
+    mark(figure, fit.bytes_for_95, "95 % of BW");
+    figure.caption = fmt::format("Points are measured; the line is eq. M1 with L0 = {}, BW = {} and p = "
+                                 "{:.2f} fitted to them, off by {:.1f} % at "
+                                 "worst. By the paper's rule V_s = {} in flight hide the latency; by the fit "
+                                 "it takes {} for 90 % of BW and {} for "
+                                 "95 %.",
+                                 with_micro(readable(fit.latency_s, "s")), readable(fit.bandwidth, "B/s"),
+                                 fit.exponent, 100.0 * fit.worst_error, readable(fit.paper_bytes, "B"),
+                                 readable(fit.bytes_for_90, "B"), readable(fit.bytes_for_95, "B"));
+    Series line{"fit of M1", 1, Drawn::curve};
+    const auto [first, last] =
+        std::minmax_element(curve.bytes_in_flight.begin(), curve.bytes_in_flight.end());
+    const double low = std::min(*first, fit.paper_bytes), high = std::max(*last, fit.bytes_for_95);
+    constexpr int steps = 80;
+    if (low > 0.0 && high > low && fit.latency_s > 0.0 && fit.bandwidth > 0.0 && fit.exponent > 0.0)
+        for (int i = 0; i <= steps; ++i) {
+            const double v = low * std::pow(high / low, static_cast<double>(i) / steps);
+            // M1, with the larger of the two times taken out of the sum: v / time neither over- nor
+            // underflows
+            const double a = fit.latency_s, b = v / fit.bandwidth, longer = std::max(a, b);
+            const double time =
+                longer * std::pow(1.0 + std::pow(std::min(a, b) / longer, fit.exponent), 1.0 / fit.exponent);
+            line.points.push_back({v, v / time / unit.size, "fit", std::nullopt});
+        }
+    figure.series = {std::move(line), std::move(points)};
+    return figure;
+}
+
+Figure curve_figure(const std::string &name, const Curve &curve, const GpuProfile &profile) {
+    const CurveText *text = text_of(name);
+    Figure figure{file_name(name),
+                  text != nullptr ? text->title : name + ": " + curve.y_name + " against " + curve.x_name,
+                  text != nullptr ? text->caption : "",
+                  {},
+                  {}};
+    const std::string spread = "Bars: 5th to 95th percentile.";
+    figure.caption += (figure.caption.empty() ? "" : " ") + spread;
+    figure.no_data = "the curve has no points";
+    const bool bytes = curve.x_unit == "B";
+    const bool x_logarithmic = curve.x_logarithmic && smallest(curve, &CurveSeries::x) > 0.0;
+    ReadableUnit x_unit{1.0, curve.x_unit};
+    if (x_logarithmic && (bytes || wants_powers_of_two(curve)))
+        figure.x = {
+            bytes ? curve.x_name : labelled(curve.x_name, curve.x_unit), Scale::binary, {}, {}, {}, bytes};
+    else {
+        x_unit = readable_unit(largest(curve, &CurveSeries::x), curve.x_unit);
+        figure.x = {labelled(curve.x_name, with_micro(x_unit.text)),
+                    x_logarithmic ? Scale::logarithmic : Scale::linear,
+                    {},
+                    {},
+                    {}};
+    }
+    const double least = smallest(curve, &CurveSeries::low), most = largest(curve, &CurveSeries::high);
+    const ReadableUnit y_unit = readable_unit(most, curve.y_unit);
+    const bool y_logarithmic = curve.y_logarithmic && least > 0.0;
+    figure.y = {labelled(curve.y_name, with_micro(y_unit.text)),
+                y_logarithmic ? Scale::logarithmic : Scale::linear,
+                {},
+                {},
+                {}};
+    const Drawn drawn = text != nullptr ? text->drawn : Drawn::lines;
+    // Lines are read by their height; a cloud of points by its shape, which may be all in the top.
+    if (!y_logarithmic && least >= 0.0 && drawn == Drawn::lines)
+        from_zero(figure.y, most / y_unit.size);
+    for (std::size_t i = 0; i < curve.series.size(); ++i) {
+        const CurveSeries &from = curve.series[i];
+        // A second round of the styles is hollow.
+        Series series{curve.series.size() > 1 ? from.name : "", i % style_count, drawn,
+                      i / style_count % 2 == 1};
+        for (std::size_t k = 0; k < from.x.size(); ++k) {
+            if (!std::isfinite(from.x[k]) || !std::isfinite(from.y[k]))
+                continue;
+            Point point{from.x[k] / x_unit.size, from.y[k] / y_unit.size,
+                        (from.name.empty() ? "" : from.name + ": ") + curve.x_name + " " +
+                            with_micro(readable(from.x[k], curve.x_unit)) + ", " + curve.y_name + " " +
+                            with_micro(readable(from.y[k], curve.y_unit)),
+                        std::nullopt};
+            if (std::isfinite(from.low[k]) && std::isfinite(from.high[k])) {
+                point.low = from.low[k] / y_unit.size;
+                point.high = from.high[k] / y_unit.size;
+            }
+            series.points.push_back(std::move(point));
+        }
+        figure.series.push_back(std::move(series));
+    }
+    if (name == "latency_by_footprint" && bytes) {
+        mark(figure, profile.limits.shared_bytes_per_sm, "shared memory of an SM, by the driver");
+        mark(figure, static_cast<double>(profile.limits.l2_bytes), "L2, by the driver");
+        mark(figure, profile.l1_seen_bytes, "L1, as seen");
+        mark(figure, profile.l2_seen_bytes, "L2, as seen");
+    }
+    if (name == "constant_latency" && bytes)
+        mark(figure, profile.constant_l1_seen_bytes, "first constant cache, as seen");
+    if (name == "l2_latency" && profile.l2_latency)
+        figure.references.push_back({Guide::horizontal, profile.l2_latency->value.value / y_unit.size,
+                                     "median: " + readable(profile.l2_latency->value.value, "clk")});
+    return figure;
+}
+
+std::vector<Figure> profile_figures(const GpuProfile &profile) {
+    std::vector<Figure> figures;
+    std::vector<std::string> drawn;
+    const auto add_flight = [&](const std::string &name, const std::optional<FlightCurve> &curve) {
+        if (curve)
+            figures.push_back(flight_figure(name, *curve));
+    };
+    add_flight("dram_read_curve", profile.dram_read_curve);
+    add_flight("dram_write_curve", profile.dram_write_curve);
+    add_flight("dram_copy_curve", profile.dram_copy_curve);
+    add_flight("l2_read_curve", profile.l2_read_curve);
+    add_flight("l2_write_curve", profile.l2_write_curve);
+    for (const FigureGroup &group : figure_groups())
+        for (const std::string &name : group.names)
+            if (const auto found = profile.curves.find(name); found != profile.curves.end()) {
+                figures.push_back(curve_figure(name, found->second, profile));
+                drawn.push_back(name);
+            }
+    for (const auto &[name, curve] : profile.curves)
+        if (std::find(drawn.begin(), drawn.end(), name) == drawn.end())
+            figures.push_back(curve_figure(name, curve, profile));
+    for (std::size_t i = 0; i < figures.size(); ++i) // two names may make one name of a file
+        while (std::any_of(figures.begin(), figures.begin() + static_cast<std::ptrdiff_t>(i),
+                           [&](const Figure &earlier) { return earlier.id == figures[i].id; }))
+            figures[i].id += "_";
+    return figures;
+}
+
+} // namespace convcast

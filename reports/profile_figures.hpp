@@ -1,0 +1,30 @@
+// The figures of a profile: the five bandwidths against bytes in flight, and every curve that a probe swept.
+#pragma once
+
+#include "model/profile.hpp"
+#include "reports/figure.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// A heading of the page with the names of the figures below it, in order.
+struct FigureGroup {
+    const char *title;
+    std::vector<std::string> names;
+};
+/// Curves that none of them names belong under "More".
+std::span<const FigureGroup> figure_groups();
+
+/// Points, the fit of eq. M1 and its reference lines; `name` is the field, "dram_read_curve".
+Figure flight_figure(const std::string &name, const FlightCurve &curve);
+
+/// One curve with its spread, and lines where `profile` has numbers that it should show.
+Figure curve_figure(const std::string &name, const Curve &curve, const GpuProfile &profile);
+
+/// All of them, in the order of the groups, then the rest by name.
+std::vector<Figure> profile_figures(const GpuProfile &profile);
+
+} // namespace convcast
