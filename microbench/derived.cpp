@@ -67,24 +67,26 @@ struct Cache {
     std::size_t knee = 0;
 };
 
+constexpr double one_level = 0.08; // that much latency may differ within a plateau
+constexpr double leaves = 0.15;    // of the way to the next level: a cache loses some sets before others
+constexpr double midway = 0.5; // half of the loads still hit: of a far half of L2 many do beyond the near one
+
 /// The first cache of a sweep: its plateau begins at one of the two smallest footprints.
-std::optional<Cache> first_cache(const std::vector<double> &latencies, double tolerance,
-                                 std::size_t least_points) {
-    constexpr double way = 0.15; // soft knees: a cache loses some sets before others
-    const std::vector<Plateau> plateaus = plateaus_of(latencies, tolerance, least_points);
+std::optional<Cache> first_cache(const std::vector<double> &latencies, std::size_t least_points) {
+    const std::vector<Plateau> plateaus = plateaus_of(latencies, one_level, least_points);
     if (plateaus.size() < 2 || plateaus[0].first > 1 || plateaus[1].level <= plateaus[0].level)
         return std::nullopt;
-    return Cache{plateaus[0], plateaus[1], knee_after(latencies, plateaus[0], plateaus[1].level, way)};
+    return Cache{plateaus[0], plateaus[1], knee_after(latencies, plateaus[0], plateaus[1].level, leaves)};
 }
 
 /// L2 of a sweep far beyond it. Its last plateau counts, so that a far half of L2 is not taken for DRAM; the
 /// driver's size only tells that plateau from those of DRAM with and without the TLBs.
 std::optional<Cache> second_cache(const std::vector<double> &footprints, const std::vector<double> &latencies,
                                   double l2_bytes) {
-    constexpr double tolerance = 0.08, way = 0.5, far_beyond = 1.5, surely_inside = 0.9, higher = 1.15;
+    constexpr double far_beyond = 1.5, surely_inside = 0.9, higher = 1.15;
     if (footprints.empty() || footprints.back() < far_beyond * l2_bytes)
         return std::nullopt;
-    std::vector<Plateau> plateaus = plateaus_of(latencies, tolerance, 3);
+    std::vector<Plateau> plateaus = plateaus_of(latencies, one_level, 3);
     if (plateaus.empty())
         return std::nullopt;
     const std::size_t end = latencies.size() - 1;
@@ -95,7 +97,7 @@ std::optional<Cache> second_cache(const std::vector<double> &footprints, const s
         if (footprints[plateaus[i].first] <= surely_inside * l2_bytes &&
             plateaus[i + 1].level > plateaus[i].level)
             found = Cache{plateaus[i], plateaus[i + 1],
-                          knee_after(latencies, plateaus[i], plateaus[i + 1].level, way)};
+                          knee_after(latencies, plateaus[i], plateaus[i + 1].level, midway)};
     return found;
 }
 
@@ -140,7 +142,7 @@ void derive_footprints(const RawSamples &raw, Findings &findings) {
             "l2_far_latency",
             fmt::format("probe {} has no footprint between half and all of L2, {:.0f} B", probe, l2_bytes));
 
-    const auto find_l1 = [](const std::vector<double> &medians) { return first_cache(medians, 0.08, 3); };
+    const auto find_l1 = [](const std::vector<double> &medians) { return first_cache(medians, 3); };
     if (const std::optional<Cache> l1 = find_l1(latencies))
         give_capacity("l1_seen_bytes", "latency_by_footprint", points, *l1, find_l1, findings);
     else
@@ -152,11 +154,17 @@ void derive_footprints(const RawSamples &raw, Findings &findings) {
     const auto find_l2 = [&](const std::vector<double> &medians) {
         return second_cache(footprints, medians, l2_bytes);
     };
-    if (const std::optional<Cache> l2 = find_l2(latencies))
+    if (const std::optional<Cache> l2 = find_l2(latencies)) {
         give_capacity("l2_seen_bytes", "latency_by_footprint", points, *l2, find_l2, findings);
-    else
+        const std::size_t grows = knee_after(latencies, l2->plateau, l2->next.level, leaves);
+        if (footprints[grows] <= 0.75 * footprints[l2->knee])
+            findings.notes.push_back(fmt::format("l2_seen_bytes: latency grows already beyond {:.4g} B, "
+                                                 "where L2 has another part that is farther",
+                                                 footprints[grows]));
+    } else {
         findings.lack("l2_seen_bytes", "probe " + probe + ": no level between those of L1 and of DRAM (" +
                                            medians_text(points) + ")");
+    }
 }
 
 void derive_constant(const RawSamples &raw, Findings &findings) {
@@ -164,7 +172,7 @@ void derive_constant(const RawSamples &raw, Findings &findings) {
     const Sweep footprints = sweep(raw, probe, clk, "footprint_bytes", Better::lowest);
     const std::vector<SweepPoint> &points = footprints.points;
     std::string why = footprints.why;
-    const auto find = [](const std::vector<double> &medians) { return first_cache(medians, 0.08, 2); };
+    const auto find = [](const std::vector<double> &medians) { return first_cache(medians, 2); };
     const std::vector<double> latencies = medians_of(points);
     std::optional<Cache> first;
     if (!points.empty()) {
@@ -338,11 +346,11 @@ double snapped(double bytes) {
 }
 
 void derive_sector(const RawSamples &raw, Findings &findings) {
-    Answer answer = settled_stride_bytes(raw, 2);
+    Answer answer = stride_granule(raw, 2);
     if (!answer.evidence && !select(raw, "stride_granularity", plain, {{"level", 2.0}}).found.empty())
         return findings.lack("sector_bytes", answer.why);
     if (!answer.evidence)
-        answer = settled_stride_bytes(raw, 0);
+        answer = stride_granule(raw, 0);
     if (answer.evidence && !power_of_two_near(answer.evidence->value, 0.0))
         findings.notes.push_back(
             fmt::format("sector_bytes: {:.4g} B is near no power of two", answer.evidence->value));
@@ -412,36 +420,50 @@ void note_segment_rule(const RawSamples &raw, Findings &findings) {
 
 } // namespace
 
-Answer settled_stride_bytes(const RawSamples &raw, int level) {
-    constexpr double useful = 4.0;   // bytes a lane reads
-    constexpr double beyond = 128.0; // no sector is larger: from here on nothing more moves
-    constexpr double settled = 1.3;  // highest over lowest from there on
+Answer stride_granule(const RawSamples &raw, int level) {
+    constexpr double useful = 4.0; // bytes a lane reads
     const bool timed = level == 0;
     const auto [points, why] =
         sweep(raw, "stride_granularity", timed ? bytes_per_s : plain, "stride_bytes",
               timed ? Better::highest : Better::lowest, {{"level", static_cast<double>(level)}});
     if (points.empty())
         return {{}, why};
-    const auto beyond_at =
-        std::find_if(points.begin(), points.end(), [](const SweepPoint &point) { return point.x >= beyond; });
-    if (points.front().x > 2.0 * useful || points.end() - beyond_at < 2)
-        return {{}, "probe stride_granularity needs strides of up to 8 and, twice, of 128 B or more"};
-    const auto first = static_cast<std::size_t>(beyond_at - points.begin());
-    const auto bytes = [&](const std::vector<double> &medians) -> std::optional<double> {
-        const double best = *std::max_element(medians.begin(), medians.end());
+    const std::vector<double> strides = places_of(points);
+    // By counter what moves stays the same beyond the granule. Time does not quite, since wide strides have
+    // costs of their own; but up to the granule it grows as the stride does.
+    const auto by_counter = [&](const std::vector<double> &moved_per_useful) -> std::optional<double> {
+        constexpr double beyond = 128.0; // no sector is larger
+        constexpr double settled = 1.3;  // highest over lowest from there on
         std::vector<double> moved;
-        for (std::size_t i = first; i < medians.size(); ++i)
-            moved.push_back(useful * (timed ? best / medians[i] : medians[i]));
+        for (std::size_t i = 0; i < strides.size(); ++i)
+            if (strides[i] >= beyond)
+                moved.push_back(useful * moved_per_useful[i]);
+        if (moved.size() < 2)
+            return std::nullopt;
         const auto [least, most] = std::minmax_element(moved.begin(), moved.end());
         if (!(*most <= settled * *least))
             return std::nullopt;
         return snapped(median_of(moved));
     };
+    const auto by_time = [&](const std::vector<double> &bandwidths) -> std::optional<double> {
+        constexpr double in_proportion = 0.75; // between growing on, 1, and staying at the next stride, 1/2
+        const double least_time = 1.0 / *std::max_element(bandwidths.begin(), bandwidths.end());
+        std::optional<double> granule;
+        for (std::size_t i = 0; i < strides.size(); ++i) {
+            if (1.0 / bandwidths[i] < in_proportion * least_time * strides[i] / useful)
+                return granule;
+            granule = strides[i];
+        }
+        return std::nullopt;
+    };
+    const auto bytes = [&](const std::vector<double> &medians) {
+        return timed ? by_time(medians) : by_counter(medians);
+    };
     const std::optional<double> value = bytes(medians_of(points));
     if (!value)
         return {{},
-                "probe stride_granularity: what moves for 4 B does not settle beyond strides of 128 B (" +
-                    medians_text(points) + ")"};
+                fmt::format("probe stride_granularity: {} shows no granule ({})",
+                            timed ? "time" : "the counter", medians_text(points))};
     return {
         Evidence{*value,
                  fmt::format("stride_granularity (level={}, {}; {})", level,

