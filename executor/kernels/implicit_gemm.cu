@@ -56,11 +56,16 @@ __global__ void __maxnreg__(REGISTER_CAP)
     constexpr int steps = (Channels + SliceChannels - 1) / SliceChannels * (R / SliceRows);
     constexpr int tile_threads = TileK / ThreadK * (TilePixels / ThreadPixels);
     constexpr int threads = tile_threads * WarpSplit, warps = threads / 32;
-    constexpr int lanes_n = smaller(8, TilePixels / ThreadPixels), lanes_m = 32 / lanes_n;
+    constexpr int lanes_n = common_divisor(8, TilePixels / ThreadPixels), lanes_m = 32 / lanes_n;
     constexpr int warps_n = TilePixels / ThreadPixels / lanes_n;
-    // Rows of the filter tile are padded where 4-byte copies transpose it: 8 values of 4 filters hit 32 banks.
-    constexpr int pitch = Prepared ? TileK : TileK + 4;
-    constexpr int stage_floats = slice * (pitch + TilePixels);
+    // Three ways to bring filters. Prepared: rows of one value, 16 bytes a copy. Raw rows of one filter, 16 bytes a copy,
+    // where they are aligned; a thread then reads four values of a filter at once. Else 4-byte copies that transpose.
+    constexpr bool by_filter = !Prepared && SliceRows == R && values % 4 == 0 && slice % 4 == 0 && whole_slices;
+    // Rows are padded against bank conflicts: of a filter, for reading 16 bytes of neighbouring filters; of a value, for
+    // writing 8 values of 4 filters.
+    constexpr int pitch = Prepared ? TileK : by_filter ? slice / 4 % 2 == 1 ? slice : slice + 4 : TileK + 4;
+    constexpr int filter_floats = by_filter ? TileK * pitch : slice * pitch;
+    constexpr int stage_floats = filter_floats + slice * TilePixels;
     constexpr int filter_tiles = (Filters + TileK - 1) / TileK;
     extern __shared__ __align__(16) float shared[];
 
@@ -73,12 +78,17 @@ __global__ void __maxnreg__(REGISTER_CAP)
 
     // ---- what this thread copies of the filters ----
     constexpr int quads = TileK / 4;
-    constexpr int warps_k = smaller(warps, quads), warps_v = warps / warps_k;
+    constexpr int warps_k = common_divisor(warps, quads), warps_v = warps / warps_k;
     constexpr int copies_v = (slice + 8 * warps_v - 1) / (8 * warps_v), copies_k = quads / warps_k;
     constexpr int padded_filters = (Filters + 3) / 4 * 4;
-    constexpr int filter_rows = (threads + quads - 1) / quads; // prepared: rows of the slice that one copy of all brings
-    const int copy_value = Prepared ? tid / quads : 8 * (warp / warps_k) + lane % 8;
-    const int copy_filter = Prepared ? tid % quads * 4 : 4 * (warp % warps_k) + lane / 8;
+    constexpr int filter_rows = threads / quads; // prepared: rows of the slice that one copy of all brings
+    constexpr int row_copies = slice / 4, copied_filters = threads / row_copies; // by filter
+    const int copy_value = Prepared    ? tid / quads
+                           : by_filter ? tid % row_copies * 4
+                                       : 8 * (warp / warps_k) + lane % 8;
+    const int copy_filter = Prepared    ? tid % quads * 4
+                            : by_filter ? tid / row_copies
+                                        : 4 * (warp % warps_k) + lane / 8;
     const float *from_filters;
     int value_offset[copies_v];
     if constexpr (Prepared) {
@@ -100,7 +110,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     // ---- what this thread copies of the pixels ----
     constexpr int unit = wide_pixels ? 4 : 1;
     constexpr int units = TilePixels / unit;
-    constexpr int lanes_p = smaller(threads, units);            // threads side by side along the pixels
+    constexpr int lanes_p = divisor_up_to(units, smaller(threads, units)); // threads side by side along the pixels
     constexpr int per_thread = units / lanes_p;                 // units of a thread in a row of the slice
     constexpr int sharers = common_divisor(threads / lanes_p, SliceChannels); // threads that share a unit's channels
     const int copy_pixel = tid % lanes_p * unit, copy_channel = tid / lanes_p;
@@ -148,13 +158,24 @@ __global__ void __maxnreg__(REGISTER_CAP)
         if constexpr (Prepared) {
             float *to = stage + copy_value * pitch + copy_filter;
             constexpr int copies = (slice + filter_rows - 1) / filter_rows;
-            const bool mine = (whole_tiles && threads % quads == 0) ||
-                              (filter0 + copy_filter < padded_filters && copy_value < filter_rows);
+            const bool there = whole_tiles || filter0 + copy_filter < padded_filters;
 #pragma unroll
             for (int j = 0; j < copies; ++j)
-                if ((j + 1) * filter_rows <= slice || copy_value + j * filter_rows < slice)
-                    copy_async_16(to + j * filter_rows * pitch, from_filters + j * filter_rows * padded_filters, mine);
+                if (threads % quads != 0 && copy_value >= filter_rows)
+                    break;
+                else if ((j + 1) * filter_rows <= slice || copy_value + j * filter_rows < slice)
+                    copy_async_16(to + j * filter_rows * pitch, from_filters + j * filter_rows * padded_filters, there);
             from_filters += slice * padded_filters;
+        } else if constexpr (by_filter) {
+            float *to = stage + copy_filter * pitch + copy_value;
+            if (threads % row_copies == 0 || copy_filter < copied_filters) {
+#pragma unroll
+                for (int i = 0; i < TileK; i += copied_filters)
+                    if (i + copied_filters <= TileK || i + copy_filter < TileK)
+                        copy_async_16(to + i * pitch, from_filters + static_cast<long long>(i) * values,
+                                      whole_tiles || filter0 + copy_filter + i < Filters);
+            }
+            from_filters += slice;
         } else {
             float *to = stage + copy_value * pitch + copy_filter;
 #pragma unroll
@@ -180,7 +201,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         if (copies_pixels) {
 #pragma unroll
             for (int i = 0; i < per_thread; ++i) {
-                float *to = stage + slice * pitch + copy_channel * taps * TilePixels + copy_pixel + i * lanes_p * unit;
+                float *to = stage + filter_floats + copy_channel * taps * TilePixels + copy_pixel + i * lanes_p * unit;
                 unsigned long long bits = inside[i];
                 if constexpr (SliceRows != R)
                     bits = rows[i] >> (fetched % R) & 1 ? columns[i] : 0;
@@ -220,9 +241,25 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int lane_n = lanes_n == 2 ? lane & 1 : (lane & 1) | (lane >> 1 & 2) | (lanes_n == 8 ? lane >> 2 & 4 : 0);
     const int lane_m =
         lanes_n == 2 ? lane >> 1 : (lane >> 1 & 1) | (lane >> 2 & 2) | (lanes_n == 4 ? lane >> 2 & 4 : 0);
-    const int m0 = tile_warp / warps_n * (lanes_m * ThreadK) + lane_m * 4;
+    // Filters of a thread: fours that lie side by side, or, read by filter, every lanes_m-th.
+    const int m0 = tile_warp / warps_n * (lanes_m * ThreadK) + lane_m * (by_filter ? 1 : 4);
+    const auto row_of = [](int i) { return by_filter ? i * lanes_m : i / 4 * (4 * lanes_m) + i % 4; };
     const int n0 = tile_warp % warps_n * (lanes_n * ThreadPixels) + lane_n * 4;
     float sum[ThreadK][ThreadPixels] = {};
+    // To and fro, so that each FFMA shares an operand with the one before it: along the shorter side; but along the pixels
+    // where a filter's values came four at once, as those of one (c, r, s) then all lie in one register bank.
+    constexpr bool along_filters = ThreadK <= ThreadPixels && !by_filter;
+    const auto multiply = [&](auto filter_value, auto pixel_value) {
+        constexpr int inner = along_filters ? ThreadK : ThreadPixels, outer = ThreadK * ThreadPixels / inner;
+#pragma unroll
+        for (int o = 0; o < outer; ++o)
+#pragma unroll
+            for (int n = 0; n < inner; ++n) {
+                const int there = o % 2 == 0 ? n : inner - 1 - n;
+                const int i = along_filters ? there : o, j = along_filters ? o : there;
+                sum[i][j] = fmaf(filter_value(i), pixel_value(j), sum[i][j]);
+            }
+    };
 
     float *const end = shared + Stages * stage_floats;
     float *to_stage = shared;
@@ -242,51 +279,65 @@ __global__ void __maxnreg__(REGISTER_CAP)
         copy_async_commit();
         to_stage = to_stage + stage_floats == end ? shared : to_stage + stage_floats;
 
-        const float *of_filters = stage + turn * depth * pitch + m0;
-        const float *of_pixels = stage + slice * pitch + turn * depth * TilePixels + n0;
-        float x[2][ThreadPixels], w[2][ThreadK];
-        const auto load = [&](int buffer, int row) {
-#pragma unroll
-            for (int i = 0; i < ThreadK; i += 4) {
-                const float4 v = *reinterpret_cast<const float4 *>(of_filters + row * pitch + i * lanes_m);
-                w[buffer][i] = v.x, w[buffer][i + 1] = v.y, w[buffer][i + 2] = v.z, w[buffer][i + 3] = v.w;
-            }
-#pragma unroll
-            for (int i = 0; i < ThreadPixels; i += 4) {
-                const float4 v = *reinterpret_cast<const float4 *>(of_pixels + row * TilePixels + i * lanes_n);
-                x[buffer][i] = v.x, x[buffer][i + 1] = v.y, x[buffer][i + 2] = v.z, x[buffer][i + 3] = v.w;
-            }
-        };
-        constexpr int unroll = divisor_up_to(depth, 18);
-        load(0, 0);
-#pragma unroll 1
-        for (int row0 = 0; row0 < depth; row0 += unroll) {
-#pragma unroll
-            for (int u = 0; u < unroll; ++u) {
-                if (u + 1 < unroll)
-                    load((u + 1) % 2, u + 1);
-                else if (unroll < depth && row0 + unroll < depth)
-                    load((u + 1) % 2, u + 1);
-                // To and fro along the shorter side: each FFMA shares an operand with the one before it.
-                constexpr int inner = smaller(ThreadK, ThreadPixels), outer = ThreadK * ThreadPixels / inner;
-#pragma unroll
-                for (int o = 0; o < outer; ++o)
-#pragma unroll
-                    for (int n = 0; n < inner; ++n) {
-                        const int there = o % 2 == 0 ? n : inner - 1 - n;
-                        const int i = ThreadK <= ThreadPixels ? there : o, j = ThreadK <= ThreadPixels ? o : there;
-                        sum[i][j] = fmaf(w[u % 2][i], x[u % 2][j], sum[i][j]);
-                    }
-            }
-            if constexpr (unroll < depth && unroll % 2 == 1) {
+        if constexpr (by_filter) {
+            constexpr int quads_of_slice = slice / 4;
+            const int first = quads_of_slice * turn / WarpSplit, last = quads_of_slice * (turn + 1) / WarpSplit;
+            const float *of_filters = stage + m0 * pitch + first * 4;
+            const float *of_pixels = stage + filter_floats + first * 4 * TilePixels + n0;
+#pragma unroll 1 // unrolled, ptxas lets more FFMAs read two registers of one bank
+            for (int quad = first; quad < last; ++quad) {
+                float w[ThreadK][4];
 #pragma unroll
                 for (int i = 0; i < ThreadK; ++i)
-                    w[0][i] = w[1][i];
+                    load_group(w[i], of_filters + i * lanes_m * pitch);
 #pragma unroll
-                for (int i = 0; i < ThreadPixels; ++i)
-                    x[0][i] = x[1][i];
+                for (int v = 0; v < 4; ++v) {
+                    float x[ThreadPixels];
+#pragma unroll
+                    for (int j = 0; j < ThreadPixels; j += 4)
+                        load_group(*reinterpret_cast<float(*)[4]>(x + j), of_pixels + v * TilePixels + j * lanes_n);
+                    multiply([&](int i) { return w[i][v]; }, [&](int j) { return x[j]; });
+                }
+                of_filters += 4, of_pixels += 4 * TilePixels;
             }
-            of_filters += unroll * pitch, of_pixels += unroll * TilePixels;
+        } else {
+            const float *of_filters = stage + turn * depth * pitch + m0;
+            const float *of_pixels = stage + filter_floats + turn * depth * TilePixels + n0;
+            float x[2][ThreadPixels], w[2][ThreadK];
+            const auto load = [&](int buffer, int row) {
+#pragma unroll
+                for (int i = 0; i < ThreadK; i += 4) {
+                    const float4 v = *reinterpret_cast<const float4 *>(of_filters + row * pitch + i * lanes_m);
+                    w[buffer][i] = v.x, w[buffer][i + 1] = v.y, w[buffer][i + 2] = v.z, w[buffer][i + 3] = v.w;
+                }
+#pragma unroll
+                for (int i = 0; i < ThreadPixels; i += 4) {
+                    const float4 v = *reinterpret_cast<const float4 *>(of_pixels + row * TilePixels + i * lanes_n);
+                    x[buffer][i] = v.x, x[buffer][i + 1] = v.y, x[buffer][i + 2] = v.z, x[buffer][i + 3] = v.w;
+                }
+            };
+            constexpr int unroll = divisor_up_to(depth, 18);
+            load(0, 0);
+#pragma unroll 1
+            for (int row0 = 0; row0 < depth; row0 += unroll) {
+#pragma unroll
+                for (int u = 0; u < unroll; ++u) {
+                    if (u + 1 < unroll)
+                        load((u + 1) % 2, u + 1);
+                    else if (unroll < depth && row0 + unroll < depth)
+                        load((u + 1) % 2, u + 1);
+                    multiply([&](int i) { return w[u % 2][i]; }, [&](int j) { return x[u % 2][j]; });
+                }
+                if constexpr (unroll < depth && unroll % 2 == 1) {
+#pragma unroll
+                    for (int i = 0; i < ThreadK; ++i)
+                        w[0][i] = w[1][i];
+#pragma unroll
+                    for (int i = 0; i < ThreadPixels; ++i)
+                        x[0][i] = x[1][i];
+                }
+                of_filters += unroll * pitch, of_pixels += unroll * TilePixels;
+            }
         }
         stage = stage + stage_floats == end ? shared : stage + stage_floats;
     }
@@ -310,7 +361,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
                 float *to = output + pixel / pixels_of_image * image_floats + pixel % pixels_of_image;
 #pragma unroll
                 for (int i = 0; i < ThreadK; ++i) {
-                    const int m = m0 + i / 4 * (4 * lanes_m) + i % 4;
+                    const int m = m0 + row_of(i);
                     if (whole_tiles || filter0 + m < Filters)
                         *reinterpret_cast<float4 *>(to + static_cast<long long>(m) * pixels_of_image) =
                             make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
@@ -327,7 +378,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         for (int i = 0; i < ThreadK; ++i)
 #pragma unroll
             for (int j = 0; j < ThreadPixels; j += 4)
-                *reinterpret_cast<float4 *>(shared + turn * tile + (m0 + i / 4 * (4 * lanes_m) + i % 4) * TilePixels + n0 +
+                *reinterpret_cast<float4 *>(shared + turn * tile + (m0 + row_of(i)) * TilePixels + n0 +
                                             j * lanes_n) =
                     make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
         if constexpr (Split > 1)

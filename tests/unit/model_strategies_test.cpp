@@ -89,7 +89,10 @@ TEST(ImplicitGemm, PlanByHand) {
     EXPECT_EQ(part.grid, (std::array<std::int64_t, 3>{49 * 2, 1, 1})); // 3136 pixels, one tile of filters, two parts
     EXPECT_EQ(part.cluster, 2);
     EXPECT_EQ(part.threads, 8 * 16);
-    EXPECT_EQ(part.shared_bytes, 3 * 18 * (68 + 64) * 4); // 2 channels of 9 taps; filter rows padded by 4
+    // 2 channels of 9 taps, filter rows padded by 4, are 28,512 bytes; a cluster's CTAs are kept apart by as much as
+    // leaves room for one on an SM: 233,472 / 2 + 128 - 1,024.
+    EXPECT_EQ(part.shared_bytes, 115840);
+    EXPECT_EQ(part.ctas_per_sm, 1);
     EXPECT_EQ(part.steps, 16);
     EXPECT_EQ(part.step.fmas, 18 * 64 * 64);
     EXPECT_EQ(part.work.fmas, 49.0 * 64 * 9 * 64 * 64);
@@ -122,10 +125,12 @@ TEST(ImplicitGemm, RefusesWithReasons) {
     };
     EXPECT_THAT(reason("implicit_gemm", "n1c8h80w80k8r64s1"), HasSubstr("at most 63 rows"));
     EXPECT_THAT(reason("implicit_gemm", "n1c8h8w8k8r3s3_f16"), HasSubstr("only FP32"));
-    EXPECT_THAT(reason("implicit_gemm:split=8", "n1c4h8w8k8r3s3"), HasSubstr("exceeds the"));
+    const std::string tile = "implicit_gemm:tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4";
+    EXPECT_THAT(reason((tile + ",split=8").c_str(), "n1c4h8w8k8r3s3"), HasSubstr("split = 8 exceeds the 2 steps"));
+    EXPECT_THAT(reason((tile + ",slice_channels=9").c_str(), "n1c8h8w8k8r1s1"), HasSubstr("exceeds the 8 channels"));
+    EXPECT_THAT(reason((tile + ",split=3").c_str(), "n1c8h8w8k8r1s1"), HasSubstr("1, 2, 4 or 8"));
     EXPECT_THAT(reason("implicit_gemm:tile_k=48", "n1c4h8w8k8r3s3"), HasSubstr("knobs"));
-    EXPECT_THAT(reason("implicit_gemm:slice_channels=9", "n1c8h8w8k8r1s1"), HasSubstr("exceeds the 8 channels"));
-    EXPECT_THAT(reason("implicit_gemm:tile_k=16,tile_pixels=16,thread_k=16,thread_pixels=16", "n1c8h8w8k8r1s1"),
+    EXPECT_THAT(reason("implicit_gemm:tile_k=16,tile_pixels=16,thread_k=8,thread_pixels=8,warp_split=1", "n1c8h8w8k8r1s1"),
                 HasSubstr("no whole warps"));
 }
 
