@@ -111,7 +111,8 @@ Term wave_term(const Partition &part, const Machine &m, Round round, const Traff
     const double latency = dram_share * m.latency_s + (1.0 - dram_share) * m.l2_latency_s;
     const double loads = chip * part.step.load_bytes;
     const double stores = chip * part.step.store_bytes * traffic.store_factor;
-    const double depth = static_cast<double>(part.stages - 1);
+    // Without a pipeline the other warps' arithmetic covers a step's loads: one step is under way.
+    const double depth = static_cast<double>(part.stages == 1 && part.steps > 1 ? 1 : part.stages - 1);
 
     std::vector<Term> core = core_terms(part, part.step, round.ctas, m);
     std::vector<Term> memory = {bandwidth_leaf("L2 reads", loads, m.l2_bw),

@@ -59,7 +59,7 @@ struct Term {
 struct StepWork {
     double fmas = 0;              ///< thread-level
     double instructions = 0;      ///< warp instructions, FFMA included
-    double shared_wavefronts = 0;
+    double shared_wavefronts = 0; ///< and those of global loads that hit L1, which share the data path
     double load_bytes = 0;        ///< global to shared memory or registers
     double store_bytes = 0;       ///< written to the output in this step
     BOOST_DESCRIBE_CLASS(StepWork, (), (fmas, instructions, shared_wavefronts, load_bytes, store_bytes), (), ())

@@ -5,6 +5,8 @@
 #include "model/strategies/filter_split.hpp"
 #include "model/strategies/implicit_gemm.hpp"
 #include "model/strategies/map_split.hpp"
+#include "model/strategies/naive_global.hpp"
+#include "model/strategies/naive_shared.hpp"
 #include "model/strategies/row_register.hpp"
 #include "model/strategies/stride_fixed_block.hpp"
 
@@ -14,7 +16,8 @@
 
 namespace convcast {
 
-using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm>;
+using Strategy =
+    std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm, NaiveGlobal, NaiveShared>;
 
 /// Names in the list's order.
 std::vector<std::string> strategy_names();

@@ -3,6 +3,8 @@
 #include "model/papers.hpp"
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 namespace convcast {
 
@@ -49,6 +51,23 @@ Rules table1_rules(const GpuProfile &profile) {
 }
 
 double spanned_bytes(double bytes) { return bytes + 28.0; }
+
+double warp_wavefronts(std::span<const std::int64_t> first_words, int width) {
+    constexpr std::int64_t banks = 32;
+    const std::size_t together = width == 4 ? first_words.size() / 2 : first_words.size();
+    double passes = 0.0;
+    for (std::size_t begin = 0; begin < first_words.size(); begin += std::max<std::size_t>(1, together)) {
+        std::set<std::int64_t> words;
+        for (const std::int64_t first : first_words.subspan(begin, std::min(together, first_words.size() - begin)))
+            for (int i = 0; i < width; ++i)
+                words.insert(first + i);
+        std::array<int, banks> load{};
+        for (const std::int64_t word : words)
+            ++load[static_cast<std::size_t>(word % banks)];
+        passes += *std::max_element(load.begin(), load.end());
+    }
+    return passes;
+}
 
 double written_bytes(const ConvShape &shape) {
     const double bytes = static_cast<double>(shape.output_bytes());

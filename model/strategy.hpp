@@ -5,6 +5,7 @@
 #include "model/profile.hpp"
 #include "model/run.hpp"
 
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -57,6 +58,11 @@ double spanned_bytes(double bytes);
 /// Passes through shared memory of a 128-bit load at one address for the whole warp, as counted on sm_90; a 32- or
 /// 64-bit one takes a single pass.
 inline constexpr double uniform_wide_wavefronts = 2.0;
+
+/// Passes that one warp's access to shared memory takes: lane i touches `width` floats (1, 2 or 4) from word
+/// `first_words[i]` on. A bank serves one word a pass and any number of lanes with that word; a 128-bit access goes by
+/// half-warps (the same finding as uniform_wide_wavefronts).
+double warp_wavefronts(std::span<const std::int64_t> first_words, int width);
 
 /// Bytes of the sectors written by warps that store 32 consecutive output pixels each: whole sectors where rows are
 /// aligned, otherwise what spanned_bytes says.

@@ -1,0 +1,124 @@
+#include "model/strategies/naive_global.hpp"
+
+#include "model/papers.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace convcast {
+
+using papers::ceil_div;
+
+const std::vector<Knob<NaiveGlobal>> &NaiveGlobal::knobs() {
+    static const std::vector<Knob<NaiveGlobal>> list = {
+        {"threads",
+         &NaiveGlobal::threads,
+         32,
+         1024,
+         {64, 128, 256, 512, 1024},
+         "threads of a CTA, a multiple of 32; neighbours compute neighbouring outputs"},
+    };
+    return list;
+}
+
+namespace {
+
+constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
+
+/// Bytes of the sectors of one channel that `count` neighbouring outputs of a plane read, on average over
+/// where they start. The filter's taps meet the same sectors again, in L1.
+double footprint_bytes(const ConvShape &s, double count) {
+    const double q = static_cast<double>(s.q()), w = static_cast<double>(s.w);
+    count = std::min(count, static_cast<double>(s.p()) * q);
+    const double output_rows = std::min(static_cast<double>(s.p()), 1.0 + (count - 1.0) / q);
+    const double reach = static_cast<double>(s.dilation_h * (s.r - 1) + 1);
+    const double rows = std::min({static_cast<double>(s.h), output_rows * static_cast<double>(s.r),
+                                  (output_rows - 1.0) * static_cast<double>(s.stride_h) + reach});
+    const double span = (std::min(count, q) - 1.0) * static_cast<double>(s.stride_w) +
+                        static_cast<double>(s.dilation_w * (s.s - 1) + 1);
+    if (count >= q && span >= w && rows >= reach) // whole rows lie one after another
+        return spanned_bytes(rows * w * 4.0);
+    constexpr double sector = 32.0;
+    const double touched = std::min(count, q) * static_cast<double>(s.s) * sector;
+    return rows * std::min(spanned_bytes(std::min(span, w) * 4.0), touched);
+}
+
+std::string outside(const ConvShape &s) {
+    if (s.dtype != DataType::f32)
+        return "only FP32 is built for this strategy";
+    if (s.fmas().value > 1e17)
+        return "more than 1e17 multiply-adds: days on any GPU";
+    for (const std::int64_t size : {s.n, s.c, s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.k, s.r * s.s,
+                                    s.stride_h, s.stride_w, s.dilation_h * s.r, s.dilation_w * s.s})
+        if (size > int_max)
+            return "a size of " + std::to_string(size) + " exceeds 32 bits";
+    return "";
+}
+
+} // namespace
+
+PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = outside(s); !why.empty())
+        return Infeasible{why, true};
+    if (threads % 32 != 0)
+        return Infeasible{"threads must be a multiple of 32, got " + std::to_string(threads)};
+    Planned<NaiveGlobal> planned;
+    planned.strategy = *this;
+    Feasible &out = planned.feasible;
+    out.rules = table1_rules(profile);
+
+    const std::int64_t outputs = s.output_elements(), channels = s.c / s.groups;
+    const bool padded = s.pad_h > 0 || s.pad_w > 0;
+    Partition part;
+    part.kernel = name;
+    part.template_arguments = {s.r, s.s, threads, padded ? 1 : 0, outputs + threads > int_max ? 1 : 0};
+    part.grid = {ceil_div(outputs, threads), 1, 1};
+    if (part.grid[0] > int_max)
+        return Infeasible{std::to_string(outputs) + " outputs need more than 2^31 - 1 CTAs of " +
+                          std::to_string(threads) + " threads"};
+    part.threads = threads;
+    part.register_cap = 64;
+    part.steps = channels;
+    part.filter_count = s.k;
+    part.busy_warps = threads / 32;
+    part.ctas_per_sm = resident_ctas(profile.limits, threads, part.register_cap, 0);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};
+    fill_schedule(part, profile.limits);
+
+    // A tap is two loads and an FMA, and where there is padding also two comparisons and a selection; a
+    // channel moves two pointers; a thread finds its output with three divisions, of 64 bits where there are
+    // so many outputs.
+    const double per_tap = padded ? 6.0 : 3.0, per_channel = 12.0,
+                 per_thread = outputs + threads > int_max ? 400.0 : 120.0;
+    const double taps = static_cast<double>(s.r * s.s), warps = static_cast<double>(threads) / 32.0;
+    const double planes =
+        std::min(static_cast<double>(s.n * s.k),
+                 1.0 + static_cast<double>(threads - 1) / static_cast<double>(s.p() * s.q()));
+    const double map_bytes = footprint_bytes(s, static_cast<double>(threads));
+    const double filter_bytes = planes * spanned_bytes(taps * static_cast<double>(channels) * 4.0);
+    const double pixel_passes = static_cast<double>(std::clamp<std::int64_t>(s.stride_w, 1, 32));
+    part.step.fmas = static_cast<double>(threads) * taps;
+    part.step.instructions = warps * (taps * per_tap + per_channel);
+    part.step.shared_wavefronts = warps * taps * (pixel_passes + 1.0);
+    part.step.load_bytes = map_bytes + filter_bytes / static_cast<double>(channels);
+    part.drain.instructions = warps * per_thread;
+    part.drain.store_bytes = static_cast<double>(threads) * 4.0;
+
+    const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(channels);
+    Work &work = part.work;
+    work.fmas = s.fmas().value; // also of taps in the padding: they multiply zeros
+    work.instructions =
+        static_cast<double>(outputs) / 32.0 * (steps * (taps * per_tap + per_channel) + per_thread);
+    work.shared_wavefronts = work.shared_conflicts = 0.0;
+    work.l2_read_bytes = ctas * (steps * map_bytes + filter_bytes);
+    work.l2_write_bytes = static_cast<double>(s.output_bytes()); // a warp's outputs follow one another
+    fill_dram(work, s, profile.limits);
+    out.assumptions.emplace_back("what a CTA reads of a channel stays in L1 while the filter passes over it");
+    out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
+    out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
+    out.plan.launches = {std::move(part)};
+    return planned;
+}
+
+} // namespace convcast

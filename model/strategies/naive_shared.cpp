@@ -1,0 +1,181 @@
+#include "model/strategies/naive_shared.hpp"
+
+#include "model/papers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+const std::vector<Knob<NaiveShared>> &NaiveShared::knobs() {
+    static const std::vector<Knob<NaiveShared>> list = {
+        {"tile_w",
+         &NaiveShared::tile_w,
+         0,
+         1024,
+         {8, 16, 32},
+         "outputs of a CTA along x; 0: the map's, 32 at most"},
+        {"tile_h",
+         &NaiveShared::tile_h,
+         0,
+         1024,
+         {4, 8, 16, 32},
+         "outputs of a CTA along y; 0: the map's, 32 at most"},
+        {"map",
+         &NaiveShared::map,
+         0,
+         2,
+         {1, 2},
+         "where the input tile lies: 1 shared memory, 2 global memory; 0: shared memory where it fits"},
+    };
+    return list;
+}
+
+namespace {
+
+std::string outside(const ConvShape &s) {
+    if (s.dtype != DataType::f32)
+        return "only FP32 is built for this strategy";
+    if (s.stride_h > 2 || s.stride_w > 2)
+        return "this strategy has strides 1 and 2; naive_global has all";
+    if (s.dilation_h != 1 || s.dilation_w != 1)
+        return "this strategy has no dilation; naive_global has";
+    if (s.groups != 1)
+        return "this strategy has one group; naive_global has any number";
+    if (s.fmas().value > 1e17)
+        return "more than 1e17 multiply-adds: days on any GPU";
+    constexpr std::int64_t most = std::int64_t{1} << 30;
+    if (s.h * s.w > most || s.c * s.r * s.s > most || s.n > 65535 || s.k > 65535)
+        return "an image, filter, filter set or batch is too large for 32-bit indices and the grid";
+    return "";
+}
+
+/// Elements inside the map that `tiles` windows of `window` elements, `step` apart and starting `pad` before
+/// the map, have together; all but the first and the last lie inside.
+double inside(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,
+              std::int64_t size) {
+    const std::int64_t end = (tiles - 1) * step - pad + window;
+    const std::int64_t cut = std::min(pad, window) + std::clamp<std::int64_t>(end - size, 0, window);
+    return static_cast<double>(std::max(tiles * window - cut, std::min(tiles * window, size)));
+}
+
+} // namespace
+
+PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = outside(s); !why.empty())
+        return Infeasible{why, true};
+    Planned<NaiveShared> planned;
+    NaiveShared &knobs = planned.strategy;
+    knobs = *this;
+    Feasible &out = planned.feasible;
+    out.rules = table1_rules(profile);
+    const GpuLimits &limits = profile.limits;
+
+    if (knobs.tile_w == 0)
+        knobs.tile_w = static_cast<int>(std::min<std::int64_t>(32, s.q()));
+    if (knobs.tile_h == 0)
+        knobs.tile_h = static_cast<int>(std::min<std::int64_t>(32, s.p()));
+    const std::int64_t threads = static_cast<std::int64_t>(knobs.tile_w) * knobs.tile_h;
+    if (threads > limits.max_threads_per_cta)
+        return Infeasible{"tile_w * tile_h = " + std::to_string(threads) + " exceeds the " +
+                          std::to_string(limits.max_threads_per_cta) + " threads of a CTA"};
+
+    const std::int64_t rows = (knobs.tile_h - 1) * s.stride_h + s.r,
+                       columns = (knobs.tile_w - 1) * s.stride_w + s.s;
+    const std::int64_t filter_floats = s.products(), tile_floats = s.c * rows * columns;
+    Partition part;
+    part.kernel = name;
+    part.bank_floats = round_up(filter_floats, 4);
+    const std::int64_t shared_floats = limits.shared_bytes_per_cta / 4;
+    if (part.bank_floats > shared_floats)
+        return Infeasible{"a filter of " + std::to_string(filter_floats * 4) +
+                          " bytes exceeds a CTA's shared memory of " +
+                          std::to_string(limits.shared_bytes_per_cta)};
+    const bool fits = part.bank_floats + tile_floats <= shared_floats;
+    if (knobs.map == 1 && !fits)
+        return Infeasible{"map = 1: the input tile of " + std::to_string(tile_floats * 4) +
+                          " bytes does not fit beside the filter in shared memory"};
+    if (knobs.map == 0)
+        knobs.map = fits ? 1 : 2;
+    const bool shared_map = knobs.map == 1;
+
+    part.template_arguments = {s.r,        s.s,        knobs.tile_w,      knobs.tile_h,
+                               s.stride_h, s.stride_w, shared_map ? 1 : 0};
+    const std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
+    part.grid = {tiles_x * tiles_y, s.k, s.n};
+    if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
+        return Infeasible{"the grid exceeds 2^31 - 1 CTAs in x; take a larger tile"};
+    part.threads = threads;
+    part.band_floats = shared_map ? tile_floats : 0;
+    part.shared_bytes = (part.bank_floats + part.band_floats) * 4;
+    part.register_cap = shared_map ? 40 : 64;
+    part.steps = shared_map ? 1 : s.c;
+    part.filter_count = s.k;
+    part.busy_warps = ceil_div(threads, 32);
+    part.ctas_per_sm = resident_ctas(limits, threads, part.register_cap, part.shared_bytes);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{"a CTA of " + std::to_string(threads) + " threads with " +
+                          std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
+    fill_schedule(part, limits);
+
+    // Where a CTA's threads read one tap: the same pattern for every tap, but for a shift.
+    double pixel_passes = 0.0, least_passes = 0.0;
+    for (std::int64_t first = 0; first < threads; first += 32) {
+        std::vector<std::int64_t> words;
+        for (std::int64_t t = first; t < std::min(threads, first + 32); ++t)
+            words.push_back(t / knobs.tile_w * s.stride_h * columns + t % knobs.tile_w * s.stride_w);
+        pixel_passes += warp_wavefronts(words, 1);
+        least_passes += 1.0;
+    }
+    const double taps = static_cast<double>(s.r * s.s), channels = static_cast<double>(s.c);
+    const double warps = static_cast<double>(part.busy_warps), lanes = static_cast<double>(threads);
+    // A tap is two loads and an FMA, with the map in global memory also four comparisons and a selection; a
+    // copy finds its row and channel by divisions.
+    const double per_tap = shared_map ? 3.0 : 8.0, per_channel = 8.0, per_map_copy = 30.0,
+                 per_filter_copy = 8.0, per_cta_warp = 60.0;
+    const double map_copies = shared_map ? std::ceil(static_cast<double>(tile_floats) / lanes) : 0.0;
+    const double copies =
+        per_map_copy * map_copies + per_filter_copy * std::ceil(static_cast<double>(filter_floats) / lanes);
+    const double channels_a_step = shared_map ? channels : 1.0;
+    part.step.fmas = lanes * taps * channels_a_step;
+    part.step.instructions = warps * channels_a_step * (taps * per_tap + per_channel);
+    part.step.shared_wavefronts = channels_a_step * taps * (pixel_passes + warps);
+    part.drain.instructions = warps * (per_cta_warp + copies);
+    part.drain.store_bytes = lanes * 4.0;
+
+    // What all tiles of one channel read: rows of each, bytes of each row.
+    const double input_rows = inside(tiles_y, rows, knobs.tile_h * s.stride_h, s.pad_h, s.h);
+    const double tile_row_bytes =
+        spanned_bytes(inside(tiles_x, columns, knobs.tile_w * s.stride_w, s.pad_w, s.w) * 4.0 /
+                      static_cast<double>(tiles_x));
+    const double map_bytes = input_rows * static_cast<double>(tiles_x) * tile_row_bytes;
+    const double tiles = static_cast<double>(part.grid[0]), ctas = static_cast<double>(part.ctas);
+    part.step.load_bytes =
+        map_bytes / tiles * channels_a_step + (shared_map ? static_cast<double>(filter_floats) * 4.0 : 0.0);
+    Work &work = part.work;
+    work.fmas = s.fmas().value; // also of taps in the padding: they multiply zeros
+    work.instructions =
+        ctas * (static_cast<double>(part.steps) * part.step.instructions + part.drain.instructions);
+    work.shared_wavefronts = ctas * channels * taps * (warps + (shared_map ? pixel_passes : 0.0));
+    work.shared_conflicts = shared_map ? ctas * channels * taps * (pixel_passes - least_passes) : 0.0;
+    work.l2_read_bytes = static_cast<double>(s.n * s.k) * channels * map_bytes +
+                         ctas * spanned_bytes(static_cast<double>(filter_floats) * 4.0);
+    const double run = static_cast<double>(std::min<std::int64_t>({32, knobs.tile_w, s.q()})) * 4.0;
+    const bool whole_sectors = s.q() % 8 == 0 && knobs.tile_w % 8 == 0;
+    work.l2_write_bytes =
+        static_cast<double>(s.output_bytes()) * (whole_sectors ? 1.0 : spanned_bytes(run) / run);
+    fill_dram(work, s, limits);
+    if (!shared_map)
+        out.assumptions.emplace_back(
+            "what a CTA reads of a channel stays in L1 while the filter passes over it");
+    out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
+    out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
+    out.plan.launches = {std::move(part)};
+    return planned;
+}
+
+} // namespace convcast
