@@ -105,7 +105,9 @@ std::int64_t lines_per_segment(std::int64_t segment_bytes, std::int64_t filter_w
 }
 
 std::int64_t lines_touched(std::int64_t segment_bytes, std::int64_t filter_width) {
-    // A segment may start at the last value of a filter row.
+    // A segment may start at the last value of a filter row, unless it is whole rows.
+    if (segment_bytes / 4 % filter_width == 0)
+        return segment_bytes / 4 / filter_width;
     return (segment_bytes / 4 + filter_width - 2) / filter_width + 1;
 }
 

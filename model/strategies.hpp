@@ -2,9 +2,12 @@
 // a GPU build fails until executor/kernels/<name>.cu exists (docs/add_a_strategy.md).
 #pragma once
 
+#include "model/strategies/block_register.hpp"
 #include "model/strategies/filter_split.hpp"
+#include "model/strategies/filter_stream.hpp"
 #include "model/strategies/implicit_gemm.hpp"
 #include "model/strategies/map_split.hpp"
+#include "model/strategies/map_stream.hpp"
 #include "model/strategies/naive_global.hpp"
 #include "model/strategies/naive_shared.hpp"
 #include "model/strategies/row_register.hpp"
@@ -16,8 +19,8 @@
 
 namespace convcast {
 
-using Strategy =
-    std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm, NaiveGlobal, NaiveShared>;
+using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm, BlockRegister,
+                              FilterStream, MapStream, NaiveGlobal, NaiveShared>;
 
 /// Names in the list's order.
 std::vector<std::string> strategy_names();

@@ -52,21 +52,28 @@ Rules table1_rules(const GpuProfile &profile) {
 
 double spanned_bytes(double bytes) { return bytes + 28.0; }
 
-double warp_wavefronts(std::span<const std::int64_t> first_words, int width) {
+Passes shared_passes(std::int64_t threads, int width, const std::function<std::int64_t(std::int64_t)> &first_word) {
     constexpr std::int64_t banks = 32;
-    const std::size_t together = width == 4 ? first_words.size() / 2 : first_words.size();
-    double passes = 0.0;
-    for (std::size_t begin = 0; begin < first_words.size(); begin += std::max<std::size_t>(1, together)) {
+    const std::int64_t together = width == 4 ? papers::warp_threads / 2 : papers::warp_threads;
+    Passes passes;
+    for (std::int64_t begin = 0; begin < threads; begin += together) {
         std::set<std::int64_t> words;
-        for (const std::int64_t first : first_words.subspan(begin, std::min(together, first_words.size() - begin)))
+        for (std::int64_t t = begin; t < std::min(threads, begin + together); ++t)
             for (int i = 0; i < width; ++i)
-                words.insert(first + i);
+                words.insert(first_word(t) + i);
         std::array<int, banks> load{};
         for (const std::int64_t word : words)
             ++load[static_cast<std::size_t>(word % banks)];
-        passes += *std::max_element(load.begin(), load.end());
+        passes.taken += *std::max_element(load.begin(), load.end());
+        passes.least += static_cast<double>(ceil_div(static_cast<std::int64_t>(words.size()), banks));
     }
     return passes;
+}
+
+double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad, std::int64_t size) {
+    const std::int64_t end = (tiles - 1) * step - pad + window;
+    const std::int64_t cut = std::min(pad, window) + std::clamp<std::int64_t>(end - size, 0, window);
+    return static_cast<double>(std::max(tiles * window - cut, std::min(tiles * window, size)));
 }
 
 double written_bytes(const ConvShape &shape) {
@@ -79,6 +86,12 @@ void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
     // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
     work.dram_write_bytes =
         static_cast<double>(std::max<std::int64_t>(0, shape.output_bytes() - limits.l2_bytes / 2));
+}
+
+std::string cached_remark(const std::string &what, std::int64_t bytes, const GpuLimits &limits) {
+    const std::int64_t room = static_cast<std::int64_t>(limits.sm_count) * limits.shared_bytes_per_sm;
+    return what + " of " + std::to_string(bytes) + " bytes " + (bytes < room ? "stay" : "do not stay") +
+           " cached: N_sm * S_shared = " + std::to_string(room);
 }
 
 std::string outside_papers(const ConvShape &s) {

@@ -5,7 +5,7 @@
 #include "model/profile.hpp"
 #include "model/run.hpp"
 
-#include <span>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -59,10 +59,19 @@ double spanned_bytes(double bytes);
 /// 64-bit one takes a single pass.
 inline constexpr double uniform_wide_wavefronts = 2.0;
 
-/// Passes that one warp's access to shared memory takes: lane i touches `width` floats (1, 2 or 4) from word
-/// `first_words[i]` on. A bank serves one word a pass and any number of lanes with that word; a 128-bit access goes by
-/// half-warps (the same finding as uniform_wide_wavefronts).
-double warp_wavefronts(std::span<const std::int64_t> first_words, int width);
+/// Passes through shared memory of one kind of access by every warp of a CTA.
+struct Passes {
+    double taken = 0.0;
+    double least = 0.0; ///< had the same words lain without conflicts
+};
+
+/// Lane t of `threads` touches `width` floats (1, 2 or 4) from word `first_word(t)` on. A bank serves one word a pass,
+/// to any number of lanes; a 128-bit access goes by half-warps (the same finding as uniform_wide_wavefronts).
+Passes shared_passes(std::int64_t threads, int width, const std::function<std::int64_t(std::int64_t)> &first_word);
+
+/// Elements inside a map of `size` that `tiles` windows of `window` elements, `step` apart and starting `pad` before
+/// the map, have together. All but the first and the last are taken to lie inside.
+double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad, std::int64_t size);
 
 /// Bytes of the sectors written by warps that store 32 consecutive output pixels each: whole sectors where rows are
 /// aligned, otherwise what spanned_bytes says.
@@ -70,6 +79,9 @@ double written_bytes(const ConvShape &shape);
 
 /// DRAM traffic of a call that starts with a cold L2: inputs read once; of the output, what L2 cannot keep.
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits);
+
+/// The paper's condition for data that stays on the SMs (section 2.3): its bytes against N_sm * S_shared.
+std::string cached_remark(const std::string &what, std::int64_t bytes, const GpuLimits &limits);
 
 /// Why a shape is outside what the papers' kernels do (stride 1, no padding, dilation or groups, FP32); "" if it is
 /// inside.

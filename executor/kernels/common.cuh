@@ -73,6 +73,18 @@ template <int Group> __device__ __forceinline__ void load_group(float (&to)[Grou
     }
 }
 
+template <int Group> __device__ __forceinline__ void store_group(float *to, const float (&from)[Group]) {
+    if constexpr (Group % 4 == 0) {
+#pragma unroll
+        for (int i = 0; i < Group; i += 4)
+            *reinterpret_cast<float4 *>(to + i) = {from[i], from[i + 1], from[i + 2], from[i + 3]};
+    } else if constexpr (Group == 2) {
+        *reinterpret_cast<float2 *>(to) = {from[0], from[1]};
+    } else {
+        *to = from[0];
+    }
+}
+
 /// Where a band's outputs go: row 0 of the band's first filter, and the filters' and rows' distance.
 struct BandOutput {
     float *at;

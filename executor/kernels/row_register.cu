@@ -2,7 +2,8 @@
 // Registers hold the last R rows of the pixels that a thread needs; shared memory passes one new row a step:
 //   prefetch row y+R into registers | compute every filter for row y from registers, filters from constant memory
 //   barrier, store the prefetched row to shared memory, barrier, read it into the register window
-// Each pixel is read from global memory once, plus the halo.
+// Each pixel is read from global memory once, plus the halo. A thread reads, computes and writes Unit neighbouring pixels
+// as one: matched to the bank width (the paper's n), no lane leaves part of a bank's word unused.
 #include "executor/kernels/common.cuh"
 
 using namespace convcast;
@@ -11,15 +12,16 @@ using namespace convcast;
 __constant__ float filter_bank[16384];
 
 /// R x S filter; a thread owns Units units of Unit neighbouring pixels, unit u at (u * Threads + thread) * Unit;
-/// tile_w = Threads * Units * Unit. The launch's filters lie in filter_bank; grid.z spreads them by tile_k.
-template <int R, int S, int Threads, int Unit, int Units>
+/// tile_w = Threads * Units * Unit. WholeUnits: output rows are units, aligned to their size. The launch's filters lie in filter_bank; grid.z spreads them by tile_k.
+template <int R, int S, int Threads, int Unit, int Units, bool WholeUnits>
 __global__ void __maxnreg__(REGISTER_CAP)
     row_register(const float *__restrict__ input, const float *__restrict__, float *__restrict__ output, ConvArgs a) {
     constexpr int tile_w = Threads * Units * Unit;
     constexpr int row_floats = tile_w + S - 1;
     constexpr int fetches = (row_floats + Threads - 1) / Threads;
     constexpr int window_w = Unit + S - 1;
-    extern __shared__ float row[]; // row_floats
+    constexpr int window_units = (window_w + Unit - 1) / Unit; // reads of Unit floats as one
+    extern __shared__ float row[];                             // tile_w + window_units * Unit - Unit
 
     const int filter_tiles = ceil_div(a.filter_count, a.tile_k);
     const int image = blockIdx.z / filter_tiles;
@@ -51,8 +53,13 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
         for (int u = 0; u < Units; ++u)
 #pragma unroll
-            for (int i = 0; i < window_w; ++i)
-                window[slot][u][i] = row[(u * Threads + threadIdx.x) * Unit + i];
+            for (int i = 0; i < window_units; ++i) {
+                float part[Unit];
+                load_group(part, row + (u * Threads + threadIdx.x + i) * Unit);
+#pragma unroll
+                for (int j = 0; j < Unit && i * Unit + j < window_w; ++j)
+                    window[slot][u][i * Unit + j] = part[j];
+            }
     };
 
 #pragma unroll
@@ -80,13 +87,18 @@ __global__ void __maxnreg__(REGISTER_CAP)
                             sum[u][i] = fmaf(window[r][u][s + i], taps[r * S + s], sum[u][i]);
             float *to = output + (static_cast<long long>(f) * a.p + y) * a.q;
 #pragma unroll
-            for (int u = 0; u < Units; ++u)
-#pragma unroll
-                for (int i = 0; i < Unit; ++i) {
-                    const int x = (u * Threads + threadIdx.x) * Unit + i;
+            for (int u = 0; u < Units; ++u) {
+                const int x = (u * Threads + threadIdx.x) * Unit;
+                if constexpr (WholeUnits) {
                     if (x0 + x < a.q)
-                        to[x] = sum[u][i];
+                        store_group(to + x, sum[u]);
+                } else {
+#pragma unroll
+                    for (int i = 0; i < Unit; ++i)
+                        if (x0 + x + i < a.q)
+                            to[x + i] = sum[u][i];
                 }
+            }
         }
 #pragma unroll
         for (int r = 0; r + 1 < R; ++r)

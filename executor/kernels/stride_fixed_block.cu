@@ -10,7 +10,7 @@
 
 using namespace convcast;
 
-/// WideLines / WideFilters: image rows / filters are 16-byte aligned.
+/// WideLines / WideFilters: image rows / every segment of a filter are 16-byte aligned.
 template <int R, int S, int Segment, int TileW, int TileK, int Stages, int PerThread, bool WideLines,
           bool WideFilters>
 __global__ void __maxnreg__(REGISTER_CAP)
@@ -18,9 +18,11 @@ __global__ void __maxnreg__(REGISTER_CAP)
                        float *__restrict__ output, ConvArgs a) {
     constexpr int threads = 32 * TileK / PerThread;
     constexpr int columns = TileW / 32;
-    constexpr int lines = (Segment + S - 2) / S + 1; // a segment may start at the last value of a row
+    // A segment may start at the last value of a row, unless it is whole rows.
+    constexpr int lines = Segment % S == 0 ? Segment / S : (Segment + S - 2) / S + 1;
     constexpr int line_floats = TileW + (S + 2) / 4 * 4;
-    constexpr int stage_floats = TileK * Segment + Segment + lines * line_floats;
+    constexpr int pitch = (Segment + 3) / 4 * 4; // filter values are read four at a time
+    constexpr int stage_floats = TileK * pitch + pitch + lines * line_floats;
     extern __shared__ __align__(16) float shared[];
 
     const int values = a.c * R * S, plane = a.h * a.w;
@@ -29,11 +31,11 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     input += static_cast<long long>(blockIdx.z) * a.c * plane;
 
-    // Stage layout: filter values [TileK][Segment], the offset of each value's pixels, lines [lines][line_floats].
+    // Stage layout: filter values [TileK][pitch], the offset of each value's pixels, lines [lines][line_floats].
     const auto fetch = [&](int step) {
         float *stage = shared + step % Stages * stage_floats;
-        int *offsets = reinterpret_cast<int *>(stage + TileK * Segment);
-        float *line = stage + TileK * Segment + Segment;
+        int *offsets = reinterpret_cast<int *>(stage + TileK * pitch);
+        float *line = stage + TileK * pitch + pitch;
         const int value0 = step * Segment;
         const int line0 = value0 / S;
         constexpr int filter_width = WideFilters ? 4 : 1;
@@ -43,13 +45,13 @@ __global__ void __maxnreg__(REGISTER_CAP)
             const float *from =
                 filters + (valid ? static_cast<long long>(filter0 + filter) * values + value0 + value : 0);
             if constexpr (WideFilters)
-                copy_async_16(stage + i * 4, from, valid);
+                copy_async_16(stage + filter * pitch + value, from, valid);
             else
-                copy_async_4(stage + i, from, valid);
+                copy_async_4(stage + filter * pitch + value, from, valid);
         }
-        if (threadIdx.x < Segment) {
-            const int value = at_most(value0 + static_cast<int>(threadIdx.x), values - 1);
-            offsets[threadIdx.x] = (value / S - line0) * line_floats + value % S;
+        for (int i = threadIdx.x; i < Segment; i += threads) {
+            const int value = at_most(value0 + i, values - 1);
+            offsets[i] = (value / S - line0) * line_floats + value % S;
         }
         constexpr int pixel_width = WideLines ? 4 : 1;
         constexpr int per_line = (WideLines ? line_floats : TileW + S - 1) / pixel_width;
@@ -82,19 +84,19 @@ __global__ void __maxnreg__(REGISTER_CAP)
         copy_async_commit();
 
         const float *stage = shared + step % Stages * stage_floats;
-        const float *weights = stage + warp * PerThread * Segment;
-        const int *offsets = reinterpret_cast<const int *>(stage + TileK * Segment);
-        const float *pixels = stage + TileK * Segment + Segment + lane;
+        const float *weights = stage + warp * PerThread * pitch;
+        const int *offsets = reinterpret_cast<const int *>(stage + TileK * pitch);
+        const float *pixels = stage + TileK * pitch + pitch + lane;
 #pragma unroll
         for (int value = 0; value < Segment; value += 4) {
             float weight[PerThread][4];
 #pragma unroll
             for (int f = 0; f < PerThread; ++f)
-                load_group(weight[f], weights + f * Segment + value);
+                load_group(weight[f], weights + f * pitch + value);
             const int4 offset = *reinterpret_cast<const int4 *>(offsets + value);
             const int offset_of[4] = {offset.x, offset.y, offset.z, offset.w};
 #pragma unroll
-            for (int v = 0; v < 4; ++v) {
+            for (int v = 0; v < 4 && value + v < Segment; ++v) {
                 float pixel[columns];
 #pragma unroll
                 for (int j = 0; j < columns; ++j)

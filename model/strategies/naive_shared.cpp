@@ -54,15 +54,6 @@ std::string outside(const ConvShape &s) {
     return "";
 }
 
-/// Elements inside the map that `tiles` windows of `window` elements, `step` apart and starting `pad` before
-/// the map, have together; all but the first and the last lie inside.
-double inside(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,
-              std::int64_t size) {
-    const std::int64_t end = (tiles - 1) * step - pad + window;
-    const std::int64_t cut = std::min(pad, window) + std::clamp<std::int64_t>(end - size, 0, window);
-    return static_cast<double>(std::max(tiles * window - cut, std::min(tiles * window, size)));
-}
-
 } // namespace
 
 PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &profile) const {
@@ -123,14 +114,9 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     fill_schedule(part, limits);
 
     // Where a CTA's threads read one tap: the same pattern for every tap, but for a shift.
-    double pixel_passes = 0.0, least_passes = 0.0;
-    for (std::int64_t first = 0; first < threads; first += 32) {
-        std::vector<std::int64_t> words;
-        for (std::int64_t t = first; t < std::min(threads, first + 32); ++t)
-            words.push_back(t / knobs.tile_w * s.stride_h * columns + t % knobs.tile_w * s.stride_w);
-        pixel_passes += warp_wavefronts(words, 1);
-        least_passes += 1.0;
-    }
+    const Passes pixels = shared_passes(threads, 1, [&](std::int64_t t) {
+        return t / knobs.tile_w * s.stride_h * columns + t % knobs.tile_w * s.stride_w;
+    });
     const double taps = static_cast<double>(s.r * s.s), channels = static_cast<double>(s.c);
     const double warps = static_cast<double>(part.busy_warps), lanes = static_cast<double>(threads);
     // A tap is two loads and an FMA, with the map in global memory also four comparisons and a selection; a
@@ -143,14 +129,14 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const double channels_a_step = shared_map ? channels : 1.0;
     part.step.fmas = lanes * taps * channels_a_step;
     part.step.instructions = warps * channels_a_step * (taps * per_tap + per_channel);
-    part.step.shared_wavefronts = channels_a_step * taps * (pixel_passes + warps);
+    part.step.shared_wavefronts = channels_a_step * taps * (pixels.taken + warps);
     part.drain.instructions = warps * (per_cta_warp + copies);
     part.drain.store_bytes = lanes * 4.0;
 
     // What all tiles of one channel read: rows of each, bytes of each row.
-    const double input_rows = inside(tiles_y, rows, knobs.tile_h * s.stride_h, s.pad_h, s.h);
+    const double input_rows = covered(tiles_y, rows, knobs.tile_h * s.stride_h, s.pad_h, s.h);
     const double tile_row_bytes =
-        spanned_bytes(inside(tiles_x, columns, knobs.tile_w * s.stride_w, s.pad_w, s.w) * 4.0 /
+        spanned_bytes(covered(tiles_x, columns, knobs.tile_w * s.stride_w, s.pad_w, s.w) * 4.0 /
                       static_cast<double>(tiles_x));
     const double map_bytes = input_rows * static_cast<double>(tiles_x) * tile_row_bytes;
     const double tiles = static_cast<double>(part.grid[0]), ctas = static_cast<double>(part.ctas);
@@ -160,8 +146,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     work.fmas = s.fmas().value; // also of taps in the padding: they multiply zeros
     work.instructions =
         ctas * (static_cast<double>(part.steps) * part.step.instructions + part.drain.instructions);
-    work.shared_wavefronts = ctas * channels * taps * (warps + (shared_map ? pixel_passes : 0.0));
-    work.shared_conflicts = shared_map ? ctas * channels * taps * (pixel_passes - least_passes) : 0.0;
+    work.shared_wavefronts = ctas * channels * taps * (warps + (shared_map ? pixels.taken : 0.0));
+    work.shared_conflicts = shared_map ? ctas * channels * taps * (pixels.taken - pixels.least) : 0.0;
     work.l2_read_bytes = static_cast<double>(s.n * s.k) * channels * map_bytes +
                          ctas * spanned_bytes(static_cast<double>(filter_floats) * 4.0);
     const double run = static_cast<double>(std::min<std::int64_t>({32, knobs.tile_w, s.q()})) * 4.0;

@@ -24,12 +24,12 @@ std::int64_t registers_needed(const ConvShape &s, std::int64_t unit, std::int64_
 
 const std::vector<Knob<RowRegister>> &RowRegister::knobs() {
     static const std::vector<Knob<RowRegister>> list = {
-        {"tile_w", &RowRegister::tile_w, 0, 1024, {32, 64, 128, 256},
+        {"tile_w", &RowRegister::tile_w, 0, 1024, {64, 256},
          "W, outputs of a CTA along x, a multiple of 32 * unit * units; 0: the paper's 256, or what the map needs"},
-        {"tile_h", &RowRegister::tile_h, 0, 4096, {2, 4, 8, 16}, "H, output rows of a CTA; 0: the paper's 8"},
-        {"unit", &RowRegister::unit, 0, 4, {0},
-         "n, neighbouring pixels a thread treats as one (1, 2 or 4); 0: bank width / element width"},
-        {"units", &RowRegister::units, 0, 8, {1, 2, 4},
+        {"tile_h", &RowRegister::tile_h, 0, 4096, {2, 4, 8}, "H, output rows of a CTA; 0: the paper's 8"},
+        {"unit", &RowRegister::unit, 0, 4, {1, 4},
+         "n, neighbouring pixels a thread reads and computes as one (1, 2 or 4); 0: bank width / element width"},
+        {"units", &RowRegister::units, 0, 8, {},
          "units a thread owns, each a CTA's threads apart: reuse of a filter value; 0: 4 pixels a thread"},
         {"tile_k", &RowRegister::tile_k, 0, 16384, {8, 16, 32, 64},
          "filters of a CTA; 0: all of a launch, as in the paper"},
@@ -86,7 +86,8 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
     for (std::int64_t begin = 0; begin < s.k; begin += launch_filters) {
         Partition part;
         part.kernel = name;
-        part.template_arguments = {s.r, s.s, threads, knobs.unit, knobs.units};
+        const bool whole_units = knobs.unit > 1 && s.q() % knobs.unit == 0;
+        part.template_arguments = {s.r, s.s, threads, knobs.unit, knobs.units, whole_units ? 1 : 0};
         part.filter_begin = begin;
         part.filter_count = std::min(launch_filters, s.k - begin);
         part.constant_bytes = part.filter_count * taps * 4;
@@ -97,7 +98,8 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         if (tiles_y > 65535 || part.grid[2] > 65535)
             return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_h or tile_k"};
         part.threads = threads;
-        part.shared_bytes = round_up(row_floats, 4) * 4;
+        const std::int64_t window_units = ceil_div(knobs.unit + s.s - 1, knobs.unit);
+        part.shared_bytes = round_up(knobs.tile_w + (window_units - 1) * knobs.unit, 4) * 4;
         part.register_cap = registers_needed(s, knobs.unit, knobs.units, threads);
         part.ctas_per_sm = resident_ctas(profile.limits, threads, part.register_cap, part.shared_bytes);
         if (part.ctas_per_sm < 1)
@@ -111,14 +113,15 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         const double pixels = static_cast<double>(knobs.unit * knobs.units), t = static_cast<double>(taps);
         const double filters = static_cast<double>(part.tile_k);
         const double fetches = static_cast<double>(ceil_div(row_floats, threads));
-        const double window = static_cast<double>(knobs.units * (knobs.unit + s.s - 1));
+        const double window = static_cast<double>(knobs.units * window_units);
+        const Passes read = shared_passes(threads, knobs.unit, [&](std::int64_t thread) { return thread * knobs.unit; });
         // As counted on sm_90: a fetch (address, predicate), a filter (constant loads' addresses, loop, pointers).
         constexpr double per_fetch = 23.0, per_filter = 20.0;
         const double row_instructions = fetches * per_fetch + window;
         const auto filter_instructions = [&](double count) {
             return count * (t * pixels + t + pixels + per_filter);
         };
-        const double row_wavefronts = warps * (fetches + window * knobs.unit); // unit-strided loads conflict unit ways
+        const double row_wavefronts = warps * fetches + window * read.taken;
         part.step.fmas = static_cast<double>(knobs.tile_w) * t * filters;
         part.step.instructions = warps * (row_instructions + filter_instructions(filters));
         part.step.shared_wavefronts = row_wavefronts;
@@ -136,11 +139,13 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         work.instructions = warps * (passed_rows * row_instructions * static_cast<double>(tiles_k) +
                                      rows * filter_instructions(count));
         work.shared_wavefronts = passed_rows * static_cast<double>(tiles_k) * row_wavefronts;
-        work.shared_conflicts = passed_rows * static_cast<double>(tiles_k) * warps * window * (knobs.unit - 1);
+        work.shared_conflicts = passed_rows * static_cast<double>(tiles_k) * window * (read.taken - read.least);
         work.l2_read_bytes =
             passed_rows * static_cast<double>(tiles_k) *
             spanned_bytes(static_cast<double>(std::min(row_floats, ceil_div(s.w, tiles_x) + s.s - 1)) * 4.0);
-        work.l2_write_bytes = written_bytes(s) * count / static_cast<double>(s.k);
+        // Single pixels of neighbouring units: every store meets the same sectors again.
+        work.l2_write_bytes =
+            written_bytes(s) * count / static_cast<double>(s.k) * (whole_units ? 1.0 : static_cast<double>(knobs.unit));
         fill_dram(work, s, profile.limits);
         if (begin > 0) // the first launch brought the input
             work.dram_read_bytes = 0.0, work.dram_write_bytes = 0.0;

@@ -9,16 +9,23 @@ namespace convcast {
 using papers::ceil_div;
 using papers::round_up;
 
+namespace {
+
+constexpr std::int64_t largest_tile_k = 128; // beyond, a CTA's accumulators leave one CTA an SM
+constexpr int largest_channel_bytes = 512;   // a step's FMAs are unrolled
+
+} // namespace
+
 const std::vector<Knob<StrideFixedBlock>> &StrideFixedBlock::knobs() {
     static const std::vector<Knob<StrideFixedBlock>> list = {
-        {"segment_bytes", &StrideFixedBlock::segment_bytes, 0, 128, {32, 64},
-         "S, bytes of each filter a step: 32, 64 or 128; 0: 64"},
+        {"segment_bytes", &StrideFixedBlock::segment_bytes, 0, largest_channel_bytes, {1, 32, 64, 128},
+         "S, bytes of each filter a step: 32, 64, 128 or r * s * 4, a channel's, as 1 also says; 0: 64"},
         {"tile_w", &StrideFixedBlock::tile_w, 0, 256, {32, 64, 128},
          "W'x, pixels of a CTA, a multiple of 32; 0: the paper's 128, or what the map needs"},
         {"tile_k", &StrideFixedBlock::tile_k, 0, 256, {16, 32, 64, 128},
          "M', filters of a CTA, a multiple of filters_per_thread; 0: the least that rule 3 allows and fits"},
-        {"stages", &StrideFixedBlock::stages, 2, 4, {2, 3, 4}, "buffers of the prefetch pipeline; the paper's is 2"},
-        {"filters_per_thread", &StrideFixedBlock::filters_per_thread, 0, 16, {4, 8, 16},
+        {"stages", &StrideFixedBlock::stages, 2, 4, {4}, "buffers of the prefetch pipeline; the paper's is 2"},
+        {"filters_per_thread", &StrideFixedBlock::filters_per_thread, 0, 16, {},
          "filters of a warp: 4, 8 or 16; 0: 8, or 4 for a small tile_k"},
     };
     return list;
@@ -26,11 +33,9 @@ const std::vector<Knob<StrideFixedBlock>> &StrideFixedBlock::knobs() {
 
 namespace {
 
-constexpr std::int64_t largest_tile_k = 128; // beyond, a CTA's accumulators leave one CTA an SM
-
 std::int64_t stage_floats(const ConvShape &s, std::int64_t segment, std::int64_t tile_w, std::int64_t tile_k) {
     const std::int64_t lines = papers::lines_touched(segment * 4, s.s);
-    return tile_k * segment + segment + lines * (tile_w + round_up(s.s - 1, 4));
+    return (tile_k + 1) * round_up(segment, 4) + lines * (tile_w + round_up(s.s - 1, 4));
 }
 
 } // namespace
@@ -50,8 +55,14 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     const std::int64_t flat = (s.p() - 1) * s.w + s.q(); // positions along the flattened image
     if (knobs.segment_bytes == 0)
         knobs.segment_bytes = 64;
-    if (knobs.segment_bytes != 32 && knobs.segment_bytes != 64 && knobs.segment_bytes != 128)
-        return Infeasible{"segment_bytes must be 32, 64 or 128, got " + std::to_string(knobs.segment_bytes)};
+    const std::int64_t channel_bytes = s.r * s.s * 4;
+    if (knobs.segment_bytes == 1 && channel_bytes <= largest_channel_bytes)
+        knobs.segment_bytes = static_cast<int>(channel_bytes);
+    if (knobs.segment_bytes != 32 && knobs.segment_bytes != 64 && knobs.segment_bytes != 128 &&
+        knobs.segment_bytes != channel_bytes)
+        return Infeasible{"segment_bytes must be 32, 64, 128 or, up to " + std::to_string(largest_channel_bytes) +
+                          ", r * s * 4 = " + std::to_string(channel_bytes) + "; got " +
+                          std::to_string(knobs.segment_bytes)};
     if (knobs.tile_w == 0)
         knobs.tile_w = static_cast<int>(std::min<std::int64_t>(128, round_up(flat, 32)));
     if (knobs.tile_w % 32 != 0)
@@ -78,7 +89,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
 
     const std::int64_t segment = knobs.segment_bytes / 4, columns = knobs.tile_w / 32;
     const std::int64_t values = s.c * s.r * s.s;
-    const bool wide_lines = s.w % 4 == 0, wide_filters = values % 4 == 0;
+    const bool wide_lines = s.w % 4 == 0, wide_filters = values % 4 == 0 && segment % 4 == 0;
     Partition part;
     part.kernel = name;
     part.template_arguments = {s.r,          s.s, segment, knobs.tile_w, knobs.tile_k, knobs.stages, per_thread,
@@ -128,7 +139,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
 
     const double warps = static_cast<double>(part.threads) / 32.0;
     const double seg = static_cast<double>(segment), col = static_cast<double>(columns);
-    const double wide_loads = seg / 4.0 * static_cast<double>(per_thread + 1); // four values, or four offsets
+    const double wide_loads = std::ceil(seg / 4.0) * static_cast<double>(per_thread + 1); // four values, or offsets
     const double wavefronts = seg * col + wide_loads * uniform_wide_wavefronts;
     // Warp instructions beside arithmetic and loads, as counted on sm_90: a filter copy, a line copy (divisions of the
     // line index), a step (loop, barrier, offsets), the start and an output.

@@ -1,0 +1,261 @@
+#include "model/strategies/block_register.hpp"
+
+#include "model/papers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+const std::vector<Knob<BlockRegister>> &BlockRegister::knobs() {
+    static const std::vector<Knob<BlockRegister>> list = {
+        {"tile_w",
+         &BlockRegister::tile_w,
+         0,
+         256,
+         {16, 32},
+         "W, outputs of a CTA along x, a multiple of 4 and of pixels_per_thread; 0: the paper's, or what the "
+         "map needs"},
+        {"tile_h",
+         &BlockRegister::tile_h,
+         0,
+         64,
+         {4, 8},
+         "H, output rows of a CTA; 0: the paper's, or what the map needs"},
+        {"tile_k",
+         &BlockRegister::tile_k,
+         0,
+         256,
+         {32, 64, 128},
+         "F_TB, filters of a CTA, a multiple of filters_per_thread; 0: the paper's, or what there are"},
+        {"pixels_per_thread",
+         &BlockRegister::pixels_per_thread,
+         0,
+         32,
+         {8, 16},
+         "W_T, neighbouring pixels of a thread; 0: the paper's"},
+        {"filters_per_thread",
+         &BlockRegister::filters_per_thread,
+         0,
+         16,
+         {4, 8},
+         "F_T, filters of a thread; 0: the paper's"},
+        {"channels",
+         &BlockRegister::channels,
+         0,
+         64,
+         {},
+         "C_SH, channels of a step; 0: the paper's, more for small filters"},
+        {"unit",
+         &BlockRegister::unit,
+         0,
+         4,
+         {},
+         "n, neighbouring elements of one read of shared memory (1, 2 or 4); 0: the widest that fits the "
+         "tile"},
+    };
+    return list;
+}
+
+namespace {
+
+/// The paper's best on a K40m (its table of configurations). Filters between take the next larger's.
+struct Best {
+    int w, h, filters, pixels_per_thread, filters_per_thread, channels;
+};
+Best papers_best(std::int64_t rows) {
+    if (rows <= 3)
+        return {32, 4, 64, 16, 4, 2};
+    if (rows <= 5)
+        return {32, 8, 32, 8, 8, 1};
+    return {64, 4, 32, 8, 8, 1};
+}
+
+/// `size`, halved while half of it covers `needed` and is no less than `least`.
+int shrunk(int size, std::int64_t needed, int least) {
+    while (size % 2 == 0 && size / 2 >= needed && size / 2 >= least)
+        size /= 2;
+    return size;
+}
+
+void choose_automatic(BlockRegister &knobs, const ConvShape &s) {
+    const Best best = papers_best(s.r);
+    if (knobs.tile_w == 0)
+        knobs.tile_w = std::max(shrunk(best.w, s.q(), 8), knobs.pixels_per_thread);
+    if (knobs.pixels_per_thread == 0)
+        knobs.pixels_per_thread = std::min(best.pixels_per_thread, knobs.tile_w);
+    if (knobs.tile_h == 0)
+        knobs.tile_h = shrunk(best.h, s.p(), 1);
+    if (knobs.tile_k == 0) {
+        const int strips = std::max(1, knobs.tile_w / std::max(1, knobs.pixels_per_thread)) * knobs.tile_h;
+        const int group = knobs.filters_per_thread == 0 ? best.filters_per_thread : knobs.filters_per_thread;
+        const int whole_warp = static_cast<int>(ceil_div(papers::warp_threads, strips)) * group;
+        knobs.tile_k = std::max(shrunk(best.filters, s.k, 8), whole_warp);
+    }
+    if (knobs.filters_per_thread == 0)
+        knobs.filters_per_thread = std::min(best.filters_per_thread, knobs.tile_k);
+    if (knobs.channels == 0) {
+        constexpr std::int64_t enough_taps = 16; // the paper's 18 at 3 x 3; it has no 1 x 1
+        knobs.channels = static_cast<int>(std::min<std::int64_t>(
+            s.c, std::max<std::int64_t>(best.channels, ceil_div(enough_taps, s.r * s.s))));
+    }
+    if (knobs.unit == 0)
+        for (knobs.unit = 4;
+             knobs.pixels_per_thread % knobs.unit != 0 || knobs.filters_per_thread % knobs.unit != 0;
+             knobs.unit /= 2) {
+        }
+}
+
+} // namespace
+
+PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = outside_papers(s); !why.empty())
+        return Infeasible{why, true};
+    Planned<BlockRegister> planned;
+    BlockRegister &knobs = planned.strategy;
+    knobs = *this;
+    choose_automatic(knobs, s);
+    Feasible &out = planned.feasible;
+    out.rules = table1_rules(profile);
+    out.rules.bank_ratio = profile.bank_width
+                               ? profile.bank_width->value.value / static_cast<double>(s.element_bytes())
+                               : std::optional<double>();
+    const GpuLimits &limits = profile.limits;
+
+    const std::int64_t width = knobs.pixels_per_thread, group = knobs.filters_per_thread, n = knobs.unit;
+    if (n != 1 && n != 2 && n != 4)
+        return Infeasible{"unit must be 1, 2 or 4, got " + std::to_string(n)};
+    if (knobs.tile_w % 4 != 0 || knobs.tile_w % width != 0)
+        return Infeasible{"tile_w = " + std::to_string(knobs.tile_w) +
+                          " is no multiple of 4 and of pixels_per_thread = " + std::to_string(width)};
+    if (knobs.tile_k % group != 0)
+        return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) +
+                          " is no multiple of filters_per_thread = " + std::to_string(group)};
+    if ((width & (width - 1)) != 0)
+        return Infeasible{"pixels_per_thread must be 1, 2, 4, 8, 16 or 32, got " + std::to_string(width)};
+    if (width % n != 0 || group % n != 0)
+        return Infeasible{"pixels_per_thread and filters_per_thread must be multiples of unit = " +
+                          std::to_string(n)};
+    if (knobs.channels > s.c)
+        return Infeasible{"channels = " + std::to_string(knobs.channels) + " exceeds the " +
+                          std::to_string(s.c) + " there are"};
+
+    const bool wide = s.w % 4 == 0;
+    const std::int64_t threads_x = knobs.tile_k / group, strips = knobs.tile_w / width;
+    const std::int64_t pitch = knobs.tile_w + round_up(s.s - 1, 4), rows = knobs.tile_h + s.r - 1;
+    const std::int64_t taps = knobs.channels * s.r * s.s, filter_pitch = knobs.tile_k + n;
+    const std::int64_t tile_pixels = static_cast<std::int64_t>(knobs.tile_w) * knobs.tile_h;
+    const std::int64_t stage_floats = round_up(taps * filter_pitch, 4) + knobs.channels * rows * pitch;
+    const std::int64_t result_pitch = tile_pixels + 4;
+    Partition part;
+    part.kernel = name;
+    part.template_arguments = {
+        s.r, s.s, knobs.tile_w, knobs.tile_h, knobs.tile_k, width, group, knobs.channels, n, wide ? 1 : 0};
+    const std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
+    part.grid = {tiles_x * tiles_y, ceil_div(s.k, knobs.tile_k), s.n};
+    if (part.grid[1] > 65535)
+        return Infeasible{"the grid exceeds 65535 in y; take a larger tile_k"};
+    part.threads = threads_x * strips * knobs.tile_h;
+    if (part.threads < papers::warp_threads)
+        return Infeasible{"a CTA would have " + std::to_string(part.threads) + " threads, less than a warp"};
+    if (part.threads > limits.max_threads_per_cta)
+        return Infeasible{"a CTA would have " + std::to_string(part.threads) + " threads, the GPU allows " +
+                          std::to_string(limits.max_threads_per_cta)};
+    part.stages = 2;
+    part.steps = ceil_div(s.c, knobs.channels);
+    part.filter_count = s.k;
+    part.busy_warps = ceil_div(part.threads, 32);
+    part.independent_sums = width * group;
+    part.shared_bytes = std::max(part.stages * stage_floats, threads_x * result_pitch) * 4;
+    // Sums, a row of pixels, filter values; places of the copies and of the loads.
+    const std::int64_t pixel_registers = round_up(width + s.s - 1, n);
+    const std::int64_t addresses = wide ? 36 : 44;
+    const std::int64_t needed = width * group + pixel_registers + 2 * group;
+    part.register_cap = std::clamp<std::int64_t>(round_up(needed + addresses, 8), 64, 255);
+    if (const std::int64_t most = limits.registers_per_sm / round_up(part.threads, 128) / 8 * 8;
+        part.register_cap > most)
+        part.register_cap = most;
+    if (part.register_cap < needed + 32)
+        return Infeasible{std::to_string(part.threads) + " threads of " + std::to_string(width) + " x " +
+                          std::to_string(group) + " sums need more registers than a thread or an SM has"};
+    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
+                          " bytes of shared memory, the GPU gives " +
+                          std::to_string(limits.shared_bytes_per_cta)};
+    fill_schedule(part, limits);
+
+    // Neighbouring threads run along filters, then along x, then y.
+    const auto strip_word = [&](std::int64_t t, std::int64_t row_pitch) {
+        const std::int64_t y = t / threads_x;
+        return y / strips * row_pitch + y % strips * width;
+    };
+    const int load_width = static_cast<int>(n), store_width = width % 4 == 0 ? 4 : static_cast<int>(width);
+    const Passes pixel =
+        shared_passes(part.threads, load_width, [&](std::int64_t t) { return strip_word(t, pitch); });
+    const Passes weight =
+        shared_passes(part.threads, load_width, [&](std::int64_t t) { return t % threads_x * n; });
+    const Passes result = shared_passes(part.threads, store_width, [&](std::int64_t t) {
+        return t % threads_x * result_pitch + strip_word(t, knobs.tile_w);
+    });
+    const double channel_rows = static_cast<double>(knobs.channels * s.r);
+    const double pixel_loads = channel_rows * static_cast<double>(pixel_registers / n);
+    const double weight_loads = channel_rows * static_cast<double>(s.s * group / n);
+    const double result_stores = static_cast<double>(group * width / store_width);
+    const double warps = static_cast<double>(part.busy_warps);
+    // Warp instructions beside arithmetic and loads: a filter row (addresses, loop), a copy, a step (loop,
+    // barrier, pointers), the start, an output (place, comparisons, shared memory, store).
+    constexpr double per_row = 4.0, per_copy = 6.0, per_step = 40.0, per_cta_warp = 120.0, per_output = 14.0;
+    const double lanes = static_cast<double>(part.threads);
+    const double copies =
+        std::ceil(static_cast<double>(taps * knobs.tile_k) / lanes) +
+        static_cast<double>(knobs.channels) *
+            std::ceil(static_cast<double>(rows * (wide ? pitch / 4 : knobs.tile_w + s.s - 1)) / lanes);
+    part.step.fmas = static_cast<double>(taps * knobs.tile_k * tile_pixels);
+    part.step.shared_wavefronts = pixel_loads * pixel.taken + weight_loads * weight.taken;
+    part.step.instructions =
+        static_cast<double>(taps * width * group) * warps +
+        warps * (pixel_loads + weight_loads + channel_rows * per_row + copies * per_copy + per_step);
+    part.step.load_bytes =
+        static_cast<double>(taps * std::min<std::int64_t>(knobs.tile_k, s.k) +
+                            knobs.channels * std::min(rows, s.h) * std::min(knobs.tile_w + s.s - 1, s.w)) *
+        4.0;
+    const double outputs = static_cast<double>(group * width);
+    part.drain.instructions = warps * (per_cta_warp + result_stores + outputs * per_output);
+    part.drain.shared_wavefronts = result_stores * result.taken + outputs * warps;
+    part.drain.store_bytes = static_cast<double>(std::min<std::int64_t>(knobs.tile_w, s.q()) *
+                                                 std::min<std::int64_t>(knobs.tile_h, s.p()) *
+                                                 std::min<std::int64_t>(knobs.tile_k, s.k)) *
+                             4.0;
+
+    const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(part.steps);
+    Work &work = part.work;
+    work.fmas = ctas * steps * part.step.fmas;
+    work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
+    work.shared_wavefronts = ctas * (steps * part.step.shared_wavefronts + part.drain.shared_wavefronts);
+    work.shared_conflicts =
+        ctas *
+        (steps * (pixel_loads * (pixel.taken - pixel.least) + weight_loads * (weight.taken - weight.least)) +
+         result_stores * (result.taken - result.least));
+    const double row_floats = covered(tiles_x, wide ? pitch : knobs.tile_w + s.s - 1, knobs.tile_w, 0, s.w);
+    const double row_bytes =
+        row_floats * 4.0 + static_cast<double>(tiles_x) * (wide ? 16.0 : spanned_bytes(0.0));
+    work.l2_read_bytes = static_cast<double>(s.k * part.grid[0] * s.n) *
+                             spanned_bytes(static_cast<double>(s.c * s.r * s.s) * 4.0) +
+                         static_cast<double>(s.n * s.c * part.grid[1]) *
+                             covered(tiles_y, rows, knobs.tile_h, 0, s.h) * row_bytes;
+    const double run = static_cast<double>(std::min<std::int64_t>({32, knobs.tile_w, s.q()})) * 4.0;
+    const bool whole_sectors = s.q() % 8 == 0 && knobs.tile_w % 8 == 0;
+    work.l2_write_bytes =
+        static_cast<double>(s.output_bytes()) * (whole_sectors ? 1.0 : spanned_bytes(run) / run);
+    fill_dram(work, s, limits);
+    out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
+    out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
+    out.plan.launches = {std::move(part)};
+    return planned;
+}
+
+} // namespace convcast

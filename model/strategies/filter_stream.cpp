@@ -1,0 +1,194 @@
+#include "model/strategies/filter_stream.hpp"
+
+#include "model/papers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+const std::vector<Knob<FilterStream>> &FilterStream::knobs() {
+    static const std::vector<Knob<FilterStream>> list = {
+        {"tile_h",
+         &FilterStream::tile_h,
+         0,
+         65536,
+         {},
+         "output rows of a band, a multiple of rows; 0: as many as the threads of a CTA own"},
+        {"rows",
+         &FilterStream::rows,
+         0,
+         8,
+         {1, 2, 4, 8},
+         "pixels of a thread, below each other: 1, 2, 4 or 8; 0: 4 or 8"},
+        {"channels",
+         &FilterStream::channels,
+         0,
+         64,
+         {1, 2, 4, 8},
+         "channels of a step; 0: what gives a thread work"},
+        {"stages", &FilterStream::stages, 2, 4, {2, 3, 4}, "buffers of the prefetch pipeline"},
+    };
+    return list;
+}
+
+PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = outside_papers(s); !why.empty())
+        return Infeasible{why, true};
+    Planned<FilterStream> planned;
+    FilterStream &knobs = planned.strategy;
+    knobs = *this;
+    Feasible &out = planned.feasible;
+    out.rules = table1_rules(profile);
+    out.rules.remarks.push_back(cached_remark("the filters", s.filter_bytes(), profile.limits));
+    const GpuLimits &limits = profile.limits;
+
+    Partition part;
+    part.kernel = name;
+    part.parts = limits.sm_count;
+    const std::int64_t filters = ceil_div(s.k, part.parts), taps = s.r * s.s;
+    const std::int64_t group = filters > 4 ? 8 : filters > 2 ? 4 : filters;
+    const std::int64_t groups = ceil_div(filters, group);
+    part.bank_floats = round_up(groups * group * s.c * taps, 4);
+    const std::int64_t shared_floats = limits.shared_bytes_per_cta / 4;
+    if (part.bank_floats >= shared_floats)
+        return Infeasible{"M' = " + std::to_string(filters) + " filters of all channels need " +
+                          std::to_string(part.bank_floats * 4) + " bytes of shared memory, a CTA has " +
+                          std::to_string(limits.shared_bytes_per_cta)};
+
+    if (knobs.rows == 0)
+        for (knobs.rows = group == 8 ? 4 : 8; knobs.rows > s.p(); knobs.rows /= 2) {
+        }
+    const std::int64_t rows = knobs.rows;
+    if ((rows & (rows - 1)) != 0)
+        return Infeasible{"rows must be 1, 2, 4 or 8, got " + std::to_string(rows)};
+    // Sums, a column of pixels, filter values; places of the copies and of the loads.
+    constexpr std::int64_t addresses = 32;
+    const std::int64_t registers = round_up(rows * group + rows + s.r - 1 + 2 * group + addresses, 8);
+    part.register_cap = std::clamp<std::int64_t>(registers, 48, 255);
+    const std::int64_t most_threads = std::min<std::int64_t>(
+        limits.max_threads_per_cta, limits.registers_per_sm / part.register_cap / 128 * 128);
+    const std::int64_t row_groups = most_threads / (groups * s.q());
+    if (registers > 255 || row_groups < 1)
+        return Infeasible{"a row of " + std::to_string(s.q()) + " outputs times " + std::to_string(groups) +
+                          " groups of filters needs more threads or registers than a CTA has"};
+
+    const std::int64_t chosen = knobs.tile_h;
+    if (chosen % rows != 0)
+        return Infeasible{"tile_h = " + std::to_string(chosen) +
+                          " is no multiple of rows = " + std::to_string(rows)};
+    if (chosen > row_groups * rows)
+        return Infeasible{"tile_h = " + std::to_string(chosen) + " rows need more than the " +
+                          std::to_string(most_threads) + " threads there can be"};
+    if (knobs.channels > s.c)
+        return Infeasible{"channels = " + std::to_string(knobs.channels) + " exceeds the " +
+                          std::to_string(s.c) + " there are"};
+    constexpr std::int64_t wanted_fmas = 512; // of a thread in a step
+    std::int64_t channels =
+        knobs.channels > 0 ? knobs.channels
+                           : std::min(s.c, std::max<std::int64_t>(1, wanted_fmas / (rows * group * taps)));
+    std::int64_t band = 0;
+    const auto fits = [&](std::int64_t height) {
+        part.band_floats = round_up((height + s.r - 1) * s.w, 4);
+        return part.bank_floats + knobs.stages * channels * part.band_floats <= shared_floats;
+    };
+    for (;;) {
+        band = chosen > 0 ? chosen : std::min(row_groups, ceil_div(s.p(), rows)) * rows;
+        while (chosen == 0 && band > rows && !fits(band))
+            band -= rows;
+        if (fits(band) || knobs.channels > 0 || channels == 1)
+            break;
+        channels /= 2;
+    }
+    if (!fits(band))
+        return Infeasible{"beside the filters' " + std::to_string(part.bank_floats * 4) + " bytes, " +
+                          std::to_string(knobs.stages) + " buffers of " + std::to_string(channels) +
+                          " channels by " + std::to_string(band) + " rows do not fit in shared memory"};
+    part.pieces = ceil_div(s.p(), band);
+    if (chosen == 0) // bands of equal height
+        band = round_up(ceil_div(s.p(), part.pieces), rows);
+    fits(band);
+    knobs.tile_h = static_cast<int>(band), knobs.channels = static_cast<int>(channels);
+    part.tile_h = band;
+    part.pieces = ceil_div(s.p(), band);
+
+    const bool wide = s.w % 4 == 0;
+    part.template_arguments = {s.r, s.s, s.w, rows, group, channels, knobs.stages, wide ? 1 : 0};
+    part.grid = {ceil_div(s.k, filters), s.n, 1};
+    const std::int64_t positions = band / rows * s.q();
+    part.threads = round_up(positions * groups, 32);
+    part.stages = knobs.stages;
+    const std::int64_t chunks = ceil_div(s.c, channels);
+    part.steps = part.pieces * chunks;
+    part.filter_count = s.k;
+    part.busy_warps = part.threads / 32;
+    part.independent_sums = rows * group;
+    part.shared_bytes = (part.bank_floats + knobs.stages * channels * part.band_floats) * 4;
+    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads with " +
+                          std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
+    fill_schedule(part, limits);
+
+    const Passes pixel = shared_passes(part.threads, 1, [&](std::int64_t t) {
+        return t % positions / s.q() * rows * s.w + t % positions % s.q();
+    });
+    const double warps = static_cast<double>(part.busy_warps), lanes = static_cast<double>(part.threads);
+    const double t = static_cast<double>(taps);
+    // Of a channel; a filter value is the same for a warp.
+    const double pixel_loads = static_cast<double>(s.s * (rows + s.r - 1));
+    const double tap_loads = t * std::ceil(static_cast<double>(group) / 4.0);
+    const double tap_passes = group >= 4 ? uniform_wide_wavefronts : 1.0;
+    const double per_channel_shared = pixel_loads * pixel.taken + tap_loads * warps * tap_passes;
+    // Warp instructions beside arithmetic and loads: a copy, a channel, a step, an output, the start.
+    constexpr double per_copy = 7.0, per_channel = 12.0, per_step = 60.0, per_output = 8.0,
+                     per_cta_warp = 120.0;
+    const double outputs = static_cast<double>(rows * group), here = static_cast<double>(channels);
+    const double copies = std::ceil(static_cast<double>((band + s.r - 1) * s.w) / (wide ? 4.0 : 1.0) / lanes);
+    const double channel_instructions =
+        outputs * t + pixel_loads + tap_loads + per_channel + copies * per_copy;
+    part.step.fmas = static_cast<double>(positions * groups) * outputs * t * here;
+    part.step.instructions = warps * (here * channel_instructions + per_step);
+    part.step.shared_wavefronts = here * per_channel_shared;
+    part.step.load_bytes = here * static_cast<double>((std::min(band, s.p()) + s.r - 1) * s.w) * 4.0;
+    part.step.store_bytes =
+        static_cast<double>(std::min(band, s.p()) * s.q() * filters) * 4.0 / static_cast<double>(chunks);
+    const double bank_copies =
+        static_cast<double>(filters) * std::ceil(static_cast<double>(s.c * taps) / lanes);
+    part.drain.instructions = warps * (per_cta_warp + bank_copies * per_copy);
+
+    // A band's last rows and the last CTA's filters may be fewer: their threads do nothing.
+    const std::int64_t last_band = s.p() - (part.pieces - 1) * band;
+    const double all_row_groups =
+        static_cast<double>((part.pieces - 1) * (band / rows) + ceil_div(last_band, rows));
+    const double all_groups = static_cast<double>(s.k / filters * groups + ceil_div(s.k % filters, group));
+    const double images = static_cast<double>(s.n), ctas = static_cast<double>(part.ctas);
+    const double channels_d = static_cast<double>(s.c);
+    const double active =
+        images * all_groups * all_row_groups * static_cast<double>(s.q()); // threads, over all bands
+    Work &work = part.work;
+    work.fmas = active * outputs * t * channels_d;
+    const double share = active / (ctas * static_cast<double>(part.pieces) * lanes);
+    work.shared_wavefronts =
+        ctas * static_cast<double>(part.pieces) * channels_d * per_channel_shared * std::min(1.0, share);
+    work.shared_conflicts =
+        ctas * static_cast<double>(part.pieces) * channels_d * pixel_loads * (pixel.taken - pixel.least);
+    work.instructions = active / 32.0 * (channels_d * channel_instructions + outputs * per_output) +
+                        ctas * (static_cast<double>(part.steps) * warps * per_step + part.drain.instructions);
+    const double map_rows = static_cast<double>(s.p() + part.pieces * (s.r - 1));
+    work.l2_read_bytes = ctas * channels_d *
+                             (map_rows * static_cast<double>(s.w) * 4.0 +
+                              static_cast<double>(part.pieces) * (wide ? 16.0 : spanned_bytes(0.0))) +
+                         images * static_cast<double>(s.k) * spanned_bytes(channels_d * t * 4.0);
+    work.l2_write_bytes = written_bytes(s);
+    fill_dram(work, s, limits);
+    out.paper_round_fmas = part.step.fmas;
+    out.paper_round_bytes = part.step.load_bytes;
+    out.plan.launches = {std::move(part)};
+    return planned;
+}
+
+} // namespace convcast

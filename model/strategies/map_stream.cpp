@@ -1,0 +1,199 @@
+#include "model/strategies/map_stream.hpp"
+
+#include "model/papers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+namespace {
+
+constexpr int knobs_most_pieces = 4096;
+
+} // namespace
+
+const std::vector<Knob<MapStream>> &MapStream::knobs() {
+    static const std::vector<Knob<MapStream>> list = {
+        {"tile_k",
+         &MapStream::tile_k,
+         0,
+         256,
+         {16, 32, 64, 128},
+         "filters of a step, a multiple of 8; 0: 32, or what there are"},
+        {"pieces",
+         &MapStream::pieces,
+         0,
+         knobs_most_pieces,
+         {1, 2, 4, 8},
+         "pieces of the channels, one resident at a time; 0: the fewest that fit"},
+        {"columns", &MapStream::columns, 0, 4, {}, "pixels of a lane: 1, 2 or 4; 0: as the rows need"},
+        {"stages", &MapStream::stages, 2, 4, {2, 3}, "buffers of the prefetch pipeline"},
+    };
+    return list;
+}
+
+PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = outside_papers(s); !why.empty())
+        return Infeasible{why, true};
+    Planned<MapStream> planned;
+    MapStream &knobs = planned.strategy;
+    knobs = *this;
+    Feasible &out = planned.feasible;
+    out.rules = table1_rules(profile);
+    out.rules.remarks.push_back(cached_remark("the map", s.input_bytes() / s.n, profile.limits));
+    const GpuLimits &limits = profile.limits;
+
+    constexpr std::int64_t group = 8; // filters of a warp
+    Partition part;
+    part.kernel = name;
+    part.parts = limits.sm_count;
+    part.tile_h = ceil_div(s.p(), part.parts);
+    const std::int64_t positions = (part.tile_h - 1) * s.w + s.q(), taps = s.r * s.s;
+    if (knobs.columns == 0)
+        knobs.columns = positions > 64 ? 4 : positions > 32 ? 2 : 1;
+    if (knobs.columns == 3)
+        return Infeasible{"columns must be 1, 2 or 4, got 3"};
+    if (knobs.tile_k == 0)
+        knobs.tile_k = static_cast<int>(std::min<std::int64_t>(32, round_up(s.k, group)));
+    if (knobs.tile_k % group != 0)
+        return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) + " is no multiple of 8"};
+    part.tile_k = knobs.tile_k;
+    part.band_floats = round_up((part.tile_h + s.r - 1) * s.w, 4);
+    // A lane past the last position reads on, into the next channel or past the last one.
+    const std::int64_t spare = 32 * knobs.columns;
+    const std::int64_t groups = knobs.tile_k / group;
+    const auto shared_floats = [&](std::int64_t pieces) {
+        const std::int64_t channels = ceil_div(s.c, pieces);
+        return knobs.stages * knobs.tile_k * channels * taps + channels * part.band_floats + spare;
+    };
+    const auto fits = [&](std::int64_t pieces) {
+        return shared_floats(pieces) * 4 <= limits.shared_bytes_per_cta;
+    };
+    if (knobs.pieces > s.c)
+        return Infeasible{"pieces = " + std::to_string(knobs.pieces) + " exceeds the " + std::to_string(s.c) +
+                          " channels"};
+    if (!fits(s.c) || (knobs.pieces > 0 && !fits(knobs.pieces)))
+        return Infeasible{
+            std::to_string(part.tile_h) + " rows of the map and " + std::to_string(knobs.stages) +
+            " buffers of " + std::to_string(knobs.tile_k) + " filters do not fit in shared memory with " +
+            (knobs.pieces > 0 ? "pieces = " + std::to_string(knobs.pieces) : "any number of pieces")};
+    if (knobs.pieces == 0) {
+        std::int64_t low = 1, high = s.c; // the smallest that fits: more pieces never need more room
+        while (low < high) {
+            const std::int64_t middle = low + (high - low) / 2;
+            if (fits(middle))
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        if (low > knobs_most_pieces)
+            return Infeasible{"more than " + std::to_string(knobs_most_pieces) + " pieces of channels"};
+        knobs.pieces = static_cast<int>(low);
+    }
+    const std::int64_t channels = ceil_div(s.c, knobs.pieces);
+    part.pieces = ceil_div(s.c, channels);
+    knobs.pieces = static_cast<int>(part.pieces);
+    part.bank_floats = knobs.tile_k * channels * taps;
+    part.shared_bytes = round_up(shared_floats(part.pieces), 4) * 4;
+
+    const bool wide = s.w % 4 == 0;
+    part.template_arguments = {s.r, s.s, s.w, knobs.columns, group, knobs.stages, wide ? 1 : 0};
+    part.grid = {ceil_div(s.p(), part.tile_h), s.n, 1};
+    // Sums, pixels, filter values; places of the copies, loads and stores.
+    constexpr std::int64_t addresses = 40;
+    part.register_cap = round_up(group * knobs.columns + knobs.columns + 2 * group + addresses, 8);
+    const std::int64_t blocks = ceil_div(positions, 32 * knobs.columns);
+    const std::int64_t most_warps =
+        std::min<std::int64_t>(limits.max_threads_per_cta,
+                               limits.registers_per_sm / part.register_cap / 128 * 128) /
+        32;
+    if (groups > most_warps)
+        return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) + " needs " + std::to_string(groups) +
+                          " warps, a CTA has at most " + std::to_string(most_warps)};
+    const std::int64_t position_warps = std::min(blocks, most_warps / groups);
+    part.threads = 32 * groups * position_warps;
+    part.stages = knobs.stages;
+    const std::int64_t filter_steps = ceil_div(s.k, knobs.tile_k);
+    part.steps = part.pieces * filter_steps;
+    part.filter_count = s.k;
+    part.busy_warps = part.threads / 32;
+    part.independent_sums = group * knobs.columns;
+    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads with " +
+                          std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
+    fill_schedule(part, limits);
+
+    // One block of positions of one warp's filters, one channel. Neighbouring lanes read neighbouring words.
+    const double t = static_cast<double>(taps), columns_d = static_cast<double>(knobs.columns);
+    const double block_fmas = t * columns_d * static_cast<double>(group);
+    const double block_loads = t * (columns_d + static_cast<double>(group) / 4.0);
+    const double block_passes = t * (columns_d + static_cast<double>(group) / 4.0 * uniform_wide_wavefronts);
+    // Warp instructions beside arithmetic and loads: a copy, a channel, a block of positions, an output, a
+    // step, the start of a piece.
+    constexpr double per_copy = 6.0, per_channel = 8.0, per_block = 40.0, per_output = 8.0, per_step = 60.0,
+                     per_piece_warp = 100.0;
+    const double here = static_cast<double>(channels), all_channels = static_cast<double>(s.c);
+    const double block_ends = per_block + columns_d * static_cast<double>(group) * per_output;
+    const double warps = static_cast<double>(part.busy_warps);
+    const auto block_instructions = [&](double count) {
+        return count * (block_fmas + block_loads + per_channel) + block_ends;
+    };
+    const auto filter_copies = [&](double count) { // warp instructions of a step
+        return static_cast<double>(knobs.tile_k) * std::ceil(count * t / 32.0) * per_copy;
+    };
+    const auto map_copies = [&](double count) {
+        return count * per_copy *
+               std::ceil(static_cast<double>((part.tile_h + s.r - 1) * s.w) / (wide ? 128.0 : 32.0));
+    };
+    const double step_blocks = static_cast<double>(blocks * groups);
+    part.step.fmas = step_blocks * here * block_fmas * 32.0;
+    part.step.instructions = step_blocks * block_instructions(here) + filter_copies(here) + warps * per_step +
+                             (map_copies(here) + warps * per_piece_warp) / static_cast<double>(filter_steps);
+    part.step.shared_wavefronts = step_blocks * here * block_passes;
+    const double map_floats = static_cast<double>((std::min(part.tile_h, s.p()) + s.r - 1) * s.w);
+    part.step.load_bytes = (here * t * static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) +
+                            here * map_floats / static_cast<double>(filter_steps)) *
+                           4.0;
+    part.step.store_bytes =
+        static_cast<double>(part.tile_h * s.q() * std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;
+
+    // The last CTA may have fewer rows.
+    const std::int64_t last_rows = s.p() - (part.grid[0] - 1) * part.tile_h;
+    const double all_blocks =
+        static_cast<double>((part.grid[0] - 1) * blocks +
+                            ceil_div((last_rows - 1) * s.w + s.q(), 32 * knobs.columns)) *
+        static_cast<double>(ceil_div(s.k, group) * s.n);
+    const double ctas = static_cast<double>(part.ctas), pieces_d = static_cast<double>(part.pieces);
+    const double images = static_cast<double>(s.n);
+    Work &work = part.work;
+    work.fmas = all_blocks * all_channels * block_fmas * 32.0;
+    work.shared_wavefronts = all_blocks * all_channels * block_passes;
+    work.shared_conflicts = 0.0;
+    work.instructions =
+        all_blocks * (all_channels * (block_fmas + block_loads + per_channel) + pieces_d * block_ends) +
+        ctas * (static_cast<double>(part.steps) * (filter_copies(here) + warps * per_step) +
+                map_copies(all_channels) + pieces_d * warps * per_piece_warp);
+    const double map_rows = static_cast<double>(s.p() + part.grid[0] * (s.r - 1));
+    work.l2_read_bytes =
+        images * all_channels *
+            (map_rows * static_cast<double>(s.w) * 4.0 +
+             static_cast<double>(part.grid[0]) * (wide ? 16.0 : spanned_bytes(0.0))) +
+        ctas * pieces_d * static_cast<double>(s.k) * spanned_bytes(all_channels / pieces_d * t * 4.0) +
+        (pieces_d - 1.0) * written_bytes(s);
+    work.l2_write_bytes = pieces_d * written_bytes(s);
+    fill_dram(work, s, limits);
+    if (part.pieces > 1)
+        out.rules.remarks.push_back("not all channels fit: " + std::to_string(part.pieces) +
+                                    " pieces of them, whose sums are added in the output");
+    out.paper_round_fmas = part.step.fmas;
+    out.paper_round_bytes = part.step.load_bytes;
+    out.plan.launches = {std::move(part)};
+    return planned;
+}
+
+} // namespace convcast
