@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/strategies/block_register.hpp"
+#include "model/strategies/channel_split.hpp"
 #include "model/strategies/filter_split.hpp"
 #include "model/strategies/filter_stream.hpp"
 #include "model/strategies/implicit_gemm.hpp"
@@ -20,7 +21,7 @@
 namespace convcast {
 
 using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm, BlockRegister,
-                              FilterStream, MapStream, NaiveGlobal, NaiveShared>;
+                              ChannelSplit, FilterStream, MapStream, NaiveGlobal, NaiveShared>;
 
 /// Names in the list's order.
 std::vector<std::string> strategy_names();

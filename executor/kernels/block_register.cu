@@ -68,8 +68,9 @@ __global__ void __maxnreg__(REGISTER_CAP)
         float *bank = shared + step % 2 * stage_floats, *map = bank + bank_floats;
         if constexpr (filters_a_pass > 0) {
             const int tap = threadIdx.x % taps, first = threadIdx.x / taps;
+            constexpr bool few_filters = TileK / filters_a_pass <= 12; // their places are kept in registers
             if (first < filters_a_pass) {
-#pragma unroll(TileK / filters_a_pass <= 16 ? TileK : 1)
+#pragma unroll(few_filters ? TileK : 1)
                 for (int i = 0; i < TileK; i += filters_a_pass)
                     if (i + first < TileK)
                         fetch_filter(bank, step, i + first, tap);
@@ -81,7 +82,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         }
         if constexpr (rows_a_pass > 0) {
             const int column = threadIdx.x % row_copies, first = threadIdx.x / row_copies;
-            constexpr bool few_rows = Channels * rows / rows_a_pass <= 16;
+            constexpr bool few_rows = Channels * ((rows + rows_a_pass - 1) / rows_a_pass) <= 8;
             if (first < rows_a_pass) {
 #pragma unroll(few_rows ? Channels : 1)
                 for (int channel = 0; channel < Channels; ++channel)

@@ -62,12 +62,13 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     if (knobs.rows == 0)
         for (knobs.rows = group == 8 ? 4 : 8; knobs.rows > s.p(); knobs.rows /= 2) {
         }
-    const std::int64_t rows = knobs.rows;
-    if ((rows & (rows - 1)) != 0)
-        return Infeasible{"rows must be 1, 2, 4 or 8, got " + std::to_string(rows)};
+    const std::int64_t thread_rows = knobs.rows;
+    if ((thread_rows & (thread_rows - 1)) != 0)
+        return Infeasible{"rows must be 1, 2, 4 or 8, got " + std::to_string(thread_rows)};
     // Sums, a column of pixels, filter values; places of the copies and of the loads.
-    constexpr std::int64_t addresses = 32;
-    const std::int64_t registers = round_up(rows * group + rows + s.r - 1 + 2 * group + addresses, 8);
+    constexpr std::int64_t addresses = 36;
+    const std::int64_t registers =
+        round_up(thread_rows * group + thread_rows + s.r - 1 + 2 * group + addresses, 8);
     part.register_cap = std::clamp<std::int64_t>(registers, 48, 255);
     const std::int64_t most_threads = std::min<std::int64_t>(
         limits.max_threads_per_cta, limits.registers_per_sm / part.register_cap / 128 * 128);
@@ -77,56 +78,57 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
                           " groups of filters needs more threads or registers than a CTA has"};
 
     const std::int64_t chosen = knobs.tile_h;
-    if (chosen % rows != 0)
+    if (chosen % thread_rows != 0)
         return Infeasible{"tile_h = " + std::to_string(chosen) +
-                          " is no multiple of rows = " + std::to_string(rows)};
-    if (chosen > row_groups * rows)
+                          " is no multiple of rows = " + std::to_string(thread_rows)};
+    if (chosen > row_groups * thread_rows)
         return Infeasible{"tile_h = " + std::to_string(chosen) + " rows need more than the " +
                           std::to_string(most_threads) + " threads there can be"};
     if (knobs.channels > s.c)
         return Infeasible{"channels = " + std::to_string(knobs.channels) + " exceeds the " +
                           std::to_string(s.c) + " there are"};
     constexpr std::int64_t wanted_fmas = 512; // of a thread in a step
-    std::int64_t channels =
-        knobs.channels > 0 ? knobs.channels
-                           : std::min(s.c, std::max<std::int64_t>(1, wanted_fmas / (rows * group * taps)));
+    std::int64_t step_channels =
+        knobs.channels > 0
+            ? knobs.channels
+            : std::min(s.c, std::max<std::int64_t>(1, wanted_fmas / (thread_rows * group * taps)));
     std::int64_t band = 0;
     const auto fits = [&](std::int64_t height) {
         part.band_floats = round_up((height + s.r - 1) * s.w, 4);
-        return part.bank_floats + knobs.stages * channels * part.band_floats <= shared_floats;
+        return part.bank_floats + knobs.stages * step_channels * part.band_floats <= shared_floats;
     };
     for (;;) {
-        band = chosen > 0 ? chosen : std::min(row_groups, ceil_div(s.p(), rows)) * rows;
-        while (chosen == 0 && band > rows && !fits(band))
-            band -= rows;
-        if (fits(band) || knobs.channels > 0 || channels == 1)
+        band = chosen > 0 ? chosen : std::min(row_groups, ceil_div(s.p(), thread_rows)) * thread_rows;
+        while (chosen == 0 && band > thread_rows && !fits(band))
+            band -= thread_rows;
+        if (fits(band) || knobs.channels > 0 || step_channels == 1)
             break;
-        channels /= 2;
+        step_channels /= 2;
     }
     if (!fits(band))
         return Infeasible{"beside the filters' " + std::to_string(part.bank_floats * 4) + " bytes, " +
-                          std::to_string(knobs.stages) + " buffers of " + std::to_string(channels) +
+                          std::to_string(knobs.stages) + " buffers of " + std::to_string(step_channels) +
                           " channels by " + std::to_string(band) + " rows do not fit in shared memory"};
     part.pieces = ceil_div(s.p(), band);
     if (chosen == 0) // bands of equal height
-        band = round_up(ceil_div(s.p(), part.pieces), rows);
+        band = round_up(ceil_div(s.p(), part.pieces), thread_rows);
     fits(band);
-    knobs.tile_h = static_cast<int>(band), knobs.channels = static_cast<int>(channels);
+    knobs.tile_h = static_cast<int>(band), knobs.channels = static_cast<int>(step_channels);
     part.tile_h = band;
     part.pieces = ceil_div(s.p(), band);
 
     const bool wide = s.w % 4 == 0;
-    part.template_arguments = {s.r, s.s, s.w, rows, group, channels, knobs.stages, wide ? 1 : 0};
+    part.template_arguments = {s.r, s.s, s.w, thread_rows, group, step_channels, knobs.stages, wide ? 1 : 0};
     part.grid = {ceil_div(s.k, filters), s.n, 1};
-    const std::int64_t positions = band / rows * s.q();
+    const std::int64_t positions = band / thread_rows * s.q();
     part.threads = round_up(positions * groups, 32);
     part.stages = knobs.stages;
-    const std::int64_t chunks = ceil_div(s.c, channels);
+    const std::int64_t chunks = ceil_div(s.c, step_channels);
     part.steps = part.pieces * chunks;
     part.filter_count = s.k;
     part.busy_warps = part.threads / 32;
-    part.independent_sums = rows * group;
-    part.shared_bytes = (part.bank_floats + knobs.stages * channels * part.band_floats) * 4;
+    part.independent_sums = thread_rows * group;
+    part.shared_bytes = (part.bank_floats + knobs.stages * step_channels * part.band_floats) * 4;
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads with " +
@@ -134,19 +136,20 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     fill_schedule(part, limits);
 
     const Passes pixel = shared_passes(part.threads, 1, [&](std::int64_t t) {
-        return t % positions / s.q() * rows * s.w + t % positions % s.q();
+        return t % positions / s.q() * thread_rows * s.w + t % positions % s.q();
     });
     const double warps = static_cast<double>(part.busy_warps), lanes = static_cast<double>(part.threads);
     const double t = static_cast<double>(taps);
     // Of a channel; a filter value is the same for a warp.
-    const double pixel_loads = static_cast<double>(s.s * (rows + s.r - 1));
+    const double pixel_loads = static_cast<double>(s.s * (thread_rows + s.r - 1));
     const double tap_loads = t * std::ceil(static_cast<double>(group) / 4.0);
     const double tap_passes = group >= 4 ? uniform_wide_wavefronts : 1.0;
     const double per_channel_shared = pixel_loads * pixel.taken + tap_loads * warps * tap_passes;
     // Warp instructions beside arithmetic and loads: a copy, a channel, a step, an output, the start.
     constexpr double per_copy = 7.0, per_channel = 12.0, per_step = 60.0, per_output = 8.0,
                      per_cta_warp = 120.0;
-    const double outputs = static_cast<double>(rows * group), here = static_cast<double>(channels);
+    const double outputs = static_cast<double>(thread_rows * group),
+                 here = static_cast<double>(step_channels);
     const double copies = std::ceil(static_cast<double>((band + s.r - 1) * s.w) / (wide ? 4.0 : 1.0) / lanes);
     const double channel_instructions =
         outputs * t + pixel_loads + tap_loads + per_channel + copies * per_copy;
@@ -163,7 +166,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     // A band's last rows and the last CTA's filters may be fewer: their threads do nothing.
     const std::int64_t last_band = s.p() - (part.pieces - 1) * band;
     const double all_row_groups =
-        static_cast<double>((part.pieces - 1) * (band / rows) + ceil_div(last_band, rows));
+        static_cast<double>((part.pieces - 1) * (band / thread_rows) + ceil_div(last_band, thread_rows));
     const double all_groups = static_cast<double>(s.k / filters * groups + ceil_div(s.k % filters, group));
     const double images = static_cast<double>(s.n), ctas = static_cast<double>(part.ctas);
     const double channels_d = static_cast<double>(s.c);

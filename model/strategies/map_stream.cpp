@@ -66,12 +66,12 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     // A lane past the last position reads on, into the next channel or past the last one.
     const std::int64_t spare = 32 * knobs.columns;
     const std::int64_t groups = knobs.tile_k / group;
-    const auto shared_floats = [&](std::int64_t pieces) {
-        const std::int64_t channels = ceil_div(s.c, pieces);
+    const auto shared_floats = [&](std::int64_t count) {
+        const std::int64_t channels = ceil_div(s.c, count);
         return knobs.stages * knobs.tile_k * channels * taps + channels * part.band_floats + spare;
     };
-    const auto fits = [&](std::int64_t pieces) {
-        return shared_floats(pieces) * 4 <= limits.shared_bytes_per_cta;
+    const auto fits = [&](std::int64_t count) {
+        return shared_floats(count) * 4 <= limits.shared_bytes_per_cta;
     };
     if (knobs.pieces > s.c)
         return Infeasible{"pieces = " + std::to_string(knobs.pieces) + " exceeds the " + std::to_string(s.c) +
@@ -104,7 +104,7 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     part.template_arguments = {s.r, s.s, s.w, knobs.columns, group, knobs.stages, wide ? 1 : 0};
     part.grid = {ceil_div(s.p(), part.tile_h), s.n, 1};
     // Sums, pixels, filter values; places of the copies, loads and stores.
-    constexpr std::int64_t addresses = 40;
+    constexpr std::int64_t addresses = 48;
     part.register_cap = round_up(group * knobs.columns + knobs.columns + 2 * group + addresses, 8);
     const std::int64_t blocks = ceil_div(positions, 32 * knobs.columns);
     const std::int64_t most_warps =
@@ -160,7 +160,8 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
                             here * map_floats / static_cast<double>(filter_steps)) *
                            4.0;
     part.step.store_bytes =
-        static_cast<double>(part.tile_h * s.q() * std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;
+        static_cast<double>(part.tile_h * s.q() * std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0 /
+        static_cast<double>(part.pieces); // the launch's l2_write_bytes count every piece's
 
     // The last CTA may have fewer rows.
     const std::int64_t last_rows = s.p() - (part.grid[0] - 1) * part.tile_h;
