@@ -43,7 +43,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     knobs = *this;
     Feasible &out = planned.feasible;
     out.rules = table1_rules(profile);
-    out.rules.remarks.push_back(cached_remark("the filters", s.filter_bytes(), profile.limits));
+    out.rules.remarks.push_back(cached_remark("the filters'", s.filter_bytes(), profile.limits));
     const GpuLimits &limits = profile.limits;
 
     Partition part;

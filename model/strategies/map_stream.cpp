@@ -44,7 +44,7 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     knobs = *this;
     Feasible &out = planned.feasible;
     out.rules = table1_rules(profile);
-    out.rules.remarks.push_back(cached_remark("the map", s.input_bytes() / s.n, profile.limits));
+    out.rules.remarks.push_back(cached_remark("the map's", s.input_bytes() / s.n, profile.limits));
     const GpuLimits &limits = profile.limits;
 
     constexpr std::int64_t group = 8; // filters of a warp
@@ -104,7 +104,7 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     part.template_arguments = {s.r, s.s, s.w, knobs.columns, group, knobs.stages, wide ? 1 : 0};
     part.grid = {ceil_div(s.p(), part.tile_h), s.n, 1};
     // Sums, pixels, filter values; places of the copies, loads and stores.
-    constexpr std::int64_t addresses = 48;
+    constexpr std::int64_t addresses = 56;
     part.register_cap = round_up(group * knobs.columns + knobs.columns + 2 * group + addresses, 8);
     const std::int64_t blocks = ceil_div(positions, 32 * knobs.columns);
     const std::int64_t most_warps =
