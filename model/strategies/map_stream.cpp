@@ -156,12 +156,15 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
                              (map_copies(here) + warps * per_piece_warp) / static_cast<double>(filter_steps);
     part.step.shared_wavefronts = step_blocks * here * block_passes;
     const double map_floats = static_cast<double>((std::min(part.tile_h, s.p()) + s.r - 1) * s.w);
-    part.step.load_bytes = (here * t * static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) +
-                            here * map_floats / static_cast<double>(filter_steps)) *
-                           4.0;
-    part.step.store_bytes =
+    part.step.load_bytes = here * t * static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;
+    part.drain.load_bytes = all_channels * map_floats * 4.0;
+    // The launch's l2_write_bytes count the stores of every piece; a warp stores after each block, and
+    // nothing covers the last.
+    const double step_bytes =
         static_cast<double>(part.tile_h * s.q() * std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0 /
-        static_cast<double>(part.pieces); // the launch's l2_write_bytes count every piece's
+        static_cast<double>(part.pieces);
+    part.drain.store_bytes = step_bytes / static_cast<double>(ceil_div(blocks, position_warps));
+    part.step.store_bytes = step_bytes - part.drain.store_bytes / static_cast<double>(part.steps);
 
     // The last CTA may have fewer rows.
     const std::int64_t last_rows = s.p() - (part.grid[0] - 1) * part.tile_h;

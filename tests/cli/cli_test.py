@@ -425,7 +425,8 @@ class Json(Cli):
         listing = self.ok("list", "--json").json()
         self.assertEqual(set(listing), {"strategies", "baselines", "gpus", "studies"})
         self.assertEqual([s["name"] for s in listing["strategies"]],
-                         ["filter_split", "map_split", "row_register", "stride_fixed_block", "implicit_gemm"])
+                         ["filter_split", "map_split", "row_register", "stride_fixed_block", "implicit_gemm", "block_register",
+                          "channel_split", "filter_stream", "map_stream", "naive_global", "naive_shared"])
         self.assertEqual(self.ok("list", "--schema").out, (SOURCE / "profiles" / "schema.json").read_text())
 
     def test_canonical_strategies_are_accepted(self):
@@ -941,7 +942,7 @@ class NoGpu(Cli):
         before = self.files()
         result = self.cli("run", "--resume", "old.json", "--gpu", "toy", "--shape", MULTI, "-o", "old.json")
         self.assertEqual((result.code, result.out, self.files()), (4, "", before))
-        self.assertRegex(result.err, "note: 4 measured cases taken over from old.json\n")
+        self.assertRegex(result.err, "note: 9 measured cases taken over from old.json\n")
 
     def test_no_document_is_written_without_gpu(self):
         self.refused(4, ["run", "--shape", SINGLE, "-o", "new.json"], NO_GPU)

@@ -159,6 +159,7 @@ TEST(StrideFixedBlock, AChannelAStep) {
     const Answer chen =
         planned("stride_fixed_block:segment_bytes=1,tile_w=128,tile_k=64", "n1c64h56w56k64r3s3", "h200");
     EXPECT_THAT(chen.text, HasSubstr("segment_bytes=36,"));
+    EXPECT_THAT(chen.feasible.rules.remarks, testing::Contains(HasSubstr("rule 1: S = 36")));
     EXPECT_EQ(chen.launch().steps, 64);
     EXPECT_EQ(chen.launch().shared_bytes, 2 * (65 * 12 + 3 * 132) * 4);
     EXPECT_EQ(chen.launch().step.fmas, 9 * 64 * 128);
