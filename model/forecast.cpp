@@ -127,10 +127,11 @@ Term wave_term(const Partition &part, const Machine &m, Round round, const Traff
     Term step = sum("step", {max_of("overlap", std::move(both)),
                              leaf("barrier", s(m.barrier_s / round.ctas),
                                   fmt::format("{:.0f} ns / {:.0f} CTAs an SM", m.barrier_s * 1e9, round.ctas))});
+    const double first_loads = loads + chip * part.drain.load_bytes;
     Term fill = pnorm("fill", m.knee,
                       {leaf("load latency", s(latency), fmt::format("{:.0f} ns to the first data", latency * 1e9)),
-                       bandwidth_leaf("DRAM reads", loads * dram_share, m.read_bw),
-                       bandwidth_leaf("L2 reads", loads, m.l2_bw)});
+                       bandwidth_leaf("DRAM reads", first_loads * dram_share, m.read_bw),
+                       bandwidth_leaf("L2 reads", first_loads, m.l2_bw)});
     core.push_back(bandwidth_leaf("writes", stores, m.write_bw));
     std::vector<Term> ends = core_terms(part, part.drain, round.ctas, m);
     ends.push_back(bandwidth_leaf("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw));

@@ -93,7 +93,7 @@ struct Partition {
     std::int64_t busy_warps = 0;       ///< of a CTA that have work in a step
     std::int64_t independent_sums = 1; ///< accumulators of a thread: FFMAs that do not wait for each other
     StepWork step;                 ///< of one full CTA
-    StepWork drain;                ///< after the last step: what a CTA does once at its end
+    StepWork drain;                ///< what a CTA does once: loads before its first step, the rest after its last
     std::int64_t filter_begin = 0, filter_count = 0; ///< filters this launch computes
     std::int64_t parts = 0, pieces = 0;              ///< single-channel divisions: SMs divided over, P or Q
     std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map

@@ -88,9 +88,9 @@ void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
         static_cast<double>(std::max<std::int64_t>(0, shape.output_bytes() - limits.l2_bytes / 2));
 }
 
-std::string cached_remark(const std::string &what, std::int64_t bytes, const GpuLimits &limits) {
+std::string cached_remark(const std::string &whose, std::int64_t bytes, const GpuLimits &limits) {
     const std::int64_t room = static_cast<std::int64_t>(limits.sm_count) * limits.shared_bytes_per_sm;
-    return what + " of " + std::to_string(bytes) + " bytes " + (bytes < room ? "stay" : "do not stay") +
+    return whose + " " + std::to_string(bytes) + " bytes " + (bytes < room ? "stay" : "do not stay") +
            " cached: N_sm * S_shared = " + std::to_string(room);
 }
 

@@ -81,7 +81,7 @@ double written_bytes(const ConvShape &shape);
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits);
 
 /// The paper's condition for data that stays on the SMs (section 2.3): its bytes against N_sm * S_shared.
-std::string cached_remark(const std::string &what, std::int64_t bytes, const GpuLimits &limits);
+std::string cached_remark(const std::string &whose, std::int64_t bytes, const GpuLimits &limits);
 
 /// Why a shape is outside what the papers' kernels do (stride 1, no padding, dilation or groups, FP32); "" if it is
 /// inside.

@@ -27,6 +27,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     constexpr int bank_floats = (taps * filter_pitch + 3) / 4 * 4;
     constexpr int stage_floats = bank_floats + Channels * rows * pitch;
     constexpr int tile_pixels = TileW * TileH, result_pitch = tile_pixels + 4;
+    constexpr int filter_rows_at_once = R * S * Group * Width <= 1024 ? R : 1; // unrolled
     // Without a declared alignment the compiler keeps reads as narrow as Unit says; 16 bytes it has all the
     // same.
     extern __shared__ float shared[];
@@ -68,7 +69,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         float *bank = shared + step % 2 * stage_floats, *map = bank + bank_floats;
         if constexpr (filters_a_pass > 0) {
             const int tap = threadIdx.x % taps, first = threadIdx.x / taps;
-            constexpr bool few_filters = TileK / filters_a_pass <= 12; // their places are kept in registers
+            constexpr bool few_filters = TileK / filters_a_pass <= 10; // their places are kept in registers
             if (first < filters_a_pass) {
 #pragma unroll(few_filters ? TileK : 1)
                 for (int i = 0; i < TileK; i += filters_a_pass)
@@ -82,7 +83,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         }
         if constexpr (rows_a_pass > 0) {
             const int column = threadIdx.x % row_copies, first = threadIdx.x / row_copies;
-            constexpr bool few_rows = Channels * ((rows + rows_a_pass - 1) / rows_a_pass) <= 8;
+            constexpr bool few_rows = Channels * ((rows + rows_a_pass - 1) / rows_a_pass) <= 6;
             if (first < rows_a_pass) {
 #pragma unroll(few_rows ? Channels : 1)
                 for (int channel = 0; channel < Channels; ++channel)
@@ -113,7 +114,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         const float *map = shared + step % 2 * stage_floats + bank_floats + row * pitch + column;
 #pragma unroll 1
         for (int channel = 0; channel < Channels; ++channel) {
-#pragma unroll(R *S *Group *Width <= 1024 ? R : 1)
+#pragma unroll(filter_rows_at_once)
             for (int r = 0; r < R; ++r) {
                 constexpr int pixel_units = (Width + S - 1 + Unit - 1) / Unit;
                 float pixel[pixel_units * Unit];

@@ -29,6 +29,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const auto fetch = [&](int band) {
         const int y0 = band * a.tile_h, floats = (at_most(a.tile_h, a.p - y0) + R - 1) * W;
         float *to = stages + band % Stages * per_part * a.band_floats;
+#pragma unroll 1 // unrolled, the addresses of every copy are kept and spill
         for (int channel = 0; channel < channels; ++channel)
             copy_span<Wide>(to + channel * a.band_floats,
                             input + static_cast<long long>(channel) * plane + y0 * W, floats);

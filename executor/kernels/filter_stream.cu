@@ -14,6 +14,7 @@ template <int R, int S, int W, int Rows, int Group, int Channels, int Stages, bo
 __global__ void __maxnreg__(REGISTER_CAP)
     filter_stream(const float *__restrict__ input, const float *__restrict__ filters,
                   float *__restrict__ output, ConvArgs a) {
+    constexpr int filter_columns_at_once = R * S * Rows * Group <= 512 ? S : 1; // unrolled
     extern __shared__ __align__(16) float shared[];
     float *bank = shared; // [group][c][R * S][Group]
     float *stages = shared + a.bank_floats;
@@ -36,6 +37,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         const int y0 = step / chunks * a.tile_h, channel0 = step % chunks * Channels;
         const int floats = (at_most(a.tile_h, a.p - y0) + R - 1) * W;
         float *to = stages + step % Stages * Channels * a.band_floats;
+#pragma unroll 1 // unrolled, the addresses of every copy are kept and spill
         for (int channel = 0; channel < at_most(Channels, a.c - channel0); ++channel)
             copy_span<Wide>(to + channel * a.band_floats,
                             input + static_cast<long long>(channel0 + channel) * plane + y0 * W, floats);
@@ -65,7 +67,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         const float *taps = bank + (group * a.c + channel0) * (R * S * Group);
 #pragma unroll 1
         for (int channel = 0; channel < at_most(Channels, a.c - channel0); ++channel) {
-#pragma unroll(R *S *Rows *Group <= 512 ? S : 1)
+#pragma unroll(filter_columns_at_once)
             for (int s = 0; s < S; ++s) {
                 float column[Rows + R - 1];
 #pragma unroll

@@ -1,8 +1,9 @@
 // implicit_gemm_filters: filters [group][filter][value] to [group][value][filters, a multiple of 4], so that
-// implicit_gemm brings four filters of a value by one 16-byte copy. Values come in the order of its slices: blocks of
-// SliceChannels channels, in each blocks of SliceRows filter rows, in each (channel, row, column); zeros where the last
-// block has no channel left. A transpose by 32 x 32 tiles through shared memory: lanes run along the values when reading
-// and along the filters when writing, and a row of 33 floats keeps both free of conflicts.
+// implicit_gemm brings four filters of a value by one 16-byte copy. Values come in the order of its slices:
+// blocks of SliceChannels channels, in each blocks of SliceRows filter rows, in each (channel, row, column);
+// zeros where the last block has no channel left. A transpose by 32 x 32 tiles through shared memory: lanes
+// run along the values when reading and along the filters when writing, and a row of 33 floats keeps both
+// free of conflicts.
 #include "executor/kernels/common.cuh"
 
 using namespace convcast;
@@ -23,7 +24,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int channel = step / row_blocks * SliceChannels + value % slice / taps;
     const int r = step % row_blocks * SliceRows + value % taps / S;
     const bool there = value < values && channel < Channels;
-    filters += static_cast<long long>(blockIdx.z) * Filters * (Channels * R * S) + (channel * R + r) * S + value % S;
+    filters +=
+        static_cast<long long>(blockIdx.z) * Filters * (Channels * R * S) + (channel * R + r) * S + value % S;
 #pragma unroll
     for (int i = 0; i < tile; i += rows) {
         const int filter = filter0 + row + i;

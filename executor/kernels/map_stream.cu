@@ -16,6 +16,7 @@ template <int R, int S, int W, int Columns, int Group, int Stages, bool Wide>
 __global__ void __maxnreg__(REGISTER_CAP)
     map_stream(const float *__restrict__ input, const float *__restrict__ filters, float *__restrict__ output,
                ConvArgs a) {
+    constexpr int filter_rows_at_once = R * S * Columns * Group <= 1024 ? R : 1; // unrolled
     extern __shared__ __align__(16) float shared[];
     float *banks = shared;                        // [Stages][group][channel][R * S][Group]
     float *map = shared + Stages * a.bank_floats; // [channel][band_floats]
@@ -33,6 +34,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         // A warp copies a filter, its values turned into groups on the way.
         const auto fetch = [&](int step) {
             float *bank = banks + step % Stages * a.bank_floats;
+#pragma unroll 1 // unrolled, the addresses of every copy are kept and spill
             for (int f = warp; f < a.tile_k; f += warps) {
                 const int filter = step * a.tile_k + f;
                 const bool valid = filter < a.k;
@@ -44,6 +46,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
             }
         };
         __syncthreads(); // all have done with the piece before
+#pragma unroll 1
         for (int channel = 0; channel < channels; ++channel)
             copy_span<Wide>(map + channel * a.band_floats,
                             input + static_cast<long long>(channel0 + channel) * plane, (rows + R - 1) * W);
@@ -66,10 +69,28 @@ __global__ void __maxnreg__(REGISTER_CAP)
                  position0 += position_warps * (32 * Columns)) {
                 const float *pixels = map + position0 + lane;
                 const float *weights = banks + step % Stages * a.bank_floats + group * taps * Group;
+                // visit(sum, its output) for every output of this lane that exists.
                 float sum[Columns][Group] = {};
+                const auto outputs = [&](const auto &visit) {
+#pragma unroll
+                    for (int j = 0; j < Columns; ++j) {
+                        const int position = position0 + lane + 32 * j, y = position / W, x = position % W;
+                        if (y >= rows || x >= a.q)
+                            continue;
+                        float *to = output + (static_cast<long long>(filter0) * a.p + y) * a.q + x;
+#pragma unroll
+                        for (int f = 0; f < Group; ++f) {
+                            if (filter0 + f < a.k)
+                                visit(sum[j][f], *to);
+                            to += a.p * a.q;
+                        }
+                    }
+                };
+                if (channel0 > 0)
+                    outputs([](float &mine, float &there) { mine = there; });
 #pragma unroll 1
                 for (int channel = 0; channel < channels; ++channel) {
-#pragma unroll(R *S *Columns *Group <= 1024 ? R : 1)
+#pragma unroll(filter_rows_at_once)
                     for (int r = 0; r < R; ++r)
 #pragma unroll
                         for (int s = 0; s < S; ++s) {
@@ -87,19 +108,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
                     pixels += a.band_floats;
                     weights += R * S * Group;
                 }
-#pragma unroll
-                for (int j = 0; j < Columns; ++j) {
-                    const int position = position0 + lane + 32 * j, y = position / W, x = position % W;
-                    if (y >= rows || x >= a.q)
-                        continue;
-                    float *to = output + (static_cast<long long>(filter0) * a.p + y) * a.q + x;
-#pragma unroll
-                    for (int f = 0; f < Group; ++f)
-                        if (filter0 + f < a.k) {
-                            float *at = to + static_cast<long long>(f) * a.p * a.q;
-                            *at = channel0 > 0 ? *at + sum[j][f] : sum[j][f];
-                        }
-                }
+                outputs([](float &mine, float &there) { there = mine; });
             }
         }
     }

@@ -18,7 +18,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     naive_global(const float *__restrict__ input, const float *__restrict__ filters,
                  float *__restrict__ output, ConvArgs a) {
     using Index = typename OutputCount<Large>::Type;
-    constexpr bool few_taps = R * S <= 64; // then all are unrolled
+    constexpr bool few_taps = R * S <= (Padded ? 16 : 64); // then all are unrolled
     const Index i = static_cast<Index>(blockIdx.x) * Threads + threadIdx.x;
     if (i >=
         static_cast<Index>(a.n) * static_cast<Index>(a.k) * static_cast<Index>(a.p) * static_cast<Index>(a.q))
@@ -40,7 +40,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         for (int r = 0; r < R; ++r) {
             const int y = y0 + r * a.dilation_h;
             const long long line = static_cast<long long>(y) * a.w;
-#pragma unroll(few_taps ? S : 1)
+#pragma unroll(S <= 16 ? S : 1)
             for (int s = 0; s < S; ++s) {
                 const int x = x0 + s * a.dilation_w;
                 const bool inside = !Padded || (y >= 0 && y < a.h && x >= 0 && x < a.w);

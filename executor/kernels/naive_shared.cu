@@ -61,9 +61,9 @@ __global__ void __maxnreg__(REGISTER_CAP)
         const float *pixels = input;
 #pragma unroll 1
         for (int c = 0; c < a.c; ++c) {
-#pragma unroll(few_taps ? R : 1)
+#pragma unroll(R * S <= 16 ? R : 1)
             for (int r = 0; r < R; ++r)
-#pragma unroll(few_taps ? S : 1)
+#pragma unroll(S <= 16 ? S : 1)
                 for (int s = 0; s < S; ++s) {
                     const bool inside = y + r >= 0 && y + r < a.h && x + s >= 0 && x + s < a.w;
                     const float pixel = inside ? pixels[(y + r) * a.w + x + s] : 0.0f;

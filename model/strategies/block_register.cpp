@@ -172,7 +172,7 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     part.shared_bytes = std::max(part.stages * stage_floats, threads_x * result_pitch) * 4;
     // Sums, a row of pixels, filter values; places of the copies and of the loads.
     const std::int64_t pixel_registers = round_up(width + s.s - 1, n);
-    const std::int64_t addresses = wide ? 36 : 44;
+    const std::int64_t addresses = (wide ? 36 : 44) + (width * group < 64 ? 8 : 0);
     const std::int64_t needed = width * group + pixel_registers + 2 * group;
     part.register_cap = std::clamp<std::int64_t>(round_up(needed + addresses, 8), 64, 255);
     if (const std::int64_t most = limits.registers_per_sm / round_up(part.threads, 128) / 8 * 8;

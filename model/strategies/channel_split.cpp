@@ -166,8 +166,8 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     part.step.instructions = unit_warps * (here * channel_instructions + unit_ends) + here * band_copies +
                              warps * per_step + filter_copies / bands_d;
     part.step.shared_wavefronts = unit_warps * here * channel_passes;
-    part.step.load_bytes = here * static_cast<double>((band + s.r - 1) * s.w) * 4.0 +
-                           static_cast<double>(std::min(part.tile_k, s.k)) * here * t * 4.0 / bands_d;
+    part.step.load_bytes = here * static_cast<double>((band + s.r - 1) * s.w) * 4.0;
+    part.drain.load_bytes = static_cast<double>(s.k) * here * t * 4.0;
     part.step.store_bytes = written_bytes(s) / static_cast<double>(s.output_bytes()) *
                             static_cast<double>(std::min(part.tile_k, s.k) * band * s.q()) * 4.0;
     part.drain.instructions = warps * per_cta_warp;

@@ -43,7 +43,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     knobs = *this;
     Feasible &out = planned.feasible;
     out.rules = table1_rules(profile);
-    out.rules.remarks.push_back(cached_remark("the filters", s.filter_bytes(), profile.limits));
+    out.rules.remarks.push_back(cached_remark("the filters'", s.filter_bytes(), profile.limits));
     const GpuLimits &limits = profile.limits;
 
     Partition part;
@@ -157,8 +157,12 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     part.step.instructions = warps * (here * channel_instructions + per_step);
     part.step.shared_wavefronts = here * per_channel_shared;
     part.step.load_bytes = here * static_cast<double>((std::min(band, s.p()) + s.r - 1) * s.w) * 4.0;
+    // A band is stored after its last channels; nothing covers the last band's stores.
+    const double band_bytes = static_cast<double>(std::min(band, s.p()) * s.q() * filters) * 4.0;
     part.step.store_bytes =
-        static_cast<double>(std::min(band, s.p()) * s.q() * filters) * 4.0 / static_cast<double>(chunks);
+        band_bytes * static_cast<double>(part.pieces - 1) / static_cast<double>(part.steps);
+    part.drain.store_bytes = band_bytes;
+    part.drain.load_bytes = static_cast<double>(filters * s.c * taps) * 4.0;
     const double bank_copies =
         static_cast<double>(filters) * std::ceil(static_cast<double>(s.c * taps) / lanes);
     part.drain.instructions = warps * (per_cta_warp + bank_copies * per_copy);

@@ -44,7 +44,7 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     knobs = *this;
     Feasible &out = planned.feasible;
     out.rules = table1_rules(profile);
-    out.rules.remarks.push_back(cached_remark("the map", s.input_bytes() / s.n, profile.limits));
+    out.rules.remarks.push_back(cached_remark("the map's", s.input_bytes() / s.n, profile.limits));
     const GpuLimits &limits = profile.limits;
 
     constexpr std::int64_t group = 8; // filters of a warp
@@ -104,7 +104,7 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     part.template_arguments = {s.r, s.s, s.w, knobs.columns, group, knobs.stages, wide ? 1 : 0};
     part.grid = {ceil_div(s.p(), part.tile_h), s.n, 1};
     // Sums, pixels, filter values; places of the copies, loads and stores.
-    constexpr std::int64_t addresses = 48;
+    constexpr std::int64_t addresses = 56;
     part.register_cap = round_up(group * knobs.columns + knobs.columns + 2 * group + addresses, 8);
     const std::int64_t blocks = ceil_div(positions, 32 * knobs.columns);
     const std::int64_t most_warps =
@@ -156,12 +156,15 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
                              (map_copies(here) + warps * per_piece_warp) / static_cast<double>(filter_steps);
     part.step.shared_wavefronts = step_blocks * here * block_passes;
     const double map_floats = static_cast<double>((std::min(part.tile_h, s.p()) + s.r - 1) * s.w);
-    part.step.load_bytes = (here * t * static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) +
-                            here * map_floats / static_cast<double>(filter_steps)) *
-                           4.0;
-    part.step.store_bytes =
+    part.step.load_bytes = here * t * static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;
+    part.drain.load_bytes = all_channels * map_floats * 4.0;
+    // The launch's l2_write_bytes count the stores of every piece; a warp stores after each block, and
+    // nothing covers the last.
+    const double step_bytes =
         static_cast<double>(part.tile_h * s.q() * std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0 /
-        static_cast<double>(part.pieces); // the launch's l2_write_bytes count every piece's
+        static_cast<double>(part.pieces);
+    part.drain.store_bytes = step_bytes / static_cast<double>(ceil_div(blocks, position_warps));
+    part.step.store_bytes = step_bytes - part.drain.store_bytes / static_cast<double>(part.steps);
 
     // The last CTA may have fewer rows.
     const std::int64_t last_rows = s.p() - (part.grid[0] - 1) * part.tile_h;

@@ -177,6 +177,9 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     out.rules.tile_w = knobs.tile_w;
     out.rules.tile_k_min = least_tile_k;
     out.rules.step_fma = papers::step_fmas(knobs.segment_bytes, knobs.tile_w, knobs.tile_k);
+    if (knobs.segment_bytes % 32 != 0)
+        out.rules.remarks.push_back("rule 1: S = " + std::to_string(knobs.segment_bytes) +
+                                    " is no multiple of 32 bytes");
     if (least_tile_k && knobs.tile_k < *least_tile_k)
         out.rules.remarks.push_back("M' = " + std::to_string(knobs.tile_k) + " is below rule 3's " +
                                     std::to_string(*least_tile_k));

@@ -583,7 +583,8 @@ class Json(Cli):
         listing = self.ok("list", "--json").json()
         self.assertEqual(set(listing), {"strategies", "baselines", "gpus", "studies"})
         self.assertEqual([s["name"] for s in listing["strategies"]],
-                         ["filter_split", "map_split", "row_register", "stride_fixed_block"])
+                         ["filter_split", "map_split", "row_register", "stride_fixed_block", "implicit_gemm", "block_register",
+                          "channel_split", "filter_stream", "map_stream", "naive_global", "naive_shared"])
         self.assertEqual(self.ok("list", "--schema").out, (SOURCE / "profiles" / "schema.json").read_text())
 
     def test_canonical_strategies_are_accepted(self):
@@ -705,8 +706,8 @@ class Usage(Cli):
         self.refused(2, ["report", "run.json", "-o", ""], "-(-output|o)")
 
     def test_a_shape_that_no_strategy_does_is_said(self):
-        shape = "n4c64h56w56k64r3s3_str2x2_pad1x1"
-        self.assertIn("stride 1", self.ok("predict", "--gpu", "toy", "--shape", shape).out)
+        shape = "n4c64h56w56k64r3s3_f16"
+        self.assertIn("only FP32", self.ok("predict", "--gpu", "toy", "--shape", shape).out)
 
     def test_a_document_always_has_its_cases(self):
         shape = "n4c64h56w56k64r3s3_str2x2_pad1x1"
@@ -1253,7 +1254,7 @@ class NoGpu(Cli):
         before = self.files()
         result = self.cli("run", "--resume", "old.json", "--gpu", "toy", "--shape", MULTI, "-o", "old.json")
         self.assertEqual((result.code, result.out, self.files()), (4, "", before))
-        self.assertRegex(result.err, "note: 3 measured cases taken over from old.json\n")
+        self.assertRegex(result.err, "note: 9 measured cases taken over from old.json\n")
 
     def test_no_document_is_written_without_gpu(self):
         self.refused(4, ["run", "--shape", SINGLE, "-o", "new.json"], NO_GPU)

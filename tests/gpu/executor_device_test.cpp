@@ -179,6 +179,19 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"stride_fixed_block:segment_bytes=32,tile_w=32,tile_k=16,stages=2", "n1c3h7w7k9r3s3"},
              {"stride_fixed_block:segment_bytes=64,tile_w=64,tile_k=32,stages=3", "n1c4h8w8k33r3s3"},
              {"stride_fixed_block:segment_bytes=32,tile_w=32,tile_k=16,stages=4", "n2c8h8w8k16r1s1"},
+             {"stride_fixed_block:segment_bytes=1,tile_w=32,tile_k=16", "n1c4h8w7k9r3s3"},
+             {"row_register:tile_w=128,unit=4,units=1,tile_h=2", "n1c1h5w42k3r3s3"},
+             {"block_register:tile_w=8,tile_h=4,tile_k=32,pixels_per_thread=4,filters_per_thread=4", "n2c3h9w11k9r3s3"},
+             {"block_register:tile_w=16,tile_h=2,tile_k=16,pixels_per_thread=8,filters_per_thread=2,channels=2,unit=2",
+              "n1c5h8w20k17r2s2"},
+             {"block_register:unit=1", "n1c4h8w12k9r5s5"},
+             {"filter_stream:rows=2,channels=2,stages=3", "n2c5h9w10k140r3s3"},
+             {"filter_stream:tile_h=2,rows=2,channels=1,stages=2", "n1c3h9w12k5r3s3"},
+             {"map_stream:tile_k=16,pieces=2,stages=3", "n2c5h9w10k20r3s3"},
+             {"channel_split:tile_h=3,tile_k=8,stages=2", "n2c5h9w10k18r3s3"},
+             {"naive_global:threads=64", "n2c4h9w8k6r3s2_str2x3_pad1x2_dil2x1_g2"},
+             {"naive_shared:tile_w=8,tile_h=4,map=1", "n1c3h9w10k5r3s3_str2x2_pad1x1"},
+             {"naive_shared:tile_w=8,tile_h=4,map=2", "n2c3h9w10k5r3s3_str1x2_pad2x1"},
              {"implicit_gemm:tile_k=32,tile_pixels=32,split=1,warp_split=1,filters=1", "n1c3h7w7k9r3s3"},
              {"implicit_gemm:tile_k=32,tile_pixels=32,split=2,warp_split=2,filters=1", "n2c8h8w7k33r3s3_pad1x1"},
              {"implicit_gemm:tile_k=32,tile_pixels=64,split=4,filters=2", "n1c64h8w8k20r1s1"},
@@ -190,7 +203,7 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
     run_and_expect_ok(lab, std::move(cases));
 }
 
-/// What only implicit_gemm does: stride, padding, dilation, groups, filters beyond a word of taps, every way of
+/// Beside naive_global, what only implicit_gemm does: stride, padding, dilation, groups, filters beyond a word of taps, every way of
 /// splitting and both ways of reading filters.
 TEST(ExecutorDevice, EveryGeometry) {
     CONVCAST_NEED_GPU();
@@ -239,20 +252,22 @@ TEST(ExecutorDevice, RandomShapesAndKnobs) {
         return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
     };
     const std::vector<std::string> names = strategy_names();
-    constexpr std::size_t wanted = 150;
+    constexpr std::size_t wanted = 300;
     std::vector<Case> cases;
     for (int tries = 0; cases.size() < wanted && tries < 5000; ++tries) {
         const std::string &name =
             names[static_cast<std::size_t>(between(0, static_cast<std::int64_t>(names.size()) - 1))];
         ConvShape shape;
         shape.n = between(1, 3);
-        const bool many = name == "stride_fixed_block" || name == "implicit_gemm";
-        shape.c = many ? between(2, 70) : 1;
+        const bool one = name == "filter_split" || name == "map_split" || name == "row_register";
+        const bool any_geometry = name == "implicit_gemm" || name == "naive_global";
+        shape.c = one ? 1 : between(2, 70);
         shape.r = shape.s = between(1, 7);
         shape.h = shape.r + between(0, 60);
         shape.w = shape.s + between(0, 150);
         shape.k = between(1, 200);
-        if (name == "implicit_gemm") {
+        if (any_geometry) {
+            shape.s = between(1, 7), shape.w += shape.s;
             shape.pad_h = between(0, shape.r), shape.pad_w = between(0, shape.s);
             shape.stride_h = between(1, 3), shape.stride_w = between(1, 3);
             shape.groups = between(1, 3);
@@ -260,6 +275,9 @@ TEST(ExecutorDevice, RandomShapesAndKnobs) {
             shape.k = (shape.k + shape.groups - 1) / shape.groups * shape.groups;
             shape.h += shape.r, shape.w += shape.s; // room for a dilation of 2
             shape.dilation_h = between(1, 2), shape.dilation_w = between(1, 2);
+        } else if (name == "naive_shared") {
+            shape.pad_h = between(0, shape.r), shape.pad_w = between(0, shape.s);
+            shape.stride_h = between(1, 2), shape.stride_w = between(1, 2);
         }
         const std::vector<Strategy> settings = candidates(name);
         const Strategy &strategy = settings[random() % settings.size()];
@@ -428,6 +446,13 @@ TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
           std::pair{"row_register", "n1c1h224w224k64r3s3"}, std::pair{"row_register", "n2c1h13w31k33r5s5"},
           std::pair{"stride_fixed_block", "n1c64h56w56k64r3s3"},
           std::pair{"stride_fixed_block", "n2c5h9w30k100r1s1"},
+          std::pair{"stride_fixed_block:segment_bytes=1", "n1c64h56w56k64r3s3"},
+          std::pair{"row_register:tile_w=256,unit=4", "n1c1h224w224k64r3s3"},
+          std::pair{"block_register", "n1c64h56w56k64r3s3"}, std::pair{"block_register", "n2c5h13w31k33r5s5"},
+          std::pair{"filter_stream", "n1c64h56w56k64r3s3"}, std::pair{"map_stream", "n1c64h56w56k64r3s3"},
+          std::pair{"channel_split", "n1c64h28w28k64r3s3"},
+          std::pair{"naive_global", "n1c16h28w28k32r3s3_pad1x1_str2x2"},
+          std::pair{"naive_shared", "n1c32h12w12k64r5s5"}, std::pair{"naive_shared:map=2", "n1c16h28w28k32r3s3_pad1x1"},
           std::pair{"implicit_gemm", "n1c64h56w56k64r3s3_pad1x1"},
           std::pair{"implicit_gemm:split=2,warp_split=2,filters=2", "n2c30h9w30k100r3s3_str2x2"},
           std::pair{"implicit_gemm:split=1,warp_split=1", "n1c3h40w40k64r7s7_pad3x3"}}) {

@@ -163,10 +163,12 @@ TEST(ImplicitGemm, RefusesWithReasons) {
     };
     EXPECT_THAT(reason("implicit_gemm", "n1c8h80w80k8r64s1"), HasSubstr("at most 63 rows"));
     EXPECT_THAT(reason("implicit_gemm", "n1c8h8w8k8r3s3_f16"), HasSubstr("only FP32"));
-    EXPECT_THAT(reason("implicit_gemm:split=8", "n1c4h8w8k8r3s3"), HasSubstr("exceeds the"));
+    const std::string tile = "implicit_gemm:tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4";
+    EXPECT_THAT(reason((tile + ",split=8").c_str(), "n1c4h8w8k8r3s3"), HasSubstr("split = 8 exceeds the 2 steps"));
+    EXPECT_THAT(reason((tile + ",slice_channels=9").c_str(), "n1c8h8w8k8r1s1"), HasSubstr("exceeds the 8 channels"));
+    EXPECT_THAT(reason((tile + ",split=3").c_str(), "n1c8h8w8k8r1s1"), HasSubstr("1, 2, 4 or 8"));
     EXPECT_THAT(reason("implicit_gemm:tile_k=48", "n1c4h8w8k8r3s3"), HasSubstr("knobs"));
-    EXPECT_THAT(reason("implicit_gemm:slice_channels=9", "n1c8h8w8k8r1s1"), HasSubstr("exceeds the 8 channels"));
-    EXPECT_THAT(reason("implicit_gemm:tile_k=16,tile_pixels=16,thread_k=16,thread_pixels=16", "n1c8h8w8k8r1s1"),
+    EXPECT_THAT(reason("implicit_gemm:tile_k=16,tile_pixels=16,thread_k=8,thread_pixels=8,warp_split=1", "n1c8h8w8k8r1s1"),
                 HasSubstr("no whole warps"));
 }
 

@@ -1,0 +1,233 @@
+// Plans of the papers' kernels, worked by hand. The toy GPU has 10 SMs with 64 KB of shared memory.
+#include "model/forecast.hpp"
+
+#include <gmock/gmock.h>
+
+using namespace convcast;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+struct Answer {
+    std::string text;
+    Feasible feasible;
+    const Partition &launch(std::size_t i = 0) const { return feasible.plan.launches.at(i); }
+};
+
+Answer planned(const std::string &strategy, const std::string &shape, const char *gpu = "toy") {
+    auto made = plan(parse_strategy(strategy), ConvShape::parse(shape), find_profile(gpu));
+    if (const auto *why = std::get_if<Infeasible>(&made))
+        throw std::runtime_error(strategy + " " + shape + ": " + why->why);
+    PlannedStrategy &good = std::get<PlannedStrategy>(made);
+    return {to_text(good.strategy), std::move(good.feasible)};
+}
+
+std::string refused(const std::string &strategy, const std::string &shape, const char *gpu = "toy") {
+    auto made = plan(parse_strategy(strategy), ConvShape::parse(shape), find_profile(gpu));
+    const auto *why = std::get_if<Infeasible>(&made);
+    return why ? why->why : "";
+}
+
+TEST(SharedPasses, ByHand) {
+    const auto taken = [](std::int64_t threads, int width, auto word) {
+        return shared_passes(threads, width, word).taken;
+    };
+    EXPECT_EQ(taken(32, 1, [](std::int64_t t) { return t; }), 1);
+    EXPECT_EQ(taken(32, 1, [](std::int64_t) { return 7; }), 1);       // one word for all lanes
+    EXPECT_EQ(taken(32, 1, [](std::int64_t t) { return 2 * t; }), 2); // lanes t and t + 16 share a bank
+    EXPECT_EQ(taken(32, 1, [](std::int64_t t) { return 32 * t; }), 32);
+    EXPECT_EQ(taken(32, 2, [](std::int64_t t) { return 2 * t; }), 2); // 64 words
+    EXPECT_EQ(taken(32, 4, [](std::int64_t t) { return 4 * t; }), 4); // 128 words
+    EXPECT_EQ(taken(32, 4, [](std::int64_t) { return 0; }), uniform_wide_wavefronts);
+    EXPECT_EQ(taken(48, 1, [](std::int64_t t) { return t; }), 2); // a warp and a half
+    EXPECT_EQ(shared_passes(32, 1, [](std::int64_t t) { return 2 * t; }).least, 1);
+}
+
+TEST(NaiveGlobal, PlanByHand) {
+    const Answer one = planned("naive_global", "n1c2h10w10k4r3s3");
+    EXPECT_THAT(one.launch().grid, ElementsAre(1, 1, 1)); // 4 * 8 * 8 outputs
+    EXPECT_EQ(one.launch().steps, 2);
+    EXPECT_EQ(one.launch().work.fmas, 256 * 18);
+    EXPECT_EQ(one.launch().work.shared_wavefronts, 0);
+    // 8 rows of 8 outputs need the 10 x 10 map of each channel once, and all filters: 4 * 18 values.
+    EXPECT_NEAR(*one.launch().work.l2_read_bytes, 2 * (400 + 28) + 4 * (72 + 28), 1e-9);
+    // Groups halve the products: 3 * 3 * 2 of 4 channels; taps in the padding count as well.
+    const Answer grouped = planned("naive_global:threads=64", "n1c4h10w10k4r3s3_pad1x1_g2");
+    EXPECT_EQ(grouped.launch().work.fmas, 4 * 10 * 10 * 18);
+    EXPECT_EQ(grouped.launch().grid[0], 7);
+    EXPECT_THAT(grouped.launch().template_arguments, ElementsAre(3, 3, 64, 1, 0));
+}
+
+TEST(NaiveGlobal, ManyOutputs) {
+    // 2^32 outputs: counted in 64 bits; 2^42: more than 2^31 - 1 CTAs of 1024 threads.
+    EXPECT_EQ(planned("naive_global", "n1c1h65536w65536k1r1s1").launch().template_arguments.back(), 1);
+    EXPECT_EQ(planned("naive_global", "n1c1h1024w1024k1r1s1").launch().template_arguments.back(), 0);
+    EXPECT_THAT(refused("naive_global:threads=1024", "n4c1h1048576w1048576k1r1s1"),
+                HasSubstr("more than 2^31 - 1 CTAs"));
+}
+
+TEST(NaiveShared, TheFashionMnistLayers) {
+    // A CTA per filter; 28 x 28 pixels and 25 filter values, up to a multiple of 4, in shared memory.
+    const Answer first = planned("naive_shared", "n1c1h28w28k32r5s5");
+    EXPECT_EQ(first.text, "naive_shared:tile_w=24,tile_h=24,map=1");
+    EXPECT_THAT(first.launch().grid, ElementsAre(1, 32, 1));
+    EXPECT_EQ(first.launch().threads, 576);
+    EXPECT_EQ(first.launch().shared_bytes, (28 + 784) * 4);
+    EXPECT_EQ(first.launch().work.fmas, 24 * 24 * 32 * 25);
+    // 12 x 12 x 32 pixels and 800 filter values: 8 x 8 threads.
+    const Answer second = planned("naive_shared", "n1c32h12w12k64r5s5");
+    EXPECT_EQ(second.launch().threads, 64);
+    EXPECT_EQ(second.launch().shared_bytes, (800 + 32 * 144) * 4);
+    // Per tap 2 warps read pixels: 4 rows of 8, 12 apart: 0..7, 12..19, 24..31, 36..43; 36..39 fall on 4..7.
+    // And a filter value each.
+    EXPECT_EQ(second.launch().work.shared_wavefronts, 64 * 800.0 * (2 * 2 + 2));
+    EXPECT_EQ(second.launch().work.shared_conflicts, 64 * 800.0 * 2);
+}
+
+TEST(NaiveShared, TheMapStaysOutsideWhereItDoesNotFit) {
+    const std::string shape = "n1c64h56w56k64r3s3_pad1x1_str2x2";
+    // 28 x 28 outputs of stride 2 need 57 x 57 pixels of 64 channels.
+    EXPECT_EQ(planned("naive_shared", shape).text, "naive_shared:tile_w=28,tile_h=28,map=2");
+    EXPECT_EQ(planned("naive_shared", shape).launch().shared_bytes, 64 * 9 * 4);
+    EXPECT_THAT(refused("naive_shared:map=1", shape), HasSubstr("does not fit beside the filter"));
+    EXPECT_THAT(refused("naive_shared", "n1c4h9w9k4r3s3_str3x1"), HasSubstr("strides 1 and 2"));
+    EXPECT_THAT(refused("naive_shared", "n1c4h9w9k4r3s3_g2"), HasSubstr("one group"));
+    EXPECT_THAT(refused("naive_shared", "n1c4h9w9k4r3s3_dil2x2"), HasSubstr("no dilation"));
+}
+
+TEST(BlockRegister, ThePapersBestByHand) {
+    const Answer three = planned("block_register", "n1c64h56w56k64r3s3", "h200");
+    EXPECT_EQ(three.text,
+              "block_register:tile_w=32,tile_h=4,tile_k=64,pixels_per_thread=16,filters_per_thread=4,"
+              "channels=2,unit=4");
+    const Partition &launch = three.launch();
+    EXPECT_EQ(launch.threads, 64 / 4 * 32 * 4 / 16);
+    EXPECT_THAT(launch.grid, ElementsAre(2 * 14, 1, 1)); // ceil(54 / 32) * ceil(54 / 4)
+    EXPECT_EQ(launch.steps, 32);
+    // Two buffers of 2 * 9 rows of 64 + 4 filters and 2 * 6 rows of 32 + 4 pixels.
+    EXPECT_EQ(launch.shared_bytes, 2 * (18 * 68 + 12 * 36) * 4);
+    EXPECT_EQ(launch.step.fmas, 18 * 64 * 128);
+    EXPECT_EQ(launch.work.fmas, 28.0 * 32 * 18 * 64 * 128);
+    // Of a channel and filter row: 18 pixels in 5 reads, one word for each half-warp (2 passes); 3 times 4
+    // filter values, 16 threads next to each other in each half-warp (64 words, 2 passes each).
+    EXPECT_EQ(launch.step.shared_wavefronts, 4.0 * 6 * (5 * 2 + 3 * 4));
+    EXPECT_EQ(planned("block_register", "n1c64h56w56k64r5s5", "h200").text,
+              "block_register:tile_w=32,tile_h=8,tile_k=32,pixels_per_thread=8,filters_per_thread=8,channels="
+              "1,unit=4");
+    EXPECT_EQ(planned("block_register", "n1c64h80w80k64r7s7", "h200").text,
+              "block_register:tile_w=64,tile_h=4,tile_k=32,pixels_per_thread=8,filters_per_thread=8,channels="
+              "1,unit=4");
+}
+
+TEST(BlockRegister, UnmatchedReadsTakeMoreInstructions) {
+    const Answer one = planned("block_register:unit=1", "n1c64h56w56k64r3s3", "h200");
+    const Answer four = planned("block_register:unit=4", "n1c64h56w56k64r3s3", "h200");
+    // 18 + 3 * 4 reads of a row against 5 + 3.
+    EXPECT_NEAR(one.launch().step.instructions - four.launch().step.instructions, 4 * 6 * (30 - 8), 1e-6);
+}
+
+TEST(BlockRegister, RefusesWithReasons) {
+    const char *shape = "n1c4h20w20k8r3s3";
+    EXPECT_THAT(refused("block_register:tile_w=24,pixels_per_thread=16", shape),
+                HasSubstr("of pixels_per_thread = 16"));
+    EXPECT_THAT(refused("block_register:tile_k=20,filters_per_thread=8", shape),
+                HasSubstr("of filters_per_thread = 8"));
+    EXPECT_THAT(refused("block_register:pixels_per_thread=2,unit=4", shape),
+                HasSubstr("multiples of unit = 4"));
+    EXPECT_THAT(refused("block_register:channels=5", shape), HasSubstr("exceeds the 4"));
+    EXPECT_THAT(refused("block_register:unit=3", shape), HasSubstr("unit must be"));
+    EXPECT_THAT(refused("block_register", "n1c4h20w20k8r3s3_pad1x1"), HasSubstr("no padding"));
+}
+
+TEST(RowRegister, UnitsAreReadAsOne) {
+    // 128 outputs of a row by 32 threads: 5 fetches; 4 + 2 pixels are 2 reads of 128 bits, 4 passes each.
+    const Answer four = planned("row_register:tile_w=128,unit=4,units=1", "n1c1h130w130k8r3s3");
+    EXPECT_EQ(four.launch().threads, 32);
+    EXPECT_EQ(four.launch().step.shared_wavefronts, 5 + 2 * 4);
+    EXPECT_EQ(four.launch().work.shared_conflicts, 0);
+    EXPECT_EQ(four.launch().shared_bytes, (128 + 4) * 4);
+    EXPECT_EQ(four.launch().template_arguments.back(), 1); // 128 outputs a row are whole units
+    EXPECT_EQ(planned("row_register:tile_w=128,unit=4,units=1", "n1c1h130w131k8r3s3")
+                  .launch()
+                  .template_arguments.back(),
+              0);
+}
+
+TEST(StrideFixedBlock, AChannelAStep) {
+    // S = 9 * 4: 64 steps of one channel, 3 lines each; filters 12 floats apart, offsets 12, lines 128 + 4.
+    const Answer chen =
+        planned("stride_fixed_block:segment_bytes=1,tile_w=128,tile_k=64", "n1c64h56w56k64r3s3", "h200");
+    EXPECT_THAT(chen.text, HasSubstr("segment_bytes=36,"));
+    EXPECT_THAT(chen.feasible.rules.remarks, testing::Contains(HasSubstr("rule 1: S = 36")));
+    EXPECT_EQ(chen.launch().steps, 64);
+    EXPECT_EQ(chen.launch().shared_bytes, 2 * (65 * 12 + 3 * 132) * 4);
+    EXPECT_EQ(chen.launch().step.fmas, 9 * 64 * 128);
+    EXPECT_EQ(planned(chen.text, "n1c64h56w56k64r3s3", "h200").text, chen.text);
+    EXPECT_THAT(refused("stride_fixed_block:segment_bytes=36", "n1c64h56w56k64r5s5", "h200"),
+                HasSubstr("r * s * 4 = 100"));
+    EXPECT_EQ(planned("stride_fixed_block:segment_bytes=128", "n1c64h56w56k64r3s3", "h200").launch().steps,
+              18);
+}
+
+TEST(FilterStream, PlanByHand) {
+    // M' = ceil(64 / 10) = 7: a group of 8 of all channels; 64 = 9 * 7 + 1.
+    const Answer stream = planned("filter_stream:rows=4,channels=2,stages=2", "n1c64h56w56k64r3s3");
+    const Partition &launch = stream.launch();
+    EXPECT_THAT(launch.grid, ElementsAre(10, 1, 1));
+    EXPECT_EQ(launch.bank_floats, 8 * 576);
+    EXPECT_EQ(launch.shared_bytes, (launch.bank_floats + 2 * 2 * launch.band_floats) * 4);
+    EXPECT_EQ(launch.band_floats, (launch.tile_h + 2) * 56);
+    EXPECT_EQ(launch.steps, launch.pieces * 32);
+    // 54 rows are 14 units of 4 however they are cut into bands of whole units.
+    EXPECT_EQ(launch.work.fmas, 10.0 * 14 * 54 * 4 * 8 * 576);
+    EXPECT_THAT(stream.feasible.rules.remarks,
+                ElementsAre("the filters' 147456 bytes stay cached: N_sm * S_shared = 655360"));
+    EXPECT_THAT(refused("filter_stream", "n1c512h7w7k512r5s5"),
+                HasSubstr("M' = 52 filters of all channels need"));
+}
+
+TEST(MapStream, PlanByHand) {
+    // ceil(54 / 10) = 6 rows an SM: 9 CTAs of 5 * 56 + 54 = 334 positions, 3 blocks of 32 * 4.
+    const Answer stream = planned("map_stream:tile_k=16,stages=2", "n1c64h56w56k64r3s3");
+    const Partition &launch = stream.launch();
+    EXPECT_THAT(launch.grid, ElementsAre(9, 1, 1));
+    EXPECT_EQ(launch.band_floats, 8 * 56);
+    // c channels need (2 * 16 * 9 + 448) * c + 128 floats: 22 fit 16,384 (c = 22: 16,320), so 3 pieces of 22.
+    EXPECT_EQ(launch.pieces, 3);
+    EXPECT_EQ(launch.shared_bytes, (736 * 22 + 128) * 4);
+    EXPECT_EQ(launch.steps, 3 * 4);
+    EXPECT_EQ(launch.work.fmas, 9.0 * 3 * 128 * 64 * 576);
+    EXPECT_THAT(stream.feasible.rules.remarks,
+                ElementsAre("the map's 802816 bytes do not stay cached: N_sm * S_shared = 655360",
+                            HasSubstr("not all channels fit: 3 pieces")));
+    EXPECT_THAT(refused("map_stream:pieces=1,tile_k=16", "n1c64h56w56k64r3s3"), HasSubstr("pieces = 1"));
+}
+
+TEST(ChannelSplit, PlanByHand) {
+    // C' = ceil(64 / 10) = 7: 10 parts of 54 * 54 * 64 partial sums.
+    const Answer split = planned("channel_split:tile_h=8,tile_k=32", "n1c64h56w56k64r3s3");
+    ASSERT_EQ(split.feasible.plan.launches.size(), 2U);
+    const Partition &launch = split.launch();
+    EXPECT_THAT(launch.grid, ElementsAre(10, 1, 1));
+    EXPECT_EQ(split.feasible.plan.workspace_bytes, 10 * 54 * 54 * 64 * 4);
+    EXPECT_EQ(launch.shared_bytes, (32 * 63 + 2 * 7 * 10 * 56) * 4);
+    EXPECT_EQ(launch.steps, 2 * 7);
+    // 6 bands of 2 units of 4 rows, and one of 6 rows: 2 units; 16 groups of 4 filters.
+    EXPECT_EQ(launch.work.fmas, 14.0 * 54 * 16 * 16 * 576);
+    const Partition &sum = split.launch(1);
+    EXPECT_EQ(sum.kernel, "channel_split_sum");
+    EXPECT_EQ(sum.parts, 10);
+    EXPECT_EQ(sum.work.l2_read_bytes, 10.0 * 54 * 54 * 64 * 4);
+    EXPECT_EQ(sum.operands.at(0).memory, Memory::workspace);
+    EXPECT_EQ(sum.operands.at(1).memory, Memory::output);
+    EXPECT_THAT(refused("channel_split", "n1c1h8w8k8r3s3"), HasSubstr("one channel"));
+    EXPECT_THAT(refused("channel_split", "n64c64h1000w1000k64r1s1"), HasSubstr("more than 8 GiB"));
+}
+
+TEST(Strategies, FewCandidatesEach) {
+    for (const std::string &name : strategy_names())
+        EXPECT_LE(candidates(name).size(), 61U) << name;
+}
+
+} // namespace
