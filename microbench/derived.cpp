@@ -51,6 +51,16 @@ void derive_tlb_latency(const RawSamples &raw, Findings &findings) {
     const auto [points, why] = sweep(raw, "tlb_latency", clk, "region_bytes", Better::lowest);
     if (points.empty())
         return findings.lack("dram_tlb_latency", why);
+    // TLBs that reach over all of the largest region are never missed; then there is nothing to report.
+    constexpr double clearly_longer = 1.1;
+    const double known = points.front().configuration.spread.p50,
+                 largest = points.back().configuration.spread.p50;
+    if (points.size() > 1 && largest < clearly_longer * known)
+        return findings.lack(
+            "dram_tlb_latency",
+            fmt::format("no TLB miss seen: {:.4g} clk in a region of {:.4g} GiB, {:.4g} clk in one of "
+                        "{:.4g} GiB",
+                        known, points.front().x / 0x1p30, largest, points.back().x / 0x1p30));
     findings.give("dram_tlb_latency", evidence_of(points.back().configuration));
 }
 

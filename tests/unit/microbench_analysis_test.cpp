@@ -207,6 +207,17 @@ TEST(Analysis, EveryPlantedNumberIsFound) {
     EXPECT_EQ(profile.l2_latency->spread->n, 33) << "each SM once";
 }
 
+TEST(Analysis, TlbsThatReachOverEverythingAreNotMissed) {
+    RawSamples raw = whole_gpu();
+    for (ProbeSamples &samples : raw.samples)
+        if (samples.probe == "tlb_latency")
+            samples.values = around(dram_clk * (1.0 + 1e-12 * samples.knobs.at("region_bytes")));
+    const GpuProfile profile = analyze(raw, "planted");
+    EXPECT_FALSE(profile.dram_tlb_latency);
+    EXPECT_THAT(profile.missing.at("dram_tlb_latency"),
+                AllOf(HasSubstr("no TLB miss seen"), HasSubstr("16 GiB")));
+}
+
 TEST(Analysis, EveryCheckPassesOnAGpuThatIsInOrder) {
     const GpuProfile profile = analyze(whole_gpu(), "planted");
     EXPECT_EQ(failures(profile), "");
