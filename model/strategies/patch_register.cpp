@@ -122,14 +122,9 @@ const std::vector<Knob<PatchRegister>> &PatchRegister::knobs() {
          &PatchRegister::threads,
          0,
          1024,
-         {64, 128, 256},
+         {128, 256},
          "threads of a CTA, a multiple of 32, each a column of outputs; 0: the model chooses"},
-        {"tile_k",
-         &PatchRegister::tile_k,
-         0,
-         1024,
-         {4, 8, 16, 32, 64},
-         "filters of a CTA; 0: the model chooses"},
+        {"tile_k", &PatchRegister::tile_k, 0, 1024, {4, 8, 32}, "filters of a CTA; 0: the model chooses"},
     };
     return list;
 }
