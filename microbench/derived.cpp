@@ -37,6 +37,7 @@ void derive_l2_latency(const RawSamples &raw, Findings &findings) {
     if (sms.size() < 2)
         return findings.give("l2_latency", evidence_of(best_of(selection.found, Better::lowest)));
     std::vector<double> medians;
+    medians.reserve(sms.size());
     for (const auto &[sm, configuration] : sms)
         medians.push_back(configuration.spread.p50);
     Evidence evidence{median_of(medians),
@@ -66,6 +67,7 @@ void derive_tlb_latency(const RawSamples &raw, Findings &findings) {
 
 std::string medians_text(const std::vector<SweepPoint> &points) {
     std::vector<std::string> pairs;
+    pairs.reserve(points.size());
     for (const SweepPoint &point : points)
         pairs.push_back(fmt::format("{}: {:.4g}", point.x, point.configuration.spread.p50));
     return join(pairs);
@@ -210,11 +212,14 @@ void derive_constant(const RawSamples &raw, Findings &findings) {
 // ---- shared memory ----
 
 void derive_banks(const RawSamples &raw, Findings &findings) {
-    auto [points, why] = sweep(raw, "banks", clk, "stride_words", Better::lowest);
+    Sweep by_stride = sweep(raw, "banks", clk, "stride_words", Better::lowest);
+    std::vector<SweepPoint> &points = by_stride.points;
+    std::string why = by_stride.why;
     std::erase_if(points, [](const SweepPoint &point) { // conflict_degree() counts in integers
         return point.x > 1024.0 || point.x != std::floor(point.x);
     });
     std::vector<int> strides;
+    strides.reserve(points.size());
     for (const SweepPoint &point : points)
         strides.push_back(static_cast<int>(point.x));
     const BankFit fit(strides);
@@ -629,6 +634,7 @@ std::vector<PeerLink> peer_links(const RawSamples &raw, std::string &why) {
         add(
             load, 3.0, [](PeerLink & link) -> auto & { return link.latency_s; }, Better::lowest);
     std::vector<PeerLink> found;
+    found.reserve(links.size());
     for (const auto &[ends, link] : links)
         found.push_back(link);
     if (found.empty())

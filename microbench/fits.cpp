@@ -244,6 +244,7 @@ std::optional<Banks> BankFit::operator()(const std::vector<double> &cycles) cons
         return std::nullopt;
     // In logarithms, where one way more counts most between one way and two: there the layouts differ.
     std::vector<double> log_cycles;
+    log_cycles.reserve(cycles.size());
     for (const double value : cycles)
         log_cycles.push_back(std::log(value));
     for (const Layout &layout : layouts_) {

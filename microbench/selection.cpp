@@ -127,6 +127,7 @@ Sweep sweep(const RawSamples &raw, std::string_view probe, std::string_view unit
 
 std::vector<double> places_of(const std::vector<SweepPoint> &points) {
     std::vector<double> places;
+    places.reserve(points.size());
     for (const SweepPoint &point : points)
         places.push_back(point.x);
     return places;
@@ -134,6 +135,7 @@ std::vector<double> places_of(const std::vector<SweepPoint> &points) {
 
 std::vector<double> medians_of(const std::vector<SweepPoint> &points) {
     std::vector<double> medians;
+    medians.reserve(points.size());
     for (const SweepPoint &point : points)
         medians.push_back(point.configuration.spread.p50);
     return medians;
@@ -141,6 +143,7 @@ std::vector<double> medians_of(const std::vector<SweepPoint> &points) {
 
 std::vector<std::vector<double>> samples_of(const std::vector<SweepPoint> &points) {
     std::vector<std::vector<double>> samples;
+    samples.reserve(points.size());
     for (const SweepPoint &point : points)
         samples.push_back(point.configuration.samples->values);
     return samples;
