@@ -254,9 +254,10 @@ class Checks {
             if (*matched) {
                 const double expected = std::max(1.0, width / bytes), seen = (*matched)->value.value;
                 add(fmt::format("matched_elements_{}_byte", bytes), seen == expected,
-                    fmt::format("full bandwidth needs so many elements of {} B a lane: {}; W_SMB / W_CD = {} "
-                                "/ {} asks for {}",
-                                bytes, seen, width, bytes, expected));
+                    fmt::format("{} elements of {} B a lane are needed for full bandwidth, W_SMB / W_CD = {} "
+                                "/ {} asks "
+                                "for {}",
+                                seen, bytes, width, bytes, expected));
             }
     }
 

@@ -21,8 +21,8 @@
 
 namespace convcast {
 
-using Strategy = std::variant<FilterSplit, MapSplit, PatchRegister, RowRegister, StrideFixedBlock, ImplicitGemm,
-                              BlockRegister, ChannelSplit, FilterStream, MapStream, NaiveGlobal, NaiveShared>;
+using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm, BlockRegister,
+                              ChannelSplit, FilterStream, MapStream, NaiveGlobal, NaiveShared, PatchRegister>;
 
 /// Names in the list's order.
 std::vector<std::string> strategy_names();

