@@ -1,5 +1,6 @@
 // What a GPU alone can show was recorded; here it is replayed without one.
 #include "microbench/analysis.hpp"
+#include "model/compare.hpp"
 #include "model/conv_shape.hpp"
 #include "model/files.hpp"
 #include "model/forecast.hpp"
@@ -55,6 +56,22 @@ TEST(Recorded, TheSamplesPassTheirChecks) {
     EXPECT_LE(profile.dram_read_curve->fit->worst_error, 0.03);
     EXPECT_NEAR(profile.dram_read_curve->fit->latency_s, 400e-9, 10e-9);
     EXPECT_NEAR(profile.dram_read_curve->fit->exponent, 2.25, 0.1);
+}
+
+/// Measured three times, one after another, on one GPU.
+TEST(Recorded, ThreeRunsAgree) {
+    std::vector<NamedProfile> runs = {{"h200", find_profile("h200")}};
+    for (const char *file : {"repeat_2.json", "repeat_3.json"})
+        runs.push_back({file, read_profile(read_file(folder + file), file)});
+    std::vector<std::string> differing;
+    const ProfileComparison comparison = compare_profiles(runs, {});
+    for (const ComparedParam &param : comparison.params)
+        if (param.verdict == Verdict::differs)
+            differing.push_back(param.name);
+    // The README and docs/measuring.md say so.
+    EXPECT_EQ(differing, (std::vector<std::string>{"stream_launch_period"}));
+    EXPECT_TRUE(comparison.failed_checks.empty());
+    EXPECT_EQ(runs[0].profile.conditions.at("gpu"), runs[2].profile.conditions.at("gpu"));
 }
 
 TEST(Recorded, TheRunWasForecastFromTheShippedProfile) {
