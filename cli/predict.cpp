@@ -1,6 +1,8 @@
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "cli/version.hpp"
+#include "model/errors.hpp"
 #include "model/files.hpp"
 #include "model/term.hpp"
 
@@ -16,13 +18,14 @@ template <class E> std::string name_of_value(const std::optional<E> &value) {
 }
 
 void append_term(std::string &out, const Term &term, int depth) {
-    out += fmt::format("    {:<{}}{:>10}  {}{}\n", std::string(static_cast<std::size_t>(depth) * 2, ' ') + term.name,
-                       34, short_time(term.value_s), term.formula,
-                       term.kind == TermKind::leaf       ? ""
-                       : term.kind == TermKind::pipeline ? fmt::format("fill + ({:.0f} - 1) * step + drain", *term.count)
-                       : term.kind == TermKind::schedule ? fmt::format("{:.0f} * wave + tail", *term.count)
-                       : term.kind == TermKind::pnorm    ? fmt::format("{:.2f}-norm", *term.exponent)
-                                                         : boost::describe::enum_to_string(term.kind, ""));
+    out += fmt::format(
+        "    {:<{}}{:>10}  {}{}\n", std::string(static_cast<std::size_t>(depth) * 2, ' ') + term.name, 34,
+        short_time(term.value_s), term.formula,
+        term.kind == TermKind::leaf       ? ""
+        : term.kind == TermKind::pipeline ? fmt::format("fill + ({:.0f} - 1) * step + drain", *term.count)
+        : term.kind == TermKind::schedule ? fmt::format("{:.0f} * wave + tail", *term.count)
+        : term.kind == TermKind::pnorm    ? fmt::format("{:.2f}-norm", *term.exponent)
+                                          : boost::describe::enum_to_string(term.kind, ""));
     for (const Term &child : term.children)
         append_term(out, child, depth + 1);
 }
@@ -57,7 +60,8 @@ void append_rules(std::string &out, const Rules &rules) {
 std::string explain(const Case &item) {
     std::string out = bold(item.shape + "  " + item.strategy.value_or(item.baseline.value_or(""))) + "\n";
     if (item.status != Status::ok)
-        return out + "  " + boost::describe::enum_to_string(item.status, "?") + ": " + item.reason.value_or("") + "\n\n";
+        return out + "  " + boost::describe::enum_to_string(item.status, "?") + ": " +
+               item.reason.value_or("") + "\n\n";
     const Prediction &p = *item.prediction;
     if (item.baseline) {
         out += "  speed of light " + (p.times.tier0_s ? short_time(*p.times.tier0_s) : "-") + ": " +
@@ -65,8 +69,9 @@ std::string explain(const Case &item) {
         return out + "\n";
     }
     if (p.time_s)
-        out += fmt::format("  time {}  (speed of light {}; nothing overlapped {})  limiter: {}\n", short_time(*p.time_s),
-                           short_time(*p.times.tier0_s), short_time(*p.time_high_s), p.limiter.value_or("-"));
+        out += fmt::format("  time {}  (speed of light {}; nothing overlapped {})  limiter: {}\n",
+                           short_time(*p.time_s), short_time(*p.times.tier0_s), short_time(*p.time_high_s),
+                           p.limiter.value_or("-"));
     else
         out += "  " + p.reason.value_or("no time") + "\n";
     if (p.regimes)
@@ -76,13 +81,13 @@ std::string explain(const Case &item) {
         const Partition &launch = p.plan->launches.front();
         out += fmt::format("  launch: grid {} x {} x {}, {} threads, {} shared, {} CTAs an SM, {} wave{}\n",
                            launch.grid[0], launch.grid[1], launch.grid[2], launch.threads,
-                           short_bytes(static_cast<double>(launch.shared_bytes)), launch.ctas_per_sm, launch.waves,
-                           launch.waves == 1 ? "" : "s");
+                           short_bytes(static_cast<double>(launch.shared_bytes)), launch.ctas_per_sm,
+                           launch.waves, launch.waves == 1 ? "" : "s");
     }
     if (p.work && p.work->fmas && p.work->l2_read_bytes)
-        out += fmt::format("  work: {} FMAs, L2 reads {}, DRAM reads {}\n",
-                           grouped(static_cast<long long>(*p.work->fmas)), short_bytes(*p.work->l2_read_bytes),
-                           short_bytes(p.work->dram_read_bytes.value_or(0.0)));
+        out += fmt::format(
+            "  work: {} FMAs, L2 reads {}, DRAM reads {}\n", grouped(static_cast<long long>(*p.work->fmas)),
+            short_bytes(*p.work->l2_read_bytes), short_bytes(p.work->dram_read_bytes.value_or(0.0)));
     if (p.rules) {
         out += "  the papers' rules:\n";
         append_rules(out, *p.rules);
@@ -96,12 +101,29 @@ std::string explain(const Case &item) {
     return out + "\n";
 }
 
+/// A document with today's forecasts beside what was measured.
+Run forecast_of(const std::string &file, const Arguments &arguments) {
+    Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
+    const GpuProfile profile = document_profile("predict", given, arguments);
+    given.profile_id = profile.id;
+    given.profile_hash = profile_hash(profile);
+    given.conditions["forecast"] = "again, by version " + producer().version;
+    forecast_again(given.cases, profile, file, MeasuredCases::renew);
+    return given;
+}
+
 } // namespace
 
 int predict(const Words &words) {
-    const Arguments arguments("predict", words, question_options(), 0);
+    const Arguments arguments("predict", words, question_options(), 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
+    if (!arguments.positional().empty()) {
+        refuse_question_beside_document("predict", arguments);
+        write_file_atomically(arguments.text("output", "-"),
+                              write_run(forecast_of(arguments.positional().front(), arguments)));
+        return 0;
+    }
     const Question question = read_question("predict", arguments);
     const std::vector<Case> cases = predict_all(question, false);
     std::string text;

@@ -97,19 +97,24 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
     return profile;
 }
 
-void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const std::string &file) {
+void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const std::string &file,
+                    MeasuredCases measured) {
     std::vector<InputProblem> problems;
     for (std::size_t i = 0; i < cases.size(); ++i) {
         Case &item = cases[i];
-        if (!item.measurements.empty())
+        if (!item.measurements.empty() && measured == MeasuredCases::keep)
             continue;
         const ConvShape shape = ConvShape::parse(item.shape);
         const std::optional<std::string> study = item.study;
         try {
             if (item.baseline)
                 check_baseline(*item.baseline);
-            item = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile)
-                                 : predict_baseline(*item.baseline, shape, profile);
+            Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile)
+                                     : predict_baseline(*item.baseline, shape, profile);
+            if (item.measurements.empty())
+                item = std::move(now);
+            else
+                item.prediction = std::move(now.prediction); // absent where this code would not run it
         } catch (const UsageError &error) { // here it is the document that is wrong, not the command line
             problems.push_back({(file == "-" ? "standard input" : file) + ": /cases/" + std::to_string(i) +
                                     (item.strategy ? "/strategy" : "/baseline"),

@@ -27,17 +27,25 @@ struct Question {
 /// Throws UsageError when no shape is asked.
 Question read_question(const std::string &verb, const Arguments &arguments);
 
-/// Strategies and baselines for every shape, predicted. No --strategy: every strategy that does the shape, then
-/// every cuDNN algorithm where `with_baselines`. Of every shape also the `best` settings that `choose` ranks first.
+/// Strategies and baselines for every shape, predicted. No --strategy: every strategy that does the shape,
+/// then every cuDNN algorithm where `with_baselines`. Of every shape also the `best` settings that `choose`
+/// ranks first.
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0);
 
 /// The profile that a document's cases are forecast from: --gpu, or the document's own where it ships as it
 /// was.
 GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments);
 
-/// Forecasts cases of a document again, by this code, except those that were measured: a plan of another
-/// version would not fit its kernels. Throws InputError where the document names what does not exist.
-void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const std::string &file);
+/// What becomes of the forecasts of measured cases when a document is forecast again.
+enum class MeasuredCases {
+    keep,  ///< as they were when measured: what will be run must be planned by one version
+    renew, ///< by this code, beside the measurements as they are: how good is today's model?
+};
+
+/// Forecasts cases of a document again, by this code. Throws InputError where the document names what does
+/// not exist.
+void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const std::string &file,
+                    MeasuredCases measured);
 
 /// A document already says what is asked. Throws UsageError if the command line says it too.
 void refuse_question_beside_document(const std::string &verb, const Arguments &arguments);

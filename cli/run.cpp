@@ -39,7 +39,7 @@ Run document_run(const std::string &file, const Arguments &arguments, GpuProfile
     run.conditions = given.conditions;
     if (measured(run))
         require_same_origin(given, run, file);
-    forecast_again(run.cases, profile, file);
+    forecast_again(run.cases, profile, file, MeasuredCases::keep);
     return run;
 }
 

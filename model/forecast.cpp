@@ -11,14 +11,18 @@
 namespace convcast {
 namespace {
 
-/// A hard knee overestimates what moderate bytes in flight reach; p = 2 is near what was fitted on Hopper reads and
-/// is used where the profile has no fit of its own (docs/model.md, M1).
+/// A hard knee overestimates what moderate bytes in flight reach; p = 2 is near what was fitted on Hopper
+/// reads and is used where the profile has no fit of its own (docs/model.md, M1).
 constexpr double assumed_knee_exponent = 2.0;
+
+/// Clocks from an FFMA to one that needs its result, where the profile has none of its own: published for
+/// Hopper (arXiv 2507.10789).
+constexpr double assumed_ffma_latency = 4.0;
 
 /// The numbers of a profile that tier 2 uses, unwrapped.
 struct Machine {
-    double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, shared_bw, launch_s, gap_s,
-        barrier_s, knee, issue_rate;
+    double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, shared_bw,
+        launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency;
     int sm_count;
 };
 
@@ -39,10 +43,14 @@ Machine machine_of(const GpuProfile &p) {
     m.knee = p.knee_exponent ? p.knee_exponent->value.value : assumed_knee_exponent;
     m.issue_rate = p.limits.schedulers_per_sm;
     m.sm_count = p.limits.sm_count;
+    m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;
+    m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
     return m;
 }
 
-Seconds s(double value) { return Seconds(value); }
+Seconds s(double value) {
+    return Seconds(value);
+}
 
 Term fma_leaf(double fmas, double rate, const Machine &m) {
     return leaf("FMA", s(fmas / rate / m.clock),
@@ -51,31 +59,41 @@ Term fma_leaf(double fmas, double rate, const Machine &m) {
 
 Term issue_leaf(double instructions, const Machine &m) {
     return leaf("other issue", s(instructions / m.issue_rate / m.clock),
-                fmt::format("{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions, m.issue_rate,
-                            m.clock / 1e6));
+                fmt::format("{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions,
+                            m.issue_rate, m.clock / 1e6));
 }
 
-/// Clocks from an FFMA to one that needs its result. Published for Hopper (arXiv 2507.10789); no probe yet.
-constexpr double dependent_clocks = 4.0;
+constexpr const char *core_name = "issue slots and shared memory";
 
-/// What the cores of an SM need for the work of `ctas` CTAs. With 128 lanes an SM, an FFMA takes an issue slot of its
-/// scheduler like any other instruction, so their times add (F3); shared memory works beside them. A warp alone cannot
-/// issue faster than its chains of dependent instructions allow.
+/// How well two resources overlap that each of `warps` warps of a scheduler uses in turn (F5): a closed queue
+/// of two stations takes (warps + 1) / warps of the time of the longer where both take as long. As a p-norm:
+/// one warp adds the times, many hide the shorter.
+double overlap_exponent(double warps) {
+    return std::log(2.0) / std::log1p(1.0 / std::max(1.0, warps));
+}
+
+/// What the cores of an SM need for the work of `ctas` CTAs. With 128 lanes an SM, an FFMA takes an issue
+/// slot of its scheduler like any other instruction, so their times add (F3); shared memory works beside
+/// them as far as there are warps to use both. A warp alone cannot issue faster than its chains of dependent
+/// instructions allow.
 std::vector<Term> core_terms(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
     const double ffmas = work.fmas / 32.0;
     const double others = std::max(0.0, work.instructions - ffmas);
     const double busy = static_cast<double>(std::max<std::int64_t>(1, part.busy_warps));
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
-    // FFMAs wait for each other only within a sum; the rest is addresses, loads and their uses, one after another.
-    const double chain = (ffmas * std::max(1.0, dependent_clocks / sums) + others * dependent_clocks) / busy;
+    // FFMAs wait for each other only within a sum; the rest is addresses, loads and their uses, one after
+    // another.
+    const double chain = (ffmas * std::max(1.0, m.ffma_latency / sums) + others * m.ffma_latency) / busy;
     constexpr double wavefront_bytes = 128.0;
-    return {sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m),
-                                issue_leaf(ctas * others, m)}),
-            leaf("shared memory", s(ctas * work.shared_wavefronts * wavefront_bytes / m.shared_bw / m.clock),
-                 fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * work.shared_wavefronts,
-                             m.shared_bw, m.clock / 1e6)),
-            leaf("dependent instructions", s(chain / m.clock),
-                 fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6))};
+    return {
+        pnorm(
+            core_name, overlap_exponent(ctas * busy / m.issue_rate),
+            {sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m), issue_leaf(ctas * others, m)}),
+             leaf("shared memory", s(ctas * work.shared_wavefronts * wavefront_bytes / m.shared_bw / m.clock),
+                  fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz",
+                              ctas * work.shared_wavefronts, m.shared_bw, m.clock / 1e6))}),
+        leaf("dependent instructions", s(chain / m.clock),
+             fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6))};
 }
 
 Term bandwidth_leaf(const char *name, double bytes, double bandwidth) {
@@ -86,12 +104,14 @@ Term bandwidth_leaf(const char *name, double bytes, double bandwidth) {
 struct Round {
     double ctas; ///< resident on the busiest SM
     double sms;  ///< that have work
+    bool first;  ///< of a launch: L2 has nothing of it yet
 };
 
 /// How a launch's bytes meet the memory system, beside what a step counts.
 struct Traffic {
     double dram_share;   ///< of its reads that L2 does not have
-    double store_factor; ///< bytes of the sectors written per byte of output: rows that are not aligned share sectors
+    double store_factor; ///< bytes of the sectors written per byte of output: rows that are not aligned share
+                         ///< sectors
 };
 
 Traffic traffic_of(const Partition &part, const ConvShape &shape) {
@@ -108,7 +128,10 @@ Traffic traffic_of(const Partition &part, const ConvShape &shape) {
 Term wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     const double dram_share = traffic.dram_share;
     const double chip = round.ctas * round.sms;
-    const double latency = dram_share * m.latency_s + (1.0 - dram_share) * m.l2_latency_s;
+    // In the first round all CTAs ask for new data at once: whoever is first fetches them from DRAM, and all
+    // wait for that.
+    const double latency =
+        round.first ? m.latency_s : dram_share * m.latency_s + (1.0 - dram_share) * m.l2_latency_s;
     const double loads = chip * part.step.load_bytes;
     const double stores = chip * part.step.store_bytes * traffic.store_factor;
     // Without a pipeline the other warps' arithmetic covers a step's loads: one step is under way.
@@ -118,27 +141,36 @@ Term wave_term(const Partition &part, const Machine &m, Round round, const Traff
     std::vector<Term> memory = {bandwidth_leaf("L2 reads", loads, m.l2_bw),
                                 bandwidth_leaf("DRAM reads", loads * dram_share, m.read_bw),
                                 bandwidth_leaf("writes", stores, m.write_bw)};
-    // The loads of a step are under way for `depth` steps; a step cannot be shorter than its share of the latency.
+    // The loads of a step are under way for `depth` steps; a step cannot be shorter than its share of the
+    // latency.
     if (depth > 0.0)
         memory.push_back(leaf("load latency", s(latency / depth),
                               fmt::format("{:.0f} ns / {:.0f} steps under way", latency * 1e9, depth)));
     std::vector<Term> both = core;
     both.insert(both.end(), memory.begin(), memory.end());
-    Term step = sum("step", {max_of("overlap", std::move(both)),
-                             leaf("barrier", s(m.barrier_s / round.ctas),
-                                  fmt::format("{:.0f} ns / {:.0f} CTAs an SM", m.barrier_s * 1e9, round.ctas))});
+    Term step =
+        sum("step", {max_of("overlap", std::move(both)),
+                     leaf("barrier", s(m.barrier_s / round.ctas),
+                          fmt::format("{:.0f} ns / {:.0f} CTAs an SM", m.barrier_s * 1e9, round.ctas))});
     const double first_loads = loads + chip * part.drain.load_bytes;
-    Term fill = pnorm("fill", m.knee,
-                      {leaf("load latency", s(latency), fmt::format("{:.0f} ns to the first data", latency * 1e9)),
-                       bandwidth_leaf("DRAM reads", first_loads * dram_share, m.read_bw),
-                       bandwidth_leaf("L2 reads", first_loads, m.l2_bw)});
+    // The launch floor is that of a CTA on each SM; further ones start one after another.
+    const double further = std::max(0.0, chip - m.sm_count);
+    Term fill = sum(
+        "fill",
+        {pnorm("first loads", m.knee,
+               {leaf("load latency", s(latency), fmt::format("{:.0f} ns to the first data", latency * 1e9)),
+                bandwidth_leaf("DRAM reads", first_loads * dram_share, m.read_bw),
+                bandwidth_leaf("L2 reads", first_loads, m.l2_bw)}),
+         leaf("CTA starts", s(further * m.cta_s),
+              fmt::format("{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9))});
     core.push_back(bandwidth_leaf("writes", stores, m.write_bw));
     std::vector<Term> ends = core_terms(part, part.drain, round.ctas, m);
-    ends.push_back(bandwidth_leaf("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw));
-    Term drain = sum("drain", {max_of("last step", std::move(core)),
-                               max_of("start and store", std::move(ends)),
-                               leaf("store latency", s(m.l2_latency_s),
-                                    fmt::format("{:.0f} ns until L2 has the last store", m.l2_latency_s * 1e9))});
+    ends.push_back(
+        bandwidth_leaf("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw));
+    Term drain =
+        sum("drain", {max_of("last step", std::move(core)), max_of("start and store", std::move(ends)),
+                      leaf("store latency", s(m.l2_latency_s),
+                           fmt::format("{:.0f} ns until L2 has the last store", m.l2_latency_s * 1e9))});
     return pipeline("CTA pipeline", static_cast<double>(part.steps), std::move(fill), std::move(step),
                     std::move(drain));
 }
@@ -147,11 +179,12 @@ Term partition_term(const Partition &part, const ConvShape &shape, const Machine
     const Traffic traffic = traffic_of(part, shape);
     const std::int64_t slots = part.ctas_per_sm * m.sm_count;
     const std::int64_t full = part.ctas / slots, rest = part.ctas % slots;
-    const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(m.sm_count)};
+    const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(m.sm_count),
+                           full + (rest > 0) == 1};
     Term tail = leaf("tail", s(0.0), "no partial wave");
     if (rest > 0) {
         const Round last{static_cast<double>(papers::ceil_div(rest, m.sm_count)),
-                         static_cast<double>(std::min<std::int64_t>(rest, m.sm_count))};
+                         static_cast<double>(std::min<std::int64_t>(rest, m.sm_count)), full == 0};
         tail = wave_term(part, m, last, traffic);
     }
     Term wave = full > 0 ? wave_term(part, m, full_round, traffic) : leaf("wave", s(0.0), "no full wave");
@@ -172,33 +205,37 @@ Work total_work(const Plan &plan) {
                 if (part.work.*field)
                     total.*field = (total.*field).value_or(0.0) + *(part.work.*field);
     };
-    for (const auto field : {&Work::fmas, &Work::instructions, &Work::shared_wavefronts, &Work::shared_conflicts,
-                             &Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes,
-                             &Work::dram_write_bytes})
+    for (const auto field :
+         {&Work::fmas, &Work::instructions, &Work::shared_wavefronts, &Work::shared_conflicts,
+          &Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes, &Work::dram_write_bytes})
         add(field);
     return total;
 }
 
 /// The regime that tier 2 sees in the launch's steady state: what the longest leaf of a step is.
 Regime tier2_regime(const Partition &part, const ConvShape &shape, const Machine &m) {
-    const Round round{static_cast<double>(std::min(part.ctas_per_sm, papers::ceil_div(part.ctas, m.sm_count))),
-                      static_cast<double>(std::min<std::int64_t>(part.ctas, m.sm_count))};
+    const Round round{
+        static_cast<double>(std::min(part.ctas_per_sm, papers::ceil_div(part.ctas, m.sm_count))),
+        static_cast<double>(std::min<std::int64_t>(part.ctas, m.sm_count)),
+        part.ctas <= part.ctas_per_sm * m.sm_count};
     Term wave = wave_term(part, m, round, traffic_of(part, shape));
     const double total = evaluate(wave).value;
     const Term &step = wave.children.at(1).children.at(0);
-    const auto deciding = std::max_element(step.children.begin(), step.children.end(),
-                                           [](const Term &a, const Term &b) { return a.value_s < b.value_s; });
-    const double steady = std::max(0.0, static_cast<double>(part.steps) - 1.0) * wave.children.at(1).value_s.value +
-                          wave.children.at(2).value_s.value;
+    const auto deciding =
+        std::max_element(step.children.begin(), step.children.end(),
+                         [](const Term &a, const Term &b) { return a.value_s < b.value_s; });
+    const double steady =
+        std::max(0.0, static_cast<double>(part.steps) - 1.0) * wave.children.at(1).value_s.value +
+        wave.children.at(2).value_s.value;
     if (steady < total / 2.0 || deciding->name == "load latency" ||
         deciding->name == "dependent instructions")
         return Regime::exposed; // the fill, or waiting for loads or results, takes most of the time
-    const bool core = deciding->name == "issue slots" || deciding->name == "shared memory";
-    return core ? Regime::compute_hidden : Regime::bulk_hidden;
+    return deciding->name == core_name ? Regime::compute_hidden : Regime::bulk_hidden;
 }
 
-/// Relative half-widths of the inputs' own spread do not say how wrong the model's structure is; until residuals of
-/// recorded runs give an interval, the range is from the speed of light to the tree with nothing overlapped.
+/// Relative half-widths of the inputs' own spread do not say how wrong the model's structure is; until
+/// residuals of recorded runs give an interval, the range is from the speed of light to the tree with nothing
+/// overlapped.
 Seconds without_overlap(const Term &term) {
     if (term.kind == TermKind::leaf)
         return term.value_s;
@@ -252,15 +289,15 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) 
         return std::nullopt;
     const Machine m = machine_of(p);
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
-    Term term = sum("speed of light",
-                    {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
-                     max_of("overlap", {fma_leaf(shape.fmas().value / m.sm_count, m.ffma_rate, m),
-                                        pnorm("compulsory reads", m.knee,
-                                              {leaf("load latency", s(m.latency_s),
-                                                    fmt::format("{:.0f} ns", m.latency_s * 1e9)),
-                                               bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
-                                        bandwidth_leaf("writes", static_cast<double>(shape.output_bytes()),
-                                                       m.write_bw)})});
+    Term term =
+        sum("speed of light",
+            {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
+             max_of("overlap",
+                    {fma_leaf(shape.fmas().value / m.sm_count, m.ffma_rate, m),
+                     pnorm("compulsory reads", m.knee,
+                           {leaf("load latency", s(m.latency_s), fmt::format("{:.0f} ns", m.latency_s * 1e9)),
+                            bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
+                     bandwidth_leaf("writes", static_cast<double>(shape.output_bytes()), m.write_bw)})});
     evaluate(term);
     return term;
 }
@@ -309,7 +346,8 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
     }
     if (const std::string missing = missing_for_forecast(profile); missing.empty()) {
         const Machine m = machine_of(profile);
-        // The physical rule: FMAs that one SM retires during one latency, and bytes that are really under way.
+        // The physical rule: FMAs that one SM retires during one latency, and bytes that are really under
+        // way.
         const double resident =
             static_cast<double>(std::min(first.ctas_per_sm, papers::ceil_div(first.ctas, m.sm_count)));
         const double active = static_cast<double>(std::min<std::int64_t>(first.ctas, m.sm_count));
@@ -322,7 +360,8 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         if (!profile.knee_exponent)
             prediction.assumptions.push_back(fmt::format("knee exponent {}: the profile has none", m.knee));
         if (!profile.ffma_outer_rate)
-            prediction.assumptions.push_back("FFMAs of three registers at full rate: the profile has no outer rate");
+            prediction.assumptions.push_back(
+                "FFMAs of three registers at full rate: the profile has no outer rate");
         if (!profile.l2_read_bandwidth)
             prediction.assumptions.push_back("L2 bandwidth twice DRAM's: the profile has none");
         if (!profile.l2_latency)
@@ -345,8 +384,9 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         prediction.limiter = limiter(term);
         prediction.term = std::move(term);
     } else {
-        prediction.reason = "no time: the profile " + profile.id + " lacks " + missing +
-                            (missing.find('(') == std::string::npos ? "; `convcast measure` finds it on a GPU at hand" : "");
+        prediction.reason =
+            "no time: the profile " + profile.id + " lacks " + missing +
+            (missing.find('(') == std::string::npos ? "; `convcast measure` finds it on a GPU at hand" : "");
     }
     prediction.regimes = regimes;
     prediction.rules = std::move(feasible.rules);

@@ -616,8 +616,8 @@ class Usage(Cli):
             (["predict", "-x"], "unknown option '-x'"),
             (["doctor", "--gpu", "toy"], "unknown option '--gpu'"),
             (["list", "stray"], "unexpected word 'stray'"),
-            (["predict", "stray", "--shape", SINGLE], "unexpected word 'stray'"),
-            (["predict", "-", "--shape", SINGLE], "unexpected word '-'"),
+            (["predict", "stray", "--shape", SINGLE], "--shape were both given", "already says what to predict"),
+            (["predict", "-", "--shape", SINGLE], "--shape were both given"),
             (["report", "a", "b"], "unexpected word 'b'"),
             (["predict", "--shape"], "--shape", "argument", "--help"),
             (["predict", "--json=1", "--shape", SINGLE], "--json"),
@@ -1085,6 +1085,19 @@ class Compile(Cli):
             (["compile", "--shape", SINGLE, "--strategy", "map_splt"], "did you mean 'map_split'")])
 
 
+# ---- what must not be lost ----
+
+
+class NothingIsLost(Cli):
+    def test_the_answer_never_takes_the_place_of_the_question(self):
+        samples = (SOURCE / "data" / "recorded" / "h200" / "samples.json").read_text()
+        (self.folder / "samples.json").write_text(samples)
+        self.refused(2, ["measure", "--from-raw", "samples.json", "-o", "./samples.json"], "name one file")
+        self.assertEqual((self.folder / "samples.json").read_text(), samples)
+        self.ok("measure", "--from-raw", "samples.json", "-o", "one.json")
+        self.refused(2, ["compare", "h200", "one.json", "-o", "one.json"], "which is compared")
+
+
 # ---- merge ----
 
 class Merge(Cli):
@@ -1246,6 +1259,14 @@ class NoGpu(Cli):
         run["profile_id"] = "mine"
         self.write("other.json", run)
         self.refused(2, ["run", "other.json"], "'mine'", "--gpu FILE")
+
+    def test_a_document_is_forecast_again_and_keeps_what_was_measured(self):
+        self.write("old.json", self.measured_document())
+        again = self.ok("predict", "old.json", "--gpu", "toy").json()
+        old = self.measured_document()
+        self.assertEqual([case.get("measurements") for case in again["cases"]],
+                         [case.get("measurements") for case in old["cases"]])
+        self.assertIn("again, by version", again["conditions"]["forecast"])
 
     def test_a_measured_document_survives_a_machine_without_gpu(self):
         self.write("old.json", self.measured_document())
