@@ -246,9 +246,12 @@ int compare(const Words &words) {
             throw UsageError("compare: no number or curve is named '" + name + "'" +
                              did_you_mean(name, known) + " See docs/profile.md or convcast list --schema");
 
+    const std::string output = arguments.text("output", "");
+    for (const std::string &name : names)
+        if (!output.empty() && same_file(output, name))
+            throw UsageError("compare: -o names '" + name + "', which is compared; it would be lost");
     const ProfileComparison comparison = compare_profiles(profiles, options);
     const std::string json = to_text(described::write(comparison));
-    const std::string output = arguments.text("output", "");
     if (!output.empty())
         write_file_atomically(output, json);
     if (output != "-") {

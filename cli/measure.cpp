@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace convcast::cli {
 namespace {
@@ -123,13 +124,25 @@ void note_other_probes(const RawSamples &raw) {
 }
 
 /// What makes numbers untrustworthy; empty if nothing does.
-std::string doubts(const RawSamples &raw, const GpuProfile &profile) {
+std::string doubts(const RawSamples &raw, const GpuProfile &profile, const std::vector<std::string> &only) {
     std::vector<std::string> failed;
     for (const ProfileCheck &check : profile.checks)
         if (!check.passed)
             failed.push_back("check " + check.name);
     for (const auto &[probe, why] : raw.failed)
         failed.push_back("probe " + probe);
+    for (const ProbeInfo &probe : probes) {
+        const std::string name(probe.name);
+        const bool asked = only.empty() || std::find(only.begin(), only.end(), name) != only.end();
+        const bool useful =
+            std::any_of(raw.samples.begin(), raw.samples.end(), [&](const ProbeSamples &samples) {
+                return samples.probe == name && !samples.values.empty() &&
+                       std::all_of(samples.values.begin(), samples.values.end(),
+                                   [](double value) { return value > 0.0 && std::isfinite(value); });
+            });
+        if (asked && !useful && !raw.failed.contains(name) && !raw.skipped.contains(name))
+            failed.push_back("probe " + name + " (nothing usable)");
+    }
     return join(failed);
 }
 
@@ -168,6 +181,11 @@ int measure(const Words &words) {
             if (arguments.has(other))
                 throw UsageError(std::string("measure: --from-raw measures nothing, so --") + other +
                                  " has no meaning beside it");
+    for (const char *samples : {"raw", "from-raw"})
+        if (arguments.has("output") && arguments.has(samples) &&
+            same_file(arguments.text("output", ""), arguments.text(samples, "")))
+            throw UsageError(std::string("measure: -o and --") + samples +
+                             " name one file; the profile would take the place of the samples");
     for (const char *option : {"output", "raw"}) // found before the work
         if (arguments.has(option))
             check_writable(arguments.text(option, ""));
@@ -195,7 +213,7 @@ int measure(const Words &words) {
         write_file_atomically(arguments.text("output", ""), write_profile(profile));
     if (!arguments.has("output") || arguments.text("output", "") != "-")
         write_file_atomically("-", arguments.has("json") ? write_profile(profile) : summary(profile));
-    if (const std::string why = doubts(raw, profile); arguments.has("strict") && !why.empty())
+    if (const std::string why = doubts(raw, profile, only); arguments.has("strict") && !why.empty())
         return note("not trustworthy, by --strict: these failed: " + why), not_trustworthy;
     return 0;
 }

@@ -1,4 +1,5 @@
 #include "cli/arguments.hpp"
+#include "cli/progress.hpp"
 #include "cli/verbs.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
@@ -7,8 +8,39 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 namespace convcast::cli {
+namespace {
+
+/// Which shards of a spread run are not among the documents; "" if none, or if they are no shards. Throws
+/// UsageError for shards of different spreads.
+std::string missing_shards(const std::vector<NamedRun> &documents) {
+    std::set<int> there;
+    int count = 0;
+    for (const NamedRun &document : documents) {
+        const auto text = document.run.conditions.find("shard");
+        if (text == document.run.conditions.end())
+            return "";
+        std::istringstream shards(text->second); // "1/3", or "1/3, 2/3" where some were joined before
+        for (std::string one; std::getline(shards >> std::ws, one, ',');) {
+            const Shard shard = parse_shard(one);
+            if (count != 0 && shard.count != count)
+                throw UsageError("merge: " + document.file + " is shard " + one + ", others are of " +
+                                 std::to_string(count));
+            count = shard.count;
+            there.insert(shard.index);
+        }
+    }
+    std::vector<std::string> missing;
+    for (int i = 1; i <= count; ++i)
+        if (!there.contains(i))
+            missing.push_back(std::to_string(i) + "/" + std::to_string(count));
+    return join(missing);
+}
+
+} // namespace
 
 int merge(const Words &words) {
     constexpr std::size_t any_number = 1000000;
@@ -30,9 +62,12 @@ int merge(const Words &words) {
         const std::string name = file == "-" ? "standard input" : file;
         documents.push_back({name, read_run(read_file(file), name)});
     }
-    const Run merged =
+    const std::string missing = missing_shards(documents);
+    Run merged =
         convcast::merge(std::move(documents), arguments.has("newest") ? Conflict::newest : Conflict::refuse);
 
+    if (missing.empty())
+        merged.conditions.erase("shard");
     const std::string text = write_run(merged);
     if (!output.empty())
         write_file_atomically(output, text);
@@ -46,6 +81,8 @@ int merge(const Words &words) {
         write_file_atomically("-", fmt::format("{} documents, {} cases: {} measured, {} not run\n",
                                                files.size(), merged.cases.size(), measured, open));
     }
+    if (!missing.empty())
+        return note("shards that were not given: " + missing), 1;
     return 0;
 }
 

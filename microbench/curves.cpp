@@ -122,7 +122,7 @@ Curve curve_of(const RawSamples &raw, const CurveKind &kind) {
         for (const std::string_view name : kind.x_knobs)
             if (!name.empty())
                 x *= knob(*configuration.samples, name).value_or(std::nan(""));
-        if (!(std::isfinite(x) && (kind.x.logarithmic ? x > 0.0 : x >= 0.0)))
+        if (!(drawable(x) && (kind.x.logarithmic ? x > 0.0 : x >= 0.0)))
             continue;
         std::vector<double> line; // configurations that lack a knob of the lines are together in one
         for (const LineKnob &by : kind.lines)

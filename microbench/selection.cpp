@@ -26,7 +26,7 @@ std::string why_unusable(const ProbeSamples &samples, std::string_view unit) {
     if (samples.values.empty())
         return "it gave no samples";
     const auto bad = std::count_if(samples.values.begin(), samples.values.end(),
-                                   [](double v) { return !(v > 0.0 && std::isfinite(v)); });
+                                   [](double v) { return !(v > 0.0 && drawable(v)); });
     return bad == 0 ? "" : fmt::format("{} of its {} samples are not above zero", bad, samples.values.size());
 }
 
@@ -74,7 +74,7 @@ Selection select(const RawSamples &raw, std::string_view probe, std::string_view
 
 std::optional<double> knob(const ProbeSamples &samples, std::string_view name) {
     const auto at = samples.knobs.find(std::string(name));
-    if (at == samples.knobs.end() || !std::isfinite(at->second))
+    if (at == samples.knobs.end() || !drawable(at->second))
         return std::nullopt;
     return at->second;
 }

@@ -172,7 +172,9 @@ std::set<std::string> curve_names(std::span<const NamedProfile> profiles) {
     std::set<std::string> names;
     for (const NamedProfile &named : profiles)
         for (const auto &[name, curve] : named.profile.curves)
-            names.insert(name);
+            if (std::find(std::begin(flight_curves), std::end(flight_curves), name) ==
+                std::end(flight_curves))
+                names.insert(name); // those are compared as what they are
     return names;
 }
 

@@ -71,7 +71,9 @@ std::string pack(const std::string &text) {
     return packed;
 }
 
-bool is_packed(const std::string &text) { return text.starts_with("\x1f\x8b"); }
+bool is_packed(const std::string &text) {
+    return text.starts_with("\x1f\x8b");
+}
 
 } // namespace
 
@@ -88,6 +90,16 @@ std::string read_file(const std::string &path) {
     return is_packed(text) ? unpack(text, path) : text;
 }
 
+bool same_file(const std::string &one, const std::string &other) {
+    if (one == "-" || other == "-")
+        return false;
+    std::error_code failed;
+    const bool same = std::filesystem::equivalent(one, other, failed);
+    return failed ? std::filesystem::path(one).lexically_normal() ==
+                        std::filesystem::path(other).lexically_normal()
+                  : same;
+}
+
 void write_file_atomically(const std::string &path, const std::string &content) {
     const std::string text = path.ends_with(".gz") ? pack(content) : content;
     if (path == "-") {
@@ -97,7 +109,8 @@ void write_file_atomically(const std::string &path, const std::string &content) 
     }
     // A device such as /dev/null or a named pipe is written through: it cannot be replaced by a rename.
     std::error_code ignored;
-    const bool special = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored) &&
+    const bool special = std::filesystem::exists(path, ignored) &&
+                         !std::filesystem::is_regular_file(path, ignored) &&
                          !std::filesystem::is_directory(path, ignored);
     const std::string target = special ? path : path + ".part" + std::to_string(::getpid());
     const auto fail = [&](const char *what) {
@@ -109,8 +122,8 @@ void write_file_atomically(const std::string &path, const std::string &content) 
     std::FILE *file = std::fopen(target.c_str(), "wb");
     if (file == nullptr)
         fail("cannot be written");
-    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 &&
-                         (special || ::fsync(::fileno(file)) == 0);
+    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
+                         std::fflush(file) == 0 && (special || ::fsync(::fileno(file)) == 0);
     const int code = errno;
     const bool closed = std::fclose(file) == 0;
     if (!written || !closed) {
@@ -123,8 +136,9 @@ void write_file_atomically(const std::string &path, const std::string &content) 
 
 void check_writable(const std::string &path) {
     std::error_code ignored;
-    if (path == "-" || (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored) &&
-                        !std::filesystem::is_directory(path, ignored)))
+    if (path == "-" ||
+        (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored) &&
+         !std::filesystem::is_directory(path, ignored)))
         return;
     if (std::filesystem::is_directory(path, ignored))
         throw InputError(path, "is a folder, expected a file");

@@ -11,6 +11,9 @@ std::string read_file(const std::string &path);
 /// False also for a name that no file can have.
 bool file_exists(const std::string &path);
 
+/// Whether both names lead to one file, by the file itself where it exists; "-" is none.
+bool same_file(const std::string &one, const std::string &other);
+
 /// All or nothing: writes beside the target and renames. Throws InputError with the reason (no such folder, not
 /// permitted, disk full) and leaves what was there before.
 void write_file_atomically(const std::string &path, const std::string &text);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 namespace convcast {
@@ -22,7 +24,8 @@ void check_limits(const GpuProfile &p, const std::string &file) {
     std::vector<InputProblem> problems;
     const auto positive = [&](const char *name, std::int64_t value) {
         if (value < 1 || value > std::int64_t{1} << 40)
-            problems.push_back({file + ": /limits/" + name, "expected an integer above zero, got " + std::to_string(value)});
+            problems.push_back(
+                {file + ": /limits/" + name, "expected an integer above zero, got " + std::to_string(value)});
     };
     const GpuLimits &l = p.limits;
     positive("sm_count", l.sm_count);
@@ -39,9 +42,9 @@ void check_limits(const GpuProfile &p, const std::string &file) {
         problems.push_back({file + ": /limits", "expected registers_per_sm >= 1024 and sm_count <= 65536"});
     const auto range = [&](const char *name, const auto &param, double low, double high) {
         if (param && !(param->value.value >= low && param->value.value <= high))
-            problems.push_back({file + ": /" + name + "/value", fmt::format("expected {:g} to {:g} {}, got {:g}", low, high,
-                                                                          UnitOf<decltype(param->value)>::text,
-                                                                          param->value.value)});
+            problems.push_back({file + ": /" + name + "/value",
+                                fmt::format("expected {:g} to {:g} {}, got {:g}", low, high,
+                                            UnitOf<decltype(param->value)>::text, param->value.value)});
     };
     const auto range_of = [&](const char *name, const auto &param) {
         using Q = std::decay_t<decltype(param->value)>;
@@ -63,6 +66,9 @@ void check_limits(const GpuProfile &p, const std::string &file) {
     const auto same_length = [&](const char *name, const std::optional<FlightCurve> &curve) {
         if (curve && curve->bytes_in_flight.size() != curve->bandwidth.size())
             problems.push_back({file + ": /" + name, "expected as many bandwidths as bytes_in_flight"});
+        if (curve && (!std::all_of(curve->bytes_in_flight.begin(), curve->bytes_in_flight.end(), drawable) ||
+                      !std::all_of(curve->bandwidth.begin(), curve->bandwidth.end(), drawable)))
+            problems.push_back({file + ": /" + name, "expected numbers of 1e-18 to 1e18, or 0"});
     };
     same_length("dram_read_curve", p.dram_read_curve);
     same_length("dram_write_curve", p.dram_write_curve);
@@ -76,6 +82,10 @@ void check_limits(const GpuProfile &p, const std::string &file) {
                 if (values->size() != series.x.size())
                     problems.push_back({file + ": /curves/" + name + "/series/" + std::to_string(i),
                                         "expected x, y, low and high to have the same length"});
+            for (const std::vector<double> *values : {&series.x, &series.y, &series.low, &series.high})
+                if (!std::all_of(values->begin(), values->end(), drawable))
+                    problems.push_back({file + ": /curves/" + name + "/series/" + std::to_string(i),
+                                        "expected numbers of 1e-18 to 1e18, or 0"});
         }
     if (!problems.empty())
         throw InputError(std::move(problems));
@@ -87,7 +97,9 @@ JsonValue object(std::initializer_list<std::pair<std::string, JsonValue>> entrie
     return JsonValue(JsonObject(entries.begin(), entries.end()));
 }
 
-JsonValue text(const char *value) { return JsonValue(std::string(value)); }
+JsonValue text(const char *value) {
+    return JsonValue(std::string(value));
+}
 
 /// {"type": "object", properties, required, no others but x_...} of a described struct.
 template <class T> JsonValue struct_schema() {
@@ -128,21 +140,23 @@ template <class T> JsonValue schema_of() {
     } else if constexpr (described::IsVector<T>::value) {
         return object({{"type", text("array")}, {"items", schema_of<typename T::value_type>()}});
     } else if constexpr (described::IsMap<T>::value) {
-        return object({{"type", text("object")}, {"additionalProperties", schema_of<typename T::mapped_type>()}});
+        return object(
+            {{"type", text("object")}, {"additionalProperties", schema_of<typename T::mapped_type>()}});
     } else if constexpr (described::IsParam<T>::value) {
         using Q = decltype(T::value);
-        return object({{"type", text("object")},
-                       {"properties", object({{"value", object({{"type", text("number")},
-                                                                {"exclusiveMinimum", JsonValue(0LL)}})},
-                                              {"unit", object({{"const", text(UnitOf<Q>::text)}})},
-                                              {"source", schema_of<Source>()},
-                                              {"by", object({{"type", text("string")}})},
-                                              {"spread", struct_schema<Spread>()},
-                                              {"interval", struct_schema<Interval>()},
-                                              {"populations", schema_of<std::vector<double>>()}})},
-                       {"patternProperties", object({{"^x_", JsonValue(JsonObject{})}})},
-                       {"additionalProperties", JsonValue(false)},
-                       {"required", JsonValue(JsonArray{text("value"), text("unit"), text("source"), text("by")})}});
+        return object(
+            {{"type", text("object")},
+             {"properties",
+              object({{"value", object({{"type", text("number")}, {"exclusiveMinimum", JsonValue(0LL)}})},
+                      {"unit", object({{"const", text(UnitOf<Q>::text)}})},
+                      {"source", schema_of<Source>()},
+                      {"by", object({{"type", text("string")}})},
+                      {"spread", struct_schema<Spread>()},
+                      {"interval", struct_schema<Interval>()},
+                      {"populations", schema_of<std::vector<double>>()}})},
+             {"patternProperties", object({{"^x_", JsonValue(JsonObject{})}})},
+             {"additionalProperties", JsonValue(false)},
+             {"required", JsonValue(JsonArray{text("value"), text("unit"), text("source"), text("by")})}});
     } else {
         return struct_schema<T>();
     }
@@ -150,13 +164,20 @@ template <class T> JsonValue schema_of() {
 
 } // namespace
 
+bool drawable(double value) {
+    const double size = std::abs(value);
+    return value == 0.0 || (size >= 1e-18 && size <= 1e18);
+}
+
 GpuProfile read_profile(const std::string &text, const std::string &file) {
     GpuProfile profile = described::read_document<GpuProfile>(text, file, schema_name);
     check_limits(profile, file);
     return profile;
 }
 
-std::string write_profile(const GpuProfile &profile) { return to_text(described::write(profile)); }
+std::string write_profile(const GpuProfile &profile) {
+    return to_text(described::write(profile));
+}
 
 std::vector<std::string> shipped_profiles() {
     std::vector<std::string> names;
@@ -172,12 +193,15 @@ GpuProfile find_profile(const std::string &name_or_file) {
     const bool looks_like_a_file = name_or_file == "-" || name_or_file.find('/') != std::string::npos ||
                                    name_or_file.ends_with(".json") || file_exists(name_or_file);
     if (!looks_like_a_file)
-        throw UsageError("unknown GPU '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_profiles()) +
-                         " Known: " + join(shipped_profiles()) + "; or a profile file, for example --gpu my_gpu.json");
+        throw UsageError(
+            "unknown GPU '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_profiles()) +
+            " Known: " + join(shipped_profiles()) + "; or a profile file, for example --gpu my_gpu.json");
     return read_profile(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
 }
 
-std::string profile_hash(const GpuProfile &profile) { return content_hash({write_profile(profile)}); }
+std::string profile_hash(const GpuProfile &profile) {
+    return content_hash({write_profile(profile)});
+}
 
 std::string profile_schema() {
     JsonValue schema = schema_of<GpuProfile>();

@@ -271,8 +271,8 @@ struct GpuProfile : GpuIdentity,
                          (), ())
 };
 
-/// The values of a unit that a profile may have: wide enough for any GPU, narrow enough that no rule divides by a
-/// rounded zero or leaves 64 bits.
+/// The values of a unit that a profile may have: wide enough for any GPU, narrow enough that no rule divides
+/// by a rounded zero or leaves 64 bits.
 template <class Q> constexpr std::pair<double, double> plausible() {
     if constexpr (std::is_same_v<Q, Frequency>)
         return {1e6, 1e11};
@@ -285,6 +285,9 @@ template <class Q> constexpr std::pair<double, double> plausible() {
     else
         return {1e-3, 1e6};
 }
+
+/// What a curve can be drawn from: 0, or 1e-18 to 1e18 of either sign. Any measurement is far inside.
+bool drawable(double value);
 
 /// Throws InputError with every problem of the text at once. `file` only names it in messages.
 GpuProfile read_profile(const std::string &text, const std::string &file);

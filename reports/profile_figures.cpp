@@ -285,8 +285,10 @@ std::vector<Figure> profile_figures(const GpuProfile &profile) {
     std::vector<Figure> figures;
     std::vector<std::string> drawn;
     const auto add_flight = [&](const std::string &name, const std::optional<FlightCurve> &curve) {
-        if (curve)
+        if (curve) {
             figures.push_back(flight_figure(name, *curve));
+            drawn.push_back(name);
+        }
     };
     add_flight("dram_read_curve", profile.dram_read_curve);
     add_flight("dram_write_curve", profile.dram_write_curve);

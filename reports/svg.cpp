@@ -58,6 +58,9 @@ struct Tick {
 /// Fixed notation with as many decimals as a value of that size or spacing needs.
 std::string tick_label(double value, double spacing) {
     const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(spacing) - 1e-9)));
+    constexpr int most_decimals = 12; // nobody counts more zeros
+    if (decimals > most_decimals)
+        return fmt::format("{:.0e}", value);
     std::string text = fmt::format("{:.{}f}", value, decimals);
     return text.find_first_not_of("-0.") == std::string::npos ? "0" : text;
 }
@@ -111,9 +114,13 @@ std::vector<Tick> ticks_of(const Axis &axis, const Range &range, double length, 
         }
         return true;
     };
+    const auto labels = [](const std::vector<Tick> &ticks) {
+        return std::count_if(ticks.begin(), ticks.end(),
+                             [](const Tick &tick) { return !tick.label.empty(); });
+    };
     if (range.scale == Scale::binary)
         for (int stride = 1;; ++stride)
-            if (auto ticks = binary_ticks(range, axis, stride); apart(ticks))
+            if (auto ticks = binary_ticks(range, axis, stride); apart(ticks) || labels(ticks) < 2)
                 return ticks;
     if (range.scale == Scale::logarithmic) {
         if (range.high / range.low < 3.0)
@@ -122,7 +129,7 @@ std::vector<Tick> ticks_of(const Axis &axis, const Range &range, double length, 
         if (auto ticks = logarithmic_ticks(range, 3, 1); apart(ticks))
             return ticks;
         for (int stride = 1;; ++stride)
-            if (auto ticks = logarithmic_ticks(range, 1, stride); apart(ticks))
+            if (auto ticks = logarithmic_ticks(range, 1, stride); apart(ticks) || labels(ticks) < 2)
                 return ticks;
     }
     for (double count = 8.0;; count /= 1.5)
