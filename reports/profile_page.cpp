@@ -366,7 +366,8 @@ class ProfilePageWriter : HtmlWriter {
                 "mixed. Where "
                 "the samples fall into separate groups, both are shown. The interval says where the median "
                 "of as many new "
-                "samples would lie, by bootstrap: two values whose intervals overlap do not differ. No "
+                "samples would lie, by bootstrap: two values whose intervals overlap cannot be told apart by "
+                "these samples. No "
                 "setting of the GPU "
                 "was changed. What could not be measured is absent, with the reason.</p></section>\n";
     }
