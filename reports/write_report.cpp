@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <set>
 #include <spawn.h>
+#include <sstream>
 #include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,9 +77,39 @@ std::string convert(const std::filesystem::path &svg, const std::filesystem::pat
     return "no PDF: cannot write " + pdf.string() + ": " + why;
 }
 
+/// What a report wrote into a folder of figures, a name a line: the next one removes what it does not write
+/// anew, so that no figure of another document stays beside its page. Files of others are never touched.
+constexpr const char *manifest = ".figures";
+
+std::set<std::string> listed_files(const std::filesystem::path &figures) {
+    std::set<std::string> names;
+    if (!file_exists((figures / manifest).string()))
+        return names;
+    std::istringstream lines(read_file((figures / manifest).string()));
+    for (std::string name; std::getline(lines, name);)
+        if (!name.empty() && name.find('/') == std::string::npos && name != "." && name != "..")
+            names.insert(name);
+    return names;
+}
+
+/// Removes what the last report listed and this one did not write, and lists what this one wrote.
+void replace_listed(const std::filesystem::path &figures, std::set<std::string> earlier,
+                    const std::vector<std::filesystem::path> &written) {
+    std::string list;
+    for (const std::filesystem::path &file : written) {
+        earlier.erase(file.filename().string());
+        list += file.filename().string() + "\n";
+    }
+    std::error_code ignored; // what cannot be removed stays
+    for (const std::string &name : earlier)
+        std::filesystem::remove(figures / name, ignored);
+    write_file_atomically((figures / manifest).string(), list);
+}
+
 /// The figures of a report in `folder`/figures; its page will be beside them.
 ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder) {
     make_folder(folder / "figures");
+    const std::set<std::string> earlier = listed_files(folder / "figures");
     ReportFiles files;
     files.page = folder / "page.html";
     for (const Figure &figure : figures) {
@@ -96,6 +128,7 @@ ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesys
         if (files.pdf_note.empty())
             files.figures.push_back(pdf);
     }
+    replace_listed(folder / "figures", earlier, files.figures);
     return files;
 }
 

@@ -145,7 +145,7 @@ TEST_F(Folder, HoldsThePageAndThreeFilesPerFigure) {
     std::size_t count = 0;
     for (const auto &entry : std::filesystem::recursive_directory_iterator(path_))
         count += entry.is_regular_file() ? 1u : 0u;
-    EXPECT_EQ(count, files.figures.size() + 1) << "a temporary file was left behind";
+    EXPECT_EQ(count, files.figures.size() + 2) << "beside page and list a temporary file was left behind";
 }
 
 TEST_F(Folder, TheSameRunGivesTheSameBytes) {
@@ -155,6 +155,16 @@ TEST_F(Folder, TheSameRunGivesTheSameBytes) {
     EXPECT_EQ(read_file(a.page.string()), read_file(b.page.string()));
     for (std::size_t i = 0; i < a.figures.size(); ++i)
         EXPECT_EQ(read_file(a.figures[i].string()), read_file(b.figures[i].string())) << a.figures[i];
+}
+
+TEST_F(Folder, FiguresOfAnEarlierReportGoAndFilesOfOthersStay) {
+    const ReportFiles earlier = write_report(sample::run(studies()), studies(), path_);
+    write_file_atomically((path_ / "figures" / "mine.txt").string(), "kept");
+    const ReportFiles now = write_report(find_profile("toy"), path_); // has no curves, hence no figures
+    EXPECT_TRUE(now.figures.empty());
+    for (const std::filesystem::path &file : earlier.figures)
+        EXPECT_FALSE(std::filesystem::exists(file)) << file;
+    EXPECT_TRUE(std::filesystem::exists(path_ / "figures" / "mine.txt"));
 }
 
 TEST_F(Folder, WhatCannotBeWrittenIsAnInputError) {
