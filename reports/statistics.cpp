@@ -130,15 +130,34 @@ std::vector<std::string> groups_of(const std::vector<CaseRow> &rows) {
 /// In other arithmetic than everything else: apart, in every comparison.
 constexpr const char *tensor_core_baseline = "cudnn:tf32";
 
-/// The plans that were picked from cuDNN's graph interface are what they were asked to be, and no more: the
-/// fastest of all may be anything. cuDNN's named forward algorithms all give the same bits every time.
-bool is_deterministic(const std::string &baseline) {
-    return !baseline.starts_with("cudnn:graph") || baseline == "cudnn:graph_deterministic";
+/// cuDNN's numerical notes of the plan that was picked from its graph interface ("none", "WINOGRAD", ...), as
+/// `detail` has them between "; notes " and the next ";". Absent where it does not tell.
+std::optional<std::string> plan_notes(const CaseRow &row) {
+    constexpr std::string_view before = "; notes ";
+    const std::string detail = row.detail.value_or("");
+    const std::size_t at = detail.find(before);
+    if (at == std::string::npos)
+        return std::nullopt;
+    const std::size_t begin = at + before.size();
+    return detail.substr(begin, detail.find(';', begin) - begin);
 }
 
-bool is_direct(const std::string &baseline) {
-    return baseline.find("winograd") == std::string::npos && baseline.find("fft") == std::string::npos &&
-           (!baseline.starts_with("cudnn:graph") || baseline == "cudnn:graph_direct");
+bool lacks(const std::optional<std::string> &notes, std::string_view note) {
+    return notes && notes->find(note) == std::string::npos;
+}
+
+/// A plan that was picked as the fastest of all is what its notes say; without notes it may be anything.
+/// cuDNN's named forward algorithms all give the same bits every time.
+bool is_deterministic(const CaseRow &row) {
+    return !row.name.starts_with("cudnn:graph") || row.name == "cudnn:graph_deterministic" ||
+           lacks(plan_notes(row), "NONDETERMINISTIC");
+}
+
+bool is_direct(const CaseRow &row) {
+    if (row.name.starts_with("cudnn:graph"))
+        return row.name == "cudnn:graph_direct" ||
+               (lacks(plan_notes(row), "WINOGRAD") && lacks(plan_notes(row), "FFT"));
+    return row.name.find("winograd") == std::string::npos && row.name.find("fft") == std::string::npos;
 }
 
 void keep_fastest(std::optional<std::int64_t> &best, const CaseRow &row, const std::vector<CaseRow> &rows) {
@@ -167,9 +186,9 @@ std::vector<ShapeRow> shapes_of(const std::vector<CaseRow> &rows, std::span<cons
             keep_fastest(shape.cudnn_tf32, row, rows);
         } else if (row.name.starts_with("cudnn:")) {
             keep_fastest(shape.cudnn, row, rows);
-            if (is_deterministic(row.name))
+            if (is_deterministic(row))
                 keep_fastest(shape.cudnn_deterministic, row, rows);
-            if (is_direct(row.name))
+            if (is_direct(row))
                 keep_fastest(shape.cudnn_direct, row, rows);
         }
     }

@@ -123,6 +123,25 @@ TEST(Summarize, TheFastestPlanOfAllMayBeOfAnyKind) {
     EXPECT_FALSE(a.cudnn_direct);
 }
 
+TEST(Summarize, TheFastestPlanOfAllIsWhatItsNotesSay) {
+    struct {
+        const char *detail;
+        bool deterministic, direct;
+    } const plans[] = {{"engine 7, knobs 2=12; notes none; workspace 0 bytes", true, true},
+                       {"engine 7; notes WINOGRAD, WINOGRAD_TILE_4x4; workspace 0 bytes", true, false},
+                       {"engine 7; notes FFT; workspace 0 bytes", true, false},
+                       {"engine 7; notes NONDETERMINISTIC", false, true},
+                       {"engine 7", false, false}};
+    for (const auto &plan : plans) {
+        convcast::Run run;
+        run.cases = {timed("a", "x", 1.0), timed("a", "cudnn:graph", 2.0)};
+        run.cases[1].detail = plan.detail;
+        const ShapeRow &a = summarize(run, {}).shapes.at(0);
+        EXPECT_EQ(a.cudnn_deterministic.has_value(), plan.deterministic) << plan.detail;
+        EXPECT_EQ(a.cudnn_direct.has_value(), plan.direct) << plan.detail;
+    }
+}
+
 TEST(Summarize, ANetworkIsTheSumOfItsLayers) {
     Study network;
     network.id = "net";
