@@ -7,6 +7,12 @@ namespace convcast {
 
 inline constexpr std::size_t style_count = 6; ///< colours, and marker shapes
 
+/// The marker shape of a style: colours and shapes go together once round, then the shapes move on by one, so
+/// that 36 styles differ.
+inline constexpr std::size_t mark_of(std::size_t style) {
+    return (style + style / style_count) % style_count;
+}
+
 /// The range of an axis and its map to 0..1.
 struct Range {
     Scale scale;

@@ -142,7 +142,7 @@ std::vector<Tick> ticks_of(const Axis &axis, const Range &range, double length, 
 std::string marker_path(std::size_t style, bool hollow, double size = mark) {
     const double half = hollow ? 1.35 * size : size;
     const auto c = [half](double share) { return coordinate(half * share); };
-    switch (style % style_count) {
+    switch (mark_of(style)) {
     case 0: // circle
         return fmt::format("m-{0} 0a{0} {0} 0 1 0 {1} 0a{0} {0} 0 1 0-{1} 0z", c(1.0), c(2.0));
     case 1: // square
@@ -458,7 +458,7 @@ class SvgWriter {
                 shape = fmt::format("<path class=\"s{}{}\" d=\"M-8-4h16v8h-16z\"/>", style, hollow);
             else if (series.drawn == Drawn::points || series.drawn == Drawn::lines)
                 shape += fmt::format("<path class=\"s{}{}\" d=\"M0 0{}\"/>", style, hollow,
-                                     marker_path(style, series.hollow, size_of_mark(series)));
+                                     marker_path(series.style, series.hollow, size_of_mark(series)));
             entries.push_back({shape, series.name});
         }
         for (std::size_t i = 0; i < figure_.references.size(); ++i)

@@ -86,10 +86,12 @@ std::string tex_series(const Figure &figure, const Ranges &ranges, std::size_t i
     } else if (series.drawn == Drawn::curve && !beyond) {
         look += ", no marks, thick";
     } else if (series.drawn == Drawn::lines && !beyond) {
-        look += fmt::format(", mark size=1.2pt, mark={}", (series.hollow ? tex_hollow : tex_marks)[style]);
+        look += fmt::format(", mark size=1.2pt, mark={}",
+                            (series.hollow ? tex_hollow : tex_marks)[mark_of(series.style)]);
     } else {
         look += fmt::format(", only marks, mark size=1.6pt, mark={}",
-                            beyond ? "triangle" : (series.hollow ? tex_hollow : tex_marks)[style]);
+                            beyond ? "triangle"
+                                   : (series.hollow ? tex_hollow : tex_marks)[mark_of(series.style)]);
     }
     const bool spread = !beyond && std::any_of(series.points.begin(), series.points.end(),
                                                [](const Point &p) { return p.low && p.high; });

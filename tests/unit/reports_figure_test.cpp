@@ -1,6 +1,7 @@
 #include "reports/figure.hpp"
 
 #include "model/files.hpp"
+#include "reports/figure_layout.hpp"
 #include "reports/profile_figures.hpp"
 #include "reports/report_figures.hpp"
 #include "tests/unit/drawing.hpp"
@@ -13,6 +14,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <regex>
+#include <set>
+#include <utility>
 
 namespace convcast {
 namespace {
@@ -156,6 +159,14 @@ TEST(Figure, Golden) {
             expect_golden(figure.id + ".csv", to_csv(figure));
             expect_golden(figure.id + ".tex", to_tex(figure));
         }
+}
+
+TEST(Styles, NoTwoStrategiesLookAlike) {
+    std::set<std::pair<std::size_t, std::size_t>> seen;
+    for (std::size_t style = 0; style < style_count * style_count; ++style)
+        EXPECT_TRUE(seen.emplace(style % style_count, mark_of(style)).second) << style;
+    for (std::size_t style = 0; style < style_count; ++style)
+        EXPECT_EQ(mark_of(style), style);
 }
 
 } // namespace
