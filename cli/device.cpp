@@ -108,10 +108,11 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
              "; `convcast measure -o my_gpu.json` and --gpu my_gpu.json forecast for it");
     catch_interrupts();
     Compiler compiler;
-    Progress compiling("kernels"), cases("cases");
+    Progress cases("cases");
     RunOptions options;
-    options.compile_threads = std::max(1u, std::thread::hardware_concurrency());
-    options.compile_progress = [&](std::size_t done, std::size_t total) { compiling.show(done, total, ""); };
+    options.count = !request.no_counters;
+    // One core stays with the thread that launches.
+    options.compile_threads = std::max(2u, std::thread::hardware_concurrency()) - 1;
     options.say = note;
     options.interrupt = &interrupted;
     run.conditions["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));

@@ -30,6 +30,7 @@ std::optional<std::string> probes_hash();
 struct RunRequest {
     int device = 0;
     bool require_counters = false;
+    bool no_counters = false; ///< verify and time only
     std::function<void(const Run &)> keep; ///< gets the document as cases finish
 };
 

@@ -114,6 +114,7 @@ int run(const Words &words) {
     options.push_back({"resume", Option::text});
     options.push_back({"device", Option::text});
     options.push_back({"require-counters", Option::flag});
+    options.push_back({"no-counters", Option::flag});
     const Arguments arguments("run", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("run")), 0;
@@ -133,6 +134,9 @@ int run(const Words &words) {
     RunRequest request;
     request.device = arguments.integer("device", 0, 0, 1023);
     request.require_counters = arguments.has("require-counters");
+    request.no_counters = arguments.has("no-counters");
+    if (request.require_counters && request.no_counters)
+        throw UsageError("run: --require-counters and --no-counters exclude each other");
     request.keep = [&](const Run &so_far) {
         if (!output.empty() && output != "-")
             write_file_atomically(output, write_run(so_far));

@@ -57,7 +57,8 @@ std::vector<CheckedKernel> check_kernels(Compiler &compiler, std::span<const Pla
                                          const GpuLimits &limits, int compute_capability, unsigned threads,
                                          const std::function<void(std::size_t, std::size_t)> &progress) {
     KernelCache kernels(compiler, compute_capability);
-    kernels.compile_plans(plans, threads, progress);
+    kernels.compile_ahead(plans, threads);
+    kernels.wait(progress);
     std::vector<CheckedKernel> list;
     std::set<std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t>> seen;
     for (const Plan &plan : plans)

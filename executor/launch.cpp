@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 
 namespace convcast {
@@ -126,24 +127,72 @@ std::vector<CompileRequest> requests_for(std::span<const Plan> plans, int comput
     return requests;
 }
 
-void KernelCache::compile_plans(std::span<const Plan> plans, unsigned threads,
-                                const Compiler::Progress &progress) {
-    std::vector<CompileRequest> requests = requests_for(plans, compute_capability_);
-    std::erase_if(requests,
-                  [&](const CompileRequest &request) { return outcomes_.contains(key_of(request)); });
-    std::vector<Compiler::Outcome> outcomes = compiler_.compile_all(requests, threads, progress);
-    for (std::size_t i = 0; i < requests.size(); ++i)
-        outcomes_.insert_or_assign(key_of(requests[i]), std::move(outcomes[i]));
+KernelCache::~KernelCache() {
+    {
+        const std::scoped_lock lock(jobs_mutex_);
+        jobs_.clear();
+    }
+    pool_.clear(); // joins
+}
+
+Compiler::Outcome KernelCache::outcome_of(const CompileRequest &request) const {
+    try {
+        return compiler_.compile(request);
+    } catch (const std::exception &error) {
+        return std::string(error.what());
+    }
+}
+
+void KernelCache::work() {
+    while (true) {
+        std::optional<Job> job;
+        {
+            const std::scoped_lock lock(jobs_mutex_);
+            if (jobs_.empty())
+                return;
+            job = std::move(jobs_.front());
+            jobs_.pop_front();
+        }
+        job->outcome.set_value(outcome_of(job->request));
+    }
+}
+
+void KernelCache::compile_ahead(std::span<const Plan> plans, unsigned threads) {
+    pool_.clear(); // of an earlier call
+    for (CompileRequest &request : requests_for(plans, compute_capability_)) {
+        const std::string key = key_of(request);
+        if (outcomes_.contains(key))
+            continue;
+        Job job{std::move(request), {}};
+        outcomes_.emplace(key, job.outcome.get_future().share());
+        jobs_.push_back(std::move(job));
+    }
+    const std::size_t wanted = std::min<std::size_t>(threads, jobs_.size());
+    for (std::size_t i = 0; i < wanted; ++i)
+        pool_.emplace_back([this] { work(); });
+}
+
+void KernelCache::wait(const Compiler::Progress &progress) {
+    std::size_t done = 0;
+    for (const auto &[key, outcome] : outcomes_) {
+        outcome.wait();
+        if (progress)
+            progress(++done, outcomes_.size());
+    }
 }
 
 const CompiledModule &KernelCache::compiled(const Partition &partition) {
     const CompileRequest request = request_for(partition, compute_capability_);
     auto found = outcomes_.find(key_of(request));
-    if (found == outcomes_.end())
-        found = outcomes_.emplace(key_of(request), compiler_.compile(request)).first;
-    if (const auto *why = std::get_if<std::string>(&found->second))
+    if (found == outcomes_.end()) {
+        std::promise<Compiler::Outcome> now;
+        now.set_value(outcome_of(request));
+        found = outcomes_.emplace(key_of(request), now.get_future().share()).first;
+    }
+    const Compiler::Outcome &outcome = found->second.get();
+    if (const auto *why = std::get_if<std::string>(&outcome))
         throw GpuError(*why);
-    return std::get<CompiledModule>(found->second);
+    return std::get<CompiledModule>(outcome);
 }
 
 namespace {

@@ -7,9 +7,13 @@
 #include "model/conv_shape.hpp"
 #include "model/run.hpp"
 
+#include <deque>
+#include <future>
 #include <map>
+#include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace convcast {
@@ -25,19 +29,34 @@ class KernelCache {
   public:
     KernelCache(Compiler &compiler, int compute_capability)
         : compiler_(compiler), compute_capability_(compute_capability) {}
+    /// Waits for the kernels in hand, not for those that no thread has begun.
+    ~KernelCache();
 
-    /// Compiles what `plans` need and is not there yet, by `threads` threads.
-    void compile_plans(std::span<const Plan> plans, unsigned threads,
-                       const Compiler::Progress &progress = {});
+    /// Compiles what `plans` need and is not there yet, in their order, by `threads` threads behind the
+    /// caller.
+    void compile_ahead(std::span<const Plan> plans, unsigned threads);
 
-    /// Compiles now what was not compiled before. Throws GpuError with the log of a kernel that does not
-    /// compile.
+    /// Returns when all of it is compiled. `progress` is called by this thread.
+    void wait(const Compiler::Progress &progress = {});
+
+    /// Waits for a kernel that is being compiled ahead, compiles now one that was not asked for. Throws
+    /// GpuError with the log of a kernel that does not compile.
     const CompiledModule &compiled(const Partition &partition);
 
   private:
+    struct Job {
+        CompileRequest request;
+        std::promise<Compiler::Outcome> outcome;
+    };
+    void work();
+    Compiler::Outcome outcome_of(const CompileRequest &request) const;
+
     Compiler &compiler_;
     int compute_capability_;
-    std::map<std::string, Compiler::Outcome> outcomes_;
+    std::map<std::string, std::shared_future<Compiler::Outcome>> outcomes_;
+    std::mutex jobs_mutex_;
+    std::deque<Job> jobs_; ///< that no thread has begun
+    std::vector<std::jthread> pool_;
 };
 
 struct PreparedPlan {

@@ -412,7 +412,7 @@ RunEnd Executor::run_all(Run &run, const std::function<void(const Run &, std::si
     for (const Case &item : run.cases)
         if (is_open(item) && item.prediction && item.prediction->plan)
             plans.push_back(*item.prediction->plan);
-    kernels_.compile_plans(plans, options_.compile_threads, options_.compile_progress);
+    kernels_.compile_ahead(plans, options_.compile_threads);
 
     RunEnd end = RunEnd::finished;
     std::string why_not_run;

@@ -70,7 +70,7 @@ TEST(ExecutorCompile, NoSpillsWithinTheRegisterCap) {
 
     Compiler compiler;
     KernelCache kernels(compiler, hopper);
-    kernels.compile_plans(plans, std::max(1U, std::thread::hardware_concurrency()));
+    kernels.compile_ahead(plans, std::max(1U, std::thread::hardware_concurrency()));
     for (const auto &[name, part] : distinct) {
         SCOPED_TRACE(name);
         try {
@@ -107,7 +107,7 @@ TEST(ExecutorCompile, AKernelThatDoesNotCompileIsAReason) {
     wrong.launches[0].register_cap = 64;
     Compiler compiler{std::filesystem::path()};
     KernelCache kernels(compiler, hopper);
-    kernels.compile_plans(std::span(&wrong, 1), 1);
+    kernels.compile_ahead(std::span(&wrong, 1), 1);
     EXPECT_THROW(kernels.compiled(wrong.launches[0]), GpuError);
 }
 
