@@ -115,7 +115,10 @@ void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const s
         try {
             if (item.baseline)
                 check_baseline(*item.baseline);
-            Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile)
+            const Measurement *cold = item.measured(L2State::cold);
+            const Work *counted =
+                measured == MeasuredCases::renew_given_work && cold && cold->work ? &*cold->work : nullptr;
+            Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile, counted)
                                      : predict_baseline(*item.baseline, shape, profile);
             if (item.measurements.empty())
                 item = std::move(now);

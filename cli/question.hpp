@@ -40,6 +40,7 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
 enum class MeasuredCases {
     keep,  ///< as they were when measured: what will be run must be planned by one version
     renew, ///< by this code, beside the measurements as they are: how good is today's model?
+    renew_given_work, ///< likewise, from the work that was counted: how good is its time alone?
 };
 
 /// Forecasts cases of a document again, by this code. Throws InputError where the document names what does
