@@ -111,6 +111,7 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     Progress cases("cases");
     RunOptions options;
     options.count = !request.no_counters;
+    options.count_exact_fmas = request.exact_fmas;
     // One core stays with the thread that launches.
     options.compile_threads = std::max(2u, std::thread::hardware_concurrency()) - 1;
     options.say = note;

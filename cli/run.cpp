@@ -127,6 +127,7 @@ int run(const Words &words) {
     options.push_back({"device", Option::text});
     options.push_back({"require-counters", Option::flag});
     options.push_back({"no-counters", Option::flag});
+    options.push_back({"no-exact-fmas", Option::flag});
     const Arguments arguments("run", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("run")), 0;
@@ -146,6 +147,7 @@ int run(const Words &words) {
     RunRequest request;
     request.device = arguments.integer("device", 0, 0, 1023);
     request.require_counters = arguments.has("require-counters");
+    request.exact_fmas = !arguments.has("no-exact-fmas");
     request.no_counters = arguments.has("no-counters");
     if (request.require_counters && request.no_counters)
         throw UsageError("run: --require-counters and --no-counters exclude each other");

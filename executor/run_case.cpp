@@ -99,7 +99,8 @@ Executor::Executor(Compiler &compiler, const Device &device, const GpuProfile &p
     if (options_.count) {
         try {
             counters_.emplace(hardware_metric_names());
-            instrumented_.emplace(metric_names(metrics::instrumented));
+            if (options_.count_exact_fmas)
+                instrumented_.emplace(metric_names(metrics::instrumented));
         } catch (const DeviceLost &) {
             throw;
         } catch (const GpuError &error) {
@@ -290,7 +291,8 @@ std::optional<std::string> Executor::count(const Subject &subject, ShapeData &da
                                });
     };
     std::map<std::string, double> counters = collect(*counters_);
-    const bool instrument = !subject.is_baseline && data.shape.fmas().value <= most_instrumented_fmas;
+    const bool instrument =
+        instrumented_ && !subject.is_baseline && data.shape.fmas().value <= most_instrumented_fmas;
     if (instrument)
         counters.merge(collect(*instrumented_));
     const auto value = [&](const Metric &metric) { return counters.at(metric.name); };

@@ -69,7 +69,7 @@ class Executor {
     KernelCache kernels_;
     ReferenceKernels reference_;
     StopWatch watch_;
-    std::optional<CounterSession> counters_, instrumented_; ///< together, or neither
+    std::optional<CounterSession> counters_, instrumented_; ///< the second only with the first
     BaselineCalls baselines_;
     std::map<std::string, Case>
         picked_; ///< of the last shape, by plan: one plan may stand for several baselines
