@@ -23,7 +23,7 @@ struct RunOptions {
     std::uint64_t seed = 0; ///< of inputs; every shape makes its own of it
     std::vector<L2State> l2 = {L2State::cold, L2State::warm};
     int min_samples = 10, max_samples = 40; ///< per L2 state
-    Seconds max_time = Seconds(0.25);       ///< per L2 state, warm-up not included
+    Seconds max_time = Seconds(0.1);       ///< per L2 state, warm-up not included
     bool count = true;                      ///< read performance counters if permitted
     bool count_exact_fmas = true; ///< those that need instrumented kernels too, of short calls of ours
     unsigned compile_threads = 1; ///< that compile kernels while the GPU measures
