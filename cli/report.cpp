@@ -1,4 +1,5 @@
 #include "cli/arguments.hpp"
+#include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "model/described.hpp"
@@ -11,6 +12,8 @@
 #include "reports/profile_page.hpp"
 #include "reports/write_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -22,6 +25,53 @@ std::string files_text(const ReportFiles &files) {
     return "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
            " files in " + (files.page.parent_path() / "figures").string() +
            (files.pdf_note.empty() ? "" : "\n" + files.pdf_note) + "\n";
+}
+
+std::string share(double value) {
+    return fmt::format("{:.1f} %", 100.0 * value);
+}
+
+/// The tables on accuracy, for a terminal.
+std::string accuracy_text(const Accuracy &accuracy) {
+    std::string text;
+    std::vector<std::vector<std::string>> rows;
+    for (const TimeAccuracy &t : accuracy.times)
+        rows.push_back({t.part, t.model, std::to_string(t.n), share(t.mean), share(t.median), share(t.p90),
+                        fmt::format("{:.3f}", t.bias), t.coverage ? share(*t.coverage) : "-"});
+    if (!rows.empty())
+        text += "\n\n" + table({{"part"},
+                                {"time by"},
+                                {"cases", Align::right},
+                                {"mean |error|", Align::right},
+                                {"median", Align::right},
+                                {"p90", Align::right},
+                                {"bias", Align::right},
+                                {"in interval", Align::right}},
+                               rows, terminal_width());
+    rows.clear();
+    for (const WorkAccuracy &w : accuracy.work)
+        rows.push_back({w.quantity, std::to_string(w.n), share(w.mean), share(w.median), share(w.p90),
+                        share(w.within_1_percent)});
+    if (!rows.empty())
+        text += "\n" + table({{"work, test part"},
+                              {"cases", Align::right},
+                              {"mean |error|", Align::right},
+                              {"median", Align::right},
+                              {"p90", Align::right},
+                              {"within 1 %", Align::right}},
+                             rows, terminal_width());
+    rows.clear();
+    for (const RankingAccuracy &r : accuracy.rankings)
+        rows.push_back({r.model, std::to_string(r.shapes), share(r.mean_regret), share(r.within_5_percent),
+                        fmt::format("{:.3f}", r.kendall_tau)});
+    if (!rows.empty())
+        text += "\n" + table({{"ranking by, test part"},
+                              {"shapes", Align::right},
+                              {"mean regret", Align::right},
+                              {"first within 5 %", Align::right},
+                              {"Kendall tau", Align::right}},
+                             rows, terminal_width());
+    return text;
 }
 
 /// By its schema alone; what else may be wrong with it, its reader says.
@@ -84,7 +134,8 @@ int report(const Words &words) {
     std::string text;
     if (!json || arguments.has("output")) {
         const ReportFiles files = write_report(run, studies, arguments.text("output", "page"), producer());
-        text = answer(summarize(run, studies)) + "\n\n" + files_text(files);
+        const ReportStatistics statistics = summarize(run, studies);
+        text = answer(statistics) + accuracy_text(statistics.accuracy) + "\n" + files_text(files);
     }
     write_file_atomically("-", json ? to_text(described::write(summarize(run, studies))) : text);
     return 0;

@@ -63,19 +63,19 @@ TimeAccuracy times_of(const std::string &part, const Model &model, const std::ve
     return out;
 }
 
-struct Quantity {
+struct Counter {
     const char *name;
     std::optional<double> Work::*member;
     double least; ///< counted
 };
-constexpr std::array<Quantity, 6> quantities = {{{"FFMAs", &Work::fmas, 1.0},
+constexpr std::array<Counter, 6> quantities = {{{"FFMAs", &Work::fmas, 1.0},
                                                  {"instructions", &Work::instructions, 1.0},
                                                  {"shared wavefronts", &Work::shared_wavefronts, 1.0},
                                                  {"L2 reads", &Work::l2_read_bytes, 1.0},
                                                  {"L2 writes", &Work::l2_write_bytes, 1.0},
                                                  {"DRAM reads over 1 MB", &Work::dram_read_bytes, 1e6}}};
 
-WorkAccuracy work_of(const Quantity &quantity, const std::vector<Pair> &pairs) {
+WorkAccuracy work_of(const Counter &quantity, const std::vector<Pair> &pairs) {
     WorkAccuracy out;
     out.quantity = quantity.name;
     std::vector<double> errors;
@@ -156,7 +156,7 @@ Accuracy accuracy_of(const Run &run) {
         for (const Model &model : models)
             if (TimeAccuracy times = times_of(part, model, *pairs); times.n > 0)
                 out.times.push_back(std::move(times));
-    for (const Quantity &quantity : quantities)
+    for (const Counter &quantity : quantities)
         if (WorkAccuracy work = work_of(quantity, test); work.n > 0)
             out.work.push_back(std::move(work));
     for (const Model &model : models)
