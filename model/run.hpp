@@ -79,6 +79,7 @@ struct Operand {
 /// One launch, exactly: the formulas, the compile options and the launch all read this object.
 struct Partition {
     std::string kernel; ///< file executor/kernels/<kernel>.cu and function template of that name
+    std::string variant; ///< where a kernel has quite different loops: its facts are counted apart (model/facts.hpp)
     std::vector<std::int64_t> template_arguments; ///< in the order of the kernel's template parameters
     std::vector<Operand> operands; ///< the kernel's pointers in order; none: input, filters, output
     std::array<std::int64_t, 3> grid{1, 1, 1};
@@ -105,7 +106,7 @@ struct Partition {
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
     Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
-                         (kernel, template_arguments, operands, grid, cluster, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
+                         (kernel, variant, template_arguments, operands, grid, cluster, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
                           waves, idle_ctas, tail, stages, steps, busy_warps, barriers, copy_passes, independent_sums, step, drain, filter_begin, filter_count, parts, pieces,
                           bank_floats, band_floats, tile_h, tile_k, constant_bytes, work),
                          (), ())

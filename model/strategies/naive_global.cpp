@@ -71,6 +71,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     const bool padded = s.pad_h > 0 || s.pad_w > 0;
     Partition part;
     part.kernel = name;
+    part.variant = padded ? "padded" : "";
     part.template_arguments = {s.r, s.s, threads, padded ? 1 : 0, outputs + threads > int_max ? 1 : 0};
     part.grid = {ceil_div(outputs, threads), 1, 1};
     if (part.grid[0] > int_max)

@@ -94,6 +94,7 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         knobs.map = fits ? 1 : 2;
     const bool shared_map = knobs.map == 1;
 
+    part.variant = shared_map ? "map in shared memory" : "map in global memory";
     part.template_arguments = {s.r,        s.s,        knobs.tile_w,      knobs.tile_h,
                                s.stride_h, s.stride_w, shared_map ? 1 : 0};
     const std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
