@@ -19,6 +19,11 @@ constexpr double assumed_knee_exponent = 2.0;
 /// Hopper (arXiv 2507.10789).
 constexpr double assumed_ffma_latency = 4.0;
 
+/// Multiply-adds of 32-bit integers against those of floats, per clock of an SM: 64 of 128 on compute
+/// capability 8.6 to 9.0 (CUDA C++ Programming Guide, throughput of native arithmetic instructions). 8-bit
+/// elements are summed by them.
+constexpr double integer_share = 0.5;
+
 /// The numbers of a profile that tier 2 uses, unwrapped.
 struct Machine {
     double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, shared_bw,
@@ -26,7 +31,8 @@ struct Machine {
     int sm_count;
 };
 
-Machine machine_of(const GpuProfile &p) {
+/// For elements of `type`; halves are widened and multiplied as floats.
+Machine machine_of(const GpuProfile &p, DataType type) {
     Machine m{};
     m.clock = p.sm_clock->value.value;
     m.latency_s = p.dram_latency->value.value / m.clock;
@@ -34,8 +40,9 @@ Machine machine_of(const GpuProfile &p) {
     m.write_bw = p.dram_write_bandwidth ? p.dram_write_bandwidth->value.value : m.read_bw;
     m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : 2.0 * m.read_bw;
     m.l2_latency_s = p.l2_latency ? p.l2_latency->value.value / m.clock : m.latency_s / 2.0;
-    m.ffma_rate = p.ffma_rate->value.value;
-    m.outer_rate = p.ffma_outer_rate ? p.ffma_outer_rate->value.value : m.ffma_rate;
+    const double share = type == DataType::i8 ? integer_share : 1.0;
+    m.ffma_rate = p.ffma_rate->value.value * share;
+    m.outer_rate = p.ffma_outer_rate ? p.ffma_outer_rate->value.value * share : m.ffma_rate;
     m.shared_bw = p.shared_bandwidth->value.value;
     m.launch_s = p.launch_floor->value.value;
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
@@ -284,20 +291,21 @@ Regime measured_regime(double fma_share, double issue_share, double dram_share, 
     return std::max(dram_share, l2_share) >= busy_memory_share ? Regime::bulk_hidden : Regime::exposed;
 }
 
-std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) {
+std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p, Arithmetic arithmetic) {
     if (!missing_for_forecast(p).empty())
         return std::nullopt;
-    const Machine m = machine_of(p);
+    const Machine m = machine_of(p, shape.dtype);
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
+    std::vector<Term> overlap = {
+        pnorm("compulsory reads", m.knee,
+              {leaf("load latency", s(m.latency_s), fmt::format("{:.0f} ns", m.latency_s * 1e9)),
+               bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
+        bandwidth_leaf("writes", static_cast<double>(shape.output_bytes()), m.write_bw)};
+    if (arithmetic == Arithmetic::cores)
+        overlap.insert(overlap.begin(), fma_leaf(shape.fmas().value / m.sm_count, m.ffma_rate, m));
     Term term =
-        sum("speed of light",
-            {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
-             max_of("overlap",
-                    {fma_leaf(shape.fmas().value / m.sm_count, m.ffma_rate, m),
-                     pnorm("compulsory reads", m.knee,
-                           {leaf("load latency", s(m.latency_s), fmt::format("{:.0f} ns", m.latency_s * 1e9)),
-                            bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
-                     bandwidth_leaf("writes", static_cast<double>(shape.output_bytes()), m.write_bw)})});
+        sum("speed of light", {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
+                               max_of("overlap", std::move(overlap))});
     evaluate(term);
     return term;
 }
@@ -305,7 +313,7 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) 
 std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile) {
     if (!missing_for_forecast(profile).empty())
         return std::nullopt;
-    const Machine m = machine_of(profile);
+    const Machine m = machine_of(profile, shape.dtype);
     std::vector<Term> parts = {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6))};
     const std::size_t further = plan.prepare.size() + plan.launches.size() - 1;
     if (further > 0)
@@ -345,7 +353,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
                                        static_cast<double>(*feasible.rules.v_s_bytes));
     }
     if (const std::string missing = missing_for_forecast(profile); missing.empty()) {
-        const Machine m = machine_of(profile);
+        const Machine m = machine_of(profile, shape.dtype);
         // The physical rule: FMAs that one SM retires during one latency, and bytes that are really under
         // way.
         const double resident =
@@ -402,7 +410,9 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
     out.status = Status::ok;
     Prediction prediction;
     prediction.assumptions = {"speed of light only: a bound, no forecast of others' code"};
-    if (const std::optional<Term> bound = speed_of_light(shape, profile))
+    // Of halves others may multiply on tensor cores, whose rate no probe measures.
+    const Arithmetic arithmetic = shape.dtype == DataType::f32 ? Arithmetic::cores : Arithmetic::free;
+    if (const std::optional<Term> bound = speed_of_light(shape, profile, arithmetic))
         prediction.times.tier0_s = bound->value_s;
     prediction.reason = "others' code has a bound (tier0_s), no plan and no forecast";
     out.prediction = std::move(prediction);

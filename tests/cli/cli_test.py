@@ -706,7 +706,7 @@ class Usage(Cli):
         self.refused(2, ["report", "run.json", "-o", ""], "-(-output|o)")
 
     def test_a_shape_that_no_strategy_does_is_said(self):
-        shape = "n4c64h56w56k64r3s3_f16"
+        shape = "n4c64h56w56k64r3s3_g2_f16"
         self.assertIn("only FP32", self.ok("predict", "--gpu", "toy", "--shape", shape).out)
 
     def test_a_document_always_has_its_cases(self):
