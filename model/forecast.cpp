@@ -23,12 +23,14 @@ constexpr double assumed_ffma_latency = 4.0;
 /// capability 8.6 to 9.0 (CUDA C++ Programming Guide, throughput of native arithmetic instructions). 8-bit
 /// elements are summed by them.
 constexpr double integer_share = 0.5;
+constexpr double products_of_a_dot = 4.0; // dp4a, at the same rate
 
 /// The numbers of a profile that tier 2 uses, unwrapped.
 struct Machine {
     double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, shared_bw,
         launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency;
     int sm_count;
+    bool fills_issue; ///< multiply-adds take every issue slot at their peak rate
 };
 
 /// For elements of `type`; halves are widened and multiplied as floats.
@@ -41,8 +43,9 @@ Machine machine_of(const GpuProfile &p, DataType type) {
     m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : 2.0 * m.read_bw;
     m.l2_latency_s = p.l2_latency ? p.l2_latency->value.value / m.clock : m.latency_s / 2.0;
     const double share = type == DataType::i8 ? integer_share : 1.0;
-    m.ffma_rate = p.ffma_rate->value.value * share;
-    m.outer_rate = p.ffma_outer_rate ? p.ffma_outer_rate->value.value * share : m.ffma_rate;
+    m.fills_issue = type != DataType::i8;
+    m.ffma_rate = p.ffma_rate->value.value * (type == DataType::i8 ? share * products_of_a_dot : 1.0);
+    m.outer_rate = (p.ffma_outer_rate ? *p.ffma_outer_rate : *p.ffma_rate).value.value * share;
     m.shared_bw = p.shared_bandwidth->value.value;
     m.launch_s = p.launch_floor->value.value;
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
@@ -80,7 +83,8 @@ double overlap_exponent(double warps) {
 }
 
 /// What the cores of an SM need for the work of `ctas` CTAs. With 128 lanes an SM, an FFMA takes an issue
-/// slot of its scheduler like any other instruction, so their times add (F3); shared memory works beside
+/// slot of its scheduler like any other instruction, so their times add (F3); beside an integer multiply-add,
+/// which keeps its pipe busy for two clocks, another instruction issues. Shared memory works beside
 /// them as far as there are warps to use both. A warp alone cannot issue faster than its chains of dependent
 /// instructions allow.
 std::vector<Term> core_terms(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
@@ -92,15 +96,19 @@ std::vector<Term> core_terms(const Partition &part, const StepWork &work, double
     // another.
     const double chain = (ffmas * std::max(1.0, m.ffma_latency / sums) + others * m.ffma_latency) / busy;
     constexpr double wavefront_bytes = 128.0;
-    return {
-        pnorm(
-            core_name, overlap_exponent(ctas * busy / m.issue_rate),
-            {sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m), issue_leaf(ctas * others, m)}),
-             leaf("shared memory", s(ctas * work.shared_wavefronts * wavefront_bytes / m.shared_bw / m.clock),
-                  fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz",
-                              ctas * work.shared_wavefronts, m.shared_bw, m.clock / 1e6))}),
-        leaf("dependent instructions", s(chain / m.clock),
-             fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6))};
+    Term issue =
+        sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m), issue_leaf(ctas * others, m)});
+    if (!m.fills_issue)
+        issue = max_of("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m),
+                                       issue_leaf(ctas * work.instructions, m)});
+    return {pnorm(core_name, overlap_exponent(ctas * busy / m.issue_rate),
+                  {std::move(issue),
+                   leaf("shared memory",
+                        s(ctas * work.shared_wavefronts * wavefront_bytes / m.shared_bw / m.clock),
+                        fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz",
+                                    ctas * work.shared_wavefronts, m.shared_bw, m.clock / 1e6))}),
+            leaf("dependent instructions", s(chain / m.clock),
+                 fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6))};
 }
 
 Term bandwidth_leaf(const char *name, double bytes, double bandwidth) {

@@ -18,9 +18,6 @@
 
 using namespace convcast;
 
-/// A divisor that is not used where it would be 0 still has to compile.
-constexpr int at_least_one(int value) { return value < 1 ? 1 : value; }
-
 /// WideRows: rows of floats are 16-byte aligned, rows of shorter elements are whole words. Type: of the
 /// elements, element.cuh.
 template <int R, int S, int TileW, int TileH, int TileK, int Width, int Group, int Channels, int Unit,
@@ -113,8 +110,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
     };
 
     // The same for short elements, through registers; the plan sees to it that a pass is a whole tap and row.
-    constexpr int filter_passes = short_type ? (TileK + filters_a_pass - 1) / at_least_one(filters_a_pass) : 0;
-    constexpr int row_passes = short_type ? (rows + rows_a_pass - 1) / at_least_one(rows_a_pass) : 0;
+    constexpr int filter_passes = short_type ? (TileK + filters_a_pass - 1) / (filters_a_pass > 0 ? filters_a_pass : 1) : 0;
+    constexpr int row_passes = short_type ? (rows + rows_a_pass - 1) / (rows_a_pass > 0 ? rows_a_pass : 1) : 0;
     using Copy = typename Bits<copy_width * sizeof(In)>::Type;
     In held_filter[filter_passes + !short_type];
     Copy held_pixels[Channels][row_passes + !short_type];
@@ -187,7 +184,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
                 for (int i = 0; i < pixel_units; ++i) {
                     Sum part[Unit];
-                    load_unit(part, map + r * pitch + i * Unit);
+                    load_unit<true>(part, map + r * pitch + i * Unit);
 #pragma unroll
                     for (int j = 0; j < Unit; ++j)
                         pixel[i * Unit + j] = part[j];
@@ -198,7 +195,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
                     for (int i = 0; i < Group / Unit; ++i) {
                         Sum part[Unit];
-                        load_unit(part, bank + (r * S + s) * filter_pitch + i * threads_x * Unit);
+                        load_unit<true>(part, bank + (r * S + s) * filter_pitch + i * threads_x * Unit);
 #pragma unroll
                         for (int j = 0; j < Unit; ++j)
                             weight[i * Unit + j] = part[j];

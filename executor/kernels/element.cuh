@@ -32,13 +32,16 @@ template <> struct Element<2> {
 /// A word of so many bytes.
 template <int Bytes> struct Bits;
 template <> struct Bits<1> {
-    using Type = unsigned char;
+    using Type = signed char;
 };
 template <> struct Bits<2> {
     using Type = unsigned short;
 };
 template <> struct Bits<4> {
     using Type = unsigned;
+};
+template <> struct Bits<8> {
+    using Type = unsigned long long;
 };
 template <> struct Bits<16> {
     using Type = uint4;
@@ -61,45 +64,50 @@ __device__ __forceinline__ void narrow(Half &to, float from) {
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(from));
 }
 
-/// Two halves of a word.
-__device__ __forceinline__ void widen_pair(float &low, float &high, unsigned word) {
-    asm("{ .reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h; }"
-        : "=f"(low), "=f"(high)
-        : "r"(word));
-}
 __device__ __forceinline__ unsigned narrowed_pair(float low, float high) {
     unsigned word;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
     return word;
 }
 
-/// Unit (1, 2 or 4) neighbouring elements, aligned to their size together.
-template <int Unit> __device__ __forceinline__ void load_unit(float (&to)[Unit], const float *from) {
-    load_group(to, from);
+/// The elements of a unit, widened, out of the word that holds them: which they are follows from its size.
+__device__ __forceinline__ void spread(float (&to)[1], unsigned word) { to[0] = __uint_as_float(word); }
+__device__ __forceinline__ void spread(float (&to)[2], unsigned long long word) {
+    to[0] = __uint_as_float(static_cast<unsigned>(word));
+    to[1] = __uint_as_float(static_cast<unsigned>(word >> 32));
 }
-template <int Unit> __device__ __forceinline__ void load_unit(float (&to)[Unit], const Half *from) {
-    if constexpr (Unit == 4) {
-        const uint2 words = *reinterpret_cast<const uint2 *>(from);
-        widen_pair(to[0], to[1], words.x);
-        widen_pair(to[2], to[3], words.y);
-    } else if constexpr (Unit == 2) {
-        widen_pair(to[0], to[1], *reinterpret_cast<const unsigned *>(from));
-    } else {
-        to[0] = widened(*from);
-    }
+__device__ __forceinline__ void spread(float (&to)[1], unsigned short word) { to[0] = widened(Half{word}); }
+__device__ __forceinline__ void spread(float (&to)[2], unsigned word) {
+    asm("{ .reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h; }"
+        : "=f"(to[0]), "=f"(to[1])
+        : "r"(word));
 }
-template <int Unit> __device__ __forceinline__ void load_unit(int (&to)[Unit], const signed char *from) {
-    if constexpr (Unit == 1) {
-        to[0] = *from;
-    } else {
-        unsigned word;
-        if constexpr (Unit == 4)
-            word = *reinterpret_cast<const unsigned *>(from);
-        else
-            word = *reinterpret_cast<const unsigned short *>(from);
+__device__ __forceinline__ void spread(float (&to)[4], unsigned long long word) {
+    float low[2], high[2];
+    spread(low, static_cast<unsigned>(word));
+    spread(high, static_cast<unsigned>(word >> 32));
+    to[0] = low[0], to[1] = low[1], to[2] = high[0], to[3] = high[1];
+}
+__device__ __forceinline__ void spread(int (&to)[1], signed char word) { to[0] = word; }
+template <int Unit> __device__ __forceinline__ void spread(int (&to)[Unit], unsigned word) {
 #pragma unroll
-        for (int i = 0; i < Unit; ++i) // byte i, and its sign three times
-            to[i] = static_cast<int>(__byte_perm(word, 0, 0x8880 + 0x1111 * i));
+    for (int i = 0; i < Unit; ++i)
+        to[i] = static_cast<signed char>(word >> 8 * i);
+}
+
+/// Unit (1, 2 or 4) neighbouring elements, aligned to their size together. Apart: as an access of its own, where
+/// the compiler would join neighbouring ones into wider accesses.
+template <bool Apart, int Unit, class Sum, class In>
+__device__ __forceinline__ void load_unit(Sum (&to)[Unit], const In *from) {
+    constexpr int bytes = Unit * sizeof(In);
+    if constexpr (bytes == 16) {
+        load_group(to, from);
+    } else {
+        using Word = typename Bits<bytes>::Type;
+        if constexpr (Apart)
+            spread(to, *reinterpret_cast<const volatile Word *>(from));
+        else
+            spread(to, *reinterpret_cast<const Word *>(from));
     }
 }
 

@@ -62,7 +62,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
             for (int i = 0; i < window_units; ++i) {
                 Sum part[Unit];
-                load_unit(part, row + (u * Threads + threadIdx.x + i) * Unit);
+                load_unit<false>(part, row + (u * Threads + threadIdx.x + i) * Unit);
 #pragma unroll
                 for (int j = 0; j < Unit && i * Unit + j < window_w; ++j)
                     window[slot][u][i * Unit + j] = part[j];
