@@ -23,7 +23,7 @@ constexpr double assumed_ffma_latency = 4.0;
 /// capability 8.6 to 9.0 (CUDA C++ Programming Guide, throughput of native arithmetic instructions). 8-bit
 /// elements are summed by them.
 constexpr double integer_share = 0.5;
-constexpr double products_of_a_dot = 4.0; // dp4a, at the same rate
+constexpr double products_of_a_dot = 4.0; // at the same rate: what a kernel of dot products could reach
 
 /// The numbers of a profile that tier 2 uses, unwrapped.
 struct Machine {

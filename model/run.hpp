@@ -17,8 +17,7 @@ namespace convcast {
 /// What a call does to the chip, predicted or counted: same fields, so a report subtracts them. A counter that was
 /// not read, or a quantity the model does not forecast, is absent.
 struct Work {
-    /// Thread-level FFMAs executed, padding of tiles included; of 8-bit integers multiply_adds(), which are not counted.
-    std::optional<double> fmas;
+    std::optional<double> fmas;              ///< thread-level FFMAs executed, padding of tiles included
     std::optional<double> instructions;      ///< warp instructions issued
     std::optional<double> shared_wavefronts; ///< passes through shared memory, loads and stores
     std::optional<double> shared_conflicts;  ///< wavefronts beyond the fewest possible

@@ -89,10 +89,6 @@ double written_bytes(const ConvShape &shape) {
     return shape.q() * element % 32 == 0 ? bytes : bytes * spanned_bytes(run, element) / run;
 }
 
-std::int64_t multiply_adds(DataType type, std::int64_t taps) {
-    return type == DataType::i8 ? taps / 4 + taps % 4 : taps;
-}
-
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
     work.dram_read_bytes = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
     // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.

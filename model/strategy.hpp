@@ -84,10 +84,6 @@ double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::
 /// rows are aligned, otherwise what spanned_bytes says.
 double written_bytes(const ConvShape &shape);
 
-/// Multiply-adds of a thread for `taps` products that its code sums one after another: one each, but of 8-bit integers
-/// the compiler sums four by one dot product, as NVRTC 13.0's PTX has it (dp4a).
-std::int64_t multiply_adds(DataType type, std::int64_t taps);
-
 /// DRAM traffic of a call that starts with a cold L2: inputs read once; of the output, what L2 cannot keep.
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits);
 

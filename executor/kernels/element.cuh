@@ -88,11 +88,15 @@ __device__ __forceinline__ void spread(float (&to)[4], unsigned long long word) 
     spread(high, static_cast<unsigned>(word >> 32));
     to[0] = low[0], to[1] = low[1], to[2] = high[0], to[3] = high[1];
 }
-__device__ __forceinline__ void spread(int (&to)[1], signed char word) { to[0] = word; }
+// What an integer's bits can be is hidden from the compiler. Otherwise it packs four of them again for dot products,
+// at one unit with profit and at another with spills, and units would differ in more than how they read.
+__device__ __forceinline__ void spread(int (&to)[1], signed char word) {
+    asm("mov.b32 %0, %1;" : "=r"(to[0]) : "r"(static_cast<int>(word)));
+}
 template <int Unit> __device__ __forceinline__ void spread(int (&to)[Unit], unsigned word) {
 #pragma unroll
-    for (int i = 0; i < Unit; ++i)
-        to[i] = static_cast<signed char>(word >> 8 * i);
+    for (int i = 0; i < Unit; ++i) // byte i, and its sign three times; __byte_perm knows no signs
+        asm("prmt.b32 %0, %1, 0, %2;" : "=r"(to[i]) : "r"(word), "r"(0x8880 + 0x1111 * i));
 }
 
 /// Unit (1, 2 or 4) neighbouring elements, aligned to their size together. Apart: as an access of its own, where

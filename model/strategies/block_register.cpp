@@ -192,7 +192,7 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const std::int64_t held_pixels =
         short_type ? knobs.channels * ceil_div(rows, part.threads / row_copies) : 0;
     const std::int64_t held = held_filters + held_pixels;
-    constexpr std::int64_t most_held = 64; // beside the sums; the compiler spills beyond
+    constexpr std::int64_t most_held = 80; // beside the sums; the compiler spills beyond
     if (held > most_held)
         return Infeasible{"a thread would hold " + std::to_string(held) +
                           " elements of the next step in registers; take fewer channels or more threads"};
@@ -240,24 +240,15 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const double copies =
         std::ceil(static_cast<double>(taps * knobs.tile_k) / lanes) +
         static_cast<double>(knobs.channels) * std::ceil(static_cast<double>(rows * row_copies) / lanes);
-    // The kernel unrolls a channel's filter rows where they are few (block_register.cu).
-    const bool rows_at_once = s.r * s.s * group * width <= 1024;
-    const std::int64_t channel_multiplies =
-        rows_at_once ? multiply_adds(s.dtype, s.r * s.s) : s.r * multiply_adds(s.dtype, s.s);
-    // Short elements: halves are widened, of 8-bit integers four are brought together for a dot product,
-    // three instructions for each pixel and filter value of one. And the copies' way from registers to shared
-    // memory.
-    const std::int64_t dots = rows_at_once ? s.r * s.s / 4 : s.r * (s.s / 4);
-    const double widened =
-        s.dtype == DataType::f16  ? channel_rows * static_cast<double>(pixel_registers + s.s * group)
-        : s.dtype == DataType::i8 ? static_cast<double>(knobs.channels * 3 * dots * (width + group))
-                                  : 0.0;
+    // Short elements: one instruction more to widen what is read (a single byte is widened by its load), and
+    // the copies' way from registers to shared memory.
+    const bool widens = s.dtype == DataType::f16 || (s.dtype == DataType::i8 && n > 1);
+    const double widened = widens ? channel_rows * static_cast<double>(pixel_registers + s.s * group) : 0.0;
     const double puts = static_cast<double>(held);
-    const double multiplies = static_cast<double>(knobs.channels * channel_multiplies * width * group);
-    part.step.fmas = multiplies * lanes;
+    part.step.fmas = static_cast<double>(taps * knobs.tile_k * tile_pixels);
     part.step.shared_wavefronts = pixel_loads * pixel.taken + weight_loads * weight.taken + warps * puts;
-    part.step.instructions =
-        multiplies * warps + warps * (pixel_loads + weight_loads + widened + channel_rows * per_row +
+    part.step.instructions = static_cast<double>(taps * width * group) * warps +
+                             warps * (pixel_loads + weight_loads + widened + channel_rows * per_row +
                                       (short_type ? puts : copies) * per_copy + puts + per_step);
     part.step.load_bytes =
         static_cast<double>((taps * std::min<std::int64_t>(knobs.tile_k, s.k) +
@@ -294,7 +285,7 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     work.l2_write_bytes = static_cast<double>(s.output_bytes()) *
                           (whole_sectors ? 1.0 : spanned_bytes(run, s.result_bytes()) / run);
     fill_dram(work, s, limits);
-    out.paper_round_fmas = static_cast<double>(taps * knobs.tile_k * tile_pixels * part.ctas_per_sm);
+    out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
     out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
     out.plan.launches = {std::move(part)};
     return planned;

@@ -145,8 +145,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         // As counted on sm_90: a fetch (address, predicate), a filter (constant loads' addresses, loop,
         // pointers).
         constexpr double per_fetch = 23.0, per_filter = 20.0;
-        // Short elements are widened (what brings four 8-bit integers together for a dot product takes as
-        // many instructions as that saves): a pixel on its way into the window, a filter value for every row.
+        // Short elements are widened: a pixel on its way into the window, a filter value for every row.
         const bool widens_filters = s.dtype == DataType::f16;
         const bool widens_pixels = widens_filters || (s.dtype == DataType::i8 && knobs.unit > 1);
         const double row_instructions =
@@ -155,8 +154,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
             return count * (t * pixels + t * (widens_filters ? 2.0 : 1.0) + pixels + per_filter);
         };
         const double row_wavefronts = warps * fetches + window * read.taken;
-        const double multiplies = static_cast<double>(multiply_adds(s.dtype, taps));
-        part.step.fmas = static_cast<double>(knobs.tile_w) * multiplies * filters;
+        part.step.fmas = static_cast<double>(knobs.tile_w) * t * filters;
         part.step.instructions = warps * (row_instructions + filter_instructions(filters));
         part.step.shared_wavefronts = row_wavefronts;
         part.busy_warps = threads / 32;
@@ -173,7 +171,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         // condition. Units are computed whole, as counted on sm_90.
         const double outputs = knobs.unit > 1 ? rows * static_cast<double>(knobs.tile_w)
                                               : static_cast<double>(s.n * s.p() * s.q());
-        work.fmas = outputs * multiplies * count;
+        work.fmas = outputs * t * count;
         work.instructions = warps * (passed_rows * row_instructions * static_cast<double>(tiles_k) +
                                      rows * filter_instructions(count));
         work.shared_wavefronts = passed_rows * static_cast<double>(tiles_k) * row_wavefronts;
@@ -192,7 +190,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         out.plan.launches.push_back(std::move(part));
     }
     const Partition &first = out.plan.launches.front();
-    out.paper_round_fmas = static_cast<double>(knobs.tile_w * s.r * s.s * first.tile_k * first.ctas_per_sm);
+    out.paper_round_fmas = first.step.fmas * static_cast<double>(first.ctas_per_sm);
     out.paper_round_bytes = first.step.load_bytes * static_cast<double>(first.ctas_per_sm);
     return planned;
 }

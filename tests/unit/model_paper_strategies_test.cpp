@@ -179,11 +179,6 @@ TEST(ShortElements, UnmatchedReadsTakeMorePasses) {
     };
     EXPECT_GT(wavefronts("1", "_f16"), 1.5 * wavefronts("2", "_f16"));
     EXPECT_GT(wavefronts("1", "_i8"), 2.5 * wavefronts("4", "_i8"));
-    // Four taps are one dot product: 9 taps are 3 multiply-adds. What is computed is the same.
-    const Answer halves = planned("block_register", "n1c64h64w64k64r3s3_f16"),
-                 integers = planned("block_register", "n1c64h64w64k64r3s3_i8");
-    EXPECT_EQ(*halves.launch().work.fmas, 3.0 * *integers.launch().work.fmas);
-    EXPECT_EQ(halves.feasible.paper_round_fmas, integers.feasible.paper_round_fmas);
 }
 
 TEST(StrideFixedBlock, AChannelAStep) {
