@@ -212,6 +212,13 @@ TEST(CudnnGraph, ListsPlansWithoutADevice) {
         EXPECT_TRUE(std::any_of(all.plans.begin(), all.plans.end(), [](const GraphPlan &plan) {
             return plan.notes.tensor_cores;
         })) << text;
+        const GraphPlans nhwc = graph->plans(shape, "cudnn:graph_nhwc"),
+                         half = graph->plans(ConvShape::parse(std::string(text) + "_f16"), "cudnn:half");
+        EXPECT_GE(nhwc.plans.size(), 1U) << text;
+        for (const GraphPlan &plan : nhwc.plans)
+            EXPECT_FALSE(plan.notes.tensor_cores || plan.notes.inputs_rounded) << plan.name;
+        EXPECT_GE(half.plans.size(), 1U) << text;
+        std::cout << nhwc.plans.size() << " plans in NHWC, " << half.plans.size() << " for halves; ";
         std::cout << text << ": " << fp32.plans.size() << " plans in FP32, " << fp32.refused << " refused, "
                   << all.plans.size() << " with tensor cores allowed\n";
     }
