@@ -44,7 +44,10 @@ int facts(const Words &words) {
             if (item.status != Status::ok || !item.strategy || !cold || !cold->work ||
                 (!arguments.has("all") && !in_training_part(item.shape)))
                 continue;
-            auto planned = plan(parse_strategy(*item.strategy), ConvShape::parse(item.shape), profile);
+            const ConvShape shape = ConvShape::parse(item.shape);
+            if (shape.dtype != DataType::f32)
+                continue;
+            auto planned = plan(parse_strategy(*item.strategy), shape, profile);
             if (auto *good = std::get_if<PlannedStrategy>(&planned)) {
                 plans.push_back(std::move(good->feasible.plan));
                 counted.push_back(*cold->work);

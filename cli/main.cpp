@@ -1,13 +1,17 @@
 // convcast VERB [options]: finds the verb, and turns what went wrong into one sentence and an exit code.
+#include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "model/embedded.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+
+#include <unistd.h>
 
 namespace convcast {
 
@@ -39,6 +43,13 @@ constexpr Verb verbs[] = {
     {"doctor", "what works here, what does not, what to do", doctor},
 };
 
+/// A page as it is, unless a terminal is narrower than it.
+std::string for_reading(const std::string &page) {
+    const std::size_t width = std::max<std::size_t>(40, terminal_width());
+    const bool as_it_is = isatty(STDOUT_FILENO) == 0 && width >= 100; // a pipe that nobody gave a width
+    return as_it_is ? page : fitted(page, width);
+}
+
 std::string overview() {
     std::string text =
         "convcast forecasts GPU convolution kernels, runs them, and sets forecast against measurement.\n\n"
@@ -62,7 +73,7 @@ int dispatch(const Words &words) {
     if ((help || name == "--version") && words.size() > 1)
         throw UsageError("unexpected word '" + words[1] + "' after " + name);
     if (help)
-        return write_file_atomically("-", overview()), ok;
+        return write_file_atomically("-", for_reading(overview())), ok;
     if (name == "--version") {
         const Producer made = producer();
         write_file_atomically("-", "convcast " + made.version + "\ndevice code " + made.device_code_hash +
@@ -86,7 +97,7 @@ int fail(ExitCode code, const std::string &what) {
 } // namespace
 
 std::string help_text(const std::string &verb) {
-    return find_embedded(help_files, verb + ".md")->text;
+    return for_reading(find_embedded(help_files, verb + ".md")->text);
 }
 
 } // namespace cli

@@ -10,6 +10,14 @@
 #include <set>
 
 namespace convcast::cli {
+namespace {
+
+/// Of baselines that are asked all together: the one that computes on halves is no answer for another type.
+bool concerns(const std::string &baseline, const ConvShape &shape) {
+    return type_of(baseline) != DataType::f16 || shape.dtype == DataType::f16;
+}
+
+} // namespace
 
 std::vector<Option> question_options() {
     return {{"gpu", Option::text},       {"shape", Option::texts}, {"study", Option::texts},
@@ -62,14 +70,16 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
                     add(std::move(item));
             if (with_baselines)
                 for (const std::string &name : baselines())
-                    add(predict_baseline(name, asked.shape, question.profile));
+                    if (concerns(name, asked.shape))
+                        add(predict_baseline(name, asked.shape, question.profile));
         }
         for (const std::string &text : question.strategies) {
             if (!is_baseline(text))
                 add(predict(parse_strategy(text), asked.shape, question.profile));
             else
                 for (const std::string &name : baselines_named(text))
-                    add(predict_baseline(name, asked.shape, question.profile));
+                    if (name == text || concerns(name, asked.shape))
+                        add(predict_baseline(name, asked.shape, question.profile));
         }
         if (drawn > 0)
             for (const std::string &name : strategy_names())

@@ -87,6 +87,48 @@ std::size_t terminal_width() {
     return 100;
 }
 
+std::string fitted(const std::string &page, std::size_t width) {
+    std::vector<std::string> lines;
+    std::size_t widest = 0;
+    for (std::size_t at = 0; at < page.size();) {
+        const std::size_t end = std::min(page.find('\n', at), page.size());
+        lines.push_back(page.substr(at, end - at));
+        widest = std::max(widest, shown_width(lines.back()));
+        at = end + 1;
+    }
+    if (widest <= width)
+        return page;
+    constexpr std::size_t least_text = 24, below_a_name = 8;
+    std::string out, paragraph;
+    const auto flush = [&] {
+        out += wrapped(paragraph, 0, width);
+        paragraph.clear();
+    };
+    for (const std::string &line : lines) {
+        const std::size_t margin = std::min(line.find_first_not_of(' '), line.size());
+        if (line.empty() || (margin > 0 && paragraph.empty())) {
+            flush();
+        } else if (margin == 0 || margin > below_a_name) {
+            paragraph += (paragraph.empty() ? "" : " ") + line.substr(margin);
+            continue;
+        } else {
+            flush();
+        }
+        if (line.empty()) {
+            out += "\n";
+            continue;
+        }
+        const std::size_t gap = line.find("  ", margin), text = line.find_first_not_of(' ', gap);
+        if (gap == std::string::npos || text == std::string::npos)
+            out += wrapped(line.substr(margin), margin, width);
+        else
+            out += headed(line.substr(0, gap), line.substr(text),
+                          text + least_text <= width ? text : below_a_name, width);
+    }
+    flush();
+    return out;
+}
+
 std::string short_time(Seconds time) {
     const double us = time.value * 1e6;
     if (us < 999.5)

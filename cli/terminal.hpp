@@ -11,6 +11,10 @@ namespace convcast::cli {
 /// Columns of a terminal on standard output; 100 where there is none.
 std::size_t terminal_width();
 
+/// A page of help whose longest line is wider than `width`, wrapped: paragraphs, commands, and the texts of
+/// options beside their names, or below them where no room is left. Any other page as it is.
+std::string fitted(const std::string &page, std::size_t width);
+
 /// "12.3 us", "4.56 ms": three digits with a unit.
 std::string short_time(Seconds time);
 /// "12.3 KiB"

@@ -53,7 +53,7 @@ struct BaselineCalls::Timed {
     };
 
     ConvShape shape;
-    bool tensor_cores = false;
+    std::string listed_for; ///< the baseline whose notes allow these plans
     std::vector<Plan> plans;
     std::size_t refused = 0; ///< by cuDNN, when built or run
     std::string why_none;    ///< of the last refusal when run
@@ -82,10 +82,16 @@ std::map<std::string, std::string> BaselineCalls::versions() const {
 
 std::variant<ReadyBaseline, std::string> BaselineCalls::make(const std::string &baseline,
                                                              const ConvShape &shape, const PlanTrial &trial) {
+    if (shape.dtype != type_of(baseline))
+        return std::string(type_of(baseline) == DataType::f16
+                               ? "for halves only: the shape has another type"
+                               : "computes in FP32: the shape has another type");
     if (is_picked_plan(baseline))
         return pick(baseline, shape, trial);
     std::variant<BaselineCall, std::string> made;
-    if (baseline == "im2col_cublas") {
+    if (baseline == "cublas" && !is_its_own_columns(shape))
+        return std::string("a matrix product only where filters are 1 x 1, at stride 1 and without padding");
+    if (baseline == "im2col_cublas" || baseline == "cublas") {
         const Cublas *cublas = libraries_->cublas.open();
         if (!cublas)
             return *libraries_->cublas.why_not;
@@ -106,13 +112,15 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &
     const CudnnGraph *graph = libraries_->graph.open();
     if (!graph)
         return *libraries_->graph.why_not;
-    const bool tensor_cores = !is_true_fp32(baseline);
-    if (!timed_ || timed_->shape != shape || timed_->tensor_cores != tensor_cores) {
+    // The plans in true FP32 and NCHW are listed once for all baselines that are picked from them.
+    const bool common = is_true_fp32(baseline) && layout_of(baseline) == Layout::channels_first;
+    const std::string listed_for = common ? "cudnn:graph" : baseline;
+    if (!timed_ || timed_->shape != shape || timed_->listed_for != listed_for) {
         timed_.reset(); // frees its workspace first
         auto timed = std::make_unique<Timed>();
         timed->shape = shape;
-        timed->tensor_cores = tensor_cores;
-        GraphPlans found = graph->plans(shape, tensor_cores ? baseline : "cudnn:graph");
+        timed->listed_for = listed_for;
+        GraphPlans found = graph->plans(shape, listed_for);
         timed->refused = found.refused;
         for (GraphPlan &plan : found.plans) {
             try {
@@ -149,7 +157,7 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &
         std::string detail = fmt::format("{}; notes {}; workspace {} bytes; {} of {} plans in a first look",
                                          plan.name, plan.note_names.empty() ? "none" : join(plan.note_names),
                                          plan.workspace_bytes, microseconds(time), timed_->plans.size());
-        return ReadyBaseline{{plan.call, detail + left_out}, gate, plan.name};
+        return ReadyBaseline{{plan.call, detail + left_out}, gate, listed_for + " " + plan.name};
     }
     return fmt::format("cuDNN's graph interface has no such plan that runs here; it refused {} settings{}{}",
                        timed_->refused, timed_->why_none, left_out);

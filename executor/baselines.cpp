@@ -20,11 +20,12 @@ std::vector<std::string> baselines() {
             "cudnn:winograd",      "cudnn:winograd_nonfused",
             "cudnn:graph",         "cudnn:graph_deterministic",
             "cudnn:graph_direct",  "cudnn:tf32",
-            "im2col_cublas"};
+            "im2col_cublas",       "cudnn:graph_nhwc",
+            "cudnn:half",          "cublas"};
 }
 
 bool is_baseline(const std::string &text) {
-    return text == "cudnn" || text.starts_with("cudnn:") || text == "im2col_cublas";
+    return text == "cudnn" || text.starts_with("cudnn:") || text == "im2col_cublas" || text == "cublas";
 }
 
 std::vector<std::string> baselines_named(const std::string &text) {
@@ -41,13 +42,21 @@ void check_baseline(const std::string &text) {
 }
 
 bool is_picked_plan(const std::string &baseline) {
-    return baseline.starts_with("cudnn:graph") || baseline == "cudnn:tf32";
+    return baseline.starts_with("cudnn:graph") || baseline == "cudnn:tf32" || baseline == "cudnn:half";
+}
+
+Layout layout_of(const std::string &baseline) {
+    return baseline == "cudnn:graph_nhwc" ? Layout::channels_last : Layout::channels_first;
+}
+
+DataType type_of(const std::string &baseline) {
+    return baseline == "cudnn:half" ? DataType::f16 : DataType::f32;
 }
 
 bool plan_allowed(const std::string &baseline, const PlanNotes &notes) {
     if (notes.sums_rounded)
         return false;
-    if (baseline == "cudnn:tf32")
+    if (!is_true_fp32(baseline))
         return true;
     if (notes.tensor_cores || notes.inputs_rounded)
         return false;
@@ -69,7 +78,7 @@ Gate second_gate(const PlanNotes &notes) {
 }
 
 bool is_true_fp32(const std::string &baseline) {
-    return baseline != "cudnn:tf32";
+    return baseline != "cudnn:tf32" && baseline != "cudnn:half";
 }
 
 } // namespace convcast

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "executor/gates.hpp"
+#include "executor/inputs.hpp"
 
 #include <string>
 #include <vector>
@@ -9,7 +10,8 @@
 namespace convcast {
 
 /// "cudnn:implicit_gemm", ...: every algorithm of cuDNN's forward convolution, each a baseline of its own;
-/// the fastest plans of cuDNN's graph interface ("cudnn:graph", ...); "im2col_cublas".
+/// the fastest plans of cuDNN's graph interface ("cudnn:graph", ...); "im2col_cublas"; "cublas", the matrix
+/// product alone, for shapes that are one.
 std::vector<std::string> baselines();
 
 /// Whether a text names a baseline family ("cudnn") or one of its members.
@@ -32,10 +34,16 @@ struct PlanNotes {
 };
 
 /// Whether `baseline` is picked from the plans of cuDNN's graph interface: cudnn:graph,
-/// cudnn:graph_deterministic, cudnn:graph_direct and cudnn:tf32.
+/// cudnn:graph_deterministic, cudnn:graph_direct, cudnn:graph_nhwc, cudnn:tf32 and cudnn:half.
 bool is_picked_plan(const std::string &baseline);
 
-/// Whether a plan with these notes may stand for such a baseline. Only cudnn:tf32 may use tensor cores.
+/// How a baseline's tensors lie, and of what type they are. cudnn:graph_nhwc alone gets them in NHWC, and the
+/// time to bring them there is nobody's; cudnn:half alone computes on halves.
+Layout layout_of(const std::string &baseline);
+DataType type_of(const std::string &baseline);
+
+/// Whether a plan with these notes may stand for such a baseline. Only cudnn:tf32 and cudnn:half may use
+/// tensor cores.
 bool plan_allowed(const std::string &baseline, const PlanNotes &notes);
 
 /// Which gate 2 a baseline's arithmetic must pass; gate 1 only goes with Gate::rounding. Of a plan see the

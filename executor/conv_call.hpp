@@ -8,10 +8,10 @@
 
 namespace convcast {
 
-/// Enqueues one whole convolution: raw NCHW input and KCRS filters to NKPQ output, everything it needs
-/// beforehand included. Owns its kernels, descriptors and workspace.
+/// Enqueues one whole convolution: raw input and filters to raw output, in the shape's data type, everything
+/// it needs beforehand included. Owns its kernels, descriptors and workspace.
 using ConvCall =
-    std::function<void(const float *input, const float *filters, float *output, cudaStream_t stream)>;
+    std::function<void(const void *input, const void *filters, void *output, cudaStream_t stream)>;
 
 /// Another's convolution, ready to run.
 struct BaselineCall {

@@ -1,12 +1,9 @@
 #include "executor/cudnn.hpp"
 
-#include "gpu/library.hpp"
 #include "gpu/memory.hpp"
 
 #ifdef CONVCAST_HAS_CUDNN
-#include <cudnn.h>
-
-#include <fmt/format.h>
+#include "executor/cudnn_library.hpp"
 
 #include <map>
 #include <utility>
@@ -14,42 +11,12 @@
 namespace convcast {
 
 /// The functions used, typed, and the handle.
-struct Cudnn::Library {
-    Library() : shared({{"libcudnn.so.9"}, "run cuDNN's convolutions", "cuDNN 9 (package libcudnn9-cuda)"}) {
-        check(create(&handle), "cudnnCreate");
-    }
-    Library(const Library &) = delete;
-    Library &operator=(const Library &) = delete;
+struct Cudnn::Library : CudnnLibrary {
+    Library() { check(create(&handle), "cudnnCreate"); }
     ~Library() { (void)destroy(handle); }
 
-    template <class Function> Function *symbol(const char *name) const {
-        return shared.symbol<Function>(name);
-    }
-
-    /// "CUDNN_STATUS_NOT_SUPPORTED (why)"
-    std::string text(cudnnStatus_t status) const {
-        char why[512] = {};
-        last_error(why, sizeof why);
-        const std::string name = error_string(status);
-        return why[0] == '\0' ? name : name + " (" + why + ")";
-    }
-
-    void check(cudnnStatus_t status, const char *what) const {
-        if (status == CUDNN_STATUS_SUCCESS)
-            return;
-        convcast::check(cudaPeekAtLastError(), what); // a device error behind it says more, and may be sticky
-        throw GpuError(std::string(what) + " failed: " + text(status));
-    }
-
-    SharedLibrary shared;
-    decltype(&cudnnGetErrorString) error_string =
-        symbol<decltype(cudnnGetErrorString)>("cudnnGetErrorString");
-    decltype(&cudnnGetLastErrorString) last_error =
-        symbol<decltype(cudnnGetLastErrorString)>("cudnnGetLastErrorString");
-    decltype(&cudnnGetVersion) get_version = symbol<decltype(cudnnGetVersion)>("cudnnGetVersion");
     decltype(&cudnnCreate) create = symbol<decltype(cudnnCreate)>("cudnnCreate");
     decltype(&cudnnDestroy) destroy = symbol<decltype(cudnnDestroy)>("cudnnDestroy");
-    decltype(&cudnnSetStream) set_stream = symbol<decltype(cudnnSetStream)>("cudnnSetStream");
     decltype(&cudnnCreateTensorDescriptor) create_tensor =
         symbol<decltype(cudnnCreateTensorDescriptor)>("cudnnCreateTensorDescriptor");
     decltype(&cudnnDestroyTensorDescriptor) destroy_tensor =
@@ -153,7 +120,7 @@ template <class Library> class Convolution {
     std::size_t workspace_bytes() const { return workspace_.bytes(); }
 
     /// Some algorithms are refused only when they are run.
-    cudnnStatus_t run(const float *input, const float *filters, float *output, cudaStream_t stream) {
+    cudnnStatus_t run(const void *input, const void *filters, void *output, cudaStream_t stream) {
         const float one = 1.0F, zero = 0.0F;
         if (const cudnnStatus_t status = library_->set_stream(library_->handle, stream);
             status != CUDNN_STATUS_SUCCESS)
@@ -178,8 +145,7 @@ Cudnn::Cudnn() : library_(std::make_shared<const Library>()) {}
 Cudnn::~Cudnn() = default;
 
 std::string Cudnn::version() const {
-    const std::size_t version = library_->get_version(); // 91900
-    return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+    return library_->version();
 }
 
 std::variant<BaselineCall, std::string> Cudnn::call(const std::string &baseline,
@@ -187,8 +153,6 @@ std::variant<BaselineCall, std::string> Cudnn::call(const std::string &baseline,
     const auto algorithm = algorithms.find(baseline);
     if (algorithm == algorithms.end())
         return "unknown baseline '" + baseline + "'";
-    if (shape.dtype != DataType::f32)
-        return std::string("only FP32 is compared with cuDNN");
     auto convolution = std::make_shared<Convolution<Library>>(library_, shape, algorithm->second);
     if (std::string why = convolution->why_unsupported(); !why.empty())
         return why;
@@ -202,7 +166,7 @@ std::variant<BaselineCall, std::string> Cudnn::call(const std::string &baseline,
         return "cuDNN: " + library_->text(status);
     }
     return BaselineCall{
-        [library = library_, convolution](const float *x, const float *w, float *y, cudaStream_t stream) {
+        [library = library_, convolution](const void *x, const void *w, void *y, cudaStream_t stream) {
             library->check(convolution->run(x, w, y, stream), "cudnnConvolutionForward");
         },
         fmt::format("workspace {} bytes", convolution->workspace_bytes())};

@@ -1,15 +1,13 @@
 #include "executor/cudnn_graph.hpp"
 
-#include "gpu/library.hpp"
 #include "gpu/memory.hpp"
 #include "model/errors.hpp"
 
 #ifdef CONVCAST_HAS_CUDNN
-#include <cudnn.h>
-
-#include <fmt/format.h>
+#include "executor/cudnn_library.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -17,10 +15,7 @@
 namespace convcast {
 
 /// The functions used, typed, and the device: a handle, or a description of one that is elsewhere.
-struct CudnnGraph::Library {
-    Library() : shared({{"libcudnn.so.9"}, "run cuDNN's convolutions", "cuDNN 9 (package libcudnn9-cuda)"}) {}
-    Library(const Library &) = delete;
-    Library &operator=(const Library &) = delete;
+struct CudnnGraph::Library : CudnnLibrary {
     ~Library() {
         if (device)
             (void)destroy_descriptor(device);
@@ -28,31 +23,6 @@ struct CudnnGraph::Library {
             (void)symbol<decltype(cudnnDestroy)>("cudnnDestroy")(handle);
     }
 
-    template <class Function> Function *symbol(const char *name) const {
-        return shared.symbol<Function>(name);
-    }
-
-    /// "CUDNN_STATUS_NOT_SUPPORTED (why)"
-    std::string text(cudnnStatus_t status) const {
-        char why[512] = {};
-        last_error(why, sizeof why);
-        const std::string name = error_string(status);
-        return why[0] == '\0' ? name : name + " (" + why + ")";
-    }
-
-    void check(cudnnStatus_t status, const std::string &what) const {
-        if (status == CUDNN_STATUS_SUCCESS)
-            return;
-        convcast::check(cudaPeekAtLastError(), what.c_str()); // may be sticky
-        throw GpuError(what + " failed: " + text(status));
-    }
-
-    SharedLibrary shared;
-    decltype(&cudnnGetErrorString) error_string =
-        symbol<decltype(cudnnGetErrorString)>("cudnnGetErrorString");
-    decltype(&cudnnGetLastErrorString) last_error =
-        symbol<decltype(cudnnGetLastErrorString)>("cudnnGetLastErrorString");
-    decltype(&cudnnSetStream) set_stream = symbol<decltype(cudnnSetStream)>("cudnnSetStream");
     decltype(&cudnnBackendCreateDescriptor) create_descriptor =
         symbol<decltype(cudnnBackendCreateDescriptor)>("cudnnBackendCreateDescriptor");
     decltype(&cudnnBackendDestroyDescriptor) destroy_descriptor =
@@ -207,8 +177,9 @@ template <class Library> class Convolution {
   public:
     using D = Descriptor<Library>;
 
-    Convolution(const std::shared_ptr<const Library> &library, const ConvShape &s)
-        : library_(library), input_(tensor(input_id, {s.n, s.c, s.h, s.w})),
+    Convolution(const std::shared_ptr<const Library> &library, const ConvShape &s, Layout layout)
+        : library_(library), type_(s.dtype == DataType::f16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT),
+          layout_(layout), input_(tensor(input_id, {s.n, s.c, s.h, s.w})),
           filters_(tensor(filters_id, {s.k, s.c / s.groups, s.r, s.s})),
           output_(tensor(output_id, {s.n, s.k, s.p(), s.q()})),
           convolution_(library, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR),
@@ -343,12 +314,16 @@ template <class Library> class Convolution {
     }
 
   private:
+    /// `sizes`: of images or filters, channels, rows, columns, in whatever order they lie.
     D tensor(std::int64_t id, const std::vector<std::int64_t> &sizes) const {
+        const std::array<std::size_t, 4> inwards = layout_ == Layout::channels_first
+                                                       ? std::array<std::size_t, 4>{0, 1, 2, 3}
+                                                       : std::array<std::size_t, 4>{0, 2, 3, 1};
         std::vector<std::int64_t> strides(sizes.size(), 1);
-        for (std::size_t i = sizes.size() - 1; i > 0; --i)
-            strides[i - 1] = strides[i] * sizes[i];
+        for (std::size_t i = inwards.size() - 1; i > 0; --i)
+            strides[inwards[i - 1]] = strides[inwards[i]] * sizes[inwards[i]];
         D made(library_, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-        made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT)
+        made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type_)
             .set(CUDNN_ATTR_TENSOR_DIMENSIONS, sizes)
             .set(CUDNN_ATTR_TENSOR_STRIDES, strides)
             .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id)
@@ -358,6 +333,8 @@ template <class Library> class Convolution {
     }
 
     std::shared_ptr<const Library> library_;
+    cudnnDataType_t type_;
+    Layout layout_;
     D input_, filters_, output_, convolution_, operation_, graph_;
 };
 
@@ -368,10 +345,10 @@ template <class Library> class Runner {
            std::shared_ptr<DeviceBuffer<unsigned char>> workspace)
         : library_(std::move(library)), plan_(std::move(plan)), workspace_(std::move(workspace)) {}
 
-    void run(const float *input, const float *filters, float *output, cudaStream_t stream) {
+    void run(const void *input, const void *filters, void *output, cudaStream_t stream) {
         // cuDNN's interface knows no const.
         const std::vector<DevicePointer> pointers = {
-            {const_cast<float *>(input)}, {const_cast<float *>(filters)}, {output}};
+            {const_cast<void *>(input)}, {const_cast<void *>(filters)}, {output}};
         if (!pack_ || pointers != pointers_) {
             Descriptor<Library> &pack = pack_.emplace(library_, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
             pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
@@ -470,14 +447,11 @@ CudnnGraph::CudnnGraph(const std::string &device_json) {
 CudnnGraph::~CudnnGraph() = default;
 
 std::string CudnnGraph::version() const {
-    const std::size_t version = library_->symbol<decltype(cudnnGetVersion)>("cudnnGetVersion")(); // 91900
-    return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+    return library_->version();
 }
 
 GraphPlans CudnnGraph::plans(const ConvShape &shape, const std::string &baseline) const {
-    if (shape.dtype != DataType::f32)
-        throw GpuError("only FP32 is compared with cuDNN");
-    const Convolution<Library> convolution(library_, shape);
+    const Convolution<Library> convolution(library_, shape, layout_of(baseline));
     std::vector<Setting> settings;
     for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK})
         for (Setting &setting : convolution.proposed(mode))
@@ -535,7 +509,7 @@ GraphPlans CudnnGraph::plans(const ConvShape &shape, const std::string &baseline
     for (std::size_t i = 0; i < built.size(); ++i)
         found.plans[i].call =
             [runner = std::make_shared<Runner<Library>>(library_, std::move(built[i]), workspace)](
-                const float *input, const float *filters, float *output, cudaStream_t stream) {
+                const void *input, const void *filters, void *output, cudaStream_t stream) {
                 runner->run(input, filters, output, stream);
             };
     return found;

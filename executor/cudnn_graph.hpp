@@ -38,9 +38,10 @@ class CudnnGraph {
     std::string version() const; ///< "9.19.0"
 
     /// All plans whose notes `baseline` allows (plan_allowed): what the heuristics A, B and FALLBACK propose,
-    /// every engine as it is, and of an engine with few settings every one of them. NCHW and KCRS, FP32, as
-    /// they are. One workspace serves them all, so that two of them must not run at once; plans that want
-    /// more than most_workspace_bytes or than is free are refused.
+    /// every engine as it is, and of an engine with few settings every one of them. Tensors as they are, in
+    /// the baseline's layout and the shape's type, sums in FP32. One workspace serves them all, so that two
+    /// of them must not run at once; plans that want more than most_workspace_bytes or than is free are
+    /// refused.
     GraphPlans plans(const ConvShape &shape, const std::string &baseline) const;
 
   private:

@@ -8,7 +8,10 @@
 namespace convcast {
 
 double rounding_bound(const ConvShape &shape) {
-    return 4.0 * static_cast<double>(shape.products()) * 0x1p-24;
+    if (shape.dtype == DataType::i8)
+        return 0.0;
+    return 4.0 * static_cast<double>(shape.products()) * 0x1p-24 +
+           (shape.dtype == DataType::f16 ? 0x1p-11 : 0.0);
 }
 
 Comparison compare(std::span<const float> output, std::span<const ReferenceElement> reference, double bound) {
@@ -48,9 +51,10 @@ Verdict judge(Gate gate, const ConvShape &shape, const Comparison &c) {
         const auto [n, k, p, q] = *verdict.first_bad;
         return fmt::format("the first at n={} k={} p={} q={}", n, k, p, q);
     };
-    const double l2_limit = gate == Gate::transformed ? transformed_l2_limit
-                            : gate == Gate::tf32      ? tf32_l2_limit
-                                                      : rounding_l2_limit;
+    const double l2_limit = gate == Gate::transformed      ? transformed_l2_limit
+                            : gate == Gate::tf32           ? tf32_l2_limit
+                            : shape.dtype == DataType::f16 ? half_l2_limit
+                                                           : rounding_l2_limit;
     if (c.not_a_number > 0)
         verdict.message = fmt::format("{}: {} of {} outputs are not written (NaN), {}", name, c.not_a_number,
                                       shape.output_elements(), at());
@@ -62,9 +66,12 @@ Verdict judge(Gate gate, const ConvShape &shape, const Comparison &c) {
             fmt::format("{}: relative L2 error {:.2e}, allowed {:.0e}{}", name, verdict.relative_l2_error,
                         l2_limit, verdict.first_bad ? "; out of bound " + at() : std::string());
     else if (gate == Gate::rounding && c.out_of_bound > 0)
-        verdict.message =
-            fmt::format("{}: {} of {} outputs exceed 4 n 2^-24 sum|x w|, {}; largest ratio {:.3g}", name,
-                        c.out_of_bound, shape.output_elements(), at(), c.max_error_ratio);
+        verdict.message = fmt::format("{}: {} of {} outputs exceed {}, {}; largest ratio {:.3g}", name,
+                                      c.out_of_bound, shape.output_elements(),
+                                      shape.dtype == DataType::f32   ? "4 n 2^-24 sum|x w|"
+                                      : shape.dtype == DataType::f16 ? "(4 n 2^-24 + 2^-11) sum|x w|"
+                                                                     : "no error at all",
+                                      at(), c.max_error_ratio);
     verdict.passed = verdict.message.empty();
     return verdict;
 }

@@ -23,8 +23,11 @@ inline constexpr double transformed_l2_limit = 1e-4;
 /// Rounding both factors to TF32's 11 bits costs 3e-4 on zero-mean data, however many products are summed.
 inline constexpr double tf32_l2_limit = 1e-3;
 
+/// Halves are exact products summed in float; what is left is the rounding of the result to 11 bits.
+inline constexpr double half_l2_limit = 1e-3;
+
 /// An element may differ from double by this times its sum |x * w|: 4 * n * 2^-24 for n = c * r * s / groups
-/// products.
+/// products summed in float, and 2^-11 where the result is rounded to half; nothing for integers.
 double rounding_bound(const ConvShape &shape);
 
 /// An output against its reference, added up by the host or the device (executor/kernels/reference.cu).

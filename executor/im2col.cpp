@@ -115,8 +115,6 @@ bool is_its_own_columns(const ConvShape &shape) {
 
 std::variant<BaselineCall, std::string> im2col_cublas(const Cublas &cublas, Compiler &compiler,
                                                       int compute_capability, const ConvShape &shape) {
-    if (shape.dtype != DataType::f32)
-        return std::string("only FP32 is compared with cuBLAS");
     for (const std::int64_t size : {shape.h + 2 * shape.pad_h, shape.w + 2 * shape.pad_w})
         if (!std::in_range<int>(size)) // coordinates in the kernel
             return std::string("maps of 2^31 rows or columns are not laid out");
@@ -134,8 +132,11 @@ std::variant<BaselineCall, std::string> im2col_cublas(const Cublas &cublas, Comp
             at_once == shape.n ? " of all images at once" : fmt::format(" of {} images at once", at_once);
     detail += fmt::format("; cuBLAS {} SGEMM, CUBLAS_PEDANTIC_MATH; workspace {} bytes", cublas.version(),
                           im2col->workspace_bytes());
-    return BaselineCall{[im2col](const float *input, const float *filters, float *output,
-                                 cudaStream_t stream) { im2col->enqueue(input, filters, output, stream); },
+    return BaselineCall{[im2col](const void *input, const void *filters, void *output, cudaStream_t stream) {
+                            im2col->enqueue(static_cast<const float *>(input),
+                                            static_cast<const float *>(filters), static_cast<float *>(output),
+                                            stream);
+                        },
                         std::move(detail)};
 }
 

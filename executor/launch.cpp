@@ -53,20 +53,20 @@ struct BoundLaunch {
     Kernel kernel;
     Partition partition;
     ConvArgs args;
-    std::int64_t filter_offset; ///< of the launch's first filter, in floats
+    std::int64_t filter_offset; ///< of the launch's first filter, in bytes
     void *constant = nullptr;   ///< where its filters go, if it wants them in constant memory
 
-    void enqueue(const float *input, const float *filters, float *output, std::byte *workspace,
+    void enqueue(const void *input, const void *filters, void *output, std::byte *workspace,
                  cudaStream_t stream) const {
         if (constant)
-            check(cudaMemcpyAsync(constant, filters + filter_offset,
+            check(cudaMemcpyAsync(constant, static_cast<const std::byte *>(filters) + filter_offset,
                                   static_cast<std::size_t>(partition.constant_bytes),
                                   cudaMemcpyDeviceToDevice, stream),
                   "cudaMemcpyAsync of filters to constant memory");
         std::vector<const void *> pointers;
         for (const Operand &operand : partition.operands)
-            pointers.push_back(operand.memory == Memory::input     ? static_cast<const void *>(input)
-                               : operand.memory == Memory::filters ? static_cast<const void *>(filters)
+            pointers.push_back(operand.memory == Memory::input     ? input
+                               : operand.memory == Memory::filters ? filters
                                : operand.memory == Memory::output  ? static_cast<const void *>(output)
                                                                    : workspace + operand.offset_bytes);
         if (partition.operands.empty())
@@ -204,7 +204,7 @@ BoundLaunch bind(KernelCache &kernels, const Partition &partition, const ConvSha
     const std::string name = name_expression(partition);
     auto module = std::make_shared<const Module>(compiled);
     BoundLaunch launch{module, module->kernel(name), partition, args_for(shape, partition),
-                       partition.filter_begin * shape.products()};
+                       partition.filter_begin * shape.products() * shape.element_bytes()};
     launch.kernel.allow_shared(static_cast<std::size_t>(partition.shared_bytes));
     if (partition.constant_bytes > 0) {
         std::size_t bytes = 0;
@@ -243,8 +243,8 @@ PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &sh
     if (plan.workspace_bytes > 0)
         workspace->fill_bytes(0xFF); // NaNs: what is read before it is written shows in the output
     const auto call_of = [&](std::vector<BoundLaunch> sequence) {
-        return [sequence = std::move(sequence), workspace](const float *input, const float *filters,
-                                                           float *output, cudaStream_t stream) {
+        return [sequence = std::move(sequence), workspace](const void *input, const void *filters,
+                                                           void *output, cudaStream_t stream) {
             for (const BoundLaunch &launch : sequence)
                 launch.enqueue(input, filters, output, workspace->data(), stream);
         };

@@ -47,13 +47,20 @@ DeviceReference ReferenceKernels::compute(const ConvShape &shape, const DeviceBu
     return output;
 }
 
-Comparison ReferenceKernels::compare(const float *output, const DeviceReference &reference,
-                                     double bound) const {
+unsigned char poison_of(const ConvShape &shape) {
+    return shape.dtype == DataType::i8 ? 0x80 : 0xFF;
+}
+
+Comparison ReferenceKernels::compare(const ConvShape &shape, const void *output, Layout layout,
+                                     const DeviceReference &reference, double bound) const {
     const ComparisonSums nothing{0.0, 0.0, 0, 0, 0, ~0ULL};
     DeviceBuffer<ComparisonSums> sums{std::span(&nothing, 1)};
     const auto elements = static_cast<long long>(reference.size());
-    compare_.launch_with(grid_for(reference.size()), dim3(threads), 0, nullptr, output, reference.data(),
-                         elements, bound, sums.data());
+    const bool last = layout == Layout::channels_last;
+    const long long channels = last ? shape.k : 1, pixels = last ? shape.p() * shape.q() : 1;
+    compare_.launch_with(grid_for(reference.size()), dim3(threads), 0, nullptr, output,
+                         static_cast<int>(shape.dtype), channels, pixels, reference.data(), elements, bound,
+                         sums.data());
     const ComparisonSums seen = sums.to_host().front(); // waits for the kernel
     Comparison result;
     result.squared_error = seen.squared_error;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "executor/gates.hpp"
+#include "executor/inputs.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/kernel.hpp"
 #include "gpu/memory.hpp"
@@ -11,6 +12,10 @@ namespace convcast {
 
 /// executor/kernels/reference.cu; needs no GPU to be compiled.
 CompileRequest reference_request(int compute_capability);
+
+/// The byte that fills an output before it is computed: NaNs; of 32-bit integers a sum that only more than
+/// 130,000 products of 8-bit integers could reach.
+unsigned char poison_of(const ConvShape &shape);
 
 /// Outputs on the device: one element's sum x * w and sum |x * w|.
 using DeviceReference = DeviceBuffer<ReferenceElement>;
@@ -22,8 +27,10 @@ class ReferenceKernels {
     DeviceReference compute(const ConvShape &shape, const DeviceBuffer<float> &input,
                             const DeviceBuffer<float> &filters) const;
 
-    /// As convcast::compare, for an output on the device.
-    Comparison compare(const float *output, const DeviceReference &reference, double bound) const;
+    /// As convcast::compare, for an output on the device, in the shape's data type, NKPQ or NPQK. What it
+    /// never wrote is a NaN or, of integers, as poison_of says.
+    Comparison compare(const ConvShape &shape, const void *output, Layout layout,
+                       const DeviceReference &reference, double bound) const;
 
   private:
     Module module_;

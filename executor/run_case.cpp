@@ -17,27 +17,57 @@ namespace convcast {
 
 /// Inputs of one shape on the device, and what a convolution of them gives.
 struct Executor::ShapeData {
+    using Numbers = Inputs (*)(const ConvShape &, std::uint64_t seed);
+
+    /// In the shape's data type.
+    struct Tensors {
+        DeviceBuffer<std::byte> input, filters;
+    };
     struct Set {
-        DeviceBuffer<float> input, filters;
+        Numbers numbers;
+        std::map<Layout, Tensors> tensors;
         DeviceReference reference;
     };
 
-    ShapeData(const ConvShape &its_shape, const ReferenceKernels &kernels, std::uint64_t seed)
-        : shape(its_shape), integers(make(integer_inputs(its_shape, seed), kernels, seed)),
-          reals(make(real_inputs(its_shape, seed), kernels, seed)),
-          output(static_cast<std::size_t>(its_shape.output_elements())) {}
+    ShapeData(const ConvShape &its_shape, const ReferenceKernels &kernels, std::uint64_t its_seed)
+        : shape(its_shape), seed(its_seed), integers(make(integer_inputs, kernels)),
+          reals(make(real_inputs, kernels)),
+          output(static_cast<std::size_t>(its_shape.output_bytes()), poison_of(its_shape)) {}
 
-    Set make(const Inputs &inputs, const ReferenceKernels &kernels, std::uint64_t seed) const {
-        Set set{
-            DeviceBuffer<float>(std::span(inputs.input)), DeviceBuffer<float>(std::span(inputs.filters)), {}};
-        set.reference = kernels.compute(shape, set.input, set.filters);
+    Set make(Numbers numbers, const ReferenceKernels &kernels) const {
+        const Inputs inputs = numbers(shape, seed);
+        Set set{numbers, {}, {}};
+        set.reference = kernels.compute(shape, DeviceBuffer<float>(std::span(inputs.input)),
+                                        DeviceBuffer<float>(std::span(inputs.filters)));
         check_reference(shape, inputs.input, inputs.filters, set.reference, seed);
+        set.tensors.emplace(Layout::channels_first, on_device(inputs));
         return set;
     }
 
+    Tensors on_device(const Inputs &inputs) const {
+        const std::vector<std::byte> input = stored(inputs.input, shape.dtype),
+                                     filters = stored(inputs.filters, shape.dtype);
+        return {DeviceBuffer<std::byte>(std::span(input)), DeviceBuffer<std::byte>(std::span(filters))};
+    }
+
+    /// Made when first asked for.
+    const Tensors &in(Set &set, Layout layout) const {
+        auto found = set.tensors.find(layout);
+        if (found == set.tensors.end())
+            found = set.tensors.emplace(layout, on_device(laid_out(set.numbers(shape, seed), shape, layout)))
+                        .first;
+        return found->second;
+    }
+
+    void run(const ConvCall &call, Set &set, Layout layout, cudaStream_t stream) {
+        const Tensors &tensors = in(set, layout);
+        call(tensors.input.data(), tensors.filters.data(), output.data(), stream);
+    }
+
     ConvShape shape;
+    std::uint64_t seed;
     Set integers, reals;
-    GuardedBuffer<float> output;
+    GuardedBuffer<std::byte> output;
 };
 
 /// What is run for a case.
@@ -46,6 +76,7 @@ struct Executor::Subject {
     ConvCall call;
     ConvCall prepared_call; ///< without what is done once per filter set; empty if there is no such part
     Gate second_gate = Gate::rounding;
+    Layout layout = Layout::channels_first;
     bool copies_filters_first = false; ///< one launch, behind a copy of the filters to constant memory
     bool prepares_nothing = true;      ///< no part of a call could be done once per filter set
     bool is_baseline = false;
@@ -168,7 +199,7 @@ std::variant<Executor::Subject, std::string> Executor::baseline_subject(Case &it
         quick.max_time = Seconds(0.05);
         quick.warm_up = Seconds(0.0);
         const auto once = [&](cudaStream_t stream) {
-            call(data.reals.input.data(), data.reals.filters.data(), data.output.data(), stream);
+            data.run(call, data.reals, layout_of(*item.baseline), stream);
         };
         return watch_.measure(once, quick).median_time();
     };
@@ -176,6 +207,7 @@ std::variant<Executor::Subject, std::string> Executor::baseline_subject(Case &it
         Subject subject;
         subject.name = *item.baseline;
         subject.call = call;
+        subject.layout = layout_of(*item.baseline);
         return verify(subject, gate, data).message;
     };
     auto made = baselines_.make(*item.baseline, shape, trial);
@@ -187,6 +219,7 @@ std::variant<Executor::Subject, std::string> Executor::baseline_subject(Case &it
     subject.name = *item.baseline;
     subject.call = std::move(ready.run.call);
     subject.second_gate = ready.second_gate;
+    subject.layout = layout_of(*item.baseline);
     subject.is_baseline = true;
     subject.true_fp32 = is_true_fp32(*item.baseline);
     subject.plan = std::move(ready.plan);
@@ -194,12 +227,14 @@ std::variant<Executor::Subject, std::string> Executor::baseline_subject(Case &it
 }
 
 Verdict Executor::verify(const Subject &subject, Gate gate, ShapeData &data) {
-    const ShapeData::Set &set = gate == Gate::exact ? data.integers : data.reals;
+    ShapeData::Set &set = gate == Gate::exact ? data.integers : data.reals;
     data.output.poison();
-    subject.call(set.input.data(), set.filters.data(), data.output.data(), watch_.stream());
+    data.run(subject.call, set, subject.layout, watch_.stream());
     check(cudaStreamSynchronize(watch_.stream()), ("cudaStreamSynchronize after " + subject.name).c_str());
     const double bound = gate == Gate::exact ? 0.0 : rounding_bound(data.shape);
-    Verdict verdict = judge(gate, data.shape, reference_.compare(data.output.data(), set.reference, bound));
+    Verdict verdict =
+        judge(gate, data.shape,
+              reference_.compare(data.shape, data.output.data(), subject.layout, set.reference, bound));
     if (!data.output.guards_intact()) {
         verdict.passed = false;
         verdict.message =
@@ -217,10 +252,7 @@ Measurement Executor::time(const Subject &subject, L2State l2, ShapeData &data) 
     if (l2 != options_.l2.front())
         how.warm_up = Seconds(0.0); // the clocks rose for the first
     const SampleSeries series = watch_.measure(
-        [&](cudaStream_t stream) {
-            subject.call(data.reals.input.data(), data.reals.filters.data(), data.output.data(), stream);
-        },
-        how);
+        [&](cudaStream_t stream) { data.run(subject.call, data.reals, subject.layout, stream); }, how);
 
     Measurement m;
     m.l2 = l2;
@@ -244,15 +276,13 @@ Measurement Executor::time(const Subject &subject, L2State l2, ShapeData &data) 
             m.time_s - Seconds(1e-9 * static_cast<double>(records[1].start_ns - records[0].start_ns));
     else if (subject.prepared_call) {
         how.warm_up = Seconds(0.0);
-        m.prepared_time_s =
-            watch_
-                .measure(
-                    [&](cudaStream_t stream) {
-                        subject.prepared_call(data.reals.input.data(), data.reals.filters.data(),
-                                              data.output.data(), stream);
-                    },
-                    how)
-                .median_time();
+        m.prepared_time_s = watch_
+                                .measure(
+                                    [&](cudaStream_t stream) {
+                                        data.run(subject.prepared_call, data.reals, subject.layout, stream);
+                                    },
+                                    how)
+                                .median_time();
     }
     const auto with_gaps = std::count_if(series.samples.begin(), series.samples.end(),
                                          [](const Sample &sample) { return sample.launch_gaps; });
@@ -285,14 +315,12 @@ std::optional<std::string> Executor::count(const Subject &subject, ShapeData &da
                                            Measurement &measurement) {
     const auto collect = [&](CounterSession &session) {
         return session.collect([&] { watch_.flush_l2(); },
-                               [&] {
-                                   subject.call(data.reals.input.data(), data.reals.filters.data(),
-                                                data.output.data(), watch_.stream());
-                               });
+                               [&] { data.run(subject.call, data.reals, subject.layout, watch_.stream()); });
     };
     std::map<std::string, double> counters = collect(*counters_);
-    const bool instrument =
-        instrumented_ && !subject.is_baseline && data.shape.fmas().value <= most_instrumented_fmas;
+    // The counter knows floats only.
+    const bool instrument = instrumented_ && !subject.is_baseline && data.shape.dtype != DataType::i8 &&
+                            data.shape.fmas().value <= most_instrumented_fmas;
     if (instrument)
         counters.merge(collect(*instrumented_));
     const auto value = [&](const Metric &metric) { return counters.at(metric.name); };
@@ -360,9 +388,9 @@ void Executor::measure(Case &item) {
         m.max_error_ratio = second.max_error_ratio;
     }
     // Hundreds of calls later the output must still be right: a race does not show in every call.
-    const Verdict after =
-        judge(subject.second_gate, shape,
-              reference_.compare(data.output.data(), data.reals.reference, rounding_bound(shape)));
+    const Verdict after = judge(subject.second_gate, shape,
+                                reference_.compare(shape, data.output.data(), subject.layout,
+                                                   data.reals.reference, rounding_bound(shape)));
     if (!after.passed || !data.output.guards_intact())
         return wrong("after timing, " +
                      (after.passed ? "memory outside the output is written" : after.message));

@@ -84,15 +84,14 @@ template <class T> class PinnedBuffer {
     std::size_t size_;
 };
 
-/// An output: payload between two guard zones, all of it poisoned with 0xFF bytes, which is NaN in every
-/// float format. A kernel that writes outside, or leaves an element unwritten, shows.
+/// An output: payload between two guard zones, all of it poisoned, with 0xFF bytes unless told otherwise,
+/// which is NaN in every float format. A kernel that writes outside, or leaves an element unwritten, shows.
 template <class T> class GuardedBuffer {
   public:
     static constexpr std::size_t guard_bytes = 64 * 1024;
-    static constexpr unsigned char poison_byte = 0xFF;
 
-    explicit GuardedBuffer(std::size_t elements)
-        : memory_(2 * guard_bytes + elements * sizeof(T)), size_(elements) {
+    explicit GuardedBuffer(std::size_t elements, unsigned char poison_byte = 0xFF)
+        : memory_(2 * guard_bytes + elements * sizeof(T)), size_(elements), poison_byte_(poison_byte) {
         poison();
     }
 
@@ -102,7 +101,7 @@ template <class T> class GuardedBuffer {
     std::size_t size() const { return size_; }
     std::size_t bytes() const { return size_ * sizeof(T); }
 
-    void poison() { memory_.fill_bytes(poison_byte); }
+    void poison() { memory_.fill_bytes(poison_byte_); }
 
     bool guards_intact() const {
         return intact(memory_.data()) && intact(memory_.data() + guard_bytes + bytes());
@@ -119,17 +118,18 @@ template <class T> class GuardedBuffer {
     }
 
   private:
-    static bool intact(const unsigned char *zone) {
+    bool intact(const unsigned char *zone) const {
         std::vector<unsigned char> seen(guard_bytes);
         check(cudaMemcpy(seen.data(), zone, guard_bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
         for (const unsigned char byte : seen)
-            if (byte != poison_byte)
+            if (byte != poison_byte_)
                 return false;
         return true;
     }
 
     DeviceBuffer<unsigned char> memory_;
     std::size_t size_;
+    unsigned char poison_byte_;
 };
 
 } // namespace convcast

@@ -15,6 +15,9 @@ bool is_open(const RawSamples &raw, std::string_view probe) {
 RawSamples read_samples(const std::string &text, const std::string &file) {
     RawSamples raw = described::read_document<RawSamples>(text, file, RawSamples{}.schema);
     std::vector<InputProblem> problems;
+    if (!is_compute_capability(raw.compute_capability))
+        problems.push_back({file + ": /compute_capability",
+                            "expected a version such as \"9.0\", got \"" + raw.compute_capability + "\""});
     for (std::size_t i = 0; i < raw.samples.size(); ++i) {
         const ProbeSamples &samples = raw.samples[i];
         const std::string place = file + ": /samples/" + std::to_string(i);

@@ -38,16 +38,23 @@ void take_pair(const std::string &text, std::string_view &rest, const std::strin
 
 } // namespace
 
-std::int64_t ConvShape::p() const { return (h + 2 * pad_h - dilation_h * (r - 1) - 1) / stride_h + 1; }
-std::int64_t ConvShape::q() const { return (w + 2 * pad_w - dilation_w * (s - 1) - 1) / stride_w + 1; }
+std::int64_t ConvShape::p() const {
+    return (h + 2 * pad_h - dilation_h * (r - 1) - 1) / stride_h + 1;
+}
+std::int64_t ConvShape::q() const {
+    return (w + 2 * pad_w - dilation_w * (s - 1) - 1) / stride_w + 1;
+}
 
 std::int64_t ConvShape::element_bytes() const {
     return dtype == DataType::f32 ? 4 : dtype == DataType::f16 ? 2 : 1;
 }
 
-/// int8 accumulates and writes int32; half writes half.
+std::int64_t ConvShape::result_bytes() const {
+    return dtype == DataType::i8 ? 4 : element_bytes();
+}
+
 std::int64_t ConvShape::output_bytes() const {
-    return output_elements() * (dtype == DataType::i8 ? 4 : element_bytes());
+    return output_elements() * result_bytes();
 }
 
 Fmas ConvShape::fmas() const {
@@ -61,8 +68,8 @@ Bytes ConvShape::bytes() const {
 
 std::string ConvShape::id() const {
     const auto text = [](std::int64_t v) { return std::to_string(v); };
-    std::string id = "n" + text(n) + "c" + text(c) + "h" + text(h) + "w" + text(w) + "k" + text(k) + "r" + text(r) +
-                     "s" + text(s);
+    std::string id = "n" + text(n) + "c" + text(c) + "h" + text(h) + "w" + text(w) + "k" + text(k) + "r" +
+                     text(r) + "s" + text(s);
     if (stride_h != 1 || stride_w != 1)
         id += "_str" + text(stride_h) + "x" + text(stride_w);
     if (pad_h != 0 || pad_w != 0)
@@ -129,7 +136,8 @@ ConvShape ConvShape::parse(const std::string &text) {
 
 void ConvShape::validate() const {
     const auto fail = [&](const std::string &why) { reject(id(), why); };
-    for (const std::int64_t size : {n, c, h, w, k, r, s, stride_h, stride_w, dilation_h, dilation_w, groups}) {
+    for (const std::int64_t size :
+         {n, c, h, w, k, r, s, stride_h, stride_w, dilation_h, dilation_w, groups}) {
         if (size < 1)
             fail("every size, stride and dilation must be at least 1");
         if (size > std::int64_t{1} << 40)
@@ -145,8 +153,8 @@ void ConvShape::validate() const {
             product *= static_cast<double>(size);
         return product > 4.6e18;
     };
-    if (too_large({dilation_h, r}) || too_large({dilation_w, s}) || dilation_h * (r - 1) + 1 > h + 2 * pad_h ||
-        dilation_w * (s - 1) + 1 > w + 2 * pad_w)
+    if (too_large({dilation_h, r}) || too_large({dilation_w, s}) ||
+        dilation_h * (r - 1) + 1 > h + 2 * pad_h || dilation_w * (s - 1) + 1 > w + 2 * pad_w)
         fail("the filter (with dilation) is larger than the padded input");
     if (too_large({n, c, h, w}) || too_large({k, c, r, s}) || too_large({n, k, p(), q()}))
         fail("a tensor has more than 2^62 bytes");

@@ -20,9 +20,11 @@ struct ConvShape {
 
     bool operator==(const ConvShape &) const = default;
 
-    std::int64_t p() const; ///< output rows
-    std::int64_t q() const; ///< output columns
-    std::int64_t element_bytes() const;
+    std::int64_t p() const;             ///< output rows
+    std::int64_t q() const;             ///< output columns
+    std::int64_t element_bytes() const; ///< of input and filters
+    std::int64_t
+    result_bytes() const; ///< of an output element: int8 accumulates and writes int32, half writes half
     std::int64_t input_elements() const { return n * c * h * w; }
     std::int64_t filter_elements() const { return k * (c / groups) * r * s; }
     std::int64_t output_elements() const { return n * k * p() * q(); }
@@ -30,7 +32,7 @@ struct ConvShape {
     std::int64_t filter_bytes() const { return filter_elements() * element_bytes(); }
     std::int64_t output_bytes() const;
     std::int64_t products() const { return c / groups * r * s; } ///< multiply-adds of one output
-    Fmas fmas() const; ///< multiply-adds of the direct algorithm
+    Fmas fmas() const;                                           ///< multiply-adds of the direct algorithm
     Bytes bytes() const; ///< compulsory traffic: input and filters read once, output written once
 
     /// "n1c64h56w56k64r3s3", then only what differs from the default: "_str2x2_pad1x1_dil2x2_g8_f16".
@@ -39,8 +41,8 @@ struct ConvShape {
     /// Inverse of `id`. Throws UsageError naming the part that is wrong, with an example.
     static ConvShape parse(const std::string &text);
 
-    /// Throws UsageError unless every size is positive, groups divide c and k, the filter fits the padded input
-    /// and no tensor has more than 2^62 bytes.
+    /// Throws UsageError unless every size is positive, groups divide c and k, the filter fits the padded
+    /// input and no tensor has more than 2^62 bytes.
     void validate() const;
 };
 

@@ -20,15 +20,23 @@ constexpr double assumed_knee_exponent = 2.0;
 /// Hopper (arXiv 2507.10789).
 constexpr double assumed_ffma_latency = 4.0;
 
+/// Multiply-adds of 32-bit integers against those of floats, per clock of an SM: 64 of 128 on compute
+/// capability 8.6 to 9.0 (CUDA C++ Programming Guide, throughput of native arithmetic instructions). 8-bit
+/// elements are summed by them.
+constexpr double integer_share = 0.5;
+constexpr double products_of_a_dot = 4.0; // at the same rate: what a kernel of dot products could reach
+
 /// The numbers of a profile that tier 2 uses, unwrapped.
 struct Machine {
     double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, shared_bw,
         launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency;
     double dependent_share, cold_start_s, first_wave_miss; ///< of the calibration
     int sm_count;
+    bool fills_issue; ///< multiply-adds take every issue slot at their peak rate
 };
 
-Machine machine_of(const GpuProfile &p, const Calibration &calibration) {
+/// For elements of `type`; halves are widened and multiplied as floats.
+Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibration) {
     Machine m{};
     m.clock = p.sm_clock->value.value;
     m.latency_s = p.dram_latency->value.value / m.clock;
@@ -36,8 +44,10 @@ Machine machine_of(const GpuProfile &p, const Calibration &calibration) {
     m.write_bw = p.dram_write_bandwidth ? p.dram_write_bandwidth->value.value : m.read_bw;
     m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : 2.0 * m.read_bw;
     m.l2_latency_s = p.l2_latency ? p.l2_latency->value.value / m.clock : m.latency_s / 2.0;
-    m.ffma_rate = p.ffma_rate->value.value;
-    m.outer_rate = p.ffma_outer_rate ? p.ffma_outer_rate->value.value : m.ffma_rate;
+    const double share = type == DataType::i8 ? integer_share : 1.0;
+    m.fills_issue = type != DataType::i8;
+    m.ffma_rate = p.ffma_rate->value.value * (type == DataType::i8 ? share * products_of_a_dot : 1.0);
+    m.outer_rate = (p.ffma_outer_rate ? *p.ffma_outer_rate : *p.ffma_rate).value.value * share;
     m.shared_bw = p.shared_bandwidth->value.value;
     m.launch_s = p.launch_floor->value.value;
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
@@ -83,18 +93,23 @@ double overlap_exponent(double warps) {
 }
 
 /// What the cores of an SM need for the work of `ctas` CTAs. With 128 lanes an SM, an FFMA takes an issue
-/// slot of its scheduler like any other instruction, so their times add (F3); shared memory works beside them
-/// as far as there are warps to use both.
+/// slot of its scheduler like any other instruction, so their times add (F3); beside an integer multiply-add,
+/// which keeps its pipe busy for two clocks, another instruction issues. Shared memory works beside them as
+/// far as there are warps to use both.
 Term busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
     const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
     constexpr double wavefront_bytes = 128.0;
     const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
+    Term issue =
+        sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m), issue_leaf(ctas * others, m)});
+    if (!m.fills_issue)
+        issue = max_of("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m),
+                                       issue_leaf(ctas * work.instructions, m)});
     return pnorm(
         core_name, overlap_exponent(ctas * busy_warps(part) / m.issue_rate),
-        {sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m), issue_leaf(ctas * others, m)}),
-         leaf("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
-              fmt::format("{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * passes, m.shared_bw,
-                          m.clock / 1e6))});
+        {std::move(issue), leaf("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
+                                fmt::format("{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz",
+                                            ctas * passes, m.shared_bw, m.clock / 1e6))});
 }
 
 /// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
@@ -433,20 +448,21 @@ Regime measured_regime(double fma_share, double issue_share, double dram_share, 
     return std::max(dram_share, l2_share) >= busy_memory_share ? Regime::bulk_hidden : Regime::exposed;
 }
 
-std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) {
+std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p, Arithmetic arithmetic) {
     if (!missing_for_forecast(p).empty())
         return std::nullopt;
-    const Machine m = machine_of(p, {});
+    const Machine m = machine_of(p, shape.dtype, {});
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
+    std::vector<Term> overlap = {
+        pnorm("compulsory reads", m.knee,
+              {leaf("load latency", s(m.latency_s), fmt::format("{:.0f} ns", m.latency_s * 1e9)),
+               bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
+        bandwidth_leaf("writes", static_cast<double>(shape.output_bytes()), m.write_bw)};
+    if (arithmetic == Arithmetic::cores)
+        overlap.insert(overlap.begin(), fma_leaf(shape.fmas().value / m.sm_count, m.ffma_rate, m));
     Term term =
-        sum("speed of light",
-            {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
-             max_of("overlap",
-                    {fma_leaf(shape.fmas().value / m.sm_count, m.ffma_rate, m),
-                     pnorm("compulsory reads", m.knee,
-                           {leaf("load latency", s(m.latency_s), fmt::format("{:.0f} ns", m.latency_s * 1e9)),
-                            bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
-                     bandwidth_leaf("writes", static_cast<double>(shape.output_bytes()), m.write_bw)})});
+        sum("speed of light", {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
+                               max_of("overlap", std::move(overlap))});
     evaluate(term);
     return term;
 }
@@ -455,7 +471,7 @@ std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, cons
                                   const Calibration &calibration) {
     if (!missing_for_forecast(profile).empty())
         return std::nullopt;
-    const Machine m = machine_of(profile, calibration);
+    const Machine m = machine_of(profile, shape.dtype, calibration);
     std::vector<Term> parts = {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6))};
     const std::size_t further = plan.prepare.size() + plan.launches.size() - 1;
     if (further > 0)
@@ -490,7 +506,8 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
 
     Prediction prediction;
     prediction.assumptions = std::move(feasible.assumptions);
-    feasible.plan = with_facts(std::move(feasible.plan), shipped_facts());
+    if (shape.dtype == DataType::f32) // whose kernels were counted
+        feasible.plan = with_facts(std::move(feasible.plan), shipped_facts());
     prediction.work = total_work(feasible.plan);
     Regimes regimes;
     const Partition &first = feasible.plan.launches.front();
@@ -500,7 +517,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
                                        static_cast<double>(*feasible.rules.v_s_bytes));
     }
     if (const std::string missing = missing_for_forecast(profile); missing.empty()) {
-        const Machine m = machine_of(profile, {});
+        const Machine m = machine_of(profile, shape.dtype, {});
         // The physical rule: FMAs that one SM retires during one latency, and bytes that are really under
         // way.
         const double resident =
@@ -563,7 +580,9 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
     out.status = Status::ok;
     Prediction prediction;
     prediction.assumptions = {"speed of light only: a bound, no forecast of others' code"};
-    if (const std::optional<Term> bound = speed_of_light(shape, profile))
+    // Of halves others may multiply on tensor cores, whose rate no probe measures.
+    const Arithmetic arithmetic = shape.dtype == DataType::f32 ? Arithmetic::cores : Arithmetic::free;
+    if (const std::optional<Term> bound = speed_of_light(shape, profile, arithmetic))
         prediction.times.tier0_s = bound->value_s;
     prediction.reason = "others' code has a bound (tier0_s), no plan and no forecast";
     out.prediction = std::move(prediction);

@@ -19,9 +19,13 @@ Plan with_work(Plan plan, const Work &counted);
 /// The case of a baseline (others' code): only the speed-of-light bound, labelled so.
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile);
 
+/// Whether a bound reckons with the time that multiply-adds take on the SM's cores, or not at all.
+enum class Arithmetic { cores, free };
+
 /// Tier 0: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve).
 /// Absent where the profile lacks a number for it.
-std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile);
+std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile,
+                                   Arithmetic arithmetic = Arithmetic::cores);
 
 /// Tier 2 of a plan; absent where the profile lacks a number for it (`missing_for_forecast` names it).
 std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
@@ -31,8 +35,9 @@ std::string missing_for_forecast(const GpuProfile &profile);
 /// Section 2.2's rule: enough FMAs a round, else enough bytes in flight, else neither.
 Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes);
 
-/// All strategies (or those named) with all knob candidates, best predicted time first; ties by text. Infeasible
-/// settings are left out; strategies of which nothing is feasible come last, once each, with their reason.
+/// All strategies (or those named) with all knob candidates, best predicted time first; ties by text.
+/// Infeasible settings are left out; strategies of which nothing is feasible come last, once each, with their
+/// reason.
 std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
                          const std::vector<std::string> &strategies = {});
 

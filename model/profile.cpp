@@ -61,6 +61,9 @@ void check_limits(const GpuProfile &p, const std::string &file) {
     range("knee_exponent", p.knee_exponent, 0.1, 100.0);
     if (l.shared_bytes_reserved_per_cta < 0)
         problems.push_back({file + ": /limits/shared_bytes_reserved_per_cta", "expected zero or more"});
+    if (!is_compute_capability(p.compute_capability))
+        problems.push_back({file + ": /compute_capability",
+                            "expected a version such as \"9.0\", got \"" + p.compute_capability + "\""});
     if (p.id.empty())
         problems.push_back({file + ": /id", "expected a name such as \"h200\""});
     const auto same_length = [&](const char *name, const std::optional<FlightCurve> &curve) {
@@ -163,6 +166,16 @@ template <class T> JsonValue schema_of() {
 }
 
 } // namespace
+
+bool is_compute_capability(const std::string &text) {
+    const std::size_t dot = text.find('.');
+    const auto digits = [](std::string_view part, std::size_t most) {
+        return !part.empty() && part.size() <= most &&
+               std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+    };
+    return dot != std::string::npos && digits(std::string_view(text).substr(0, dot), 2) &&
+           digits(std::string_view(text).substr(dot + 1), 1);
+}
 
 bool drawable(double value) {
     const double size = std::abs(value);

@@ -290,6 +290,9 @@ template <class Q> constexpr std::pair<double, double> plausible() {
 bool drawable(double value);
 
 /// Throws InputError with every problem of the text at once. `file` only names it in messages.
+/// Whether a text is a compute capability as the driver tells it: "9.0", "12.1".
+bool is_compute_capability(const std::string &text);
+
 GpuProfile read_profile(const std::string &text, const std::string &file);
 std::string write_profile(const GpuProfile &profile);
 

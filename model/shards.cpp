@@ -50,10 +50,21 @@ std::vector<std::string> differences(const Run &first, const Run &later) {
     if (first.profile_hash != later.profile_hash)
         reasons.push_back("was forecast from another profile ('" + later.profile_id + "' against '" +
                           first.profile_id + "', or another version of it)");
-    const std::string one = condition(first, "gpu"), other = condition(later, "gpu");
-    if (!one.empty() && !other.empty() && one != other)
-        reasons.push_back("was measured on " + other + " and not on " + one +
-                          "; one document holds the numbers of one kind of GPU");
+    const auto differ = [&](const char *name, const auto &reason) {
+        const std::string one = condition(first, name), other = condition(later, name);
+        if (!one.empty() && !other.empty() && one != other)
+            reasons.push_back(reason(one, other));
+    };
+    differ("gpu", [](const std::string &one, const std::string &other) {
+        return "was measured on " + other + " and not on " + one +
+               "; one document holds the numbers of one kind of GPU";
+    });
+    for (const auto &[name, called] : {std::pair{"cudnn", "cuDNN"}, std::pair{"cublas", "cuBLAS"},
+                                       std::pair{"driver_cuda", "a driver for CUDA"}})
+        differ(name, [&](const std::string &one, const std::string &other) {
+            return std::string("was measured with ") + called + " " + other + " and not " + one +
+                   "; one document holds the numbers of one version";
+        });
     return reasons;
 }
 

@@ -11,11 +11,13 @@ namespace convcast {
 using papers::ceil_div;
 using papers::round_up;
 
-int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes) {
-    // Registers are given to a warp in units of 256 from the file of its scheduler; shared memory in units of 128
-    // bytes, plus what the system reserves in each CTA.
+int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t registers,
+                  std::int64_t shared_bytes) {
+    // Registers are given to a warp in units of 256 from the file of its scheduler; shared memory in units of
+    // 128 bytes, plus what the system reserves in each CTA.
     constexpr std::int64_t register_unit = 256, shared_unit = 128;
-    if (threads < 1 || registers < 1 || threads > limits.max_threads_per_cta || shared_bytes > limits.shared_bytes_per_cta)
+    if (threads < 1 || registers < 1 || threads > limits.max_threads_per_cta ||
+        shared_bytes > limits.shared_bytes_per_cta)
         return 0;
     const std::int64_t warps = ceil_div(threads, papers::warp_threads);
     const std::int64_t per_warp = round_up(registers * papers::warp_threads, register_unit);
@@ -50,9 +52,12 @@ Rules table1_rules(const GpuProfile &profile) {
     return rules;
 }
 
-double spanned_bytes(double bytes) { return bytes + 28.0; }
+double spanned_bytes(double bytes, std::int64_t grain) {
+    return bytes + static_cast<double>(32 - grain);
+}
 
-Passes shared_passes(std::int64_t threads, int width, const std::function<std::int64_t(std::int64_t)> &first_word) {
+Passes shared_passes(std::int64_t threads, int width,
+                     const std::function<std::int64_t(std::int64_t)> &first_word) {
     constexpr std::int64_t banks = 32;
     const std::int64_t together = width == 4 ? papers::warp_threads / 2 : papers::warp_threads;
     Passes passes;
@@ -70,7 +75,8 @@ Passes shared_passes(std::int64_t threads, int width, const std::function<std::i
     return passes;
 }
 
-double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad, std::int64_t size) {
+double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,
+               std::int64_t size) {
     const std::int64_t end = (tiles - 1) * step - pad + window;
     const std::int64_t cut = std::min(pad, window) + std::clamp<std::int64_t>(end - size, 0, window);
     return static_cast<double>(std::max(tiles * window - cut, std::min(tiles * window, size)));
@@ -78,7 +84,9 @@ double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::
 
 double written_bytes(const ConvShape &shape) {
     const double bytes = static_cast<double>(shape.output_bytes());
-    return shape.q() % 8 == 0 ? bytes : bytes * spanned_bytes(128.0) / 128.0;
+    const std::int64_t element = shape.result_bytes();
+    const double run = static_cast<double>(32 * element);
+    return shape.q() * element % 32 == 0 ? bytes : bytes * spanned_bytes(run, element) / run;
 }
 
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
@@ -94,8 +102,8 @@ std::string cached_remark(const std::string &whose, std::int64_t bytes, const Gp
            " cached: N_sm * S_shared = " + std::to_string(room);
 }
 
-std::string outside_papers(const ConvShape &s) {
-    if (s.dtype != DataType::f32)
+std::string outside_papers(const ConvShape &s, Elements elements) {
+    if (s.dtype != DataType::f32 && elements == Elements::floats)
         return "only FP32 is built for this strategy";
     if (s.stride_h != 1 || s.stride_w != 1)
         return "the papers' kernels have stride 1";

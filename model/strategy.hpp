@@ -25,7 +25,8 @@ template <class S> struct Knob {
 struct Feasible {
     Plan plan;
     Rules rules;
-    /// One round as the paper counts it, per SM: what its rule compares with N_FMA, and (times N_sm) with V_s.
+    /// One round as the paper counts it, per SM: what its rule compares with N_FMA, and (times N_sm) with
+    /// V_s.
     double paper_round_fmas = 0.0, paper_round_bytes = 0.0;
     std::vector<std::string> assumptions;
 };
@@ -43,8 +44,10 @@ template <class S> struct Planned {
 
 template <class S> using PlanResult = std::variant<Planned<S>, Infeasible>;
 
-/// CTAs of one SM by threads, registers and shared memory (docs/model.md, "Occupancy"); 0 if one does not fit.
-int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes);
+/// CTAs of one SM by threads, registers and shared memory (docs/model.md, "Occupancy"); 0 if one does not
+/// fit.
+int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t registers,
+                  std::int64_t shared_bytes);
 
 /// Fills ctas, waves and tail from the grid and `ctas_per_sm`.
 void fill_schedule(Partition &partition, const GpuLimits &limits);
@@ -52,11 +55,12 @@ void fill_schedule(Partition &partition, const GpuLimits &limits);
 /// The rules of Table 1, where the profile has the numbers for them.
 Rules table1_rules(const GpuProfile &profile);
 
-/// Bytes of the 32-byte sectors that `bytes` contiguous bytes touch, on average over starts at multiples of 4.
-double spanned_bytes(double bytes);
+/// Bytes of the 32-byte sectors that `bytes` contiguous bytes touch, on average over starts at multiples of
+/// `grain` bytes.
+double spanned_bytes(double bytes, std::int64_t grain = 4);
 
-/// Passes through shared memory of a 128-bit load at one address for the whole warp, as counted on sm_90; a 32- or
-/// 64-bit one takes a single pass.
+/// Passes through shared memory of a 128-bit load at one address for the whole warp, as counted on sm_90; a
+/// 32- or 64-bit one takes a single pass.
 inline constexpr double uniform_wide_wavefronts = 2.0;
 
 /// Passes through shared memory of one kind of access by every warp of a CTA.
@@ -65,9 +69,11 @@ struct Passes {
     double least = 0.0; ///< had the same words lain without conflicts
 };
 
-/// Lane t of `threads` touches `width` floats (1, 2 or 4) from word `first_word(t)` on. A bank serves one word a pass,
-/// to any number of lanes; a 128-bit access goes by half-warps (the same finding as uniform_wide_wavefronts).
-Passes shared_passes(std::int64_t threads, int width, const std::function<std::int64_t(std::int64_t)> &first_word);
+/// Lane t of `threads` touches `width` floats (1, 2 or 4) from word `first_word(t)` on. A bank serves one
+/// word a pass, to any number of lanes; a 128-bit access goes by half-warps (the same finding as
+/// uniform_wide_wavefronts).
+Passes shared_passes(std::int64_t threads, int width,
+                     const std::function<std::int64_t(std::int64_t)> &first_word);
 
 /// Passes of the shared memory pipe per 128 bytes copied asynchronously, by 16 and by 4 bytes a lane. Assumed: what
 /// kernels that do little else took on an H200 (2.5 to 4.9 clocks a 4-byte copy of a warp).
@@ -77,8 +83,8 @@ inline constexpr double wide_copy_passes = 1.0, narrow_copy_passes = 2.5;
 /// the map, have together. All but the first and the last are taken to lie inside.
 double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad, std::int64_t size);
 
-/// Bytes of the sectors written by warps that store 32 consecutive output pixels each: whole sectors where rows are
-/// aligned, otherwise what spanned_bytes says.
+/// Bytes of the sectors written by warps that store 32 consecutive output pixels each: whole sectors where
+/// rows are aligned, otherwise what spanned_bytes says.
 double written_bytes(const ConvShape &shape);
 
 /// DRAM traffic of a call that starts with a cold L2: inputs read once; of the output, what L2 cannot keep.
@@ -87,8 +93,11 @@ void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits);
 /// The paper's condition for data that stays on the SMs (section 2.3): its bytes against N_sm * S_shared.
 std::string cached_remark(const std::string &whose, std::int64_t bytes, const GpuLimits &limits);
 
-/// Why a shape is outside what the papers' kernels do (stride 1, no padding, dilation or groups, FP32); "" if it is
-/// inside.
-std::string outside_papers(const ConvShape &shape);
+/// Which elements a strategy's kernels are built for.
+enum class Elements { floats, floats_and_short };
+
+/// Why a shape is outside what the papers' kernels do (stride 1, no padding, dilation or groups, FP32 unless
+/// the strategy has shorter elements); "" if it is inside.
+std::string outside_papers(const ConvShape &shape, Elements elements = Elements::floats);
 
 } // namespace convcast

@@ -545,7 +545,7 @@ class PageWriter : HtmlWriter {
             "shape is listed "
             "with its reason. cudnn:graph is the fastest of all plans of cuDNN's graph interface, picked by "
             "timing them; cudnn:tf32, where it was run, may use tensor cores and is never part of a "
-            "comparison.</p>\n<p>The forecast uses numbers of the GPU that come from separate "
+            "comparison, nor is cudnn:graph_nhwc, whose tensors lay in another layout beforehand.</p>\n<p>The forecast uses numbers of the GPU that come from separate "
             "probes, never from "
             "these convolutions.</p></section>\n";
     }

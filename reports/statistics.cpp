@@ -130,6 +130,12 @@ std::vector<std::string> groups_of(const std::vector<CaseRow> &rows) {
 /// In other arithmetic than everything else: apart, in every comparison.
 constexpr const char *tensor_core_baseline = "cudnn:tf32";
 
+/// Shown, never the best of cuDNN: the one got its tensors in another layout without having to bring them
+/// there, the other may use tensor cores.
+bool is_apart(const std::string &baseline) {
+    return baseline == "cudnn:graph_nhwc" || baseline == "cudnn:half";
+}
+
 /// cuDNN's numerical notes of the plan that was picked from its graph interface ("none", "WINOGRAD", ...), as
 /// `detail` has them between "; notes " and the next ";". Absent where it does not tell.
 std::optional<std::string> plan_notes(const CaseRow &row) {
@@ -184,7 +190,7 @@ std::vector<ShapeRow> shapes_of(const std::vector<CaseRow> &rows, std::span<cons
             keep_fastest(shape.ours, row, rows);
         } else if (row.name == tensor_core_baseline) {
             keep_fastest(shape.cudnn_tf32, row, rows);
-        } else if (row.name.starts_with("cudnn:")) {
+        } else if (row.name.starts_with("cudnn:") && !is_apart(row.name)) {
             keep_fastest(shape.cudnn, row, rows);
             if (is_deterministic(row))
                 keep_fastest(shape.cudnn_deterministic, row, rows);

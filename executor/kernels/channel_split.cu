@@ -68,22 +68,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll 1
                 for (int channel = 0; channel < channels; ++channel) {
 #pragma unroll 1 // unrolled, ptxas moves loads far ahead and spills
-                    for (int s = 0; s < S; ++s) {
-                        float column[Rows + R - 1];
-#pragma unroll
-                        for (int r = 0; r < Rows + R - 1; ++r)
-                            column[r] = pixels[r * W + s];
-#pragma unroll
-                        for (int r = 0; r < R; ++r) {
-                            float tap[Group];
-                            load_group(tap, weights + (r * S + s) * Group);
-#pragma unroll
-                            for (int row = 0; row < Rows; ++row)
-#pragma unroll
-                                for (int f = 0; f < Group; ++f)
-                                    sum[row][f] = fmaf(column[row + r], tap[f], sum[row][f]);
-                        }
-                    }
+                    for (int s = 0; s < S; ++s)
+                        add_column<R>(sum, pixels + s, W, weights + s * Group, S * Group);
                     pixels += a.band_floats;
                     weights += R * S * Group;
                 }

@@ -85,6 +85,27 @@ template <int Group> __device__ __forceinline__ void store_group(float *to, cons
     }
 }
 
+/// Adds a filter column's products: of Rows + R - 1 pixels below each other, `w` apart, which serve R filter rows, and
+/// of the column's R taps of Group filters each, `row` floats apart.
+template <int R, int Rows, int Group>
+__device__ __forceinline__ void add_column(float (&sum)[Rows][Group], const float *pixels, int w, const float *taps,
+                                           int row) {
+    float column[Rows + R - 1];
+#pragma unroll
+    for (int r = 0; r < Rows + R - 1; ++r)
+        column[r] = pixels[r * w];
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+        float tap[Group];
+        load_group(tap, taps + r * row);
+#pragma unroll
+        for (int y = 0; y < Rows; ++y)
+#pragma unroll
+            for (int f = 0; f < Group; ++f)
+                sum[y][f] = fmaf(column[y + r], tap[f], sum[y][f]);
+    }
+}
+
 /// Where a band's outputs go: row 0 of the band's first filter, and the filters' and rows' distance.
 struct BandOutput {
     float *at;
@@ -109,22 +130,8 @@ __device__ __forceinline__ void convolve_band(const float *band, int w, int rows
         const float *taps = bank + group * (R * S * Group);
         float sum[Rows][Group] = {};
 #pragma unroll 1 // unrolled, ptxas moves loads far ahead and spills
-        for (int s = 0; s < S; ++s) {
-            float column[Rows + R - 1];
-#pragma unroll
-            for (int r = 0; r < Rows + R - 1; ++r)
-                column[r] = pixels[r * w + s];
-#pragma unroll
-            for (int r = 0; r < R; ++r) {
-                float tap[Group];
-                load_group(tap, taps + (r * S + s) * Group);
-#pragma unroll
-                for (int row = 0; row < Rows; ++row)
-#pragma unroll
-                    for (int f = 0; f < Group; ++f)
-                        sum[row][f] = fmaf(column[row + r], tap[f], sum[row][f]);
-            }
-        }
+        for (int s = 0; s < S; ++s)
+            add_column<R>(sum, pixels + s, w, taps + s * Group, S * Group);
         // Rows outside, filters inside: one address step and one comparison an output.
         float *to_row = output.at + group * Group * output.filter_stride + y * output.row_stride + x;
 #pragma unroll

@@ -33,22 +33,40 @@ extern "C" __global__ void convcast_reference(const float *__restrict__ input,
     }
 }
 
-/// Adds to *sums, which the host has set to "nothing seen".
-extern "C" __global__ void convcast_compare(const float *__restrict__ output,
-                                            const double2 *__restrict__ reference, long long elements,
-                                            double bound, ComparisonSums *sums) {
+/// Element i of an output: of floats, halves or 32-bit integers, by ConvShape's DataType; a NaN where an integer
+/// was never written.
+__device__ double element_of(const void *output, int type, long long i) {
+    if (type == 0)
+        return static_cast<const float *>(output)[i];
+    if (type == 1) {
+        float value;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<const unsigned short *>(output)[i]));
+        return value;
+    }
+    const int value = static_cast<const int *>(output)[i];
+    return value == static_cast<int>(0x80808080U) ? static_cast<double>(__int_as_float(0x7FC00000)) : value;
+}
+
+/// Adds to *sums, which the host has set to "nothing seen". The reference is NKPQ; the output's last two dimensions
+/// are `pixels` of `channels` each, 1 of 1 where it is NKPQ too.
+extern "C" __global__ void convcast_compare(const void *__restrict__ output, int type, long long channels,
+                                            long long pixels, const double2 *__restrict__ reference,
+                                            long long elements, double bound, ComparisonSums *sums) {
     double squared_error = 0.0, squared_reference = 0.0;
     unsigned long long ratio_bits = 0, not_a_number = 0, out_of_bound = 0, first_bad = ~0ULL;
     for (long long i = 1LL * blockIdx.x * blockDim.x + threadIdx.x; i < elements;
          i += 1LL * gridDim.x * blockDim.x) {
-        const double value = output[i];
+        const long long image = channels * pixels;
+        const long long place = image == 1 ? i : i / image * image + i % channels * pixels + i / channels % pixels;
+        const double value = element_of(output, type, i);
+        const double2 expected = reference[place];
         bool bad = isnan(value);
         if (bad) {
             ++not_a_number;
         } else {
-            const double error = fabs(value - reference[i].x), limit = bound * reference[i].y;
+            const double error = fabs(value - expected.x), limit = bound * expected.y;
             squared_error += error * error;
-            squared_reference += reference[i].x * reference[i].x;
+            squared_reference += expected.x * expected.x;
             if (error > 0.0) {
                 const unsigned long long bits = __double_as_longlong(error / limit);
                 ratio_bits = bits > ratio_bits ? bits : ratio_bits;
@@ -56,8 +74,8 @@ extern "C" __global__ void convcast_compare(const float *__restrict__ output,
             bad = error > limit;
             out_of_bound += bad;
         }
-        if (bad && first_bad == ~0ULL) // a thread goes upwards
-            first_bad = i;
+        if (bad && place < first_bad)
+            first_bad = place;
     }
     for (int distance = 16; distance > 0; distance /= 2) {
         squared_error += __shfl_down_sync(~0U, squared_error, distance);

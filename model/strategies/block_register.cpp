@@ -89,19 +89,24 @@ void choose_automatic(BlockRegister &knobs, const ConvShape &s) {
         knobs.pixels_per_thread = std::min(best.pixels_per_thread, knobs.tile_w);
     if (knobs.tile_h == 0)
         knobs.tile_h = shrunk(best.h, s.p(), 1);
-    if (knobs.tile_k == 0) {
-        const int strips = std::max(1, knobs.tile_w / std::max(1, knobs.pixels_per_thread)) * knobs.tile_h;
-        const int group = knobs.filters_per_thread == 0 ? best.filters_per_thread : knobs.filters_per_thread;
-        const int whole_warp = static_cast<int>(ceil_div(papers::warp_threads, strips)) * group;
-        knobs.tile_k = std::max(shrunk(best.filters, s.k, 8), whole_warp);
-    }
-    if (knobs.filters_per_thread == 0)
-        knobs.filters_per_thread = std::min(best.filters_per_thread, knobs.tile_k);
     if (knobs.channels == 0) {
         constexpr std::int64_t enough_taps = 16; // the paper's 18 at 3 x 3; it has no 1 x 1
         knobs.channels = static_cast<int>(std::min<std::int64_t>(
             s.c, std::max<std::int64_t>(best.channels, ceil_div(enough_taps, s.r * s.s))));
     }
+    if (knobs.tile_k == 0) {
+        // Short elements are copied a row and all values of a filter at a time.
+        const std::int64_t least = s.dtype == DataType::f32
+                                       ? papers::warp_threads
+                                       : std::max({static_cast<std::int64_t>(papers::warp_threads),
+                                                   knobs.tile_w + s.s - 1, knobs.channels * s.r * s.s});
+        const int strips = std::max(1, knobs.tile_w / std::max(1, knobs.pixels_per_thread)) * knobs.tile_h;
+        const int group = knobs.filters_per_thread == 0 ? best.filters_per_thread : knobs.filters_per_thread;
+        const int whole_warp = static_cast<int>(ceil_div(least, strips)) * group;
+        knobs.tile_k = std::max(shrunk(best.filters, s.k, 8), whole_warp);
+    }
+    if (knobs.filters_per_thread == 0)
+        knobs.filters_per_thread = std::min(best.filters_per_thread, knobs.tile_k);
     if (knobs.unit == 0)
         for (knobs.unit = 4;
              knobs.pixels_per_thread % knobs.unit != 0 || knobs.filters_per_thread % knobs.unit != 0;
@@ -112,7 +117,7 @@ void choose_automatic(BlockRegister &knobs, const ConvShape &s) {
 } // namespace
 
 PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfile &profile) const {
-    if (const std::string why = outside_papers(s); !why.empty())
+    if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
         return Infeasible{why, true};
     Planned<BlockRegister> planned;
     BlockRegister &knobs = planned.strategy;
@@ -143,17 +148,23 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
         return Infeasible{"channels = " + std::to_string(knobs.channels) + " exceeds the " +
                           std::to_string(s.c) + " there are"};
 
-    const bool wide = s.w % 4 == 0;
+    // Rows are copied 16 bytes at a time, those of short elements, which pass through registers, a word at a
+    // time.
+    const std::int64_t bytes = s.element_bytes(), word = 4 / bytes;
+    const bool short_type = s.dtype != DataType::f32, wide = s.w % (short_type ? word : 4) == 0;
+    const std::int64_t copy_width = !wide ? 1 : short_type ? word : 4;
     const std::int64_t threads_x = knobs.tile_k / group, strips = knobs.tile_w / width;
     const std::int64_t pitch = knobs.tile_w + round_up(s.s - 1, 4), rows = knobs.tile_h + s.r - 1;
     const std::int64_t taps = knobs.channels * s.r * s.s, filter_pitch = knobs.tile_k + n;
     const std::int64_t tile_pixels = static_cast<std::int64_t>(knobs.tile_w) * knobs.tile_h;
-    const std::int64_t stage_floats = round_up(taps * filter_pitch, 4) + knobs.channels * rows * pitch;
+    const std::int64_t stage_elements = round_up(taps * filter_pitch, 4) + knobs.channels * rows * pitch;
     const std::int64_t result_pitch = tile_pixels + 4;
     Partition part;
     part.kernel = name;
     part.template_arguments = {
         s.r, s.s, knobs.tile_w, knobs.tile_h, knobs.tile_k, width, group, knobs.channels, n, wide ? 1 : 0};
+    if (short_type)
+        part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
     const std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
     part.grid = {tiles_x * tiles_y, ceil_div(s.k, knobs.tile_k), s.n};
     if (part.grid[1] > 65535)
@@ -169,11 +180,26 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     part.filter_count = s.k;
     part.busy_warps = ceil_div(part.threads, 32);
     part.independent_sums = width * group;
-    part.shared_bytes = std::max(part.stages * stage_floats, threads_x * result_pitch) * 4;
+    part.shared_bytes =
+        round_up(std::max(part.stages * stage_elements * bytes, threads_x * result_pitch * 4), 16);
+    // Elements of the next step that a thread holds while it computes this one.
+    const std::int64_t row_copies = wide ? pitch / copy_width : knobs.tile_w + s.s - 1;
+    if (short_type && part.threads < std::max(taps, row_copies))
+        return Infeasible{std::to_string(part.threads) + " threads copy less at a time than the " +
+                          std::to_string(taps) + " values of a filter in a step or the " +
+                          std::to_string(row_copies) + " copies of a row"};
+    const std::int64_t held_filters = short_type ? ceil_div(knobs.tile_k, part.threads / taps) : 0;
+    const std::int64_t held_pixels =
+        short_type ? knobs.channels * ceil_div(rows, part.threads / row_copies) : 0;
+    const std::int64_t held = held_filters + held_pixels;
+    constexpr std::int64_t most_held = 80; // beside the sums; the compiler spills beyond
+    if (held > most_held)
+        return Infeasible{"a thread would hold " + std::to_string(held) +
+                          " elements of the next step in registers; take fewer channels or more threads"};
     // Sums, a row of pixels, filter values; places of the copies and of the loads.
     const std::int64_t pixel_registers = round_up(width + s.s - 1, n);
     const std::int64_t addresses = (wide ? 36 : 44) + (width * group < 64 ? 8 : 0);
-    const std::int64_t needed = width * group + pixel_registers + 2 * group;
+    const std::int64_t needed = width * group + pixel_registers + 2 * group + held;
     part.register_cap = std::clamp<std::int64_t>(round_up(needed + addresses, 8), 64, 255);
     if (const std::int64_t most = limits.registers_per_sm / round_up(part.threads, 128) / 8 * 8;
         part.register_cap > most)
@@ -193,11 +219,12 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
         const std::int64_t y = t / threads_x;
         return y / strips * row_pitch + y % strips * width;
     };
-    const int load_width = static_cast<int>(n), store_width = width % 4 == 0 ? 4 : static_cast<int>(width);
-    const Passes pixel =
-        shared_passes(part.threads, load_width, [&](std::int64_t t) { return strip_word(t, pitch); });
-    const Passes weight =
-        shared_passes(part.threads, load_width, [&](std::int64_t t) { return t % threads_x * n; });
+    const int load_width = static_cast<int>(std::max<std::int64_t>(1, n * bytes / 4)),
+              store_width = width % 4 == 0 ? 4 : static_cast<int>(width);
+    const Passes pixel = shared_passes(part.threads, load_width,
+                                       [&](std::int64_t t) { return strip_word(t, pitch) * bytes / 4; });
+    const Passes weight = shared_passes(part.threads, load_width,
+                                        [&](std::int64_t t) { return t % threads_x * n * bytes / 4; });
     const Passes result = shared_passes(part.threads, store_width, [&](std::int64_t t) {
         return t % threads_x * result_pitch + strip_word(t, knobs.tile_w);
     });
@@ -212,24 +239,27 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const double lanes = static_cast<double>(part.threads);
     const double copies =
         std::ceil(static_cast<double>(taps * knobs.tile_k) / lanes) +
-        static_cast<double>(knobs.channels) *
-            std::ceil(static_cast<double>(rows * (wide ? pitch / 4 : knobs.tile_w + s.s - 1)) / lanes);
+        static_cast<double>(knobs.channels) * std::ceil(static_cast<double>(rows * row_copies) / lanes);
+    // Short elements: one instruction more to widen what is read (a single byte is widened by its load), and
+    // the copies' way from registers to shared memory.
+    const bool widens = s.dtype == DataType::f16 || (s.dtype == DataType::i8 && n > 1);
+    const double widened = widens ? channel_rows * static_cast<double>(pixel_registers + s.s * group) : 0.0;
+    const double puts = static_cast<double>(held);
     part.step.fmas = static_cast<double>(taps * knobs.tile_k * tile_pixels);
-    part.step.shared_wavefronts = pixel_loads * pixel.taken + weight_loads * weight.taken;
-    part.step.instructions =
-        static_cast<double>(taps * width * group) * warps +
-        warps * (pixel_loads + weight_loads + channel_rows * per_row + copies * per_copy + per_step);
+    part.step.shared_wavefronts = pixel_loads * pixel.taken + weight_loads * weight.taken + warps * puts;
+    part.step.instructions = static_cast<double>(taps * width * group) * warps +
+                             warps * (pixel_loads + weight_loads + widened + channel_rows * per_row +
+                                      (short_type ? puts : copies) * per_copy + puts + per_step);
     part.step.load_bytes =
-        static_cast<double>(taps * std::min<std::int64_t>(knobs.tile_k, s.k) +
-                            knobs.channels * std::min(rows, s.h) * std::min(knobs.tile_w + s.s - 1, s.w)) *
-        4.0;
+        static_cast<double>((taps * std::min<std::int64_t>(knobs.tile_k, s.k) +
+                             knobs.channels * std::min(rows, s.h) * std::min(knobs.tile_w + s.s - 1, s.w)) *
+                            bytes);
     const double outputs = static_cast<double>(group * width);
     part.drain.instructions = warps * (per_cta_warp + result_stores + outputs * per_output);
     part.drain.shared_wavefronts = result_stores * result.taken + outputs * warps;
-    part.drain.store_bytes = static_cast<double>(std::min<std::int64_t>(knobs.tile_w, s.q()) *
-                                                 std::min<std::int64_t>(knobs.tile_h, s.p()) *
-                                                 std::min<std::int64_t>(knobs.tile_k, s.k)) *
-                             4.0;
+    part.drain.store_bytes = static_cast<double>(
+        std::min<std::int64_t>(knobs.tile_w, s.q()) * std::min<std::int64_t>(knobs.tile_h, s.p()) *
+        std::min<std::int64_t>(knobs.tile_k, s.k) * s.result_bytes());
 
     const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(part.steps);
     Work &work = part.work;
@@ -240,17 +270,20 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
         ctas *
         (steps * (pixel_loads * (pixel.taken - pixel.least) + weight_loads * (weight.taken - weight.least)) +
          result_stores * (result.taken - result.least));
-    const double row_floats = covered(tiles_x, wide ? pitch : knobs.tile_w + s.s - 1, knobs.tile_w, 0, s.w);
+    const double row_pixels = covered(tiles_x, wide ? pitch : knobs.tile_w + s.s - 1, knobs.tile_w, 0, s.w);
     const double row_bytes =
-        row_floats * 4.0 + static_cast<double>(tiles_x) * (wide ? 16.0 : spanned_bytes(0.0));
+        row_pixels * static_cast<double>(bytes) +
+        static_cast<double>(tiles_x) * (wide && !short_type ? 16.0 : spanned_bytes(0.0, copy_width * bytes));
     work.l2_read_bytes = static_cast<double>(s.k * part.grid[0] * s.n) *
-                             spanned_bytes(static_cast<double>(s.c * s.r * s.s) * 4.0) +
+                             spanned_bytes(static_cast<double>(s.c * s.r * s.s * bytes), bytes) +
                          static_cast<double>(s.n * s.c * part.grid[1]) *
                              covered(tiles_y, rows, knobs.tile_h, 0, s.h) * row_bytes;
-    const double run = static_cast<double>(std::min<std::int64_t>({32, knobs.tile_w, s.q()})) * 4.0;
-    const bool whole_sectors = s.q() % 8 == 0 && knobs.tile_w % 8 == 0;
-    work.l2_write_bytes =
-        static_cast<double>(s.output_bytes()) * (whole_sectors ? 1.0 : spanned_bytes(run) / run);
+    const double run =
+        static_cast<double>(std::min<std::int64_t>({32, knobs.tile_w, s.q()}) * s.result_bytes());
+    const bool whole_sectors =
+        s.q() * s.result_bytes() % 32 == 0 && knobs.tile_w * s.result_bytes() % 32 == 0;
+    work.l2_write_bytes = static_cast<double>(s.output_bytes()) *
+                          (whole_sectors ? 1.0 : spanned_bytes(run, s.result_bytes()) / run);
     fill_dram(work, s, limits);
     out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
     out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);

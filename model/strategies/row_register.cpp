@@ -11,13 +11,14 @@ using papers::round_up;
 
 namespace {
 
-constexpr std::int64_t constant_floats = 16384; // 64 KB, the constant bank of a kernel
+constexpr std::int64_t constant_bank_bytes = 65536; // of a kernel
 
 std::int64_t registers_needed(const ConvShape &s, std::int64_t unit, std::int64_t units,
                               std::int64_t threads) {
     const std::int64_t window = s.r * units * (unit + s.s - 1);
     const std::int64_t fetches = ceil_div(units * unit * threads + s.s - 1, threads);
-    constexpr std::int64_t addresses = 24;
+    // Filter values of halves are widened ahead of their use.
+    const std::int64_t addresses = s.dtype == DataType::f16 ? 48 : 24;
     return std::clamp<std::int64_t>(round_up(window + 2 * units * unit + fetches + addresses, 8), 32, 255);
 }
 
@@ -57,11 +58,12 @@ const std::vector<Knob<RowRegister>> &RowRegister::knobs() {
 }
 
 PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &profile) const {
-    if (const std::string why = outside_papers(s); !why.empty())
+    if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
         return Infeasible{why, true};
     if (s.c != 1)
         return Infeasible{"Chen's special case needs c = 1, got c = " + std::to_string(s.c), true};
-    if (s.r * s.s > constant_floats)
+    const std::int64_t bytes = s.element_bytes(), constant_values = constant_bank_bytes / bytes;
+    if (s.r * s.s > constant_values)
         return Infeasible{"one filter exceeds the 64 KB of constant memory", true};
 
     Planned<RowRegister> planned;
@@ -91,7 +93,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
 
     const std::int64_t threads = knobs.tile_w / (knobs.unit * knobs.units);
     const std::int64_t taps = s.r * s.s;
-    const std::int64_t launch_filters = std::min(s.k, constant_floats / taps);
+    const std::int64_t launch_filters = std::min(s.k, constant_values / taps);
     if (knobs.tile_k == 0 || knobs.tile_k > launch_filters)
         knobs.tile_k = static_cast<int>(launch_filters);
     constexpr std::int64_t most_launches = 256;
@@ -102,15 +104,17 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
     out.rules.bank_ratio = bank_width.value / static_cast<double>(s.element_bytes());
 
     const std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
-    const std::int64_t row_floats = knobs.tile_w + s.s - 1;
+    const std::int64_t row_pixels = knobs.tile_w + s.s - 1;
     for (std::int64_t begin = 0; begin < s.k; begin += launch_filters) {
         Partition part;
         part.kernel = name;
         const bool whole_units = knobs.unit > 1 && s.q() % knobs.unit == 0;
         part.template_arguments = {s.r, s.s, threads, knobs.unit, knobs.units, whole_units ? 1 : 0};
+        if (s.dtype != DataType::f32)
+            part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
         part.filter_begin = begin;
         part.filter_count = std::min(launch_filters, s.k - begin);
-        part.constant_bytes = part.filter_count * taps * 4;
+        part.constant_bytes = part.filter_count * taps * bytes;
         part.tile_h = knobs.tile_h;
         part.tile_k = std::min<std::int64_t>(knobs.tile_k, part.filter_count);
         const std::int64_t tiles_k = ceil_div(part.filter_count, part.tile_k);
@@ -119,7 +123,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
             return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_h or tile_k"};
         part.threads = threads;
         const std::int64_t window_units = ceil_div(knobs.unit + s.s - 1, knobs.unit);
-        part.shared_bytes = round_up(knobs.tile_w + (window_units - 1) * knobs.unit, 4) * 4;
+        part.shared_bytes = round_up((knobs.tile_w + (window_units - 1) * knobs.unit) * bytes, 16);
         part.register_cap = registers_needed(s, knobs.unit, knobs.units, threads);
         part.ctas_per_sm = resident_ctas(profile.limits, threads, part.register_cap, part.shared_bytes);
         if (part.ctas_per_sm < 1)
@@ -132,16 +136,22 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         const double warps = static_cast<double>(threads) / 32.0;
         const double pixels = static_cast<double>(knobs.unit * knobs.units), t = static_cast<double>(taps);
         const double filters = static_cast<double>(part.tile_k);
-        const double fetches = static_cast<double>(ceil_div(row_floats, threads));
+        const double fetches = static_cast<double>(ceil_div(row_pixels, threads));
         const double window = static_cast<double>(knobs.units * window_units);
+        const std::int64_t unit_bytes = knobs.unit * bytes;
         const Passes read =
-            shared_passes(threads, knobs.unit, [&](std::int64_t thread) { return thread * knobs.unit; });
+            shared_passes(threads, static_cast<int>(std::max<std::int64_t>(1, unit_bytes / 4)),
+                          [&](std::int64_t thread) { return thread * unit_bytes / 4; });
         // As counted on sm_90: a fetch (address, predicate), a filter (constant loads' addresses, loop,
         // pointers).
         constexpr double per_fetch = 23.0, per_filter = 20.0;
-        const double row_instructions = fetches * per_fetch + window;
+        // Short elements are widened: a pixel on its way into the window, a filter value for every row.
+        const bool widens_filters = s.dtype == DataType::f16;
+        const bool widens_pixels = widens_filters || (s.dtype == DataType::i8 && knobs.unit > 1);
+        const double row_instructions =
+            fetches * per_fetch + window * (widens_pixels ? 1.0 + knobs.unit : 1.0);
         const auto filter_instructions = [&](double count) {
-            return count * (t * pixels + t + pixels + per_filter);
+            return count * (t * pixels + t * (widens_filters ? 2.0 : 1.0) + pixels + per_filter);
         };
         const double row_wavefronts = warps * fetches + window * read.taken;
         part.step.fmas = static_cast<double>(knobs.tile_w) * t * filters;
@@ -149,9 +159,9 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         part.step.shared_wavefronts = row_wavefronts;
         part.busy_warps = threads / 32;
         part.independent_sums = knobs.unit * knobs.units;
-        part.step.load_bytes = static_cast<double>(std::min(row_floats, s.w)) * 4.0;
+        part.step.load_bytes = static_cast<double>(std::min(row_pixels, s.w) * bytes);
         part.step.store_bytes =
-            static_cast<double>(std::min<std::int64_t>(knobs.tile_w, s.q())) * filters * 4.0;
+            static_cast<double>(std::min<std::int64_t>(knobs.tile_w, s.q()) * s.result_bytes()) * filters;
 
         const double images = static_cast<double>(s.n), count = static_cast<double>(part.filter_count);
         const double rows = static_cast<double>(s.p() * tiles_x) * images;
@@ -169,7 +179,8 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
             passed_rows * static_cast<double>(tiles_k) * window * (read.taken - read.least);
         work.l2_read_bytes =
             passed_rows * static_cast<double>(tiles_k) *
-            spanned_bytes(static_cast<double>(std::min(row_floats, ceil_div(s.w, tiles_x) + s.s - 1)) * 4.0);
+            spanned_bytes(static_cast<double>(std::min(row_pixels, ceil_div(s.w, tiles_x) + s.s - 1) * bytes),
+                          bytes);
         // Single pixels of neighbouring units: every store meets the same sectors again.
         work.l2_write_bytes = written_bytes(s) * count / static_cast<double>(s.k) *
                               (whole_units ? 1.0 : static_cast<double>(knobs.unit));

@@ -45,29 +45,14 @@ std::vector<std::string> shapes() {
     return list;
 }
 
-TEST(ExecutorCompile, NoSpillsWithinTheRegisterCap) {
-    CONVCAST_SKIP_IF(why_no_compiler());
-    const GpuProfile profile = find_profile("h200");
-    constexpr std::size_t every =
-        53; // of the candidates beside the defaults: prime to the number of knob values
-    std::vector<Plan> plans;
-    std::size_t seen = 0;
-    for (const std::string &name : strategy_names())
-        for (const std::string &text : shapes()) {
-            const std::vector<Strategy> settings = candidates(name); // the defaults first
-            for (std::size_t i = 0; i < settings.size(); ++i)
-                if (i == 0 || seen++ % every == 0)
-                    if (auto made = plan(settings[i], ConvShape::parse(text), profile);
-                        auto *planned = std::get_if<PlannedStrategy>(&made))
-                        plans.push_back(std::move(planned->feasible.plan));
-        }
+/// Compiles the kernels of `plans`, each once: no spills, registers within the cap, no shared memory beside
+/// the Partition's. Returns how many there are.
+std::size_t expect_sound_kernels(const std::vector<Plan> &plans) {
     std::map<std::string, Partition> distinct;
     for (const Plan &plan : plans)
         for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
             for (const Partition &part : *launches)
                 distinct.emplace(name_expression(part) + " cap " + std::to_string(part.register_cap), part);
-    ASSERT_GT(distinct.size(), 80U);
-
     Compiler compiler;
     KernelCache kernels(compiler, hopper);
     kernels.compile_ahead(plans, std::max(1U, std::thread::hardware_concurrency()));
@@ -87,6 +72,69 @@ TEST(ExecutorCompile, NoSpillsWithinTheRegisterCap) {
         }
     }
     std::cout << distinct.size() << " kernels of " << plans.size() << " plans\n";
+    return distinct.size();
+}
+
+TEST(ExecutorCompile, NoSpillsWithinTheRegisterCap) {
+    CONVCAST_SKIP_IF(why_no_compiler());
+    const GpuProfile profile = find_profile("h200");
+    constexpr std::size_t every =
+        53; // of the candidates beside the defaults: prime to the number of knob values
+    std::vector<Plan> plans;
+    std::size_t seen = 0;
+    for (const std::string &name : strategy_names())
+        for (const std::string &text : shapes()) {
+            const std::vector<Strategy> settings = candidates(name); // the defaults first
+            for (std::size_t i = 0; i < settings.size(); ++i)
+                if (i == 0 || seen++ % every == 0)
+                    if (auto made = plan(settings[i], ConvShape::parse(text), profile);
+                        auto *planned = std::get_if<PlannedStrategy>(&made))
+                        plans.push_back(std::move(planned->feasible.plan));
+        }
+    EXPECT_GT(expect_sound_kernels(plans), 80U);
+}
+
+/// The accepted value of a knob nearest to `from` on the way to `to` with which the strategy, else left to
+/// itself, has a plan.
+std::optional<Plan> nearest_plan(const std::string &strategy, const KnobDoc &knob, const ConvShape &shape,
+                                 const GpuProfile &profile, int from, int to) {
+    const int step = from < to ? 1 : -1;
+    constexpr int most_tries = 2000;
+    for (int value = from, tries = 0; tries < most_tries; value += step, ++tries) {
+        auto made =
+            plan(parse_strategy(strategy + ":" + knob.name + "=" + std::to_string(value)), shape, profile);
+        if (auto *planned = std::get_if<PlannedStrategy>(&made))
+            return std::move(planned->feasible.plan);
+        if (value == to)
+            break;
+    }
+    return std::nullopt;
+}
+
+/// The sweep above draws from the candidates; a user may set any knob to the least and the most that it
+/// takes.
+TEST(ExecutorCompile, ExtremesOfEveryKnob) {
+    CONVCAST_SKIP_IF(why_no_compiler());
+    const GpuProfile profile = find_profile("h200");
+    std::vector<Plan> plans;
+    for (const StrategyDoc &strategy : strategy_docs())
+        for (const char *text : {"n1c1h37w44k40r3s3", "n1c16h37w44k40r3s3", "n1c1h19w21k40r5s5",
+                                 "n1c16h19w21k40r1s1", "n1c1h37w44k40r3s3_f16", "n1c16h19w21k40r3s3_i8"}) {
+            const ConvShape shape = ConvShape::parse(text);
+            const auto made = plan(parse_strategy(strategy.name), shape, profile);
+            if (const auto *why = std::get_if<Infeasible>(&made); why && why->unsupported)
+                continue;
+            for (const KnobDoc &knob : strategy.knobs) {
+                const int low = std::max(1, knob.low); // 0 leaves it to the strategy
+                for (const auto &[from, to] : {std::pair{low, knob.high}, std::pair{knob.high, low}})
+                    if (std::optional<Plan> found =
+                            nearest_plan(strategy.name, knob, shape, profile, from, to))
+                        plans.push_back(std::move(*found));
+            }
+        }
+    const std::size_t kernels = expect_sound_kernels(plans);
+    EXPECT_GT(kernels, 100U);
+    EXPECT_LT(kernels, 600U); // minutes on two cores
 }
 
 TEST(ExecutorCompile, EachKernelOnce) {
@@ -164,6 +212,13 @@ TEST(CudnnGraph, ListsPlansWithoutADevice) {
         EXPECT_TRUE(std::any_of(all.plans.begin(), all.plans.end(), [](const GraphPlan &plan) {
             return plan.notes.tensor_cores;
         })) << text;
+        const GraphPlans nhwc = graph->plans(shape, "cudnn:graph_nhwc"),
+                         half = graph->plans(ConvShape::parse(std::string(text) + "_f16"), "cudnn:half");
+        EXPECT_GE(nhwc.plans.size(), 1U) << text;
+        for (const GraphPlan &plan : nhwc.plans)
+            EXPECT_FALSE(plan.notes.tensor_cores || plan.notes.inputs_rounded) << plan.name;
+        EXPECT_GE(half.plans.size(), 1U) << text;
+        std::cout << nhwc.plans.size() << " plans in NHWC, " << half.plans.size() << " for halves; ";
         std::cout << text << ": " << fp32.plans.size() << " plans in FP32, " << fp32.refused << " refused, "
                   << all.plans.size() << " with tensor cores allowed\n";
     }

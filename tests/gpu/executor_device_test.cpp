@@ -120,7 +120,8 @@ TEST(ReferenceKernel, ComparesAsTheCpuDoes) {
         for (const double bound : {0.0, rounding_bound(shape)}) {
             const Comparison host = compare(output, expected, bound);
             const DeviceBuffer<float> copy{std::span<const float>(output)};
-            const Comparison device_sum = kernels.compare(copy.data(), on_device, bound);
+            const Comparison device_sum =
+                kernels.compare(shape, copy.data(), Layout::channels_first, on_device, bound);
             EXPECT_DOUBLE_EQ(device_sum.max_error_ratio, host.max_error_ratio);
             EXPECT_EQ(device_sum.not_a_number, host.not_a_number);
             EXPECT_EQ(device_sum.out_of_bound, host.out_of_bound);
@@ -181,8 +182,14 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"stride_fixed_block:segment_bytes=32,tile_w=32,tile_k=16,stages=4", "n2c8h8w8k16r1s1"},
              {"stride_fixed_block:segment_bytes=1,tile_w=32,tile_k=16", "n1c4h8w7k9r3s3"},
              {"row_register:tile_w=128,unit=4,units=1,tile_h=2", "n1c1h5w42k3r3s3"},
-             {"block_register:tile_w=8,tile_h=4,tile_k=32,pixels_per_thread=4,filters_per_thread=4", "n2c3h9w11k9r3s3"},
-             {"block_register:tile_w=16,tile_h=2,tile_k=16,pixels_per_thread=8,filters_per_thread=2,channels=2,unit=2",
+             {"row_register:tile_w=64,unit=2,units=1,tile_h=2", "n1c1h5w42k3r3s3_f16"},
+             {"row_register:tile_w=128,unit=4,units=1,tile_h=2", "n1c1h5w42k3r3s3_i8"},
+             {"block_register:unit=2", "n1c5h8w20k17r2s2_f16"},
+             {"block_register:unit=4", "n1c4h8w11k9r5s5_i8"},
+             {"block_register:tile_w=8,tile_h=4,tile_k=32,pixels_per_thread=4,filters_per_thread=4",
+              "n2c3h9w11k9r3s3"},
+             {"block_register:tile_w=16,tile_h=2,tile_k=16,pixels_per_thread=8,filters_per_thread=2,channels="
+              "2,unit=2",
               "n1c5h8w20k17r2s2"},
              {"block_register:unit=1", "n1c4h8w12k9r5s5"},
              {"filter_stream:rows=2,channels=2,stages=3", "n2c5h9w10k140r3s3"},
@@ -193,7 +200,8 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"naive_shared:tile_w=8,tile_h=4,map=1", "n1c3h9w10k5r3s3_str2x2_pad1x1"},
              {"naive_shared:tile_w=8,tile_h=4,map=2", "n2c3h9w10k5r3s3_str1x2_pad2x1"},
              {"implicit_gemm:tile_k=32,tile_pixels=32,split=1,warp_split=1,filters=1", "n1c3h7w7k9r3s3"},
-             {"implicit_gemm:tile_k=32,tile_pixels=32,split=2,warp_split=2,filters=1", "n2c8h8w7k33r3s3_pad1x1"},
+             {"implicit_gemm:tile_k=32,tile_pixels=32,split=2,warp_split=2,filters=1",
+              "n2c8h8w7k33r3s3_pad1x1"},
              {"implicit_gemm:tile_k=32,tile_pixels=64,split=4,filters=2", "n1c64h8w8k20r1s1"},
              {"implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,split=1,filters=2",
               "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"}}) {
@@ -203,27 +211,60 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
     run_and_expect_ok(lab, std::move(cases));
 }
 
-/// Beside naive_global, what only implicit_gemm does: stride, padding, dilation, groups, filters beyond a word of taps, every way of
-/// splitting and both ways of reading filters.
+/// Halves and 8-bit integers, on rows that are whole words and rows that are not.
+TEST(ExecutorDevice, ShortElements) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    std::vector<Case> cases;
+    for (const std::string type : {"_f16", "_i8"})
+        for (const std::string filter : {"r1s1", "r3s3", "r2s4"})
+            for (const std::string map : {"n1c1h7w7k1", "n2c1h13w31k33", "n1c1h30w29k7", "n3c1h17w64k130",
+                                          "n1c1h40w300k20", "n2c3h7w7k1", "n1c3h13w31k33", "n2c5h9w30k100",
+                                          "n1c64h14w14k64", "n2c64h7w7k65", "n1c16h40w28k40"})
+                for (const char *name : {"row_register", "block_register"}) {
+                    std::vector<Strategy> settings;
+                    for (const char *unit : {"1", "2", "4"})
+                        settings.push_back(parse_strategy(std::string(name) + ":unit=" + unit));
+                    const std::vector<Strategy> others = candidates(name);
+                    for (std::size_t i = 0; i < others.size();
+                         i += std::max<std::size_t>(1, others.size() / 2))
+                        settings.push_back(others[i]);
+                    for (const Strategy &strategy : settings) {
+                        Case item = lab.predicted(strategy, map + filter + type);
+                        if (item.status == Status::ok)
+                            cases.push_back(std::move(item));
+                    }
+                }
+    std::cout << cases.size() << " cases\n";
+    EXPECT_GT(cases.size(), 200U);
+    run_and_expect_ok(lab, std::move(cases));
+}
+
+/// Beside naive_global, what only implicit_gemm does: stride, padding, dilation, groups, filters beyond a
+/// word of taps, every way of splitting and both ways of reading filters.
 TEST(ExecutorDevice, EveryGeometry) {
     CONVCAST_NEED_GPU();
     Lab lab;
     std::vector<Case> cases;
     for (const std::string shape :
-         {"n2c5h13w17k19r3s3_pad1x1", "n3c7h12w11k20r3s2_str2x2_pad1x2", "n2c8h15w14k12r3s3_str1x2_pad2x1_dil2x1_g2",
-          "n1c16h9w9k33r1s1", "n2c3h30w31k20r7s7_str2x2_pad3x3", "n2c4h20w20k8r11s11_pad5x5", "n1c16h16w16k16r1s1_g4",
-          "n2c6h8w8k10r1s1_pad1x1", "n1c20h20w20k70r5s5_pad2x2", "n3c16h7w7k40r2s3", "n2c12h9w9k12r3s3_pad1x1_g12",
+         {"n2c5h13w17k19r3s3_pad1x1", "n3c7h12w11k20r3s2_str2x2_pad1x2",
+          "n2c8h15w14k12r3s3_str1x2_pad2x1_dil2x1_g2", "n1c16h9w9k33r1s1", "n2c3h30w31k20r7s7_str2x2_pad3x3",
+          "n2c4h20w20k8r11s11_pad5x5", "n1c16h16w16k16r1s1_g4", "n2c6h8w8k10r1s1_pad1x1",
+          "n1c20h20w20k70r5s5_pad2x2", "n3c16h7w7k40r2s3", "n2c12h9w9k12r3s3_pad1x1_g12",
           "n1c64h14w14k64r1s1_str2x2", "n1c32h28w28k100r3s3_pad1x1", "n1c2h40w41k3r9s10"})
         for (const std::string knobs :
              {"", ":filters=2", ":split=1,warp_split=1,filters=1", ":split=2,warp_split=2,filters=2,stages=4",
-              ":split=4,warp_split=1", ":tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,split=2,warp_split=1,stages=2",
-              ":tile_k=64,tile_pixels=128,thread_k=8,thread_pixels=8,split=1", ":tile_k=32,tile_pixels=256,split=1",
+              ":split=4,warp_split=1",
+              ":tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,split=2,warp_split=1,stages=2",
+              ":tile_k=64,tile_pixels=128,thread_k=8,thread_pixels=8,split=1",
+              ":tile_k=32,tile_pixels=256,split=1",
               ":tile_k=128,tile_pixels=128,thread_k=16,thread_pixels=8,split=1,filters=2"}) {
             Case item = lab.predicted("implicit_gemm" + knobs, shape);
             if (item.status == Status::ok)
                 cases.push_back(std::move(item));
             else
-                EXPECT_EQ(item.status, Status::infeasible) << shape << knobs << ": " << item.reason.value_or("");
+                EXPECT_EQ(item.status, Status::infeasible)
+                    << shape << knobs << ": " << item.reason.value_or("");
         }
     std::cout << cases.size() << " cases\n";
     EXPECT_GT(cases.size(), 90U);
@@ -279,6 +320,8 @@ TEST(ExecutorDevice, RandomShapesAndKnobs) {
             shape.pad_h = between(0, shape.r), shape.pad_w = between(0, shape.s);
             shape.stride_h = between(1, 2), shape.stride_w = between(1, 2);
         }
+        if (name == "row_register" || name == "block_register")
+            shape.dtype = static_cast<DataType>(between(0, 2));
         const std::vector<Strategy> settings = candidates(name);
         const Strategy &strategy = settings[random() % settings.size()];
         Case item = lab.predicted(strategy, shape.id());
@@ -287,6 +330,18 @@ TEST(ExecutorDevice, RandomShapesAndKnobs) {
     }
     EXPECT_EQ(cases.size(), wanted);
     run_and_expect_ok(lab, std::move(cases));
+}
+
+TEST(ExecutorDevice, IntegersThatAreNotWrittenAreCounted) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    Case item = lab.predicted("row_register", "n1c1h20w20k16r3s3_i8");
+    ASSERT_EQ(item.status, Status::ok);
+    item.prediction->plan->launches[0].filter_count = 15;
+    lab.executor.run_case(item);
+    EXPECT_EQ(item.status, Status::wrong_result);
+    EXPECT_THAT(item.reason.value_or(""),
+                HasSubstr("324 of 5184 outputs are not written (NaN), the first at n=0 k=15"));
 }
 
 TEST(ExecutorDevice, ALaunchThatLeavesOutputsIsWrong) {
@@ -339,6 +394,31 @@ TEST(ExecutorDevice, CudnnPasses) {
     }
 }
 
+/// Others' halves, and FP32 in NHWC: right, each only where it is meant to be.
+TEST(ExecutorDevice, HalvesAndChannelsLastPass) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    for (const std::string shape :
+         {"n1c64h14w14k64r3s3", "n2c8h20w21k16r3s3_str2x2_pad1x1", "n2c16h9w11k8r1s1_g2"}) {
+        for (const auto &[baseline, type, status] :
+             {std::tuple{"cudnn:graph_nhwc", "", Status::ok},
+              std::tuple{"cudnn:graph_nhwc", "_f16", Status::unsupported},
+              std::tuple{"cudnn:half", "_f16", Status::ok}, std::tuple{"cudnn:half", "", Status::unsupported},
+              std::tuple{"cudnn:half", "_i8", Status::unsupported},
+              std::tuple{"im2col_cublas", "_f16", Status::unsupported},
+              std::tuple{"cudnn:implicit_gemm", "_f16", Status::unsupported}}) {
+            Case item = predict_baseline(baseline, ConvShape::parse(shape + type), lab.profile);
+            lab.executor.run_case(item);
+            if (item.status == Status::unsupported && item.reason->find("built without") != std::string::npos)
+                GTEST_SKIP() << *item.reason;
+            EXPECT_EQ(item.status, status)
+                << shape << type << " " << baseline << ": " << item.reason.value_or("");
+            if (status == Status::ok)
+                std::cout << shape << " " << baseline << ": " << item.detail.value_or("") << "\n";
+        }
+    }
+}
+
 std::optional<std::string> why_no_cublas() {
     try {
         (void)Cublas().version();
@@ -386,6 +466,12 @@ TEST(ExecutorDevice, Im2colCublasPassesOnEveryKindOfShape) {
         lab.executor.run_case(item);
         expect_ok(item);
         EXPECT_THAT(item.detail.value_or(""), HasSubstr("workspace"));
+        Case product = predict_baseline("cublas", ConvShape::parse(shape), lab.profile);
+        lab.executor.run_case(product);
+        if (item.detail->find("its own columns") != std::string::npos)
+            expect_ok(product);
+        else
+            EXPECT_EQ(product.status, Status::unsupported) << shape;
     }
 }
 
@@ -442,17 +528,24 @@ TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
     CONVCAST_SKIP_IF(why_no_counters());
     Lab lab(quick_measure());
     for (const auto &[strategy, shape] :
-         {std::pair{"filter_split", "n1c1h56w56k256r3s3"}, std::pair{"map_split", "n1c1h112w112k128r5s5"},
-          std::pair{"row_register", "n1c1h224w224k64r3s3"}, std::pair{"row_register", "n2c1h13w31k33r5s5"},
+         {std::pair{"filter_split", "n1c1h56w56k256r3s3"},
+          std::pair{"map_split", "n1c1h112w112k128r5s5"},
+          std::pair{"row_register", "n1c1h224w224k64r3s3"},
+          std::pair{"row_register", "n2c1h13w31k33r5s5"},
           std::pair{"stride_fixed_block", "n1c64h56w56k64r3s3"},
           std::pair{"stride_fixed_block", "n2c5h9w30k100r1s1"},
           std::pair{"stride_fixed_block:segment_bytes=1", "n1c64h56w56k64r3s3"},
           std::pair{"row_register:tile_w=256,unit=4", "n1c1h224w224k64r3s3"},
-          std::pair{"block_register", "n1c64h56w56k64r3s3"}, std::pair{"block_register", "n2c5h13w31k33r5s5"},
-          std::pair{"filter_stream", "n1c64h56w56k64r3s3"}, std::pair{"map_stream", "n1c64h56w56k64r3s3"},
+          std::pair{"block_register", "n1c64h56w56k64r3s3"},
+          std::pair{"block_register", "n2c5h13w31k33r5s5"},
+          std::pair{"filter_stream", "n1c64h56w56k64r3s3"},
+          std::pair{"map_stream", "n1c64h56w56k64r3s3"},
           std::pair{"channel_split", "n1c64h28w28k64r3s3"},
           std::pair{"naive_global", "n1c16h28w28k32r3s3_pad1x1_str2x2"},
-          std::pair{"naive_shared", "n1c32h12w12k64r5s5"}, std::pair{"naive_shared:map=2", "n1c16h28w28k32r3s3_pad1x1"},
+          std::pair{"row_register", "n1c1h224w224k64r3s3_f16"},
+          std::pair{"block_register", "n2c5h13w31k33r5s5_f16"},
+          std::pair{"naive_shared", "n1c32h12w12k64r5s5"},
+          std::pair{"naive_shared:map=2", "n1c16h28w28k32r3s3_pad1x1"},
           std::pair{"implicit_gemm", "n1c64h56w56k64r3s3_pad1x1"},
           std::pair{"implicit_gemm:split=2,warp_split=2,filters=2", "n2c30h9w30k100r3s3_str2x2"},
           std::pair{"implicit_gemm:split=1,warp_split=1", "n1c3h40w40k64r7s7_pad3x3"}}) {

@@ -135,6 +135,47 @@ TEST(Inputs, RealsAreZeroMeanWithinOne) {
     EXPECT_NEAR(squares / count, 1.0 / 3.0, 0.01);
 }
 
+TEST(Inputs, ShortElementsHoldThemExactly) {
+    for (const char *text : {"n1c64h9w9k3r3s3_f16", "n1c3h9w9k2r5s5_f16", "n1c3h9w9k2r5s5_i8"}) {
+        const ConvShape shape = ConvShape::parse(text);
+        const bool half = shape.dtype == DataType::f16;
+        for (const auto make : {integer_inputs, real_inputs}) {
+            const Inputs inputs = make(shape, 11);
+            const std::vector<std::byte> memory = stored(inputs.input, shape.dtype);
+            ASSERT_EQ(memory.size(), static_cast<std::size_t>(shape.input_bytes()));
+            for (std::size_t i = 0; i < inputs.input.size(); ++i) {
+                double value = 0.0;
+                if (half) { // sign, 5 bits of exponent from 15 on, 10 bits behind the leading one
+                    const unsigned bits = std::to_integer<unsigned>(memory[2 * i]) |
+                                          std::to_integer<unsigned>(memory[2 * i + 1]) << 8U;
+                    const int exponent = static_cast<int>(bits >> 10U & 31U);
+                    value = exponent == 0 ? 0.0 : std::ldexp(1.0 + (bits & 1023U) / 1024.0, exponent - 15);
+                    value = (bits >> 15U) != 0 ? -value : value;
+                } else {
+                    value = static_cast<std::int8_t>(memory[i]);
+                }
+                ASSERT_EQ(value, inputs.input[i]) << text << " element " << i;
+            }
+        }
+    }
+    // Sums of small integers stay among those that a half holds.
+    const ConvShape shape = ConvShape::parse("n1c16h9w9k3r3s3_f16");
+    float most = 0.0F;
+    for (const float value : integer_inputs(shape, 1).input)
+        most = std::max(most, std::abs(value));
+    EXPECT_LT(most * most * 144.0F, 2048.0F);
+    EXPECT_EQ(most, 3.0F);
+}
+
+TEST(Inputs, ChannelsLast) {
+    const ConvShape shape = ConvShape::parse("n2c3h1w2k2r1s1");
+    const Inputs inputs{counting(12), counting(6)};
+    const Inputs last = laid_out(inputs, shape, Layout::channels_last);
+    EXPECT_THAT(last.input, ElementsAre(1, 3, 5, 2, 4, 6, 7, 9, 11, 8, 10, 12));
+    EXPECT_EQ(last.filters, inputs.filters) << "filters of 1 x 1 lie the same";
+    EXPECT_EQ(laid_out(inputs, shape, Layout::channels_first).input, inputs.input);
+}
+
 /// A convolution's reference and the output that rounds it to float.
 struct Right {
     explicit Right(const char *text, Inputs (*make)(const ConvShape &, std::uint64_t) = real_inputs)
@@ -223,6 +264,27 @@ TEST(Gates, ReducedPrecisionFails) {
     EXPECT_FALSE(right.verdict(Gate::transformed).passed);
 }
 
+TEST(Gates, HalvesMayRoundAndIntegersMayNot) {
+    Right halves("n1c16h12w12k4r3s3_f16");
+    for (float &value : halves.output) { // to 11 bits
+        int exponent = 0;
+        const float mantissa = std::frexp(value, &exponent);
+        value = std::ldexp(std::nearbyint(mantissa * 0x1p11F) * 0x1p-11F, exponent);
+    }
+    const Verdict rounded = halves.verdict(Gate::rounding);
+    EXPECT_TRUE(rounded.passed) << rounded.message;
+    EXPECT_GT(rounded.relative_l2_error, 1e-5);
+    halves.output[5] += 0.1F;
+    EXPECT_FALSE(halves.verdict(Gate::rounding).passed);
+
+    Right integers("n1c16h12w12k4r3s3_i8");
+    EXPECT_TRUE(integers.verdict(Gate::rounding).passed);
+    integers.output[5] += 1.0F;
+    const Verdict off = integers.verdict(Gate::rounding);
+    EXPECT_FALSE(off.passed);
+    EXPECT_THAT(off.message, HasSubstr("at n=0 k=0 p=0 q=5"));
+}
+
 TEST(Gates, ZeroMagnitudeAllowsNoError) {
     const ConvShape shape = ConvShape::parse("n1c1h1w1k1r1s1");
     const std::vector<ReferenceElement> zero = {{0.0, 0.0}};
@@ -263,9 +325,12 @@ TEST(Baselines, NamesAndFamilies) {
         EXPECT_TRUE(is_baseline(name)) << name;
         EXPECT_NO_THROW(check_baseline(name)) << name;
         EXPECT_THAT(baselines_named(name), testing::Contains(name));
-        EXPECT_EQ(is_true_fp32(name), name != "cudnn:tf32") << name;
+        EXPECT_EQ(is_true_fp32(name), name != "cudnn:tf32" && name != "cudnn:half") << name;
+        EXPECT_EQ(type_of(name) == DataType::f16, name == "cudnn:half") << name;
+        EXPECT_EQ(layout_of(name) == Layout::channels_last, name == "cudnn:graph_nhwc") << name;
     }
-    EXPECT_EQ(baselines_named("cudnn").size(), baselines().size() - 1);
+    EXPECT_EQ(baselines_named("cudnn").size(), baselines().size() - 2);
+    EXPECT_EQ(baselines_named("cublas"), std::vector<std::string>{"cublas"});
     EXPECT_EQ(baselines_named("cudnn:graph"), std::vector<std::string>{"cudnn:graph"});
     EXPECT_FALSE(is_baseline("im2col"));
     EXPECT_THROW(check_baseline("cudnn:graf"), UsageError);
@@ -282,13 +347,13 @@ TEST(Baselines, PlansAreAllowedByTheirNotes) {
                 allowed += name.substr(name.find(':') + 1) + " ";
         return allowed;
     };
-    EXPECT_EQ(who(plain), "graph graph_deterministic graph_direct tf32 ");
-    EXPECT_EQ(who(tensor), "tf32 ");
-    EXPECT_EQ(who(rounded), "tf32 ");
+    EXPECT_EQ(who(plain), "graph graph_deterministic graph_direct tf32 graph_nhwc half ");
+    EXPECT_EQ(who(tensor), "tf32 half ");
+    EXPECT_EQ(who(rounded), "tf32 half ");
     EXPECT_EQ(who(reduced), "");
-    EXPECT_EQ(who(winograd), "graph graph_deterministic tf32 ");
+    EXPECT_EQ(who(winograd), "graph graph_deterministic tf32 graph_nhwc half ");
     EXPECT_EQ(who(fft), who(winograd));
-    EXPECT_EQ(who(unordered), "graph graph_direct tf32 ");
+    EXPECT_EQ(who(unordered), "graph graph_direct tf32 graph_nhwc half ");
     EXPECT_EQ(second_gate(plain), Gate::rounding);
     EXPECT_EQ(second_gate(unordered), Gate::rounding);
     EXPECT_EQ(second_gate(fft), Gate::transformed);
@@ -300,7 +365,8 @@ TEST(Baselines, PlansAreAllowedByTheirNotes) {
 TEST(KernelSource, EveryStrategyHasItsKernel) {
     for (const std::string &name : strategy_names()) {
         const std::string source = kernel_source(name);
-        EXPECT_THAT(source, HasSubstr(" " + name + "(const float"));
+        EXPECT_THAT(source,
+                    testing::ContainsRegex(" " + name + "\\(const (float|typename Element<Type>::In) \\*"));
         EXPECT_THAT(source, HasSubstr("struct ConvArgs"));
         EXPECT_EQ(source.find("#include"), std::string::npos);
         EXPECT_EQ(source.find("#pragma once"), std::string::npos);

@@ -154,6 +154,33 @@ TEST(RowRegister, UnitsAreReadAsOne) {
               0);
 }
 
+TEST(ShortElements, TheirUnitIsWhatABankHolds) {
+    for (const auto &[type, unit, ratio] :
+         {std::tuple{"", 1, 1.0}, std::tuple{"_f16", 2, 2.0}, std::tuple{"_i8", 4, 4.0}}) {
+        const Answer row = planned("row_register", std::string("n1c1h20w130k8r3s3") + type);
+        EXPECT_EQ(row.launch().template_arguments.at(3), unit) << type;
+        EXPECT_EQ(row.feasible.rules.bank_ratio, ratio) << type;
+        EXPECT_EQ(row.launch().constant_bytes, 8 * 9 * 4 / unit);
+        EXPECT_EQ(row.launch().work.dram_read_bytes, (20 * 130 + 8 * 9) * 4 / unit);
+        const Answer block = planned("block_register", std::string("n1c8h20w64k64r3s3") + type);
+        EXPECT_EQ(block.feasible.rules.bank_ratio, ratio) << type;
+        EXPECT_EQ(block.launch().work.dram_read_bytes, (8 * 20 * 64 + 8 * 64 * 9) * 4 / unit);
+        EXPECT_EQ(block.launch().template_arguments.size(), unit == 1 ? 10U : 11U);
+    }
+    EXPECT_THAT(refused("filter_split", "n1c1h20w130k8r3s3_f16"), HasSubstr("only FP32"));
+    EXPECT_THAT(refused("implicit_gemm", "n1c8h20w130k8r3s3_i8"), HasSubstr("only FP32"));
+}
+
+TEST(ShortElements, UnmatchedReadsTakeMorePasses) {
+    const auto wavefronts = [](const char *unit, const char *type) {
+        return planned(std::string("block_register:unit=") + unit, std::string("n1c64h64w64k64r3s3") + type)
+            .launch()
+            .step.shared_wavefronts;
+    };
+    EXPECT_GT(wavefronts("1", "_f16"), 1.5 * wavefronts("2", "_f16"));
+    EXPECT_GT(wavefronts("1", "_i8"), 2.5 * wavefronts("4", "_i8"));
+}
+
 TEST(StrideFixedBlock, AChannelAStep) {
     // S = 9 * 4: 64 steps of one channel, 3 lines each; filters 12 floats apart, offsets 12, lines 128 + 4.
     const Answer chen =

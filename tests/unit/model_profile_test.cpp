@@ -78,7 +78,17 @@ INSTANTIATE_TEST_SUITE_P(
         BadProfile{"\"value\": 100,", "\"value\": null,", "above zero"},
         BadProfile{"\"value\": 100,", "", "missing required field \"value\""},
         BadProfile{"convcast/profile/1", "convcast/profile/9", "expected \"schema\": \"convcast/profile/1\""},
+        BadProfile{"\"compute_capability\": \"0.0\"", "\"compute_capability\": \"sm_90\"",
+                   "/compute_capability: expected a version such as \"9.0\", got \"sm_90\""},
         BadProfile{"\"id\": \"toy\"", "\"id\": \"toy\", \"id\": \"b\"", "duplicate key"}));
+
+TEST(Profile, ComputeCapabilities) {
+    for (const char *text : {"9.0", "12.1", "3.5", "0.0"})
+        EXPECT_TRUE(is_compute_capability(text)) << text;
+    for (const char *text :
+         {"", "9", "9.", ".0", "90", "9.00", "123.0", "9.0a", " 9.0", "9,0", "9.0.0", "-9.0"})
+        EXPECT_FALSE(is_compute_capability(text)) << text;
+}
 
 TEST(Profile, AllProblemsAtOnce) {
     std::string text = replaced(toy(), "\"unit\": \"clk\"", "\"unit\": \"ns\"");

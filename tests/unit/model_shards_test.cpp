@@ -158,6 +158,18 @@ TEST(Merge, NumbersOfOtherOriginAreNotMixed) {
     EXPECT_THAT(against([](convcast::Run &run) { run.conditions["gpu"] = "NVIDIA L4"; }),
                 ThrowsMessage<InputError>(HasSubstr("measured on NVIDIA L4 and not on NVIDIA H200")));
     EXPECT_NO_THROW(against([](convcast::Run &run) { run.conditions.erase("gpu"); })());
+    for (const char *name : {"cudnn", "cublas", "driver_cuda"}) {
+        NamedRun one = document("a", {}), other = document("b", {});
+        one.run.conditions[name] = other.run.conditions[name] = "13.0";
+        EXPECT_NO_THROW(merge({one, other}, Conflict::refuse)) << name;
+        other.run.conditions[name] = "13.1";
+        EXPECT_THAT(
+            [&] {
+                merge({one, other}, Conflict::refuse);
+            },
+            ThrowsMessage<InputError>(HasSubstr("13.1 and not 13.0")))
+            << name;
+    }
 }
 
 } // namespace

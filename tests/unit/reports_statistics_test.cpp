@@ -98,7 +98,8 @@ TEST(Summarize, EveryKindOfCudnnHasItsBest) {
                  timed("a", "cudnn:graph_deterministic", 3.0),
                  timed("a", "cudnn:graph_direct", 4.0),
                  timed("a", "cudnn:tf32", 0.5),
-                 timed("a", "im2col_cublas", 0.25)};
+                 timed("a", "im2col_cublas", 0.25),
+                 timed("a", "cudnn:graph_nhwc", 0.125)};
     run.cases[3].detail = "engine 7";
     const ReportStatistics statistics = summarize(run, {});
     const ShapeRow &a = statistics.shapes.at(0);
