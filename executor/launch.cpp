@@ -35,6 +35,8 @@ ConvArgs args_for(const ConvShape &shape, const Partition &partition) {
     args.parts = as_int(partition.parts), args.pieces = as_int(partition.pieces);
     args.bank_floats = as_int(partition.bank_floats), args.band_floats = as_int(partition.band_floats);
     args.tile_h = as_int(partition.tile_h), args.tile_k = as_int(partition.tile_k);
+    args.tile_begin = as_int(partition.tile_begin.value_or(0));
+    args.tile_count = as_int(partition.tile_count.value_or(0));
     args.stride_h = as_int(shape.stride_h), args.stride_w = as_int(shape.stride_w);
     args.pad_h = as_int(shape.pad_h), args.pad_w = as_int(shape.pad_w);
     args.dilation_h = as_int(shape.dilation_h), args.dilation_w = as_int(shape.dilation_w);

@@ -284,7 +284,8 @@ Regime measured_regime(double fma_share, double issue_share, double dram_share, 
     return std::max(dram_share, l2_share) >= busy_memory_share ? Regime::bulk_hidden : Regime::exposed;
 }
 
-std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) {
+std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p,
+                                   std::optional<double> transformed_fmas) {
     if (!missing_for_forecast(p).empty())
         return std::nullopt;
     const Machine m = machine_of(p);
@@ -293,7 +294,7 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) 
         sum("speed of light",
             {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
              max_of("overlap",
-                    {fma_leaf(shape.fmas().value / m.sm_count, m.ffma_rate, m),
+                    {fma_leaf(transformed_fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m),
                      pnorm("compulsory reads", m.knee,
                            {leaf("load latency", s(m.latency_s), fmt::format("{:.0f} ns", m.latency_s * 1e9)),
                             bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
@@ -338,7 +339,10 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
     prediction.assumptions = std::move(feasible.assumptions);
     prediction.work = total_work(feasible.plan);
     Regimes regimes;
-    const Partition &first = feasible.plan.launches.front();
+    // The launch that the regimes speak of: the one that multiplies.
+    const Partition &first = *std::max_element(
+        feasible.plan.launches.begin(), feasible.plan.launches.end(),
+        [](const Partition &a, const Partition &b) { return a.work.fmas < b.work.fmas; });
     if (feasible.rules.n_fma) {
         regimes.paper = regime_by_rule(feasible.paper_round_fmas, static_cast<double>(*feasible.rules.n_fma),
                                        feasible.paper_round_bytes * profile.limits.sm_count,
@@ -369,7 +373,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         if (!profile.barrier_latency)
             prediction.assumptions.push_back("barriers free: the profile has no barrier latency");
         Term term = *forecast_term(feasible.plan, shape, profile);
-        const Term bound = *speed_of_light(shape, profile);
+        const Term bound = *speed_of_light(shape, profile, feasible.plan.transformed_fmas);
         prediction.times.tier0_s = bound.value_s;
         // No forecast is below the speed of light, also where a step's bytes were counted low.
         prediction.times.tier2_s = std::max(term.value_s, bound.value_s);

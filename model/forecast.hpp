@@ -15,7 +15,8 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
 
 /// Tier 0: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve).
 /// Absent where the profile lacks a number for it.
-std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile);
+std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile,
+                                   std::optional<double> transformed_fmas = std::nullopt);
 
 /// Tier 2 of a plan; absent where the profile lacks a number for it (`missing_for_forecast` names it).
 std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile);

@@ -98,12 +98,13 @@ struct Partition {
     std::int64_t parts = 0, pieces = 0;              ///< single-channel divisions: SMs divided over, P or Q
     std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map
     std::int64_t tile_h = 0, tile_k = 0;             ///< rows and filters of a CTA where they are not compiled in
+    std::optional<std::int64_t> tile_begin, tile_count; ///< winograd: tiles of this launch
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
     Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
                          (kernel, template_arguments, operands, grid, cluster, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
                           waves, tail, stages, steps, busy_warps, independent_sums, step, drain, filter_begin, filter_count, parts, pieces,
-                          bank_floats, band_floats, tile_h, tile_k, constant_bytes, work),
+                          bank_floats, band_floats, tile_h, tile_k, tile_begin, tile_count, constant_bytes, work),
                          (), ())
 };
 
@@ -111,7 +112,10 @@ struct Plan {
     std::vector<Partition> launches;
     std::vector<Partition> prepare; ///< once per filter set
     std::int64_t workspace_bytes = 0; ///< what `prepare` leaves there stays valid for its filter set
-    BOOST_DESCRIBE_CLASS(Plan, (), (launches, prepare, workspace_bytes), (), ())
+    /// Multiply-adds of an algorithm that transforms (Winograd), nothing padded; its results are judged as such. Absent:
+    /// the convolution's definition is computed.
+    std::optional<double> transformed_fmas;
+    BOOST_DESCRIBE_CLASS(Plan, (), (launches, prepare, workspace_bytes, transformed_fmas), (), ())
 };
 
 /// The papers' numbers that apply to a case; docs/model.md, tier 1.
