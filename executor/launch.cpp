@@ -58,8 +58,9 @@ struct BoundLaunch {
     std::int64_t filter_offset; ///< of the launch's first filter, in floats
     void *constant = nullptr;   ///< where its filters go, if it wants them in constant memory
 
+    /// The first of a call never starts early: what ran before it in the stream may still use the workspace.
     void enqueue(const float *input, const float *filters, float *output, std::byte *workspace,
-                 cudaStream_t stream) const {
+                 cudaStream_t stream, bool first) const {
         if (constant)
             check(cudaMemcpyAsync(constant, filters + filter_offset,
                                   static_cast<std::size_t>(partition.constant_bytes),
@@ -80,7 +81,8 @@ struct BoundLaunch {
         parameters.push_back(static_cast<void *>(&its_args));
         kernel.launch(grid_of(partition), dim3(static_cast<unsigned>(partition.threads)),
                       static_cast<std::size_t>(partition.shared_bytes), stream, parameters.data(),
-                      static_cast<unsigned>(partition.cluster.value_or(1)));
+                      static_cast<unsigned>(partition.cluster.value_or(1)),
+                      !first && partition.early.value_or(false));
     }
 };
 
@@ -248,7 +250,7 @@ PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &sh
         return [sequence = std::move(sequence), workspace](const float *input, const float *filters,
                                                            float *output, cudaStream_t stream) {
             for (const BoundLaunch &launch : sequence)
-                launch.enqueue(input, filters, output, workspace->data(), stream);
+                launch.enqueue(input, filters, output, workspace->data(), stream, &launch == &sequence.front());
         };
     };
     if (!first.empty()) {

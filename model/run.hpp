@@ -81,6 +81,7 @@ struct Partition {
     std::vector<std::int64_t> template_arguments; ///< in the order of the kernel's template parameters
     std::vector<Operand> operands; ///< the kernel's pointers in order; none: input, filters, output
     std::array<std::int64_t, 3> grid{1, 1, 1};
+    std::optional<bool> early; ///< may start while the launch before it ends, for which its kernel waits; absent: no
     std::optional<std::int64_t> cluster; ///< CTAs along x that run at once and share their memory; absent: 1
     std::int64_t threads = 0;      ///< per CTA, one dimension
     std::int64_t shared_bytes = 0; ///< dynamic, per CTA
@@ -102,7 +103,7 @@ struct Partition {
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
     Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
-                         (kernel, template_arguments, operands, grid, cluster, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
+                         (kernel, template_arguments, operands, grid, early, cluster, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
                           waves, tail, stages, steps, busy_warps, independent_sums, step, drain, filter_begin, filter_count, parts, pieces,
                           bank_floats, band_floats, tile_h, tile_k, tile_begin, tile_count, constant_bytes, work),
                          (), ())

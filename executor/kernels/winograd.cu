@@ -17,6 +17,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     constexpr int warps_n = TilePixels / ThreadPixels / lanes_n;
     constexpr int filter_floats = SliceChannels * TileK, stage_floats = filter_floats + SliceChannels * TilePixels;
     extern __shared__ __align__(16) float shared[];
+    let_next_launch_start();
 
     const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
     const int steps = ceil_div(a.c, SliceChannels), channels = steps * SliceChannels;
@@ -55,6 +56,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int n0 = warp % warps_n * (lanes_n * ThreadPixels) + lane_n * 4;
     float sum[ThreadK][ThreadPixels] = {};
 
+    wait_for_launch_before();
     int to_stage = 0, stage = 0;
 #pragma unroll
     for (int i = 0; i < Stages - 1; ++i) {

@@ -12,10 +12,13 @@ __global__ void __maxnreg__(REGISTER_CAP)
     constexpr int tile_k = 32, tile_c = 8, taps = R * R;
     constexpr int pitch = tile_c * taps + 1; // odd: lanes of neighbouring filters read different banks
     extern __shared__ float shared[];
+    let_next_launch_start();
     const int filter0 = blockIdx.y * tile_k, channel0 = blockIdx.x * tile_c;
     const int channels = ceil_div(a.c, SliceChannels) * SliceChannels, filter_pitch = line_pitch(a.k);
     const int there = at_most(tile_c, a.c - channel0) * taps; // values of a filter here; none in padding
-    for (int i = threadIdx.x; i < tile_k * tile_c * taps; i += blockDim.x) {
+#pragma unroll // all loads under way at once
+    for (int j = 0; j < taps; ++j) {
+        const int i = j * (tile_k * tile_c) + threadIdx.x;
         const int filter = i / (tile_c * taps), value = i % (tile_c * taps);
         shared[filter * pitch + value] =
             value < there && filter0 + filter < a.k

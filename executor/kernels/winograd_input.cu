@@ -1,19 +1,26 @@
 // winograd_input: the tiles of a launch, each Points x Points pixels that overlap their neighbours by R - 1, to
 // [point][c][tile]. A thread transforms one tile of one channel; neighbouring lanes take neighbouring tiles, so
 // stores are whole lines, and loads, M pixels apart, share theirs through L1. Pixels outside the image are zeros, and
-// so are channels past the last, up to whole slices of winograd's pipeline.
+// so are channels past the last, up to whole slices of winograd's pipeline. The First of a call needs nothing of the
+// launch before it, which transforms the filters, and runs beside it.
 #include "executor/kernels/winograd.cuh"
 
 using namespace convcast;
 
-template <int Points, int R, int SliceChannels>
+template <int Points, int R, int SliceChannels, bool First>
 __global__ void __maxnreg__(REGISTER_CAP)
     winograd_input(const float *__restrict__ input, float *__restrict__ transformed, ConvArgs a) {
     constexpr int m = Points - R + 1;
+    let_next_launch_start();
+    if constexpr (!First)
+        wait_for_launch_before();
     const int channels = ceil_div(a.c, SliceChannels) * SliceChannels, pitch = line_pitch(a.tile_count);
     const int unit = blockIdx.x * blockDim.x + threadIdx.x;
-    if (unit >= channels * a.tile_count)
+    if (unit >= channels * a.tile_count) {
+        if constexpr (First)
+            wait_for_launch_before();
         return;
+    }
     const int channel = unit / a.tile_count, tile = unit % a.tile_count;
     const int tiles_w = ceil_div(a.q, m), tiles_h = ceil_div(a.p, m);
     const int in_batch = a.tile_begin + tile;
@@ -53,4 +60,6 @@ __global__ void __maxnreg__(REGISTER_CAP)
         for (int i = 0; i < Points; ++i)
             to[(i * Points + j) * plane] = column[i];
     }
+    if constexpr (First)
+        wait_for_launch_before();
 }

@@ -1,23 +1,27 @@
 // winograd_output: products [point][k][tile] to outputs. A thread transforms one tile of one filter back to its
-// M x M outputs; neighbouring lanes take neighbouring tiles, so loads are whole lines. Stores are Vector floats wide,
-// as far as rows of the output are aligned.
+// M x M outputs; neighbouring lanes take neighbouring tiles, so loads are whole lines. Where rows of outputs are not
+// aligned to a tile's M floats, the outputs of a warp's 32 tiles are Staged in shared memory, so that its lanes store
+// neighbouring floats: parts of sectors would be written again and again.
 #include "executor/kernels/winograd.cuh"
 
 using namespace convcast;
 
-template <int Points, int R, int Vector>
+template <int Points, int R, bool Staged>
 __global__ void __maxnreg__(REGISTER_CAP)
     winograd_output(const float *__restrict__ products, float *__restrict__ output, ConvArgs a) {
     constexpr int m = Points - R + 1;
+    let_next_launch_start();
+    wait_for_launch_before();
     const int pitch = line_pitch(a.tile_count);
     const int unit = blockIdx.x * blockDim.x + threadIdx.x;
-    if (unit >= a.k * a.tile_count)
-        return;
-    const int filter = unit / a.tile_count, tile = unit % a.tile_count;
+    const bool there = unit < a.k * a.tile_count;
+    const int filter = there ? unit / a.tile_count : 0, tile = there ? unit % a.tile_count : 0;
     const int tiles_w = ceil_div(a.q, m), tiles_h = ceil_div(a.p, m);
     const int in_batch = a.tile_begin + tile;
     const int image = in_batch / (tiles_h * tiles_w), in_image = in_batch % (tiles_h * tiles_w);
     const int p = in_image / tiles_w * m, q = in_image % tiles_w * m;
+    const int rows_here = there ? at_most(m, a.p - p) : 0, columns_here = at_most(m, a.q - q);
+    float *const to = output + (static_cast<long long>(image) * a.k + filter) * a.p * a.q + p * a.q + q;
 
     const long long plane = static_cast<long long>(a.k) * pitch;
     const float *from = products + static_cast<long long>(filter) * pitch + tile;
@@ -33,7 +37,9 @@ __global__ void __maxnreg__(REGISTER_CAP)
         for (int i = 0; i < m; ++i)
             rows[i][j] = column[i];
     }
-    float *to = output + (static_cast<long long>(image) * a.k + filter) * a.p * a.q + p * a.q + q;
+    extern __shared__ __align__(16) float shared[];
+    const int lane = threadIdx.x % 32;
+    float *const of_warp = shared + threadIdx.x / 32 * (32 * m * m); // [row][tile][column]
 #pragma unroll
     for (int i = 0; i < m; ++i) {
         float values[m];
@@ -41,16 +47,23 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
         for (int j = 0; j < m; ++j)
             asm volatile("" : "+f"(values[j])); // computed for every row, not only under the condition of its store
-        if (p + i < a.p) {
+        if constexpr (Staged)
+            store_group(of_warp + (i * 32 + lane) * m, values);
+        else if (i < rows_here)
+            store_group(to + i * a.q, values);
+    }
+    if constexpr (Staged) {
+        __syncwarp();
 #pragma unroll
-            for (int j = 0; j < m; j += Vector)
-                if (q + j < a.q) {
-                    float group[Vector];
+        for (int step = 0; step < m; ++step) {
+            const int at = step * 32 + lane, owner = at / m, column = at % m;
+            float *const to_column =
+                reinterpret_cast<float *>(__shfl_sync(~0U, reinterpret_cast<unsigned long long>(to), owner)) + column;
+            const int its_rows = __shfl_sync(~0U, rows_here, owner), its_columns = __shfl_sync(~0U, columns_here, owner);
 #pragma unroll
-                    for (int v = 0; v < Vector; ++v)
-                        group[v] = values[j + v];
-                    store_group(to + i * a.q + j, group);
-                }
+            for (int i = 0; i < m; ++i)
+                if (i < its_rows && column < its_columns)
+                    to_column[i * a.q] = of_warp[i * 32 * m + at];
         }
     }
 }

@@ -125,7 +125,7 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
     const double lines = p + static_cast<double>(s.r);
     const double instructions = taps * (1.0 + per_copy) + lines * (line_fmas(o.points, s.r).taps + 2.0 * p) +
                                 3.0 * p * p + per_warp;
-    Partition part = transform_launch("winograd_filters", o.channels * o.filter_pitch, threads, o.points == 8 ? 128 : 96,
+    Partition part = transform_launch("winograd_filters", o.channels * o.filter_pitch, threads, o.points == 8 ? 128 : o.points == 6 ? 96 : 64,
                                       instructions, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
@@ -145,13 +145,14 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
 }
 
 /// The launch that transforms the pixels of `tiles` tiles.
-Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t tiles, const GpuLimits &limits) {
+Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t begin, std::int64_t tiles,
+                       const GpuLimits &limits) {
     const std::int64_t units = o.channels * tiles, planes = o.points * o.points;
     const double p = static_cast<double>(o.points), values = static_cast<double>(planes);
     constexpr double per_value = 4.0, per_warp = 90.0; // a load, a store and its address, a comparison
     Partition part = transform_launch("winograd_input", units, 128, o.points == 8 ? 128 : o.points == 6 ? 80 : 64,
                                       values * per_value + 2.0 * p * (line_fmas(o.points, s.r).pixels + p) + per_warp, limits);
-    part.template_arguments = {o.points, s.r, g.slice_channels};
+    part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
     Work &work = part.work;
     work.fmas = static_cast<double>(units) * 2.0 * p * line_fmas(o.points, s.r).pixels;
     const double share = static_cast<double>(tiles) / static_cast<double>(o.tiles);
@@ -175,9 +176,14 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
                                       static_cast<double>(planes) * per_value + m * m * per_output +
                                           (p + m) * (line_fmas(o.points, s.r).back + p) + per_warp,
                                       limits);
-    const std::int64_t vector = std::gcd(std::gcd(s.q(), std::int64_t{g.tile}), std::int64_t{4});
-    part.template_arguments = {o.points, s.r, vector};
+    const bool staged = g.tile == 6 || s.q() % g.tile != 0;
+    part.template_arguments = {o.points, s.r, staged ? 1 : 0};
     part.filter_count = s.k;
+    if (staged) {
+        part.shared_bytes = part.threads * g.tile * g.tile * 4;
+        part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+        fill_schedule(part, limits);
+    }
     Work &work = part.work;
     work.fmas = static_cast<double>(units) * (p + m) * line_fmas(o.points, s.r).back;
     const std::int64_t read = planes * s.k * tiles * 4;
@@ -286,7 +292,7 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
         auto product = product_launch(s, g, o, count, in_l2, limits);
         if (auto *why = std::get_if<Infeasible>(&product))
             return std::move(*why);
-        Partition input = input_launch(s, g, o, count, limits);
+        Partition input = input_launch(s, g, o, begin, count, limits);
         Partition output = output_launch(s, g, o, count, in_l2, limits);
         input.operands = {{Memory::input, 0}, {Memory::workspace, pixels_at}};
         Partition &multiply = std::get<Partition>(product);
@@ -295,6 +301,7 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
         for (Partition *part : {&input, &multiply, &output}) {
             part->tile_begin = begin;
             part->tile_count = count;
+            part->early = true;
             out.plan.launches.push_back(std::move(*part));
         }
     }
