@@ -1,6 +1,6 @@
 // winograd_output: products [point][k][tile] to outputs. A thread transforms one tile of one filter back to its
-// M x M outputs; neighbouring lanes take neighbouring tiles, so loads are whole lines. Where rows of outputs are not
-// aligned to a tile's M floats, the outputs of a warp's 32 tiles are Staged in shared memory, so that its lanes store
+// M x M outputs; neighbouring lanes take neighbouring tiles, so loads are whole lines. Where tiles are cut off or their
+// rows not aligned, the outputs of a warp's 32 tiles are Staged in shared memory, so that its lanes store
 // neighbouring floats: parts of sectors would be written again and again.
 #include "executor/kernels/winograd.cuh"
 
@@ -44,12 +44,9 @@ __global__ void __maxnreg__(REGISTER_CAP)
     for (int i = 0; i < m; ++i) {
         float values[m];
         transform_back(values, rows[i]);
-#pragma unroll
-        for (int j = 0; j < m; ++j)
-            asm volatile("" : "+f"(values[j])); // computed for every row, not only under the condition of its store
         if constexpr (Staged)
             store_group(of_warp + (i * 32 + lane) * m, values);
-        else if (i < rows_here)
+        else if (there)
             store_group(to + i * a.q, values);
     }
     if constexpr (Staged) {

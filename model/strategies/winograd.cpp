@@ -176,7 +176,7 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
                                       static_cast<double>(planes) * per_value + m * m * per_output +
                                           (p + m) * (line_fmas(o.points, s.r).back + p) + per_warp,
                                       limits);
-    const bool staged = g.tile == 6 || s.q() % g.tile != 0;
+    const bool staged = g.tile == 6 || s.q() % g.tile != 0 || s.p() % g.tile != 0;
     part.template_arguments = {o.points, s.r, staged ? 1 : 0};
     part.filter_count = s.k;
     if (staged) {
