@@ -47,6 +47,7 @@ struct Executor::Subject {
     ConvCall prepared_call; ///< without what is done once per filter set; empty if there is no such part
     Gate second_gate = Gate::rounding;
     bool copies_filters_first = false; ///< one launch, behind a copy of the filters to constant memory
+    bool kernels_overlap = false;      ///< launches that start early
     bool prepares_nothing = true;      ///< no part of a call could be done once per filter set
     bool is_baseline = false;
     bool true_fp32 = true; ///< using tensor cores makes it a failure
@@ -139,6 +140,8 @@ std::variant<Executor::Subject, std::string> Executor::subject_of(Case &item, co
         item.prediction = std::move(predicted.prediction);
     }
     const std::vector<Partition> &launches = item.prediction->plan->launches;
+    subject.kernels_overlap = std::any_of(launches.begin(), launches.end(),
+                                          [](const Partition &part) { return part.early.value_or(false); });
     if (item.prediction->plan->transformed_fmas)
         subject.second_gate = Gate::transformed;
     PreparedPlan prepared = prepare(kernels_, *item.prediction->plan, shape);
@@ -208,6 +211,7 @@ Verdict Executor::verify(const Subject &subject, Gate gate, ShapeData &data) {
 Measurement Executor::time(const Subject &subject, L2State l2, ShapeData &data) {
     StopWatchOptions how;
     how.l2 = l2;
+    how.kernels_overlap = subject.kernels_overlap;
     how.min_samples = options_.min_samples;
     how.max_samples = options_.max_samples;
     how.max_time = options_.max_time;

@@ -39,7 +39,8 @@ class ActivityTrace {
     ActivityTrace &operator=(const ActivityTrace &) = delete;
     ~ActivityTrace();
 
-    void start();
+    /// `kernels_overlap`: those launched early (Kernel::launch) may, others' times then get some overhead.
+    void start(bool kernels_overlap = false);
 
     /// Waits for the device and hands out what has finished since the last call, by start time; tracing goes
     /// on.

@@ -31,7 +31,8 @@ template <int Pending> __device__ __forceinline__ void copy_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
-/// Lets the next launch of the stream start as soon as all CTAs of this one have come here, if it may start early.
+/// Lets the next launch of the stream start as soon as all CTAs of this one have come here or ended, if it may start
+/// early. Not sooner than near the end: CTAs that come while others run crowd the SMs that are free then, and stay.
 __device__ __forceinline__ void let_next_launch_start() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");

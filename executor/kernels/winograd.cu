@@ -17,7 +17,6 @@ __global__ void __maxnreg__(REGISTER_CAP)
     constexpr int warps_n = TilePixels / ThreadPixels / lanes_n;
     constexpr int filter_floats = SliceChannels * TileK, stage_floats = filter_floats + SliceChannels * TilePixels;
     extern __shared__ __align__(16) float shared[];
-    let_next_launch_start();
 
     const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
     const int steps = ceil_div(a.c, SliceChannels), channels = steps * SliceChannels;
@@ -100,6 +99,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         stage = stage == (Stages - 1) * stage_floats ? 0 : stage + stage_floats;
     }
 
+    let_next_launch_start();
     // Stores want four sums in neighbouring registers. Sums that lived there from the start would share the register
     // bank of the pixels they are multiplied by; so they get there by an operation that changes nothing.
     const int zero = a.n >> 31;

@@ -11,17 +11,16 @@ template <int Points, int R, int SliceChannels, bool First>
 __global__ void __maxnreg__(REGISTER_CAP)
     winograd_input(const float *__restrict__ input, float *__restrict__ transformed, ConvArgs a) {
     constexpr int m = Points - R + 1;
-    let_next_launch_start();
     if constexpr (!First)
         wait_for_launch_before();
     const int channels = ceil_div(a.c, SliceChannels) * SliceChannels, pitch = line_pitch(a.tile_count);
     const int unit = blockIdx.x * blockDim.x + threadIdx.x;
-    if (unit >= channels * a.tile_count) {
+    const int channel = unit / pitch, tile = unit % pitch; // whole lines: warps start at lines
+    if (channel >= channels || tile >= a.tile_count) {
         if constexpr (First)
             wait_for_launch_before();
         return;
     }
-    const int channel = unit / a.tile_count, tile = unit % a.tile_count;
     const int tiles_w = ceil_div(a.q, m), tiles_h = ceil_div(a.p, m);
     const int in_batch = a.tile_begin + tile;
     const int image = in_batch / (tiles_h * tiles_w), in_image = in_batch % (tiles_h * tiles_w);
@@ -45,11 +44,6 @@ __global__ void __maxnreg__(REGISTER_CAP)
                                                                                                    : 0.0f;
     }
 #pragma unroll
-    for (int i = 0; i < Points; ++i)
-        transform_pixels(d[i]);
-    const long long plane = static_cast<long long>(channels) * pitch;
-    float *to = transformed + static_cast<long long>(channel) * pitch + tile;
-#pragma unroll
     for (int j = 0; j < Points; ++j) {
         float column[Points];
 #pragma unroll
@@ -58,8 +52,20 @@ __global__ void __maxnreg__(REGISTER_CAP)
         transform_pixels(column);
 #pragma unroll
         for (int i = 0; i < Points; ++i)
-            to[(i * Points + j) * plane] = column[i];
+            d[i][j] = column[i];
+    }
+    const long long plane = static_cast<long long>(channels) * pitch;
+    float *to = transformed + static_cast<long long>(channel) * pitch + tile;
+#pragma unroll
+    for (int i = 0; i < Points; ++i) {
+        transform_pixels(d[i]);
+#pragma unroll
+        for (int j = 0; j < Points; ++j) {
+            *to = d[i][j];
+            to += plane;
+        }
     }
     if constexpr (First)
         wait_for_launch_before();
+    let_next_launch_start();
 }

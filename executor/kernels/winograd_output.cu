@@ -10,12 +10,11 @@ template <int Points, int R, bool Staged>
 __global__ void __maxnreg__(REGISTER_CAP)
     winograd_output(const float *__restrict__ products, float *__restrict__ output, ConvArgs a) {
     constexpr int m = Points - R + 1;
-    let_next_launch_start();
     wait_for_launch_before();
     const int pitch = line_pitch(a.tile_count);
     const int unit = blockIdx.x * blockDim.x + threadIdx.x;
-    const bool there = unit < a.k * a.tile_count;
-    const int filter = there ? unit / a.tile_count : 0, tile = there ? unit % a.tile_count : 0;
+    const bool there = unit / pitch < a.k && unit % pitch < a.tile_count; // whole lines: warps start at lines
+    const int filter = there ? unit / pitch : 0, tile = there ? unit % pitch : 0;
     const int tiles_w = ceil_div(a.q, m), tiles_h = ceil_div(a.p, m);
     const int in_batch = a.tile_begin + tile;
     const int image = in_batch / (tiles_h * tiles_w), in_image = in_batch % (tiles_h * tiles_w);
@@ -25,13 +24,22 @@ __global__ void __maxnreg__(REGISTER_CAP)
 
     const long long plane = static_cast<long long>(a.k) * pitch;
     const float *from = products + static_cast<long long>(filter) * pitch + tile;
+    float d[Points][Points]; // all loads under way at once
+#pragma unroll
+    for (int i = 0; i < Points; ++i)
+#pragma unroll
+        for (int j = 0; j < Points; ++j) {
+            d[i][j] = *from;
+            from += plane;
+            asm volatile("" : "+l"(from)); // or each gets an address of its own, in twice the registers of the values
+        }
     float rows[m][Points];
 #pragma unroll
     for (int j = 0; j < Points; ++j) {
         float values[Points], column[m];
 #pragma unroll
         for (int i = 0; i < Points; ++i)
-            values[i] = from[(i * Points + j) * plane];
+            values[i] = d[i][j];
         transform_back(column, values);
 #pragma unroll
         for (int i = 0; i < m; ++i)
@@ -49,6 +57,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         else if (there)
             store_group(to + i * a.q, values);
     }
+    let_next_launch_start();
     if constexpr (Staged) {
         __syncwarp();
 #pragma unroll

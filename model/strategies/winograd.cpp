@@ -150,7 +150,7 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
     const std::int64_t units = o.channels * tiles, planes = o.points * o.points;
     const double p = static_cast<double>(o.points), values = static_cast<double>(planes);
     constexpr double per_value = 4.0, per_warp = 90.0; // a load, a store and its address, a comparison
-    Partition part = transform_launch("winograd_input", units, 128, o.points == 8 ? 128 : o.points == 6 ? 80 : 64,
+    Partition part = transform_launch("winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : o.points == 6 ? 80 : 64,
                                       values * per_value + 2.0 * p * (line_fmas(o.points, s.r).pixels + p) + per_warp, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
     Work &work = part.work;
@@ -172,7 +172,8 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
     const std::int64_t units = s.k * tiles, planes = o.points * o.points;
     const double p = static_cast<double>(o.points), m = static_cast<double>(g.tile);
     constexpr double per_value = 2.0, per_output = 4.0, per_warp = 80.0;
-    Partition part = transform_launch("winograd_output", units, 128, o.points == 8 ? 128 : 80,
+    Partition part = transform_launch("winograd_output", s.k * round_up(tiles, line_floats), 128,
+                                      o.points == 8 ? 168 : o.points == 6 ? 96 : 64,
                                       static_cast<double>(planes) * per_value + m * m * per_output +
                                           (p + m) * (line_fmas(o.points, s.r).back + p) + per_warp,
                                       limits);
@@ -272,7 +273,7 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
     const Sizes o = sizes_of(s, g);
     constexpr std::int64_t most_floats = std::int64_t{1} << 31;
     if (o.tiles >= most_floats || o.pixel_bytes / 4 >= most_floats || o.product_bytes / 4 >= most_floats ||
-        o.filter_bytes / 4 >= most_floats || s.k * o.chunk_tiles >= most_floats)
+        o.filter_bytes / 4 >= most_floats || s.k * o.chunk_pitch >= most_floats || o.channels * o.chunk_pitch >= most_floats)
         return no("transformed data of a launch exceed 2^31 floats; take more chunks");
     g.chunks = static_cast<int>(ceil_div(o.tiles, o.chunk_tiles));
 
