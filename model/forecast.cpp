@@ -284,6 +284,12 @@ Regime measured_regime(double fma_share, double issue_share, double dram_share, 
     return std::max(dram_share, l2_share) >= busy_memory_share ? Regime::bulk_hidden : Regime::exposed;
 }
 
+const Partition &main_launch(const Plan &plan) {
+    return *std::max_element(plan.launches.begin(), plan.launches.end(), [](const Partition &a, const Partition &b) {
+        return a.work.fmas.value_or(0.0) < b.work.fmas.value_or(0.0);
+    });
+}
+
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p,
                                    std::optional<double> transformed_fmas) {
     if (!missing_for_forecast(p).empty())
@@ -308,7 +314,11 @@ std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, cons
         return std::nullopt;
     const Machine m = machine_of(profile);
     std::vector<Term> parts = {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6))};
-    const std::size_t further = plan.prepare.size() + plan.launches.size() - 1;
+    // The start of a launch that starts early is hidden behind the one before it.
+    std::int64_t further = -1;
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        further += std::count_if(launches->begin(), launches->end(),
+                                 [](const Partition &part) { return !part.early.value_or(false); });
     if (further > 0)
         parts.push_back(leaf("further launches", s(static_cast<double>(further) * m.gap_s),
                              fmt::format("{} * {:.2f} us", further, m.gap_s * 1e6)));
@@ -339,10 +349,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
     prediction.assumptions = std::move(feasible.assumptions);
     prediction.work = total_work(feasible.plan);
     Regimes regimes;
-    // The launch that the regimes speak of: the one that multiplies.
-    const Partition &first = *std::max_element(
-        feasible.plan.launches.begin(), feasible.plan.launches.end(),
-        [](const Partition &a, const Partition &b) { return a.work.fmas < b.work.fmas; });
+    const Partition &main = main_launch(feasible.plan);
     if (feasible.rules.n_fma) {
         regimes.paper = regime_by_rule(feasible.paper_round_fmas, static_cast<double>(*feasible.rules.n_fma),
                                        feasible.paper_round_bytes * profile.limits.sm_count,
@@ -353,14 +360,14 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         // The physical rule: FMAs that one SM retires during one latency, and bytes that are really under
         // way.
         const double resident =
-            static_cast<double>(std::min(first.ctas_per_sm, papers::ceil_div(first.ctas, m.sm_count)));
-        const double active = static_cast<double>(std::min<std::int64_t>(first.ctas, m.sm_count));
+            static_cast<double>(std::min(main.ctas_per_sm, papers::ceil_div(main.ctas, m.sm_count)));
+        const double active = static_cast<double>(std::min<std::int64_t>(main.ctas, m.sm_count));
         regimes.physical =
-            regime_by_rule(resident * first.step.fmas, profile.dram_latency->value.value * m.ffma_rate,
-                           resident * active * first.step.load_bytes *
-                               static_cast<double>(std::max<std::int64_t>(1, first.stages - 1)),
+            regime_by_rule(resident * main.step.fmas, profile.dram_latency->value.value * m.ffma_rate,
+                           resident * active * main.step.load_bytes *
+                               static_cast<double>(std::max<std::int64_t>(1, main.stages - 1)),
                            m.read_bw * m.latency_s);
-        regimes.tier2 = tier2_regime(first, shape, m);
+        regimes.tier2 = tier2_regime(main, shape, m);
         if (!profile.knee_exponent)
             prediction.assumptions.push_back(fmt::format("knee exponent {}: the profile has none", m.knee));
         if (!profile.ffma_outer_rate)

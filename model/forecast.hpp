@@ -13,8 +13,11 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
 /// The case of a baseline (others' code): only the speed-of-light bound, labelled so.
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile);
 
-/// Tier 0: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve).
-/// Absent where the profile lacks a number for it.
+/// The launch that a plan's regimes and summary speak of: the one with the most FMAs.
+const Partition &main_launch(const Plan &plan);
+
+/// Tier 0: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve), where a
+/// transforming algorithm has FMAs of its own (Plan::transformed_fmas). Absent where the profile lacks a number for it.
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile,
                                    std::optional<double> transformed_fmas = std::nullopt);
 

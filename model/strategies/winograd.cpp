@@ -38,6 +38,8 @@ std::string outside(const ConvShape &s) {
         return "winograd does 3x3 and 5x5 filters";
     if (s.stride_h != 1 || s.stride_w != 1 || s.dilation_h != 1 || s.dilation_w != 1 || s.groups != 1)
         return "winograd has stride 1, no dilation and no groups";
+    if (s.c == 1)
+        return "there is one channel: the products at a point are no sums, so transforms cost more than they save";
     constexpr std::int64_t most = std::int64_t{1} << 30;
     if (s.h * s.w > most || s.p() * s.q() > most || s.n > most || s.c > most || s.k > most)
         return "an image, batch or filter set is too large for 32-bit indices";
