@@ -20,16 +20,16 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int image = in_batch / (tiles_h * tiles_w), in_image = in_batch % (tiles_h * tiles_w);
     const int p = in_image / tiles_w * m, q = in_image % tiles_w * m;
     const int rows_here = there ? at_most(m, a.p - p) : 0, columns_here = at_most(m, a.q - q);
-    float *const to = output + (static_cast<long long>(image) * a.k + filter) * a.p * a.q + p * a.q + q;
+    const long long to = (static_cast<long long>(image) * a.k + filter) * a.p * a.q + p * a.q + q;
 
     const long long plane = static_cast<long long>(a.k) * pitch;
-    const float *from = products + static_cast<long long>(filter) * pitch + tile;
+    long long from = static_cast<long long>(filter) * pitch + tile;
     float d[Points][Points]; // all loads under way at once
 #pragma unroll
     for (int i = 0; i < Points; ++i)
 #pragma unroll
         for (int j = 0; j < Points; ++j) {
-            d[i][j] = *from;
+            d[i][j] = products[from];
             from += plane;
             asm volatile("" : "+l"(from)); // or each gets an address of its own, in twice the registers of the values
         }
@@ -55,7 +55,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         if constexpr (Staged)
             store_group(of_warp + (i * 32 + lane) * m, values);
         else if (there)
-            store_group(to + i * a.q, values);
+            store_group(output + to + i * a.q, values);
     }
     let_next_launch_start();
     if constexpr (Staged) {
@@ -63,13 +63,12 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
         for (int step = 0; step < m; ++step) {
             const int at = step * 32 + lane, owner = at / m, column = at % m;
-            float *const to_column =
-                reinterpret_cast<float *>(__shfl_sync(~0U, reinterpret_cast<unsigned long long>(to), owner)) + column;
+            const long long to_column = __shfl_sync(~0U, to, owner) + column;
             const int its_rows = __shfl_sync(~0U, rows_here, owner), its_columns = __shfl_sync(~0U, columns_here, owner);
 #pragma unroll
             for (int i = 0; i < m; ++i)
                 if (i < its_rows && column < its_columns)
-                    to_column[i * a.q] = of_warp[i * 32 * m + at];
+                    output[to_column + i * a.q] = of_warp[i * 32 * m + at];
         }
     }
 }

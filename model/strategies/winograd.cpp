@@ -222,6 +222,14 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) + " bytes of shared memory, the GPU gives " +
                           std::to_string(limits.shared_bytes_per_cta)};
+    // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find room at
+    // once, each asks for so much shared memory that no SM takes more than its share of them.
+    if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], limits.sm_count); even < part.ctas_per_sm) {
+        constexpr std::int64_t granule = 128;
+        part.shared_bytes = std::max(part.shared_bytes, round_up(limits.shared_bytes_per_sm / (even + 1) + granule, granule) -
+                                                            limits.shared_bytes_reserved_per_cta);
+        part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    }
     fill_schedule(part, limits);
 
     const double warps = static_cast<double>(part.busy_warps), slice = g.slice_channels;

@@ -481,28 +481,9 @@ TEST(ExecutorDevice, PickedPlansAreTimedAndNamed) {
     }
 }
 
-TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
-    CONVCAST_NEED_GPU();
-    CONVCAST_SKIP_IF(why_no_counters());
+void expect_counted_as_predicted(const std::vector<std::pair<std::string, std::string>> &strategies_and_shapes) {
     Lab lab(quick_measure());
-    for (const auto &[strategy, shape] :
-         {std::pair{"filter_split", "n1c1h56w56k256r3s3"}, std::pair{"map_split", "n1c1h112w112k128r5s5"},
-          std::pair{"row_register", "n1c1h224w224k64r3s3"}, std::pair{"row_register", "n2c1h13w31k33r5s5"},
-          std::pair{"stride_fixed_block", "n1c64h56w56k64r3s3"},
-          std::pair{"stride_fixed_block", "n2c5h9w30k100r1s1"},
-          std::pair{"stride_fixed_block:segment_bytes=1", "n1c64h56w56k64r3s3"},
-          std::pair{"row_register:tile_w=256,unit=4", "n1c1h224w224k64r3s3"},
-          std::pair{"block_register", "n1c64h56w56k64r3s3"}, std::pair{"block_register", "n2c5h13w31k33r5s5"},
-          std::pair{"filter_stream", "n1c64h56w56k64r3s3"}, std::pair{"map_stream", "n1c64h56w56k64r3s3"},
-          std::pair{"channel_split", "n1c64h28w28k64r3s3"},
-          std::pair{"naive_global", "n1c16h28w28k32r3s3_pad1x1_str2x2"},
-          std::pair{"naive_shared", "n1c32h12w12k64r5s5"}, std::pair{"naive_shared:map=2", "n1c16h28w28k32r3s3_pad1x1"},
-          std::pair{"implicit_gemm", "n1c64h56w56k64r3s3_pad1x1"},
-          std::pair{"implicit_gemm:split=2,warp_split=2,filters=2", "n2c30h9w30k100r3s3_str2x2"},
-          std::pair{"implicit_gemm:split=1,warp_split=1", "n1c3h40w40k64r7s7_pad3x3"},
-          std::pair{"winograd:tile=2", "n2c30h9w30k100r3s3_pad1x1"}, std::pair{"winograd:tile=4", "n1c64h56w56k64r3s3_pad1x1"},
-          std::pair{"winograd:tile=6,chunks=3", "n2c20h31w40k33r3s3"}, std::pair{"winograd:tile=2", "n1c16h13w31k40r5s5_pad2x2"},
-          std::pair{"winograd:tile=4", "n1c32h28w28k64r5s5"}}) {
+    for (const auto &[strategy, shape] : strategies_and_shapes) {
         Case item = lab.predicted(strategy, shape);
         ASSERT_EQ(item.status, Status::ok);
         lab.executor.run_case(item);
@@ -515,6 +496,36 @@ TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
         EXPECT_EQ(cold->counters->at(metrics::instructions_local_load.name), 0.0) << strategy << " spills";
         EXPECT_TRUE(cold->regime);
     }
+}
+
+TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(why_no_counters());
+    expect_counted_as_predicted({{"filter_split", "n1c1h56w56k256r3s3"}, {"map_split", "n1c1h112w112k128r5s5"},
+                                 {"row_register", "n1c1h224w224k64r3s3"}, {"row_register", "n2c1h13w31k33r5s5"},
+                                 {"stride_fixed_block", "n1c64h56w56k64r3s3"},
+                                 {"stride_fixed_block", "n2c5h9w30k100r1s1"},
+                                 {"stride_fixed_block:segment_bytes=1", "n1c64h56w56k64r3s3"},
+                                 {"row_register:tile_w=256,unit=4", "n1c1h224w224k64r3s3"},
+                                 {"block_register", "n1c64h56w56k64r3s3"}, {"block_register", "n2c5h13w31k33r5s5"},
+                                 {"filter_stream", "n1c64h56w56k64r3s3"}, {"map_stream", "n1c64h56w56k64r3s3"},
+                                 {"channel_split", "n1c64h28w28k64r3s3"},
+                                 {"naive_global", "n1c16h28w28k32r3s3_pad1x1_str2x2"},
+                                 {"naive_shared", "n1c32h12w12k64r5s5"}, {"naive_shared:map=2", "n1c16h28w28k32r3s3_pad1x1"},
+                                 {"implicit_gemm", "n1c64h56w56k64r3s3_pad1x1"},
+                                 {"implicit_gemm:split=2,warp_split=2,filters=2", "n2c30h9w30k100r3s3_str2x2"},
+                                 {"implicit_gemm:split=1,warp_split=1", "n1c3h40w40k64r7s7_pad3x3"}});
+}
+
+TEST(ExecutorDevice, WinogradsFmasAreCountedAsPredicted) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(why_no_counters());
+    expect_counted_as_predicted({{"winograd:tile=2", "n2c30h9w30k100r3s3_pad1x1"},
+                                 {"winograd:tile=4", "n1c64h56w56k64r3s3_pad1x1"},
+                                 {"winograd:tile=4", "n1c12h30w33k20r3s3"},
+                                 {"winograd:tile=6,chunks=3", "n2c20h31w40k33r3s3"},
+                                 {"winograd:tile=2", "n1c16h13w31k40r5s5_pad2x2"},
+                                 {"winograd:tile=4", "n1c32h28w28k64r5s5"}});
 }
 
 TEST(ExecutorDevice, MeasuresColdAndWarmWithAndWithoutTheFilterCopy) {
