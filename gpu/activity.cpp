@@ -19,10 +19,10 @@ using MemcpyRecord = CUpti_ActivityMemcpy5;
 #endif
 using MemsetRecord = CUpti_ActivityMemset4;
 
-// KERNEL serialises kernels, which one stream does anyway, and instruments nothing; where launches start early, only
-// CONCURRENT_KERNEL lets them.
-constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                              CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET};
+// CONCURRENT_KERNEL, as KERNEL serialises: it puts some 2 us between two kernels of a stream and forbids a
+// kernel to start before the one ahead of it has ended, where both asked for that.
+constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                              CUPTI_ACTIVITY_KIND_MEMSET};
 
 constexpr std::size_t buffer_bytes = 8u << 20; // CUPTI's guide suggests 1 to 10 MB
 constexpr std::size_t buffer_alignment = 8;
@@ -140,7 +140,7 @@ ActivityTrace::~ActivityTrace() {
         disable();
 }
 
-void ActivityTrace::start(bool kernels_overlap) {
+void ActivityTrace::start() {
     Collector &to = collector();
     {
         const std::scoped_lock lock(to.mutex);
@@ -161,11 +161,8 @@ void ActivityTrace::start(bool kernels_overlap) {
     }
     running_ = true;
     try {
-        const CUpti_ActivityKind other =
-            kernels_overlap ? CUPTI_ACTIVITY_KIND_KERNEL : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
         for (const CUpti_ActivityKind kind : kinds)
-            if (kind != other)
-                cupti_.check(enable_(kind), "cuptiActivityEnable");
+            cupti_.check(enable_(kind), "cuptiActivityEnable");
     } catch (...) {
         disable();
         throw;
@@ -199,7 +196,7 @@ std::vector<ActivityRecord> ActivityTrace::stop() {
 
 void ActivityTrace::disable() noexcept {
     for (const CUpti_ActivityKind kind : kinds)
-        (void)disable_(kind); // fails where it was not enabled
+        (void)disable_(kind); // fails only if it was not enabled
     running_ = false;
 }
 

@@ -39,8 +39,7 @@ class ActivityTrace {
     ActivityTrace &operator=(const ActivityTrace &) = delete;
     ~ActivityTrace();
 
-    /// `kernels_overlap`: those launched early (Kernel::launch) may, others' times then get some overhead.
-    void start(bool kernels_overlap = false);
+    void start();
 
     /// Waits for the device and hands out what has finished since the last call, by start time; tracing goes
     /// on.

@@ -203,7 +203,7 @@ SampleSeries StopWatch::measure(const Call &call, const StopWatchOptions &option
     series.method = why_events_ ? "events" : "activity";
     std::optional<ActivityTrace> trace;
     if (!why_events_)
-        trace.emplace().start(options.kernels_overlap);
+        trace.emplace().start();
 
     warm_up(call, options);
     if (trace)

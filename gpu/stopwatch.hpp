@@ -23,7 +23,6 @@ struct StopWatchOptions {
     int max_samples = 500;
     double target_error = 0.005;     ///< standard error of the median over the median
     Seconds max_time = Seconds(2.0); ///< host time for sampling; at least one batch is taken
-    bool kernels_overlap = false;    ///< the call has launches that start early
     Seconds warm_up = Seconds(0.02); ///< host time of repeated calls before, so that clocks have risen
 };
 
