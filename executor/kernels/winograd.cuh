@@ -14,9 +14,6 @@ __device__ __forceinline__ int line_pitch(int floats) { return (floats + 31) / 3
 
 /// Pair i of the finite points besides 0: +- this.
 __host__ __device__ constexpr float point_of_pair(int i) { return i == 0 ? 1.0f : i == 1 ? 2.0f : 0.5f; }
-__host__ __device__ constexpr float power(float base, int exponent) {
-    return exponent == 0 ? 1.0f : base * power(base, exponent - 1);
-}
 /// What the filter's value at 0 and at pair i is divided by: the product of the point's distances to the others.
 template <int Points> __host__ __device__ constexpr float scale_at_zero() {
     return Points == 6 ? 1.0f / 4.0f : 1.0f;
@@ -102,7 +99,11 @@ __device__ __forceinline__ void transform_back(float (&to)[M], const float (&val
 #pragma unroll
         for (int i = 1; i < pairs; ++i) {
             const float part = j % 2 == 0 ? even[i] : odd[i];
-            sum = j == 0 ? plus(sum, part) : fmaf(power(point_of_pair(i), j), part, sum);
+            float power = 1.0f; // folded into a constant: a recursive constexpr function would be called
+#pragma unroll
+            for (int factor = 0; factor < j; ++factor)
+                power *= point_of_pair(i);
+            sum = j == 0 ? plus(sum, part) : fmaf(power, part, sum);
         }
         if (j == 0)
             sum = plus(sum, values[0]);

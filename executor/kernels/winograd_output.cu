@@ -14,6 +14,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int pitch = line_pitch(a.tile_count);
     const int unit = blockIdx.x * blockDim.x + threadIdx.x;
     const bool there = unit / pitch < a.k && unit % pitch < a.tile_count; // whole lines: warps start at lines
+    if (!Staged && !there)
+        return;
     const int filter = there ? unit / pitch : 0, tile = there ? unit % pitch : 0;
     const int tiles_w = ceil_div(a.q, m), tiles_h = ceil_div(a.p, m);
     const int in_batch = a.tile_begin + tile;

@@ -171,11 +171,11 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
 /// The launch that transforms the products of `tiles` tiles back.
 Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t tiles, bool in_l2,
                         const GpuLimits &limits) {
-    const std::int64_t units = s.k * tiles, planes = o.points * o.points;
+    const std::int64_t planes = o.points * o.points;
     const double p = static_cast<double>(o.points), m = static_cast<double>(g.tile);
     constexpr double per_value = 2.0, per_output = 4.0, per_warp = 80.0;
     Partition part = transform_launch("winograd_output", s.k * round_up(tiles, line_floats), 128,
-                                      o.points == 8 ? 168 : o.points == 6 ? 96 : 64,
+                                      o.points == 8 ? 128 : o.points == 6 ? 64 : 40,
                                       static_cast<double>(planes) * per_value + m * m * per_output +
                                           (p + m) * (line_fmas(o.points, s.r).back + p) + per_warp,
                                       limits);
@@ -188,6 +188,8 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
         fill_schedule(part, limits);
     }
     Work &work = part.work;
+    // Where a warp's outputs are staged, threads past the last tile compute as well: its lanes store together.
+    const std::int64_t units = staged ? part.ctas * part.threads : s.k * tiles;
     work.fmas = static_cast<double>(units) * (p + m) * line_fmas(o.points, s.r).back;
     const std::int64_t read = planes * s.k * tiles * 4;
     work.l2_read_bytes = static_cast<double>(read);
