@@ -250,7 +250,8 @@ PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &sh
         return [sequence = std::move(sequence), workspace](const float *input, const float *filters,
                                                            float *output, cudaStream_t stream) {
             for (const BoundLaunch &launch : sequence)
-                launch.enqueue(input, filters, output, workspace->data(), stream, &launch == &sequence.front());
+                launch.enqueue(input, filters, output, workspace->data(), stream,
+                               &launch == &sequence.front());
         };
     };
     if (!first.empty()) {

@@ -400,9 +400,10 @@ Regime measured_regime(double fma_share, double issue_share, double dram_share, 
 }
 
 const Partition &main_launch(const Plan &plan) {
-    return *std::max_element(plan.launches.begin(), plan.launches.end(), [](const Partition &a, const Partition &b) {
-        return a.work.fmas.value_or(0.0) < b.work.fmas.value_or(0.0);
-    });
+    return *std::max_element(plan.launches.begin(), plan.launches.end(),
+                             [](const Partition &a, const Partition &b) {
+                                 return a.work.fmas.value_or(0.0) < b.work.fmas.value_or(0.0);
+                             });
 }
 
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p,

@@ -18,8 +18,9 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
 /// The launch that a plan's regimes and summary speak of: the one with the most FMAs.
 const Partition &main_launch(const Plan &plan);
 
-/// Tier 0: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve), where a
-/// transforming algorithm has FMAs of its own (Plan::transformed_fmas). Absent where the profile lacks a number for it.
+/// Tier 0: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve),
+/// where a transforming algorithm has FMAs of its own (Plan::transformed_fmas). Absent where the profile
+/// lacks a number for it.
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile,
                                    std::optional<double> transformed_fmas = std::nullopt);
 

@@ -31,16 +31,17 @@ template <int Pending> __device__ __forceinline__ void copy_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
-/// Lets the next launch of the stream start as soon as all CTAs of this one have come here or ended, if it may start
-/// early. Not sooner than near the end: CTAs that come while others run crowd the SMs that are free then, and stay.
+/// Lets the next launch of the stream start as soon as all CTAs of this one have come here or ended, if it
+/// may start early. Not sooner than near the end: CTAs that come while others run crowd the SMs that are free
+/// then, and stay.
 __device__ __forceinline__ void let_next_launch_start() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-/// Until the launch before this one has ended and its stores are seen. Every launch that starts early waits, so that
-/// its own end means that all before it have ended.
+/// Until the launch before this one has ended and its stores are seen. Every launch that starts early waits,
+/// so that its own end means that all before it have ended.
 __device__ __forceinline__ void wait_for_launch_before() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -1,21 +1,24 @@
-// winograd: the products of Winograd's algorithm, one of matrices for every point: [k][c] of transformed filters times
-// [c][tile] of transformed pixels. A CTA computes TileK x TilePixels sums of one point, a thread ThreadK x
-// ThreadPixels of them in registers; a step brings SliceChannels channels of both by 16-byte copies.
+// winograd: the products of Winograd's algorithm, one of matrices for every point: [k][c] of transformed
+// filters times [c][tile] of transformed pixels. A CTA computes TileK x TilePixels sums of one point, a
+// thread ThreadK x ThreadPixels of them in registers; a step brings SliceChannels channels of both by 16-byte
+// copies.
 //   fetch steps 0 .. Stages-2;  then per step: wait | barrier | fetch step + Stages - 1 | multiply
-// What a CTA reads past the last filter or tile belongs to other rows and spoils only sums that are not stored.
-// winograd_filters and winograd_input run before it, winograd_output after it.
+// What a CTA reads past the last filter or tile belongs to other rows and spoils only sums that are not
+// stored. winograd_filters and winograd_input run before it, winograd_output after it.
 #include "executor/kernels/winograd.cuh"
 
 using namespace convcast;
 
 template <int TileK, int TilePixels, int ThreadK, int ThreadPixels, int SliceChannels, int Stages>
 __global__ void __maxnreg__(REGISTER_CAP)
-    winograd(const float *__restrict__ pixels, const float *__restrict__ filters, float *__restrict__ products,
-             ConvArgs a) {
+    winograd(const float *__restrict__ pixels, const float *__restrict__ filters,
+             float *__restrict__ products, ConvArgs a) {
     constexpr int threads = TileK / ThreadK * (TilePixels / ThreadPixels);
-    constexpr int lanes_n = TilePixels / ThreadPixels < 8 ? TilePixels / ThreadPixels : 8, lanes_m = 32 / lanes_n;
+    constexpr int lanes_n = TilePixels / ThreadPixels < 8 ? TilePixels / ThreadPixels : 8,
+                  lanes_m = 32 / lanes_n;
     constexpr int warps_n = TilePixels / ThreadPixels / lanes_n;
-    constexpr int filter_floats = SliceChannels * TileK, stage_floats = filter_floats + SliceChannels * TilePixels;
+    constexpr int filter_floats = SliceChannels * TileK,
+                  stage_floats = filter_floats + SliceChannels * TilePixels;
     extern __shared__ __align__(16) float shared[];
 
     const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
@@ -28,8 +31,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
     constexpr int quads_k = TileK / 4, quads_n = TilePixels / 4;
     constexpr int rows_k = threads / quads_k, rows_n = threads / quads_n; // rows that one copy of all brings
     const int row_k = tid / quads_k, row_n = tid / quads_n;
-    const float *from_filters = filters + (static_cast<long long>(point) * channels + row_k) * filter_pitch + filter0 +
-                                tid % quads_k * 4;
+    const float *from_filters = filters + (static_cast<long long>(point) * channels + row_k) * filter_pitch +
+                                filter0 + tid % quads_k * 4;
     const float *from_pixels =
         pixels + (static_cast<long long>(point) * channels + row_n) * pitch + pixel0 + tid % quads_n * 4;
     float *const to_filters = shared + row_k * TileK + tid % quads_k * 4;
@@ -38,17 +41,20 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
         for (int i = 0; i < SliceChannels; i += rows_k)
             if (rows_k <= SliceChannels || row_k < SliceChannels)
-                copy_async_16(to_filters + stage_offset + i * TileK, from_filters + static_cast<long long>(i) * filter_pitch);
+                copy_async_16(to_filters + stage_offset + i * TileK,
+                              from_filters + static_cast<long long>(i) * filter_pitch);
 #pragma unroll
         for (int i = 0; i < SliceChannels; i += rows_n)
             if (rows_n <= SliceChannels || row_n < SliceChannels)
-                copy_async_16(to_pixels + stage_offset + i * TilePixels, from_pixels + static_cast<long long>(i) * pitch);
+                copy_async_16(to_pixels + stage_offset + i * TilePixels,
+                              from_pixels + static_cast<long long>(i) * pitch);
         from_filters += static_cast<long long>(SliceChannels) * filter_pitch;
         from_pixels += static_cast<long long>(SliceChannels) * pitch;
     };
 
     // ---- what this thread computes ----
-    // Lanes 2 i and 2 i + 1 share filters, lanes i and i + 2 pixels: so a 128-bit load takes two passes, not four.
+    // Lanes 2 i and 2 i + 1 share filters, lanes i and i + 2 pixels: so a 128-bit load takes two passes, not
+    // four.
     const int lane_n = (lane & 1) | (lane >> 1 & 2) | (lanes_n == 8 ? lane >> 2 & 4 : 0);
     const int lane_m = (lane >> 1 & 1) | (lane >> 2 & (lanes_n == 4 ? 6 : 2));
     const int m0 = warp / warps_n * (lanes_m * ThreadK) + lane_m * 4;
@@ -77,17 +83,20 @@ __global__ void __maxnreg__(REGISTER_CAP)
         const auto load = [&](int buffer, int row) {
 #pragma unroll
             for (int i = 0; i < ThreadK; i += 4)
-                load_group(*reinterpret_cast<float(*)[4]>(w[buffer] + i), of_filters + row * TileK + i * lanes_m);
+                load_group(*reinterpret_cast<float(*)[4]>(w[buffer] + i),
+                           of_filters + row * TileK + i * lanes_m);
 #pragma unroll
             for (int j = 0; j < ThreadPixels; j += 4)
-                load_group(*reinterpret_cast<float(*)[4]>(x[buffer] + j), of_pixels + row * TilePixels + j * lanes_n);
+                load_group(*reinterpret_cast<float(*)[4]>(x[buffer] + j),
+                           of_pixels + row * TilePixels + j * lanes_n);
         };
         load(0, 0);
 #pragma unroll
         for (int row = 0; row < SliceChannels; ++row) {
             if (row + 1 < SliceChannels)
                 load((row + 1) % 2, row + 1);
-            // To and fro along the shorter side, so that each FFMA shares an operand with the one before it.
+                // To and fro along the shorter side, so that each FFMA shares an operand with the one before
+                // it.
 #pragma unroll
             for (int j = 0; j < ThreadPixels; ++j)
 #pragma unroll
@@ -100,8 +109,9 @@ __global__ void __maxnreg__(REGISTER_CAP)
     }
 
     let_next_launch_start();
-    // Stores want four sums in neighbouring registers. Sums that lived there from the start would share the register
-    // bank of the pixels they are multiplied by; so they get there by an operation that changes nothing.
+    // Stores want four sums in neighbouring registers. Sums that lived there from the start would share the
+    // register bank of the pixels they are multiplied by; so they get there by an operation that changes
+    // nothing.
     const int zero = a.n >> 31;
     float *to = products + (static_cast<long long>(point) * a.k + filter0 + m0) * pitch + pixel0 + n0;
 #pragma unroll

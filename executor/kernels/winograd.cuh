@@ -1,8 +1,9 @@
-// Winograd's transforms F(M x M, R x R) with Points = M + R - 1: 0, 1, -1, 2, -2, 1/2, -1/2, as many as it takes, and
-// infinity. Polynomials of the tile's pixels and of the filter's taps are evaluated there (the filter's divided by
-// the constants of Lagrange's interpolation), multiplied, and their product's coefficients put together again. The
-// points come in pairs of opposite sign that share their even and odd parts. Multiply-adds are written out and
-// everything else is in intrinsics that are never fused, so that the plan can count them.
+// Winograd's transforms F(M x M, R x R) with Points = M + R - 1: 0, 1, -1, 2, -2, 1/2, -1/2, as many as it
+// takes, and infinity. Polynomials of the tile's pixels and of the filter's taps are evaluated there (the
+// filter's divided by the constants of Lagrange's interpolation), multiplied, and their product's
+// coefficients put together again. The points come in pairs of opposite sign that share their even and odd
+// parts. Multiply-adds are written out and everything else is in intrinsics that are never fused, so that the
+// plan can count them.
 #pragma once
 
 #include "executor/kernels/common.cuh"
@@ -10,11 +11,16 @@
 namespace convcast {
 
 /// Rows of transformed data start at lines of 128 bytes.
-__device__ __forceinline__ int line_pitch(int floats) { return (floats + 31) / 32 * 32; }
+__device__ __forceinline__ int line_pitch(int floats) {
+    return (floats + 31) / 32 * 32;
+}
 
 /// Pair i of the finite points besides 0: +- this.
-__host__ __device__ constexpr float point_of_pair(int i) { return i == 0 ? 1.0f : i == 1 ? 2.0f : 0.5f; }
-/// What the filter's value at 0 and at pair i is divided by: the product of the point's distances to the others.
+__host__ __device__ constexpr float point_of_pair(int i) {
+    return i == 0 ? 1.0f : i == 1 ? 2.0f : 0.5f;
+}
+/// Factors of the filter's values at 0 and at pair i: one over the product of the point's distances to the
+/// others. Of 8 points the one at 0 has its sign in the pixels' polynomial.
 template <int Points> __host__ __device__ constexpr float scale_at_zero() {
     return Points == 6 ? 1.0f / 4.0f : 1.0f;
 }
@@ -26,8 +32,12 @@ template <int Points> __host__ __device__ constexpr float scale_of_pair(int i) {
     return i == 0 ? -2.0f / 9.0f : i == 1 ? 1.0f / 90.0f : 32.0f / 45.0f;
 }
 
-__device__ __forceinline__ float plus(float a, float b) { return __fadd_rn(a, b); }
-__device__ __forceinline__ float minus(float a, float b) { return __fsub_rn(a, b); }
+__device__ __forceinline__ float plus(float a, float b) {
+    return __fadd_rn(a, b);
+}
+__device__ __forceinline__ float minus(float a, float b) {
+    return __fsub_rn(a, b);
+}
 
 /// One dimension of a tile of pixels, in place: the values at 0, 1, -1, 2, -2, ..., infinity.
 template <int Points> __device__ __forceinline__ void transform_pixels(float (&x)[Points]) {

@@ -1,7 +1,7 @@
-// winograd_filters: filters [k][c][R][R] to [point][c][k], what winograd multiplies: for every point a matrix whose
-// rows are channels, so that a slice of it comes by 16-byte copies. Rows of channels past the last, up to whole
-// slices, are zeros. A CTA takes 32 filters x 8 channels: their taps come to shared memory as they lie, then a warp
-// has the filters of one channel, a lane each, and writes a line of every point.
+// winograd_filters: filters [k][c][R][R] to [point][c][k], what winograd multiplies: for every point a matrix
+// whose rows are channels, so that a slice of it comes by 16-byte copies. Rows of channels past the last, up
+// to whole slices, are zeros. A CTA takes 32 filters x 8 channels: their taps come to shared memory as they
+// lie, then a warp has the filters of one channel, a lane each, and writes a line of every point.
 #include "executor/kernels/winograd.cuh"
 
 using namespace convcast;
@@ -16,7 +16,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int filter0 = blockIdx.y * tile_k, channel0 = blockIdx.x * tile_c;
     const int channels = ceil_div(a.c, SliceChannels) * SliceChannels, filter_pitch = line_pitch(a.k);
     const int there = at_most(tile_c, a.c - channel0) * taps; // values of a filter here; none in padding
-#pragma unroll // all loads under way at once
+#pragma unroll                                                // all loads under way at once
     for (int j = 0; j < taps; ++j) {
         const int i = j * (tile_k * tile_c) + threadIdx.x;
         const int filter = i / (tile_c * taps), value = i % (tile_c * taps);

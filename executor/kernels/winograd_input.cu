@@ -1,8 +1,8 @@
-// winograd_input: the tiles of a launch, each Points x Points pixels that overlap their neighbours by R - 1, to
-// [point][c][tile]. A thread transforms one tile of one channel; neighbouring lanes take neighbouring tiles, so
-// stores are whole lines, and loads, M pixels apart, share theirs through L1. Pixels outside the image are zeros, and
-// so are channels past the last, up to whole slices of winograd's pipeline. The First of a call needs nothing of the
-// launch before it, which transforms the filters, and runs beside it.
+// winograd_input: the tiles of a launch, each Points x Points pixels that overlap their neighbours by R - 1,
+// to [point][c][tile]. A thread transforms one tile of one channel; neighbouring lanes take neighbouring
+// tiles, so stores are whole lines, and loads, M pixels apart, share theirs through L1. Pixels outside the
+// image are zeros, and so are channels past the last, up to whole slices of winograd's pipeline. The First of
+// a call needs nothing of the launch before it, which transforms the filters, and runs beside it.
 #include "executor/kernels/winograd.cuh"
 
 using namespace convcast;
@@ -25,8 +25,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int in_batch = a.tile_begin + tile;
     const int image = in_batch / (tiles_h * tiles_w), in_image = in_batch % (tiles_h * tiles_w);
     const int y = in_image / tiles_w * m - a.pad_h, x = in_image % tiles_w * m - a.pad_w;
-    const float *from =
-        input + (static_cast<long long>(image) * a.c + channel) * a.h * a.w + static_cast<long long>(y) * a.w + x;
+    const float *from = input + (static_cast<long long>(image) * a.c + channel) * a.h * a.w +
+                        static_cast<long long>(y) * a.w + x;
 
     float d[Points][Points];
     if (channel < a.c && y >= 0 && x >= 0 && y + Points <= a.h && x + Points <= a.w) {
@@ -40,8 +40,9 @@ __global__ void __maxnreg__(REGISTER_CAP)
         for (int i = 0; i < Points; ++i)
 #pragma unroll
             for (int j = 0; j < Points; ++j)
-                d[i][j] = channel < a.c && y + i >= 0 && y + i < a.h && x + j >= 0 && x + j < a.w ? from[i * a.w + j]
-                                                                                                   : 0.0f;
+                d[i][j] = channel < a.c && y + i >= 0 && y + i < a.h && x + j >= 0 && x + j < a.w
+                              ? from[i * a.w + j]
+                              : 0.0f;
     }
 #pragma unroll
     for (int j = 0; j < Points; ++j) {

@@ -1,7 +1,7 @@
-// winograd_output: products [point][k][tile] to outputs. A thread transforms one tile of one filter back to its
-// M x M outputs; neighbouring lanes take neighbouring tiles, so loads are whole lines. Where tiles are cut off or their
-// rows not aligned, the outputs of a warp's 32 tiles are Staged in shared memory, so that its lanes store
-// neighbouring floats: parts of sectors would be written again and again.
+// winograd_output: products [point][k][tile] to outputs. A thread transforms one tile of one filter back to
+// its M x M outputs; neighbouring lanes take neighbouring tiles, so loads are whole lines. Where tiles are
+// cut off or their rows not aligned, the outputs of a warp's 32 tiles are Staged in shared memory, so that
+// its lanes store neighbouring floats: parts of sectors would be written again and again.
 #include "executor/kernels/winograd.cuh"
 
 using namespace convcast;
@@ -33,7 +33,9 @@ __global__ void __maxnreg__(REGISTER_CAP)
         for (int j = 0; j < Points; ++j) {
             d[i][j] = products[from];
             from += plane;
-            asm volatile("" : "+l"(from)); // or each gets an address of its own, in twice the registers of the values
+            asm volatile(
+                ""
+                : "+l"(from)); // or each gets an address of its own, in twice the registers of the values
         }
     float rows[m][Points];
 #pragma unroll
@@ -66,7 +68,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
         for (int step = 0; step < m; ++step) {
             const int at = step * 32 + lane, owner = at / m, column = at % m;
             const long long to_column = __shfl_sync(~0U, to, owner) + column;
-            const int its_rows = __shfl_sync(~0U, rows_here, owner), its_columns = __shfl_sync(~0U, columns_here, owner);
+            const int its_rows = __shfl_sync(~0U, rows_here, owner),
+                      its_columns = __shfl_sync(~0U, columns_here, owner);
 #pragma unroll
             for (int i = 0; i < m; ++i)
                 if (i < its_rows && column < its_columns)

@@ -13,14 +13,29 @@ using papers::round_up;
 
 const std::vector<Knob<Winograd>> &Winograd::knobs() {
     static const std::vector<Knob<Winograd>> list = {
-        {"tile", &Winograd::tile, 0, 6, {2, 4, 6}, "rows and columns of outputs of a tile: 2, 4, or 6 for 3x3 filters"},
-        {"tile_k", &Winograd::tile_k, 0, 128, {32, 64, 128}, "filters of a CTA: 32, 64 or 128"},
+        {"tile",
+         &Winograd::tile,
+         0,
+         6,
+         {2, 4, 6},
+         "rows and columns of outputs of a tile: 2, 4, or 6 for 3x3 filters"},
+        {"tile_k", &Winograd::tile_k, 0, 128, {64, 128}, "filters of a CTA: 32, 64 or 128"},
         {"tile_pixels", &Winograd::tile_pixels, 0, 256, {32, 128}, "tiles of a CTA: 16, 32, 64, 128 or 256"},
         {"thread_k", &Winograd::thread_k, 0, 8, {}, "filters of a thread: 4 or 8"},
         {"thread_pixels", &Winograd::thread_pixels, 0, 8, {}, "tiles of a thread: 4 or 8"},
-        {"slice_channels", &Winograd::slice_channels, 0, 32, {}, "channels of a pipeline step: 4, 8, 16 or 32"},
+        {"slice_channels",
+         &Winograd::slice_channels,
+         0,
+         32,
+         {},
+         "channels of a pipeline step: 4, 8, 16 or 32"},
         {"stages", &Winograd::stages, 0, 6, {}, "buffers of the prefetch pipeline, 2 at least"},
-        {"chunks", &Winograd::chunks, 0, 4096, {1, 3}, "parts of the batch, each through all launches before the next"},
+        {"chunks",
+         &Winograd::chunks,
+         0,
+         4096,
+         {},
+         "parts of the batch, each through all launches before the next"},
     };
     return list;
 }
@@ -39,7 +54,8 @@ std::string outside(const ConvShape &s) {
     if (s.stride_h != 1 || s.stride_w != 1 || s.dilation_h != 1 || s.dilation_w != 1 || s.groups != 1)
         return "winograd has stride 1, no dilation and no groups";
     if (s.c == 1)
-        return "there is one channel: the products at a point are no sums, so transforms cost more than they save";
+        return "there is one channel: the products at a point are no sums, so transforms cost more than they "
+               "save";
     constexpr std::int64_t most = std::int64_t{1} << 30;
     if (s.h * s.w > most || s.p() * s.q() > most || s.n > most || s.c > most || s.k > most)
         return "an image, batch or filter set is too large for 32-bit indices";
@@ -53,7 +69,10 @@ struct LineFmas {
 LineFmas line_fmas(std::int64_t points, std::int64_t r) {
     const double further_pairs = static_cast<double>(points - 2) / 2.0 - 1.0; // beside +-1
     const double m = static_cast<double>(points - r + 1);
-    return {points == 4 ? 0.0 : points == 6 ? 8.0 : 16.0, further_pairs * static_cast<double>(r), further_pairs * (m - 1.0)};
+    return {points == 4   ? 0.0
+            : points == 6 ? 8.0
+                          : 16.0,
+            further_pairs * static_cast<double>(r), further_pairs * (m - 1.0)};
 }
 
 /// Numbers of a setting that several parts of a plan need.
@@ -93,8 +112,8 @@ double beyond_l2(std::int64_t bytes, const GpuLimits &limits) {
 }
 
 /// A launch of the transforms: `units` threads in CTAs of `threads`, each once through `instructions`.
-Partition transform_launch(const char *kernel, std::int64_t units, std::int64_t threads, std::int64_t registers,
-                           double instructions, const GpuLimits &limits) {
+Partition transform_launch(const char *kernel, std::int64_t units, std::int64_t threads,
+                           std::int64_t registers, double instructions, const GpuLimits &limits) {
     Partition part;
     part.kernel = kernel;
     part.threads = threads;
@@ -125,9 +144,12 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
     // Warp instructions beside arithmetic, loads and stores: finding what to copy costs divisions.
     constexpr double per_copy = 20.0, per_warp = 60.0;
     const double lines = p + static_cast<double>(s.r);
-    const double instructions = taps * (1.0 + per_copy) + lines * (line_fmas(o.points, s.r).taps + 2.0 * p) +
-                                3.0 * p * p + per_warp;
-    Partition part = transform_launch("winograd_filters", o.channels * o.filter_pitch, threads, o.points == 8 ? 128 : o.points == 6 ? 96 : 64,
+    const double instructions =
+        taps * (1.0 + per_copy) + lines * (line_fmas(o.points, s.r).taps + 2.0 * p) + 3.0 * p * p + per_warp;
+    Partition part = transform_launch("winograd_filters", o.channels * o.filter_pitch, threads,
+                                      o.points == 8   ? 128
+                                      : o.points == 6 ? 96
+                                                      : 64,
                                       instructions, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
@@ -147,13 +169,17 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
 }
 
 /// The launch that transforms the pixels of `tiles` tiles.
-Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t begin, std::int64_t tiles,
-                       const GpuLimits &limits) {
+Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t begin,
+                       std::int64_t tiles, const GpuLimits &limits) {
     const std::int64_t units = o.channels * tiles, planes = o.points * o.points;
     const double p = static_cast<double>(o.points), values = static_cast<double>(planes);
     constexpr double per_value = 4.0, per_warp = 90.0; // a load, a store and its address, a comparison
-    Partition part = transform_launch("winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : o.points == 6 ? 80 : 64,
-                                      values * per_value + 2.0 * p * (line_fmas(o.points, s.r).pixels + p) + per_warp, limits);
+    Partition part = transform_launch(
+        "winograd_input", o.channels * round_up(tiles, line_floats), 128,
+        o.points == 8   ? 128
+        : o.points == 6 ? 80
+                        : 64,
+        values * per_value + 2.0 * p * (line_fmas(o.points, s.r).pixels + p) + per_warp, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
     Work &work = part.work;
     work.fmas = static_cast<double>(units) * 2.0 * p * line_fmas(o.points, s.r).pixels;
@@ -175,7 +201,9 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
     const double p = static_cast<double>(o.points), m = static_cast<double>(g.tile);
     constexpr double per_value = 2.0, per_output = 4.0, per_warp = 80.0;
     Partition part = transform_launch("winograd_output", s.k * round_up(tiles, line_floats), 128,
-                                      o.points == 8 ? 128 : o.points == 6 ? 64 : 40,
+                                      o.points == 8   ? 128
+                                      : o.points == 6 ? 64
+                                                      : 40,
                                       static_cast<double>(planes) * per_value + m * m * per_output +
                                           (p + m) * (line_fmas(o.points, s.r).back + p) + per_warp,
                                       limits);
@@ -188,7 +216,8 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
         fill_schedule(part, limits);
     }
     Work &work = part.work;
-    // Where a warp's outputs are staged, threads past the last tile compute as well: its lanes store together.
+    // Where a warp's outputs are staged, threads past the last tile compute as well: its lanes store
+    // together.
     const std::int64_t units = staged ? part.ctas * part.threads : s.k * tiles;
     work.fmas = static_cast<double>(units) * (p + m) * line_fmas(o.points, s.r).back;
     const std::int64_t read = planes * s.k * tiles * 4;
@@ -202,11 +231,12 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
 }
 
 /// The launch that multiplies at every point of `tiles` tiles.
-std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t tiles,
-                                                   bool in_l2, const GpuLimits &limits) {
+std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Winograd &g, const Sizes &o,
+                                                   std::int64_t tiles, bool in_l2, const GpuLimits &limits) {
     Partition part;
     part.kernel = Winograd::name;
-    part.template_arguments = {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels, g.stages};
+    part.template_arguments = {g.tile_k,        g.tile_pixels,    g.thread_k,
+                               g.thread_pixels, g.slice_channels, g.stages};
     part.threads = std::int64_t{g.tile_k} / g.thread_k * (g.tile_pixels / g.thread_pixels);
     const std::int64_t pixel_tiles = ceil_div(tiles, g.tile_pixels), filter_tiles = ceil_div(s.k, g.tile_k);
     const std::int64_t planes = o.points * o.points;
@@ -222,22 +252,26 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     part.register_cap = round_up(part.independent_sums + 2 * (g.thread_k + g.thread_pixels) + 32, 8);
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) + " bytes of shared memory, the GPU gives " +
+        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
+                          " bytes of shared memory, the GPU gives " +
                           std::to_string(limits.shared_bytes_per_cta)};
-    // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find room at
-    // once, each asks for so much shared memory that no SM takes more than its share of them.
-    if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], limits.sm_count); even < part.ctas_per_sm) {
+    // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find
+    // room at once, each asks for so much shared memory that no SM takes more than its share of them.
+    if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], limits.sm_count);
+        even < part.ctas_per_sm) {
         constexpr std::int64_t granule = 128;
-        part.shared_bytes = std::max(part.shared_bytes, round_up(limits.shared_bytes_per_sm / (even + 1) + granule, granule) -
-                                                            limits.shared_bytes_reserved_per_cta);
+        part.shared_bytes =
+            std::max(part.shared_bytes, round_up(limits.shared_bytes_per_sm / (even + 1) + granule, granule) -
+                                            limits.shared_bytes_reserved_per_cta);
         part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
     }
     fill_schedule(part, limits);
 
     const double warps = static_cast<double>(part.busy_warps), slice = g.slice_channels;
-    const double loads = slice * (g.thread_k + g.thread_pixels) / 4.0; // of a warp, 128 bits wide
+    const double loads = slice * (g.thread_k + g.thread_pixels) / 4.0;     // of a warp, 128 bits wide
     const double copies = slice * (g.tile_k + g.tile_pixels) / 4.0 / 32.0; // of the CTA
-    // As implicit_gemm: a step (loop, barrier, addresses), the start of a CTA, a quad of sums; clocks of a copy.
+    // As implicit_gemm: a step (loop, barrier, addresses), the start of a CTA, a quad of sums; clocks of a
+    // copy.
     constexpr double per_step = 30.0, per_cta_warp = 100.0, per_quad = 8.0, wide_copy = 3.2;
     part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
     part.step.instructions = part.step.fmas / 32.0 + warps * (loads + per_step) + 2.0 * copies;
@@ -262,12 +296,13 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     return part;
 }
 
-/// The plan of a setting in which no knob is left to choose; `g.chunks` becomes the number of chunks that there are.
+/// The plan of a setting in which no knob is left to choose; `g.chunks` becomes the number of chunks that
+/// there are.
 std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, const GpuProfile &profile) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
     if (g.tile % 2 != 0 || g.tile < 2 || g.tile + s.r - 1 > 8)
-        return no("F(" + std::to_string(g.tile) + "x" + std::to_string(g.tile) + ", " + std::to_string(s.r) + "x" +
-                  std::to_string(s.s) + ") has other than 4, 6 or 8 points");
+        return no("F(" + std::to_string(g.tile) + "x" + std::to_string(g.tile) + ", " + std::to_string(s.r) +
+                  "x" + std::to_string(s.s) + ") has other than 4, 6 or 8 points");
     if (!power_of_two_in(g.tile_k, 32, 128) || !power_of_two_in(g.tile_pixels, 16, 256))
         return no("tile_k must be 32, 64 or 128 and tile_pixels 16, 32, 64, 128 or 256");
     if (!power_of_two_in(g.thread_k, 4, 8) || !power_of_two_in(g.thread_pixels, 4, 8))
@@ -285,7 +320,8 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
     const Sizes o = sizes_of(s, g);
     constexpr std::int64_t most_floats = std::int64_t{1} << 31;
     if (o.tiles >= most_floats || o.pixel_bytes / 4 >= most_floats || o.product_bytes / 4 >= most_floats ||
-        o.filter_bytes / 4 >= most_floats || s.k * o.chunk_pitch >= most_floats || o.channels * o.chunk_pitch >= most_floats)
+        o.filter_bytes / 4 >= most_floats || s.k * o.chunk_pitch >= most_floats ||
+        o.channels * o.chunk_pitch >= most_floats)
         return no("transformed data of a launch exceed 2^31 floats; take more chunks");
     g.chunks = static_cast<int>(ceil_div(o.tiles, o.chunk_tiles));
 
@@ -294,8 +330,8 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
     const GpuLimits &limits = profile.limits;
     const std::int64_t pixels_at = o.filter_bytes, products_at = pixels_at + o.pixel_bytes;
     out.plan.workspace_bytes = products_at + o.product_bytes;
-    out.plan.transformed_fmas =
-        static_cast<double>(o.points * o.points * o.tiles) * static_cast<double>(s.c) * static_cast<double>(s.k);
+    out.plan.transformed_fmas = static_cast<double>(o.points * o.points * o.tiles) *
+                                static_cast<double>(s.c) * static_cast<double>(s.k);
     out.plan.prepare = {filters_launch(s, g, o, limits)};
     if (out.plan.prepare[0].grid[1] > 65535)
         return no("the grid of the launch that transforms filters exceeds 65535 in y");
@@ -309,7 +345,8 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
         Partition output = output_launch(s, g, o, count, in_l2, limits);
         input.operands = {{Memory::input, 0}, {Memory::workspace, pixels_at}};
         Partition &multiply = std::get<Partition>(product);
-        multiply.operands = {{Memory::workspace, pixels_at}, {Memory::workspace, 0}, {Memory::workspace, products_at}};
+        multiply.operands = {
+            {Memory::workspace, pixels_at}, {Memory::workspace, 0}, {Memory::workspace, products_at}};
         output.operands = {{Memory::workspace, products_at}, {Memory::output, 0}};
         for (Partition *part : {&input, &multiply, &output}) {
             part->tile_begin = begin;
@@ -327,8 +364,9 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
 struct Tile {
     int k, pixels, thread_k, thread_pixels;
 };
-constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {128, 64, 8, 8}, {64, 64, 8, 8}, {32, 128, 8, 8},
-                          {64, 64, 8, 4},   {64, 32, 8, 4},  {128, 32, 8, 4}, {32, 64, 8, 4},  {32, 32, 4, 4}, {64, 16, 8, 4}};
+constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {128, 64, 8, 8},
+                          {64, 64, 8, 8},   {32, 128, 8, 8}, {64, 64, 8, 4},  {64, 32, 8, 4},
+                          {128, 32, 8, 4},  {32, 64, 8, 4},  {32, 32, 4, 4},  {64, 16, 8, 4}};
 
 } // namespace
 
@@ -359,8 +397,8 @@ PlanResult<Winograd> Winograd::plan(const ConvShape &s, const GpuProfile &profil
         for (const Tile &product : tiles) {
             Winograd setting = of_tile;
             if (!tile_given) {
-                if (differs(tile_k, product.k) || differs(tile_pixels, product.pixels) || differs(thread_k, product.thread_k) ||
-                    differs(thread_pixels, product.thread_pixels))
+                if (differs(tile_k, product.k) || differs(tile_pixels, product.pixels) ||
+                    differs(thread_k, product.thread_k) || differs(thread_pixels, product.thread_pixels))
                     continue;
                 setting.tile_k = product.k, setting.tile_pixels = product.pixels;
                 setting.thread_k = product.thread_k, setting.thread_pixels = product.thread_pixels;

@@ -181,8 +181,10 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"stride_fixed_block:segment_bytes=32,tile_w=32,tile_k=16,stages=4", "n2c8h8w8k16r1s1"},
              {"stride_fixed_block:segment_bytes=1,tile_w=32,tile_k=16", "n1c4h8w7k9r3s3"},
              {"row_register:tile_w=128,unit=4,units=1,tile_h=2", "n1c1h5w42k3r3s3"},
-             {"block_register:tile_w=8,tile_h=4,tile_k=32,pixels_per_thread=4,filters_per_thread=4", "n2c3h9w11k9r3s3"},
-             {"block_register:tile_w=16,tile_h=2,tile_k=16,pixels_per_thread=8,filters_per_thread=2,channels=2,unit=2",
+             {"block_register:tile_w=8,tile_h=4,tile_k=32,pixels_per_thread=4,filters_per_thread=4",
+              "n2c3h9w11k9r3s3"},
+             {"block_register:tile_w=16,tile_h=2,tile_k=16,pixels_per_thread=8,filters_per_thread=2,channels="
+              "2,unit=2",
               "n1c5h8w20k17r2s2"},
              {"block_register:unit=1", "n1c4h8w12k9r5s5"},
              {"filter_stream:rows=2,channels=2,stages=3", "n2c5h9w10k140r3s3"},
@@ -198,7 +200,8 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"winograd:tile=2,tile_k=64,tile_pixels=64,stages=2", "n1c6h9w10k9r5s5_pad2x1"},
              {"winograd:tile=4,tile_k=32,tile_pixels=32,stages=2", "n1c6h9w10k9r5s5"},
              {"implicit_gemm:tile_k=32,tile_pixels=32,split=1,warp_split=1,filters=1", "n1c3h7w7k9r3s3"},
-             {"implicit_gemm:tile_k=32,tile_pixels=32,split=2,warp_split=2,filters=1", "n2c8h8w7k33r3s3_pad1x1"},
+             {"implicit_gemm:tile_k=32,tile_pixels=32,split=2,warp_split=2,filters=1",
+              "n2c8h8w7k33r3s3_pad1x1"},
              {"implicit_gemm:tile_k=32,tile_pixels=64,split=4,filters=2", "n1c64h8w8k20r1s1"},
              {"implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,split=1,filters=2",
               "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"}}) {
@@ -235,7 +238,8 @@ TEST(ExecutorDevice, EveryGeometry) {
     run_and_expect_ok(lab, std::move(cases));
 }
 
-/// Winograd's tiles, padding beyond the filter, every number of points, and chunks that end anywhere in the batch.
+/// Winograd's tiles, padding beyond the filter, every number of points, and chunks that end anywhere in the
+/// batch.
 TEST(ExecutorDevice, WinogradOnRandomShapes) {
     CONVCAST_NEED_GPU();
     Lab lab;
@@ -252,7 +256,8 @@ TEST(ExecutorDevice, WinogradOnRandomShapes) {
         ConvShape shape;
         shape.n = between(1, 3), shape.c = between(2, 40), shape.k = between(1, 150);
         shape.r = shape.s = between(0, 1) == 0 ? 3 : 5;
-        shape.pad_h = between(0, 1) == 0 ? 0 : between(0, 6), shape.pad_w = between(0, 1) == 0 ? 0 : between(0, 6);
+        shape.pad_h = between(0, 1) == 0 ? 0 : between(0, 6),
+        shape.pad_w = between(0, 1) == 0 ? 0 : between(0, 6);
         const bool tiny = between(0, 3) == 0;
         shape.h = std::max<std::int64_t>(1, shape.r - 2 * shape.pad_h) + between(0, tiny ? 3 : 40);
         shape.w = std::max<std::int64_t>(1, shape.s - 2 * shape.pad_w) + between(0, tiny ? 3 : 60);
@@ -261,7 +266,7 @@ TEST(ExecutorDevice, WinogradOnRandomShapes) {
         strategy.slice_channels = 4 << between(0, 2);
         strategy.stages = between(2, 4);
         strategy.chunks = between(1, 4);
-        const int products[][4] = {{0, 0, 0, 0},       {128, 128, 8, 8}, {64, 64, 8, 8}, {64, 16, 8, 4},
+        const int products[][4] = {{0, 0, 0, 0},    {128, 128, 8, 8}, {64, 64, 8, 8},  {64, 16, 8, 4},
                                    {32, 256, 8, 8}, {32, 32, 4, 4},   {64, 128, 8, 8}, {32, 64, 8, 4}};
         const auto &product = products[between(0, 7)];
         strategy.tile_k = product[0], strategy.tile_pixels = product[1];
@@ -481,7 +486,8 @@ TEST(ExecutorDevice, PickedPlansAreTimedAndNamed) {
     }
 }
 
-void expect_counted_as_predicted(const std::vector<std::pair<std::string, std::string>> &strategies_and_shapes) {
+void expect_counted_as_predicted(
+    const std::vector<std::pair<std::string, std::string>> &strategies_and_shapes) {
     Lab lab(quick_measure());
     for (const auto &[strategy, shape] : strategies_and_shapes) {
         Case item = lab.predicted(strategy, shape);
@@ -501,20 +507,26 @@ void expect_counted_as_predicted(const std::vector<std::pair<std::string, std::s
 TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
     CONVCAST_NEED_GPU();
     CONVCAST_SKIP_IF(why_no_counters());
-    expect_counted_as_predicted({{"filter_split", "n1c1h56w56k256r3s3"}, {"map_split", "n1c1h112w112k128r5s5"},
-                                 {"row_register", "n1c1h224w224k64r3s3"}, {"row_register", "n2c1h13w31k33r5s5"},
-                                 {"stride_fixed_block", "n1c64h56w56k64r3s3"},
-                                 {"stride_fixed_block", "n2c5h9w30k100r1s1"},
-                                 {"stride_fixed_block:segment_bytes=1", "n1c64h56w56k64r3s3"},
-                                 {"row_register:tile_w=256,unit=4", "n1c1h224w224k64r3s3"},
-                                 {"block_register", "n1c64h56w56k64r3s3"}, {"block_register", "n2c5h13w31k33r5s5"},
-                                 {"filter_stream", "n1c64h56w56k64r3s3"}, {"map_stream", "n1c64h56w56k64r3s3"},
-                                 {"channel_split", "n1c64h28w28k64r3s3"},
-                                 {"naive_global", "n1c16h28w28k32r3s3_pad1x1_str2x2"},
-                                 {"naive_shared", "n1c32h12w12k64r5s5"}, {"naive_shared:map=2", "n1c16h28w28k32r3s3_pad1x1"},
-                                 {"implicit_gemm", "n1c64h56w56k64r3s3_pad1x1"},
-                                 {"implicit_gemm:split=2,warp_split=2,filters=2", "n2c30h9w30k100r3s3_str2x2"},
-                                 {"implicit_gemm:split=1,warp_split=1", "n1c3h40w40k64r7s7_pad3x3"}});
+    expect_counted_as_predicted(
+        {{"filter_split", "n1c1h56w56k256r3s3"},
+         {"map_split", "n1c1h112w112k128r5s5"},
+         {"row_register", "n1c1h224w224k64r3s3"},
+         {"row_register", "n2c1h13w31k33r5s5"},
+         {"stride_fixed_block", "n1c64h56w56k64r3s3"},
+         {"stride_fixed_block", "n2c5h9w30k100r1s1"},
+         {"stride_fixed_block:segment_bytes=1", "n1c64h56w56k64r3s3"},
+         {"row_register:tile_w=256,unit=4", "n1c1h224w224k64r3s3"},
+         {"block_register", "n1c64h56w56k64r3s3"},
+         {"block_register", "n2c5h13w31k33r5s5"},
+         {"filter_stream", "n1c64h56w56k64r3s3"},
+         {"map_stream", "n1c64h56w56k64r3s3"},
+         {"channel_split", "n1c64h28w28k64r3s3"},
+         {"naive_global", "n1c16h28w28k32r3s3_pad1x1_str2x2"},
+         {"naive_shared", "n1c32h12w12k64r5s5"},
+         {"naive_shared:map=2", "n1c16h28w28k32r3s3_pad1x1"},
+         {"implicit_gemm", "n1c64h56w56k64r3s3_pad1x1"},
+         {"implicit_gemm:split=2,warp_split=2,filters=2", "n2c30h9w30k100r3s3_str2x2"},
+         {"implicit_gemm:split=1,warp_split=1", "n1c3h40w40k64r7s7_pad3x3"}});
 }
 
 TEST(ExecutorDevice, WinogradsFmasAreCountedAsPredicted) {

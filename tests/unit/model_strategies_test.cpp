@@ -174,14 +174,16 @@ TEST(ImplicitGemm, RefusesWithReasons) {
 
 TEST(Winograd, PlanByHand) {
     const GpuProfile h200 = find_profile("h200");
-    const char *knobs = "winograd:tile=4,tile_k=64,tile_pixels=32,thread_k=8,thread_pixels=4,slice_channels=8,stages=4,chunks=2";
+    const char *knobs = "winograd:tile=4,tile_k=64,tile_pixels=32,thread_k=8,thread_pixels=4,slice_channels="
+                        "8,stages=4,chunks=2";
     const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c20h56w54k60r3s3_pad1x1"), h200);
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     EXPECT_EQ(*item.strategy, knobs);
     const Plan &plan = *item.prediction->plan;
     ASSERT_EQ(plan.prepare.size(), 1U);
     ASSERT_EQ(plan.launches.size(), 6U); // three of each chunk
-    // 36 points; 14 x 14 tiles of 4 x 4 outputs, 98 of a chunk up to 32: 128 and 68; 20 channels up to 24; 60 filters up to 64.
+    // 36 points; 14 x 14 tiles of 4 x 4 outputs, 98 of a chunk up to 32: 128 and 68; 20 channels up to 24; 60
+    // filters up to 64.
     EXPECT_EQ(plan.workspace_bytes, 36 * 4 * (24 * 64 + 24 * 128 + 60 * 128));
     EXPECT_EQ(plan.transformed_fmas, 36.0 * 196 * 20 * 60);
     EXPECT_FALSE(plan.prepare[0].early);
@@ -203,13 +205,15 @@ TEST(Winograd, PlanByHand) {
     // 54 columns are no multiple of 4: outputs go through shared memory.
     EXPECT_EQ(plan.launches[5].template_arguments, (std::vector<std::int64_t>{6, 3, 1}));
     // The bound is of its own multiply-adds: it may be faster than any direct convolution.
-    EXPECT_LT(item.prediction->times.tier0_s->value, predict(parse_strategy("implicit_gemm"),
-              ConvShape::parse("n1c20h56w54k60r3s3_pad1x1"), h200).prediction->times.tier0_s->value);
+    EXPECT_LT(item.prediction->times.tier0_s->value,
+              predict(parse_strategy("implicit_gemm"), ConvShape::parse("n1c20h56w54k60r3s3_pad1x1"), h200)
+                  .prediction->times.tier0_s->value);
 }
 
 TEST(Winograd, CtasOfAProductSpreadEvenly) {
     const GpuProfile h200 = find_profile("h200");
-    const Case item = predict(parse_strategy("winograd:tile=4,tile_k=64,tile_pixels=32"), ConvShape::parse("n1c256h28w28k256r3s3"), h200);
+    const Case item = predict(parse_strategy("winograd:tile=4,tile_k=64,tile_pixels=32"),
+                              ConvShape::parse("n1c256h28w28k256r3s3"), h200);
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     const Partition &product = main_launch(*item.prediction->plan);
     EXPECT_EQ(product.ctas, 4 * 2 * 36);
@@ -231,7 +235,8 @@ TEST(Winograd, RefusesWithReasons) {
     EXPECT_THAT(reason("winograd", "n1c1h8w8k8r3s3"), HasSubstr("one channel"));
     EXPECT_THAT(reason("winograd:tile=6", "n1c8h18w18k8r5s5"), HasSubstr("4, 6 or 8 points"));
     EXPECT_THAT(reason("winograd:tile=3", "n1c8h18w18k8r3s3"), HasSubstr("4, 6 or 8 points"));
-    EXPECT_THAT(reason("winograd:tile_k=32,tile_pixels=256,thread_k=4,thread_pixels=4,slice_channels=5", "n1c8h18w18k8r3s3"),
+    EXPECT_THAT(reason("winograd:tile_k=32,tile_pixels=256,thread_k=4,thread_pixels=4,slice_channels=5",
+                       "n1c8h18w18k8r3s3"),
                 HasSubstr("slice_channels"));
     EXPECT_THAT(reason("winograd:tile_k=32,tile_pixels=16,thread_k=8,thread_pixels=8", "n1c8h18w18k8r3s3"),
                 HasSubstr("no whole warps"));
@@ -242,7 +247,7 @@ TEST(Occupancy, ByHand) {
     EXPECT_EQ(resident_ctas(limits, 512, 64, 0), 2); // 65,536 / (512 * 64)
     EXPECT_EQ(resident_ctas(limits, 256, 128, 0), 2);
     EXPECT_EQ(resident_ctas(limits, 128, 192, 0), 2);    // 10 warps of 6,144 registers in 65,536
-    EXPECT_EQ(resident_ctas(limits, 32, 32, 0), 16);     // registers are given to four warps at least
+    EXPECT_EQ(resident_ctas(limits, 32, 32, 0), 32);     // no more CTAs on an SM
     EXPECT_EQ(resident_ctas(limits, 32, 32, 100000), 2); // (100,000 + 1,024) up to 128, in 233,472
     EXPECT_EQ(resident_ctas(limits, 32, 32, 232449), 0); // over the limit of a CTA
     EXPECT_EQ(resident_ctas(limits, 2048, 32, 0), 0);
