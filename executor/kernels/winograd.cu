@@ -5,6 +5,21 @@
 //   fetch steps 0 .. Stages-2;  then per step: wait | barrier | fetch step + Stages - 1 | multiply
 // What a CTA reads past the last filter or tile belongs to other rows and spoils only sums that are not
 // stored. winograd_filters and winograd_input run before it, winograd_output after it.
+//
+// The ladder, microseconds (cold L2, medians, the best products tried, filters transformed in the time) on an
+// H200:
+//   a) n1c64h512w512k64r3s3, tile=4   b) n1c128h112w112k128r5s5, tile=4   c) n1c64h56w56k64r3s3, tile=4
+//                                                                         a     b     c
+//   1  four launches one after another, timed by records that serialise   277   95.7  33.3
+//   2  all loads of the filters' launch under way at once                 276   83.6  28.1
+//   3  launches start early; warps of the transforms start at lines       255   63.6  10.2
+//   4  factors of the transform back are constants, not function calls    225   55.9  9.0
+// implicit_gemm takes 415, 286 and 13.9 there. a) with tile=6 takes 184: under a profiler 51 for the pixels,
+// 92 for the products, 46 for the transform back; the transforms move 3.1 and 3.6 TB/s of DRAM. The products
+// of n32c256h56w56k256r3s3_pad1x1, tile=4, run at 50 TFLOP/s, the FMA pipe busy for 76 %. Tried without gain:
+// other orders of the 64 FMAs; chunks whose data stays in L2, as each costs three more launches that fill and
+// drain. CTAs of small products that started early crowded on few SMs (n1c256h28w28k256r3s3, tile=4,
+// tile_k=64, tile_pixels=32: 48.6, evenly spread 23.9), hence the shared memory that the plan adds.
 #include "executor/kernels/winograd.cuh"
 
 using namespace convcast;
