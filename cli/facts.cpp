@@ -54,9 +54,10 @@ int facts(const Words &words) {
     }
     facts.kernels = derive_facts(calls);
     for (const CompiledWork &kernel : facts.kernels)
-        note(fmt::format("{:<22} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); L1 has "
+        note(fmt::format("{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); L1 has "
                          "{:.0f} % of its loads",
-                         kernel.kernel, kernel.cases, 100.0 * kernel.median_error, 100.0 * kernel.p90_error,
+                         kernel.variant.empty() ? kernel.kernel : kernel.kernel + ", " + kernel.variant,
+                         kernel.cases, 100.0 * kernel.median_error, 100.0 * kernel.p90_error,
                          100.0 * std::max(0.0, 1.0 - kernel.l2_read_share)));
     write_file_atomically(arguments.text("output", "-"), write_facts(facts));
     return 0;

@@ -12,6 +12,7 @@
 #include <boost/describe.hpp>
 
 #include <algorithm>
+#include <map>
 
 namespace convcast::cli {
 namespace {
@@ -45,7 +46,8 @@ Run document_run(const std::string &file, const Arguments &arguments, GpuProfile
     return run;
 }
 
-Run asked_run(const Arguments &arguments, GpuProfile &profile) {
+/// `sharded`: the answer holds the shard's cases only.
+Run asked_run(const Arguments &arguments, GpuProfile &profile, bool &sharded) {
     const bool asks = arguments.has("shape") || arguments.has("study");
     const std::string output = arguments.text("output", "-");
     if (arguments.has("shard") &&
@@ -60,8 +62,19 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile) {
     }
     if (arguments.has("resume") && !asks)
         return document_run(arguments.text("resume", ""), arguments, profile);
-    const Question question = read_question("run", arguments);
+    Question question = read_question("run", arguments);
     profile = question.profile;
+    if (arguments.has("shard")) { // only its shapes are forecast; cases_of would pick the same ones
+        const Shard shard = parse_shard(arguments.text("shard", ""));
+        std::map<std::string, int> order;
+        for (const AskedShape &asked : question.shapes)
+            order.try_emplace(asked.shape.id(), static_cast<int>(order.size()));
+        if (std::ssize(order) >= shard.count)
+            std::erase_if(question.shapes, [&](const AskedShape &asked) {
+                return order.at(asked.shape.id()) % shard.count != shard.index - 1;
+            });
+        sharded = std::ssize(order) >= shard.count;
+    }
     return new_run(profile, predict_all(question, !arguments.has("no-baselines"),
                                         arguments.integer("choose", 0, 0, 1000),
                                         arguments.integer("draw", 0, 0, 1000)));
@@ -132,10 +145,12 @@ int run(const Words &words) {
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("run")), 0;
     GpuProfile profile;
-    Run document = asked_run(arguments, profile);
+    bool sharded = false;
+    Run document = asked_run(arguments, profile, sharded);
     if (arguments.has("shard")) {
         const Shard shard = parse_shard(arguments.text("shard", ""));
-        document.cases = cases_of(shard, std::move(document.cases));
+        if (!sharded)
+            document.cases = cases_of(shard, std::move(document.cases));
         document.conditions["shard"] = arguments.text("shard", "");
         if (document.cases.empty())
             note("shard " + arguments.text("shard", "") + " has no case: there are fewer cases than shards");

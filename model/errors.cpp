@@ -7,9 +7,12 @@ namespace convcast {
 namespace {
 
 std::string describe(const std::vector<InputProblem> &problems) {
+    constexpr std::size_t shown = 20; // a file of another version has the same problem in every case
     std::string text;
-    for (const InputProblem &problem : problems)
-        text += (text.empty() ? "" : "\n") + problem.place + ": " + problem.message;
+    for (std::size_t i = 0; i < std::min(shown, problems.size()); ++i)
+        text += (text.empty() ? "" : "\n") + problems[i].place + ": " + problems[i].message;
+    if (problems.size() > shown)
+        text += "\nand " + std::to_string(problems.size() - shown) + " more problems";
     return text;
 }
 

@@ -138,7 +138,7 @@ Plan with_facts(Plan plan, const Facts &facts) {
     for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (Partition &part : *launches)
             for (const CompiledWork &kernel : facts.kernels)
-                if (kernel.kernel == part.kernel)
+                if (kernel.kernel == part.kernel && kernel.variant == part.variant)
                     apply(part, kernel);
     return plan;
 }
@@ -148,7 +148,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         std::vector<Features> rows;
         std::vector<double> other_shares, read_shares; ///< of all instructions; of the loads
     };
-    std::map<std::string, Seen> seen;
+    std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
     for (const CountedCall &call : calls) {
         if (call.plan->launches.empty() || !call.counted->instructions)
             continue;
@@ -172,7 +172,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             continue;
         // Relative to all instructions: an error of the others counts as it does in the total.
         const double total = *call.counted->instructions - of_others;
-        Seen &its = seen[main.kernel];
+        Seen &its = seen[{main.kernel, main.variant}];
         for (double &value : sum)
             value /= total;
         its.rows.push_back(sum);
@@ -189,7 +189,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         for (std::size_t n = 0; n < its.rows.size(); ++n)
             errors.push_back(std::abs(dot(its.rows[n], x) - its.other_shares[n]));
         CompiledWork &facts = kernels.emplace_back();
-        facts.kernel = name;
+        facts.kernel = name.first;
+        facts.variant = name.second;
         facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
         facts.per_stored_line = x[4];
         facts.l2_read_share = its.read_shares.empty() ? 1.0 : quantile(its.read_shares, 0.5);

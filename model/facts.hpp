@@ -17,13 +17,13 @@ namespace convcast {
 ///   + stored 128-byte lines * per_stored_line,
 /// where `counted` are the instructions beside FFMAs that the plan counts from the source.
 struct CompiledWork {
-    std::string kernel;
+    std::string kernel, variant; ///< as in Partition
     double per_ffma = 0.0, per_counted = 1.0, per_warp = 0.0, per_warp_step = 0.0, per_stored_line = 0.0;
     double l2_read_share = 1.0; ///< of the bytes that the plan loads, those that L1 does not have: the median
     std::int64_t cases = 0;     ///< counted ones behind the numbers
     double median_error = 0.0, p90_error = 0.0; ///< of the instructions, over those cases
     BOOST_DESCRIBE_CLASS(CompiledWork, (),
-                         (kernel, per_ffma, per_counted, per_warp, per_warp_step, per_stored_line,
+                         (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, per_stored_line,
                           l2_read_share, cases, median_error, p90_error),
                          (), ())
 };

@@ -71,6 +71,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     const bool padded = s.pad_h > 0 || s.pad_w > 0;
     Partition part;
     part.kernel = name;
+    part.variant = padded ? "padded" : "";
     part.template_arguments = {s.r, s.s, threads, padded ? 1 : 0, outputs + threads > int_max ? 1 : 0};
     part.grid = {ceil_div(outputs, threads), 1, 1};
     if (part.grid[0] > int_max)
@@ -81,6 +82,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     part.steps = channels;
     part.filter_count = s.k;
     part.busy_warps = threads / 32;
+    part.barriers = 0;
     part.ctas_per_sm = resident_ctas(profile.limits, threads, part.register_cap, 0);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};

@@ -94,6 +94,7 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         knobs.map = fits ? 1 : 2;
     const bool shared_map = knobs.map == 1;
 
+    part.variant = shared_map ? "map in shared memory" : "map in global memory";
     part.template_arguments = {s.r,        s.s,        knobs.tile_w,      knobs.tile_h,
                                s.stride_h, s.stride_w, shared_map ? 1 : 0};
     const std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
@@ -107,6 +108,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     part.steps = shared_map ? 1 : s.c;
     part.filter_count = s.k;
     part.busy_warps = ceil_div(threads, 32);
+    part.barriers = shared_map ? 1 : 0;
+    part.copy_passes = shared_map ? narrow_copy_passes : 0.0;
     part.ctas_per_sm = resident_ctas(limits, threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(threads) + " threads with " +
