@@ -4,6 +4,7 @@
 #include "cli/version.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
+#include "model/forecast.hpp"
 #include "model/term.hpp"
 
 #include <fmt/format.h>
@@ -79,7 +80,7 @@ std::string explain(const Case &item) {
         out += fmt::format("  regime: paper {}, physical {}, tier 2 {}\n", name_of_value(p.regimes->paper),
                            name_of_value(p.regimes->physical), name_of_value(p.regimes->tier2));
     if (p.plan) {
-        const Partition &launch = p.plan->launches.front();
+        const Partition &launch = main_launch(*p.plan);
         out += fmt::format("  launch: grid {} x {} x {}, {} threads, {} shared, {} CTAs an SM, {} wave{}\n",
                            launch.grid[0], launch.grid[1], launch.grid[2], launch.threads,
                            short_bytes(static_cast<double>(launch.shared_bytes)), launch.ctas_per_sm,

@@ -35,6 +35,8 @@ ConvArgs args_for(const ConvShape &shape, const Partition &partition) {
     args.parts = as_int(partition.parts), args.pieces = as_int(partition.pieces);
     args.bank_floats = as_int(partition.bank_floats), args.band_floats = as_int(partition.band_floats);
     args.tile_h = as_int(partition.tile_h), args.tile_k = as_int(partition.tile_k);
+    args.tile_begin = as_int(partition.tile_begin.value_or(0));
+    args.tile_count = as_int(partition.tile_count.value_or(0));
     args.stride_h = as_int(shape.stride_h), args.stride_w = as_int(shape.stride_w);
     args.pad_h = as_int(shape.pad_h), args.pad_w = as_int(shape.pad_w);
     args.dilation_h = as_int(shape.dilation_h), args.dilation_w = as_int(shape.dilation_w);
@@ -56,8 +58,9 @@ struct BoundLaunch {
     std::int64_t filter_offset; ///< of the launch's first filter, in bytes
     void *constant = nullptr;   ///< where its filters go, if it wants them in constant memory
 
+    /// The first of a call never starts early: what ran before it in the stream may still use the workspace.
     void enqueue(const void *input, const void *filters, void *output, std::byte *workspace,
-                 cudaStream_t stream) const {
+                 cudaStream_t stream, bool first) const {
         if (constant)
             check(cudaMemcpyAsync(constant, static_cast<const std::byte *>(filters) + filter_offset,
                                   static_cast<std::size_t>(partition.constant_bytes),
@@ -78,7 +81,8 @@ struct BoundLaunch {
         parameters.push_back(static_cast<void *>(&its_args));
         kernel.launch(grid_of(partition), dim3(static_cast<unsigned>(partition.threads)),
                       static_cast<std::size_t>(partition.shared_bytes), stream, parameters.data(),
-                      static_cast<unsigned>(partition.cluster.value_or(1)));
+                      static_cast<unsigned>(partition.cluster.value_or(1)),
+                      !first && partition.early.value_or(false));
     }
 };
 
@@ -246,7 +250,8 @@ PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &sh
         return [sequence = std::move(sequence), workspace](const void *input, const void *filters,
                                                            void *output, cudaStream_t stream) {
             for (const BoundLaunch &launch : sequence)
-                launch.enqueue(input, filters, output, workspace->data(), stream);
+                launch.enqueue(input, filters, output, workspace->data(), stream,
+                               &launch == &sequence.front());
         };
     };
     if (!first.empty()) {

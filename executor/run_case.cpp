@@ -175,6 +175,8 @@ std::variant<Executor::Subject, std::string> Executor::subject_of(Case &item, co
         item.prediction = std::move(predicted.prediction);
     }
     const std::vector<Partition> &launches = item.prediction->plan->launches;
+    if (item.prediction->plan->transformed_fmas)
+        subject.second_gate = Gate::transformed;
     PreparedPlan prepared = prepare(kernels_, *item.prediction->plan, shape);
     subject.call = std::move(prepared.call);
     subject.prepared_call = std::move(prepared.prepared_call);

@@ -2,6 +2,8 @@
 
 #include "gpu/check.hpp"
 
+#include <array>
+
 namespace convcast {
 
 cudaFuncAttributes Kernel::attributes() const {
@@ -48,17 +50,26 @@ int Kernel::ctas_per_sm(int threads, std::size_t dynamic_shared_bytes) const {
 }
 
 void Kernel::launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream, void **args,
-                    unsigned cluster) const {
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = cluster;
-    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+                    unsigned cluster, bool early) const {
+    std::array<cudaLaunchAttribute, 2> attributes{};
+    unsigned count = 0;
+    if (cluster > 1) {
+        cudaLaunchAttribute &attribute = attributes[count++];
+        attribute.id = cudaLaunchAttributeClusterDimension;
+        attribute.val.clusterDim.x = cluster;
+        attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    }
+    if (early) {
+        cudaLaunchAttribute &attribute = attributes[count++];
+        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute.val.programmaticStreamSerializationAllowed = 1;
+    }
     cudaLaunchConfig_t config{};
     config.gridDim = grid, config.blockDim = block;
     config.dynamicSmemBytes = dynamic_shared_bytes;
     config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = cluster > 1 ? 1 : 0;
+    config.attrs = attributes.data();
+    config.numAttrs = count;
     check_launch(cudaLaunchKernelExC(&config, static_cast<const void *>(handle_), args),
                  "cudaLaunchKernelExC", grid, block, dynamic_shared_bytes);
 }

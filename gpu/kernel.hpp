@@ -33,10 +33,11 @@ class Kernel {
     /// By the driver's occupancy calculator.
     int ctas_per_sm(int threads, std::size_t dynamic_shared_bytes) const;
 
-    /// `args` points at one pointer per parameter; `cluster` CTAs along x form a cluster. Errors while the
-    /// kernel runs appear at the next synchronisation.
+    /// `args` points at one pointer per parameter; `cluster` CTAs along x form a cluster. An `early` kernel
+    /// may start while the one before it in the stream still runs, and waits for that one's end itself
+    /// (griddepcontrol.wait). Errors while the kernel runs appear at the next synchronisation.
     void launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream, void **args,
-                unsigned cluster = 1) const;
+                unsigned cluster = 1, bool early = false) const;
 
     /// launch() with the parameters themselves; each must have exactly the type that the kernel declares.
     template <class... Parameters>

@@ -448,7 +448,15 @@ Regime measured_regime(double fma_share, double issue_share, double dram_share, 
     return std::max(dram_share, l2_share) >= busy_memory_share ? Regime::bulk_hidden : Regime::exposed;
 }
 
-std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p, Arithmetic arithmetic) {
+const Partition &main_launch(const Plan &plan) {
+    return *std::max_element(plan.launches.begin(), plan.launches.end(),
+                             [](const Partition &a, const Partition &b) {
+                                 return a.work.fmas.value_or(0.0) < b.work.fmas.value_or(0.0);
+                             });
+}
+
+std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p,
+                                   std::optional<double> fmas) {
     if (!missing_for_forecast(p).empty())
         return std::nullopt;
     const Machine m = machine_of(p, shape.dtype, {});
@@ -458,8 +466,7 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p, 
               {leaf("load latency", s(m.latency_s), fmt::format("{:.0f} ns", m.latency_s * 1e9)),
                bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
         bandwidth_leaf("writes", static_cast<double>(shape.output_bytes()), m.write_bw)};
-    if (arithmetic == Arithmetic::cores)
-        overlap.insert(overlap.begin(), fma_leaf(shape.fmas().value / m.sm_count, m.ffma_rate, m));
+    overlap.insert(overlap.begin(), fma_leaf(fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
     Term term =
         sum("speed of light", {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
                                max_of("overlap", std::move(overlap))});
@@ -473,7 +480,11 @@ std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, cons
         return std::nullopt;
     const Machine m = machine_of(profile, shape.dtype, calibration);
     std::vector<Term> parts = {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6))};
-    const std::size_t further = plan.prepare.size() + plan.launches.size() - 1;
+    // The start of a launch that starts early is hidden behind the one before it.
+    std::int64_t further = -1;
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        further += std::count_if(launches->begin(), launches->end(),
+                                 [](const Partition &part) { return !part.early.value_or(false); });
     if (further > 0)
         parts.push_back(leaf("further launches", s(static_cast<double>(further) * m.gap_s),
                              fmt::format("{} * {:.2f} us", further, m.gap_s * 1e6)));
@@ -510,7 +521,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         feasible.plan = with_facts(std::move(feasible.plan), shipped_facts());
     prediction.work = total_work(feasible.plan);
     Regimes regimes;
-    const Partition &first = feasible.plan.launches.front();
+    const Partition &main = main_launch(feasible.plan);
     if (feasible.rules.n_fma) {
         regimes.paper = regime_by_rule(feasible.paper_round_fmas, static_cast<double>(*feasible.rules.n_fma),
                                        feasible.paper_round_bytes * profile.limits.sm_count,
@@ -521,14 +532,14 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         // The physical rule: FMAs that one SM retires during one latency, and bytes that are really under
         // way.
         const double resident =
-            static_cast<double>(std::min(first.ctas_per_sm, papers::ceil_div(first.ctas, m.sm_count)));
-        const double active = static_cast<double>(std::min<std::int64_t>(first.ctas, m.sm_count));
+            static_cast<double>(std::min(main.ctas_per_sm, papers::ceil_div(main.ctas, m.sm_count)));
+        const double active = static_cast<double>(std::min<std::int64_t>(main.ctas, m.sm_count));
         regimes.physical =
-            regime_by_rule(resident * first.step.fmas, profile.dram_latency->value.value * m.ffma_rate,
-                           resident * active * first.step.load_bytes *
-                               static_cast<double>(std::max<std::int64_t>(1, first.stages - 1)),
+            regime_by_rule(resident * main.step.fmas, profile.dram_latency->value.value * m.ffma_rate,
+                           resident * active * main.step.load_bytes *
+                               static_cast<double>(std::max<std::int64_t>(1, main.stages - 1)),
                            m.read_bw * m.latency_s);
-        regimes.tier2 = tier2_regime(first, shape, m);
+        regimes.tier2 = tier2_regime(main, shape, m);
         if (!profile.knee_exponent)
             prediction.assumptions.push_back(fmt::format("knee exponent {}: the profile has none", m.knee));
         if (!profile.ffma_outer_rate)
@@ -543,7 +554,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         const Plan worked = given ? with_work(feasible.plan, *given) : feasible.plan;
         if (given)
             prediction.assumptions.push_back("time of the work that was counted");
-        const Term bound = *speed_of_light(shape, profile);
+        const Term bound = *speed_of_light(shape, profile, feasible.plan.transformed_fmas);
         prediction.times.tier0_s = bound.value_s;
         prediction.times.roofline_s = wave_roofline(worked, m);
         Term term = bounded(*forecast_term(worked, shape, profile), bound);
@@ -581,8 +592,9 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
     Prediction prediction;
     prediction.assumptions = {"speed of light only: a bound, no forecast of others' code"};
     // Of halves others may multiply on tensor cores, whose rate no probe measures.
-    const Arithmetic arithmetic = shape.dtype == DataType::f32 ? Arithmetic::cores : Arithmetic::free;
-    if (const std::optional<Term> bound = speed_of_light(shape, profile, arithmetic))
+    const std::optional<double> fmas =
+        shape.dtype == DataType::f32 ? std::nullopt : std::optional<double>(0.0);
+    if (const std::optional<Term> bound = speed_of_light(shape, profile, fmas))
         prediction.times.tier0_s = bound->value_s;
     prediction.reason = "others' code has a bound (tier0_s), no plan and no forecast";
     out.prediction = std::move(prediction);

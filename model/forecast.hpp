@@ -19,13 +19,14 @@ Plan with_work(Plan plan, const Work &counted);
 /// The case of a baseline (others' code): only the speed-of-light bound, labelled so.
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile);
 
-/// Whether a bound reckons with the time that multiply-adds take on the SM's cores, or not at all.
-enum class Arithmetic { cores, free };
+/// The launch that a plan's regimes and summary speak of: the one with the most FMAs.
+const Partition &main_launch(const Plan &plan);
 
-/// Tier 0: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve).
-/// Absent where the profile lacks a number for it.
+/// Tier 0: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve),
+/// where a transforming algorithm has `fmas` of its own (Plan::transformed_fmas), and what does not compute on
+/// the SM's cores has none. Absent where the profile lacks a number for it.
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile,
-                                   Arithmetic arithmetic = Arithmetic::cores);
+                                   std::optional<double> fmas = std::nullopt);
 
 /// Tier 2 of a plan; absent where the profile lacks a number for it (`missing_for_forecast` names it).
 std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,

@@ -83,6 +83,7 @@ struct Partition {
     std::vector<std::int64_t> template_arguments; ///< in the order of the kernel's template parameters
     std::vector<Operand> operands; ///< the kernel's pointers in order; none: input, filters, output
     std::array<std::int64_t, 3> grid{1, 1, 1};
+    std::optional<bool> early; ///< may start while the launch before it ends, for which its kernel waits; absent: no
     std::optional<std::int64_t> cluster; ///< CTAs along x that run at once and share their memory; absent: 1
     std::int64_t threads = 0;      ///< per CTA, one dimension
     std::int64_t shared_bytes = 0; ///< dynamic, per CTA
@@ -103,12 +104,13 @@ struct Partition {
     std::int64_t parts = 0, pieces = 0;              ///< single-channel divisions: SMs divided over, P or Q
     std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map
     std::int64_t tile_h = 0, tile_k = 0;             ///< rows and filters of a CTA where they are not compiled in
+    std::optional<std::int64_t> tile_begin, tile_count; ///< winograd: tiles of this launch
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
     Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
-                         (kernel, variant, template_arguments, operands, grid, cluster, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
+                         (kernel, variant, template_arguments, operands, grid, early, cluster, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
                           waves, idle_ctas, tail, stages, steps, busy_warps, barriers, copy_passes, independent_sums, step, drain, filter_begin, filter_count, parts, pieces,
-                          bank_floats, band_floats, tile_h, tile_k, constant_bytes, work),
+                          bank_floats, band_floats, tile_h, tile_k, tile_begin, tile_count, constant_bytes, work),
                          (), ())
 };
 
@@ -116,7 +118,10 @@ struct Plan {
     std::vector<Partition> launches;
     std::vector<Partition> prepare; ///< once per filter set
     std::int64_t workspace_bytes = 0; ///< what `prepare` leaves there stays valid for its filter set
-    BOOST_DESCRIBE_CLASS(Plan, (), (launches, prepare, workspace_bytes), (), ())
+    /// Multiply-adds of an algorithm that transforms (Winograd), nothing padded; its results are judged as such. Absent:
+    /// the convolution's definition is computed.
+    std::optional<double> transformed_fmas;
+    BOOST_DESCRIBE_CLASS(Plan, (), (launches, prepare, workspace_bytes, transformed_fmas), (), ())
 };
 
 /// The papers' numbers that apply to a case; docs/model.md, tier 1.

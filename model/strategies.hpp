@@ -14,6 +14,7 @@
 #include "model/strategies/patch_register.hpp"
 #include "model/strategies/row_register.hpp"
 #include "model/strategies/stride_fixed_block.hpp"
+#include "model/strategies/winograd.hpp"
 
 #include <boost/describe.hpp>
 
@@ -22,7 +23,7 @@
 namespace convcast {
 
 using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm, BlockRegister,
-                              ChannelSplit, FilterStream, MapStream, NaiveGlobal, NaiveShared, PatchRegister>;
+                              ChannelSplit, FilterStream, MapStream, NaiveGlobal, NaiveShared, PatchRegister, Winograd>;
 
 /// Names in the list's order.
 std::vector<std::string> strategy_names();

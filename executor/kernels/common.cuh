@@ -31,6 +31,23 @@ template <int Pending> __device__ __forceinline__ void copy_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
+/// Lets the next launch of the stream start as soon as all CTAs of this one have come here or ended, if it
+/// may start early. Not sooner than near the end: CTAs that come while others run crowd the SMs that are free
+/// then, and stay.
+__device__ __forceinline__ void let_next_launch_start() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+/// Until the launch before this one has ended and its stores are seen. Every launch that starts early waits,
+/// so that its own end means that all before it have ended.
+__device__ __forceinline__ void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 __device__ __forceinline__ int ceil_div(int a, int b) { return (a + b - 1) / b; }
 __device__ __forceinline__ int at_most(int a, int b) { return a < b ? a : b; }
 
@@ -78,8 +95,10 @@ template <int Group> __device__ __forceinline__ void store_group(float *to, cons
 #pragma unroll
         for (int i = 0; i < Group; i += 4)
             *reinterpret_cast<float4 *>(to + i) = {from[i], from[i + 1], from[i + 2], from[i + 3]};
-    } else if constexpr (Group == 2) {
-        *reinterpret_cast<float2 *>(to) = {from[0], from[1]};
+    } else if constexpr (Group % 2 == 0) {
+#pragma unroll
+        for (int i = 0; i < Group; i += 2)
+            *reinterpret_cast<float2 *>(to + i) = {from[i], from[i + 1]};
     } else {
         *to = from[0];
     }

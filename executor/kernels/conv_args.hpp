@@ -10,6 +10,7 @@ struct ConvArgs {
     int parts, pieces;              // SMs and pieces of the single-channel divisions
     int bank_floats, band_floats;   // shared-memory sizes of one buffer of filters and of map
     int tile_h, tile_k;             // rows and filters of a CTA where they are not compiled in
+    int tile_begin, tile_count;     // winograd's tiles of this launch, over n, rows, columns
     int stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
 };
 

@@ -427,7 +427,7 @@ class Json(Cli):
                 self.assertEqual(set(p["regimes"]), {"paper", "physical", "tier2"})
                 self.assertLessEqual(set(p["regimes"].values()), {"compute_hidden", "bulk_hidden", "exposed"})
                 self.assertEqual(set(p["work"]), self.WORK)
-                self.assertEqual(set(p["plan"]) - {"prepare"}, {"launches", "workspace_bytes"})
+                self.assertEqual(set(p["plan"]) - {"prepare", "transformed_fmas"}, {"launches", "workspace_bytes"})
                 self.assertLessEqual(set(p["rules"]), self.RULES | {"candidate_p", "candidate_q", "run_pieces", "remarks"})
                 launch = p["plan"]["launches"][0]
                 self.assertEqual(launch["ctas"], math.prod(launch["grid"]))
@@ -446,7 +446,8 @@ class Json(Cli):
                 self.assertLessEqual(p["times"]["tier0_s"], p["time_s"])
                 self.assertLessEqual(p["time_low_s"], p["time_s"])
                 self.assertLessEqual(p["time_s"], p["time_high_s"])
-                self.assertEqual(sum(l["work"]["fmas"] for l in p["plan"]["launches"]), p["work"]["fmas"])
+                launches = p["plan"].get("prepare", []) + p["plan"]["launches"]
+                self.assertEqual(sum(l["work"]["fmas"] for l in launches), p["work"]["fmas"])
 
     def test_numbers_of_table_1(self):
         for shape, strategy in (("n1c1h28w28k512r3s3", "filter_split"), (SINGLE, "row_register"), (MULTI, "stride_fixed_block")):
@@ -593,7 +594,7 @@ class Json(Cli):
         self.assertEqual(set(listing), {"strategies", "baselines", "gpus", "studies"})
         self.assertEqual([s["name"] for s in listing["strategies"]],
                          ["filter_split", "map_split", "row_register", "stride_fixed_block", "implicit_gemm", "block_register",
-                          "channel_split", "filter_stream", "map_stream", "naive_global", "naive_shared", "patch_register"])
+                          "channel_split", "filter_stream", "map_stream", "naive_global", "naive_shared", "patch_register", "winograd"])
         self.assertEqual(self.ok("list", "--schema").out, (SOURCE / "profiles" / "schema.json").read_text())
 
     def test_canonical_strategies_are_accepted(self):

@@ -199,6 +199,11 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"naive_global:threads=64", "n2c4h9w8k6r3s2_str2x3_pad1x2_dil2x1_g2"},
              {"naive_shared:tile_w=8,tile_h=4,map=1", "n1c3h9w10k5r3s3_str2x2_pad1x1"},
              {"naive_shared:tile_w=8,tile_h=4,map=2", "n2c3h9w10k5r3s3_str1x2_pad2x1"},
+             {"winograd:tile=2,tile_k=32,tile_pixels=32,slice_channels=4,stages=2", "n1c5h9w8k9r3s3_pad1x1"},
+             {"winograd:tile=4,tile_k=64,tile_pixels=16,slice_channels=8,stages=3", "n2c9h11w10k7r3s3"},
+             {"winograd:tile=6,tile_k=32,tile_pixels=64,chunks=2,stages=2", "n3c4h30w30k35r3s3_pad0x2"},
+             {"winograd:tile=2,tile_k=64,tile_pixels=64,stages=2", "n1c6h9w10k9r5s5_pad2x1"},
+             {"winograd:tile=4,tile_k=32,tile_pixels=32,stages=2", "n1c6h9w10k9r5s5"},
              {"implicit_gemm:tile_k=32,tile_pixels=32,split=1,warp_split=1,filters=1", "n1c3h7w7k9r3s3"},
              {"implicit_gemm:tile_k=32,tile_pixels=32,split=2,warp_split=2,filters=1",
               "n2c8h8w7k33r3s3_pad1x1"},
@@ -268,6 +273,47 @@ TEST(ExecutorDevice, EveryGeometry) {
         }
     std::cout << cases.size() << " cases\n";
     EXPECT_GT(cases.size(), 90U);
+    run_and_expect_ok(lab, std::move(cases));
+}
+
+/// Winograd's tiles, padding beyond the filter, every number of points, and chunks that end anywhere in the
+/// batch.
+TEST(ExecutorDevice, WinogradOnRandomShapes) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    const char *given = std::getenv("CONVCAST_FUZZ_SEED");
+    const std::uint64_t seed = given ? std::stoull(given) : std::random_device{}();
+    std::cout << "CONVCAST_FUZZ_SEED=" << seed << "\n";
+    std::mt19937_64 random(seed);
+    const auto between = [&](int low, int high) {
+        return low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1));
+    };
+    std::vector<Case> cases;
+    constexpr std::size_t wanted = 120;
+    for (int tries = 0; cases.size() < wanted && tries < 2000; ++tries) {
+        ConvShape shape;
+        shape.n = between(1, 3), shape.c = between(2, 40), shape.k = between(1, 150);
+        shape.r = shape.s = between(0, 1) == 0 ? 3 : 5;
+        shape.pad_h = between(0, 1) == 0 ? 0 : between(0, 6),
+        shape.pad_w = between(0, 1) == 0 ? 0 : between(0, 6);
+        const bool tiny = between(0, 3) == 0;
+        shape.h = std::max<std::int64_t>(1, shape.r - 2 * shape.pad_h) + between(0, tiny ? 3 : 40);
+        shape.w = std::max<std::int64_t>(1, shape.s - 2 * shape.pad_w) + between(0, tiny ? 3 : 60);
+        Winograd strategy;
+        strategy.tile = 2 * between(1, 3);
+        strategy.slice_channels = 4 << between(0, 2);
+        strategy.stages = between(2, 4);
+        strategy.chunks = between(1, 4);
+        const int products[][4] = {{0, 0, 0, 0},    {128, 128, 8, 8}, {64, 64, 8, 8},  {64, 16, 8, 4},
+                                   {32, 256, 8, 8}, {32, 32, 4, 4},   {64, 128, 8, 8}, {32, 64, 8, 4}};
+        const auto &product = products[between(0, 7)];
+        strategy.tile_k = product[0], strategy.tile_pixels = product[1];
+        strategy.thread_k = product[2], strategy.thread_pixels = product[3];
+        Case item = lab.predicted(strategy, shape.id());
+        if (item.status == Status::ok)
+            cases.push_back(std::move(item));
+    }
+    EXPECT_EQ(cases.size(), wanted);
     run_and_expect_ok(lab, std::move(cases));
 }
 
@@ -523,32 +569,10 @@ TEST(ExecutorDevice, PickedPlansAreTimedAndNamed) {
     }
 }
 
-TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
-    CONVCAST_NEED_GPU();
-    CONVCAST_SKIP_IF(why_no_counters());
+void expect_counted_as_predicted(
+    const std::vector<std::pair<std::string, std::string>> &strategies_and_shapes) {
     Lab lab(quick_measure());
-    for (const auto &[strategy, shape] :
-         {std::pair{"filter_split", "n1c1h56w56k256r3s3"},
-          std::pair{"map_split", "n1c1h112w112k128r5s5"},
-          std::pair{"row_register", "n1c1h224w224k64r3s3"},
-          std::pair{"row_register", "n2c1h13w31k33r5s5"},
-          std::pair{"stride_fixed_block", "n1c64h56w56k64r3s3"},
-          std::pair{"stride_fixed_block", "n2c5h9w30k100r1s1"},
-          std::pair{"stride_fixed_block:segment_bytes=1", "n1c64h56w56k64r3s3"},
-          std::pair{"row_register:tile_w=256,unit=4", "n1c1h224w224k64r3s3"},
-          std::pair{"block_register", "n1c64h56w56k64r3s3"},
-          std::pair{"block_register", "n2c5h13w31k33r5s5"},
-          std::pair{"filter_stream", "n1c64h56w56k64r3s3"},
-          std::pair{"map_stream", "n1c64h56w56k64r3s3"},
-          std::pair{"channel_split", "n1c64h28w28k64r3s3"},
-          std::pair{"naive_global", "n1c16h28w28k32r3s3_pad1x1_str2x2"},
-          std::pair{"row_register", "n1c1h224w224k64r3s3_f16"},
-          std::pair{"block_register", "n2c5h13w31k33r5s5_f16"},
-          std::pair{"naive_shared", "n1c32h12w12k64r5s5"},
-          std::pair{"naive_shared:map=2", "n1c16h28w28k32r3s3_pad1x1"},
-          std::pair{"implicit_gemm", "n1c64h56w56k64r3s3_pad1x1"},
-          std::pair{"implicit_gemm:split=2,warp_split=2,filters=2", "n2c30h9w30k100r3s3_str2x2"},
-          std::pair{"implicit_gemm:split=1,warp_split=1", "n1c3h40w40k64r7s7_pad3x3"}}) {
+    for (const auto &[strategy, shape] : strategies_and_shapes) {
         Case item = lab.predicted(strategy, shape);
         ASSERT_EQ(item.status, Status::ok);
         lab.executor.run_case(item);
@@ -561,6 +585,44 @@ TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
         EXPECT_EQ(cold->counters->at(metrics::instructions_local_load.name), 0.0) << strategy << " spills";
         EXPECT_TRUE(cold->regime);
     }
+}
+
+TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(why_no_counters());
+    expect_counted_as_predicted(
+        {{"filter_split", "n1c1h56w56k256r3s3"},
+         {"map_split", "n1c1h112w112k128r5s5"},
+         {"row_register", "n1c1h224w224k64r3s3"},
+         {"row_register", "n2c1h13w31k33r5s5"},
+         {"stride_fixed_block", "n1c64h56w56k64r3s3"},
+         {"stride_fixed_block", "n2c5h9w30k100r1s1"},
+         {"stride_fixed_block:segment_bytes=1", "n1c64h56w56k64r3s3"},
+         {"row_register:tile_w=256,unit=4", "n1c1h224w224k64r3s3"},
+         {"block_register", "n1c64h56w56k64r3s3"},
+         {"block_register", "n2c5h13w31k33r5s5"},
+         {"row_register", "n1c1h224w224k64r3s3_f16"},
+         {"block_register", "n2c5h13w31k33r5s5_f16"},
+         {"filter_stream", "n1c64h56w56k64r3s3"},
+         {"map_stream", "n1c64h56w56k64r3s3"},
+         {"channel_split", "n1c64h28w28k64r3s3"},
+         {"naive_global", "n1c16h28w28k32r3s3_pad1x1_str2x2"},
+         {"naive_shared", "n1c32h12w12k64r5s5"},
+         {"naive_shared:map=2", "n1c16h28w28k32r3s3_pad1x1"},
+         {"implicit_gemm", "n1c64h56w56k64r3s3_pad1x1"},
+         {"implicit_gemm:split=2,warp_split=2,filters=2", "n2c30h9w30k100r3s3_str2x2"},
+         {"implicit_gemm:split=1,warp_split=1", "n1c3h40w40k64r7s7_pad3x3"}});
+}
+
+TEST(ExecutorDevice, WinogradsFmasAreCountedAsPredicted) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(why_no_counters());
+    expect_counted_as_predicted({{"winograd:tile=2", "n2c30h9w30k100r3s3_pad1x1"},
+                                 {"winograd:tile=4", "n1c64h56w56k64r3s3_pad1x1"},
+                                 {"winograd:tile=4", "n1c12h30w33k20r3s3"},
+                                 {"winograd:tile=6,chunks=3", "n2c20h31w40k33r3s3"},
+                                 {"winograd:tile=2", "n1c16h13w31k40r5s5_pad2x2"},
+                                 {"winograd:tile=4", "n1c32h28w28k64r5s5"}});
 }
 
 TEST(ExecutorDevice, MeasuresColdAndWarmWithAndWithoutTheFilterCopy) {

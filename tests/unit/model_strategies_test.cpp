@@ -172,12 +172,82 @@ TEST(ImplicitGemm, RefusesWithReasons) {
                 HasSubstr("no whole warps"));
 }
 
+TEST(Winograd, PlanByHand) {
+    const GpuProfile h200 = find_profile("h200");
+    const char *knobs = "winograd:tile=4,tile_k=64,tile_pixels=32,thread_k=8,thread_pixels=4,slice_channels="
+                        "8,stages=4,chunks=2";
+    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c20h56w54k60r3s3_pad1x1"), h200);
+    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
+    EXPECT_EQ(*item.strategy, knobs);
+    const Plan &plan = *item.prediction->plan;
+    ASSERT_EQ(plan.prepare.size(), 1U);
+    ASSERT_EQ(plan.launches.size(), 6U); // three of each chunk
+    // 36 points; 14 x 14 tiles of 4 x 4 outputs, 98 of a chunk up to 32: 128 and 68; 20 channels up to 24; 60
+    // filters up to 64.
+    EXPECT_EQ(plan.workspace_bytes, 36 * 4 * (24 * 64 + 24 * 128 + 60 * 128));
+    EXPECT_EQ(plan.transformed_fmas, 36.0 * 196 * 20 * 60);
+    EXPECT_FALSE(plan.prepare[0].early);
+    for (const Partition &part : plan.launches)
+        EXPECT_EQ(part.early, true) << part.kernel;
+    const Partition &product = plan.launches[4];
+    EXPECT_EQ(&main_launch(plan), &plan.launches[1]);
+    EXPECT_EQ(product.kernel, "winograd");
+    EXPECT_EQ(product.tile_begin, 128);
+    EXPECT_EQ(product.tile_count, 68);
+    EXPECT_EQ(product.grid, (std::array<std::int64_t, 3>{3, 36, 1}));
+    EXPECT_EQ(product.threads, 8 * 8);
+    EXPECT_EQ(product.steps, 3);
+    EXPECT_EQ(product.work.fmas, 3.0 * 36 * 24 * 64 * 32);
+    // Transforms of one dimension: 8 multiply-adds for 6 pixels, 3 for 3 taps, 3 for 4 outputs.
+    EXPECT_EQ(plan.launches[3].work.fmas, 24.0 * 68 * 12 * 8);
+    EXPECT_EQ(plan.launches[5].work.fmas, 60.0 * 96 * 10 * 3); // whole lines of 32 tiles
+    EXPECT_EQ(plan.prepare[0].work.fmas, 24.0 * 64 * 9 * 3);
+    // 54 columns are no multiple of 4: outputs go through shared memory.
+    EXPECT_EQ(plan.launches[5].template_arguments, (std::vector<std::int64_t>{6, 3, 1}));
+    // The bound is of its own multiply-adds: it may be faster than any direct convolution.
+    EXPECT_LT(item.prediction->times.tier0_s->value,
+              predict(parse_strategy("implicit_gemm"), ConvShape::parse("n1c20h56w54k60r3s3_pad1x1"), h200)
+                  .prediction->times.tier0_s->value);
+}
+
+TEST(Winograd, CtasOfAProductSpreadEvenly) {
+    const GpuProfile h200 = find_profile("h200");
+    const Case item = predict(parse_strategy("winograd:tile=4,tile_k=64,tile_pixels=32"),
+                              ConvShape::parse("n1c256h28w28k256r3s3"), h200);
+    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
+    const Partition &product = main_launch(*item.prediction->plan);
+    EXPECT_EQ(product.ctas, 4 * 2 * 36);
+    EXPECT_EQ(product.ctas_per_sm, 3); // 288 on 132 SMs, though more would fit
+}
+
+TEST(Winograd, RefusesWithReasons) {
+    const GpuProfile h200 = find_profile("h200");
+    const auto reason = [&](const char *strategy, const char *shape) {
+        const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), h200);
+        EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
+        return item.reason.value_or("");
+    };
+    EXPECT_THAT(reason("winograd", "n1c8h8w8k8r7s7"), HasSubstr("3x3 and 5x5"));
+    EXPECT_THAT(reason("winograd", "n1c8h8w8k8r3s5"), HasSubstr("3x3 and 5x5"));
+    EXPECT_THAT(reason("winograd", "n1c8h8w8k8r3s3_str2x2"), HasSubstr("stride 1"));
+    EXPECT_THAT(reason("winograd", "n1c8h8w8k8r3s3_g2"), HasSubstr("no groups"));
+    EXPECT_THAT(reason("winograd", "n1c8h8w8k8r3s3_f16"), HasSubstr("only FP32"));
+    EXPECT_THAT(reason("winograd", "n1c1h8w8k8r3s3"), HasSubstr("one channel"));
+    EXPECT_THAT(reason("winograd:tile=6", "n1c8h18w18k8r5s5"), HasSubstr("4, 6 or 8 points"));
+    EXPECT_THAT(reason("winograd:tile=3", "n1c8h18w18k8r3s3"), HasSubstr("4, 6 or 8 points"));
+    EXPECT_THAT(reason("winograd:tile_k=32,tile_pixels=256,thread_k=4,thread_pixels=4,slice_channels=5",
+                       "n1c8h18w18k8r3s3"),
+                HasSubstr("slice_channels"));
+    EXPECT_THAT(reason("winograd:tile_k=32,tile_pixels=16,thread_k=8,thread_pixels=8", "n1c8h18w18k8r3s3"),
+                HasSubstr("no whole warps"));
+}
+
 TEST(Occupancy, ByHand) {
     const GpuLimits limits = find_profile("h200").limits;
     EXPECT_EQ(resident_ctas(limits, 512, 64, 0), 2); // 65,536 / (512 * 64)
     EXPECT_EQ(resident_ctas(limits, 256, 128, 0), 2);
     EXPECT_EQ(resident_ctas(limits, 128, 192, 0), 2);    // 10 warps of 6,144 registers in 65,536
-    EXPECT_EQ(resident_ctas(limits, 32, 32, 0), 16);     // registers are given to four warps at least
+    EXPECT_EQ(resident_ctas(limits, 32, 32, 0), 32);     // no more CTAs on an SM
     EXPECT_EQ(resident_ctas(limits, 32, 32, 100000), 2); // (100,000 + 1,024) up to 128, in 233,472
     EXPECT_EQ(resident_ctas(limits, 32, 32, 232449), 0); // over the limit of a CTA
     EXPECT_EQ(resident_ctas(limits, 2048, 32, 0), 0);

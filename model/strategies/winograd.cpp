@@ -1,0 +1,434 @@
+#include "model/strategies/winograd.hpp"
+
+#include "model/forecast.hpp"
+#include "model/papers.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+const std::vector<Knob<Winograd>> &Winograd::knobs() {
+    static const std::vector<Knob<Winograd>> list = {
+        {"tile",
+         &Winograd::tile,
+         0,
+         6,
+         {2, 4, 6},
+         "rows and columns of outputs of a tile: 2, 4, or 6 for 3x3 filters"},
+        {"tile_k", &Winograd::tile_k, 0, 128, {64, 128}, "filters of a CTA: 32, 64 or 128"},
+        {"tile_pixels", &Winograd::tile_pixels, 0, 256, {32, 128}, "tiles of a CTA: 16, 32, 64, 128 or 256"},
+        {"thread_k", &Winograd::thread_k, 0, 8, {}, "filters of a thread: 4 or 8"},
+        {"thread_pixels", &Winograd::thread_pixels, 0, 8, {}, "tiles of a thread: 4 or 8"},
+        {"slice_channels",
+         &Winograd::slice_channels,
+         0,
+         32,
+         {},
+         "channels of a pipeline step: 4, 8, 16 or 32"},
+        {"stages", &Winograd::stages, 0, 6, {}, "buffers of the prefetch pipeline, 2 at least"},
+        {"chunks",
+         &Winograd::chunks,
+         0,
+         4096,
+         {},
+         "parts of the batch, each through all launches before the next"},
+    };
+    return list;
+}
+
+namespace {
+
+bool power_of_two_in(int value, int low, int high) {
+    return value >= low && value <= high && (value & (value - 1)) == 0;
+}
+
+std::string outside(const ConvShape &s) {
+    if (s.dtype != DataType::f32)
+        return "only FP32 is built for this strategy";
+    if (s.r != s.s || (s.r != 3 && s.r != 5))
+        return "winograd does 3x3 and 5x5 filters";
+    if (s.stride_h != 1 || s.stride_w != 1 || s.dilation_h != 1 || s.dilation_w != 1 || s.groups != 1)
+        return "winograd has stride 1, no dilation and no groups";
+    if (s.c == 1)
+        return "there is one channel: the products at a point are no sums, so transforms cost more than they "
+               "save";
+    constexpr std::int64_t most = std::int64_t{1} << 30;
+    if (s.h * s.w > most || s.p() * s.q() > most || s.n > most || s.c > most || s.k > most)
+        return "an image, batch or filter set is too large for 32-bit indices";
+    return "";
+}
+
+/// Multiply-adds of one dimension's transforms, as executor/kernels/winograd.cuh writes them.
+struct LineFmas {
+    double pixels, taps, back;
+};
+LineFmas line_fmas(std::int64_t points, std::int64_t r) {
+    const double further_pairs = static_cast<double>(points - 2) / 2.0 - 1.0; // beside +-1
+    const double m = static_cast<double>(points - r + 1);
+    return {points == 4   ? 0.0
+            : points == 6 ? 8.0
+                          : 16.0,
+            further_pairs * static_cast<double>(r), further_pairs * (m - 1.0)};
+}
+
+/// Numbers of a setting that several parts of a plan need.
+struct Sizes {
+    std::int64_t points, tiles; ///< of a tile; of the batch
+    std::int64_t channels;      ///< whole slices
+    std::int64_t filter_pitch, chunk_tiles, chunk_pitch;
+    std::int64_t filter_bytes, pixel_bytes, product_bytes; ///< transformed; the last two of a chunk
+};
+
+constexpr std::int64_t line_floats = 32; ///< rows of transformed data start at lines of 128 bytes
+
+Sizes sizes_of(const ConvShape &s, const Winograd &g) {
+    Sizes o{};
+    o.points = g.tile + s.r - 1;
+    o.tiles = s.n * ceil_div(s.p(), g.tile) * ceil_div(s.q(), g.tile);
+    o.channels = round_up(s.c, g.slice_channels);
+    o.filter_pitch = round_up(s.k, line_floats);
+    o.chunk_tiles = ceil_div(o.tiles, g.chunks);
+    if (g.chunks > 1)
+        o.chunk_tiles = std::min(o.tiles, round_up(o.chunk_tiles, g.tile_pixels));
+    o.chunk_pitch = round_up(o.chunk_tiles, line_floats);
+    const std::int64_t planes = o.points * o.points * 4;
+    o.filter_bytes = planes * o.channels * o.filter_pitch;
+    o.pixel_bytes = planes * o.channels * o.chunk_pitch;
+    o.product_bytes = planes * s.k * o.chunk_pitch;
+    return o;
+}
+
+/// Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
+std::int64_t l2_room(const GpuLimits &limits) {
+    return limits.l2_bytes / 2;
+}
+
+double beyond_l2(std::int64_t bytes, const GpuLimits &limits) {
+    return static_cast<double>(std::max<std::int64_t>(0, bytes - l2_room(limits)));
+}
+
+/// A launch of the transforms: `units` threads in CTAs of `threads`, each once through `instructions`.
+Partition transform_launch(const char *kernel, std::int64_t units, std::int64_t threads,
+                           std::int64_t registers, double instructions, const GpuLimits &limits) {
+    Partition part;
+    part.kernel = kernel;
+    part.threads = threads;
+    part.grid = {ceil_div(units, threads), 1, 1};
+    part.register_cap = registers;
+    part.busy_warps = threads / 32;
+    part.independent_sums = 4;
+    part.ctas_per_sm = resident_ctas(limits, threads, registers, 0);
+    fill_schedule(part, limits);
+    part.step.instructions = static_cast<double>(part.busy_warps) * instructions;
+    part.work.instructions = static_cast<double>(ceil_div(units, 32)) * instructions;
+    part.work.shared_wavefronts = part.work.shared_conflicts = 0.0;
+    return part;
+}
+
+/// What a CTA of a launch moves, from the totals of the launch.
+void share_out(Partition &part) {
+    const double ctas = static_cast<double>(part.ctas);
+    part.step.fmas = *part.work.fmas / ctas;
+    part.step.load_bytes = *part.work.l2_read_bytes / ctas;
+    part.drain.store_bytes = *part.work.l2_write_bytes / ctas;
+}
+
+/// The launch that transforms the filters.
+Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, const GpuLimits &limits) {
+    constexpr std::int64_t tile_k = 32, tile_c = 8, threads = 256;
+    const double p = static_cast<double>(o.points), taps = static_cast<double>(s.r * s.r);
+    // Warp instructions beside arithmetic, loads and stores: finding what to copy costs divisions.
+    constexpr double per_copy = 20.0, per_warp = 60.0;
+    const double lines = p + static_cast<double>(s.r);
+    const double instructions =
+        taps * (1.0 + per_copy) + lines * (line_fmas(o.points, s.r).taps + 2.0 * p) + 3.0 * p * p + per_warp;
+    Partition part = transform_launch("winograd_filters", o.channels * o.filter_pitch, threads,
+                                      o.points == 8   ? 128
+                                      : o.points == 6 ? 96
+                                                      : 64,
+                                      instructions, limits);
+    part.template_arguments = {o.points, s.r, g.slice_channels};
+    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
+    part.grid = {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1};
+    part.shared_bytes = tile_k * (tile_c * s.r * s.r + 1) * 4;
+    part.ctas_per_sm = resident_ctas(limits, threads, part.register_cap, part.shared_bytes);
+    fill_schedule(part, limits);
+    Work &work = part.work;
+    work.fmas = static_cast<double>(o.channels * o.filter_pitch) * lines * line_fmas(o.points, s.r).taps;
+    work.shared_wavefronts = 2.0 * taps * static_cast<double>(part.ctas) * threads / 32.0;
+    part.step.shared_wavefronts = 2.0 * taps * threads / 32.0;
+    work.l2_read_bytes = work.dram_read_bytes = static_cast<double>(s.filter_bytes());
+    work.l2_write_bytes = static_cast<double>(o.filter_bytes);
+    work.dram_write_bytes = beyond_l2(o.filter_bytes, limits);
+    share_out(part);
+    return part;
+}
+
+/// The launch that transforms the pixels of `tiles` tiles.
+Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t begin,
+                       std::int64_t tiles, const GpuLimits &limits) {
+    const std::int64_t units = o.channels * tiles, planes = o.points * o.points;
+    const double p = static_cast<double>(o.points), values = static_cast<double>(planes);
+    constexpr double per_value = 4.0, per_warp = 90.0; // a load, a store and its address, a comparison
+    Partition part = transform_launch(
+        "winograd_input", o.channels * round_up(tiles, line_floats), 128,
+        o.points == 8   ? 128
+        : o.points == 6 ? 80
+                        : 64,
+        values * per_value + 2.0 * p * (line_fmas(o.points, s.r).pixels + p) + per_warp, limits);
+    part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
+    Work &work = part.work;
+    work.fmas = static_cast<double>(units) * 2.0 * p * line_fmas(o.points, s.r).pixels;
+    const double share = static_cast<double>(tiles) / static_cast<double>(o.tiles);
+    // Rows that two tiles share come once for each.
+    work.l2_read_bytes = share * static_cast<double>(s.input_bytes()) * p / static_cast<double>(g.tile);
+    work.dram_read_bytes = share * static_cast<double>(s.input_bytes());
+    const std::int64_t written = planes * o.channels * tiles * 4;
+    work.l2_write_bytes = static_cast<double>(written);
+    work.dram_write_bytes = beyond_l2(written, limits);
+    share_out(part);
+    return part;
+}
+
+/// The launch that transforms the products of `tiles` tiles back.
+Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t tiles, bool in_l2,
+                        const GpuLimits &limits) {
+    const std::int64_t planes = o.points * o.points;
+    const double p = static_cast<double>(o.points), m = static_cast<double>(g.tile);
+    constexpr double per_value = 2.0, per_output = 4.0, per_warp = 80.0;
+    Partition part = transform_launch("winograd_output", s.k * round_up(tiles, line_floats), 128,
+                                      o.points == 8   ? 128
+                                      : o.points == 6 ? 64
+                                                      : 40,
+                                      static_cast<double>(planes) * per_value + m * m * per_output +
+                                          (p + m) * (line_fmas(o.points, s.r).back + p) + per_warp,
+                                      limits);
+    const bool staged = g.tile == 6 || s.q() % g.tile != 0 || s.p() % g.tile != 0;
+    part.template_arguments = {o.points, s.r, staged ? 1 : 0};
+    part.filter_count = s.k;
+    if (staged) {
+        part.shared_bytes = part.threads * g.tile * g.tile * 4;
+        part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+        fill_schedule(part, limits);
+    }
+    Work &work = part.work;
+    // Where a warp's outputs are staged, threads past the last tile compute as well: its lanes store
+    // together.
+    const std::int64_t units = staged ? part.ctas * part.threads : s.k * tiles;
+    work.fmas = static_cast<double>(units) * (p + m) * line_fmas(o.points, s.r).back;
+    const std::int64_t read = planes * s.k * tiles * 4;
+    work.l2_read_bytes = static_cast<double>(read);
+    work.dram_read_bytes = in_l2 ? 0.0 : static_cast<double>(read);
+    const double share = static_cast<double>(tiles) / static_cast<double>(o.tiles);
+    work.l2_write_bytes = share * written_bytes(s);
+    work.dram_write_bytes = share * beyond_l2(s.output_bytes(), limits);
+    share_out(part);
+    return part;
+}
+
+/// The launch that multiplies at every point of `tiles` tiles.
+std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Winograd &g, const Sizes &o,
+                                                   std::int64_t tiles, bool in_l2, const GpuLimits &limits) {
+    Partition part;
+    part.kernel = Winograd::name;
+    part.template_arguments = {g.tile_k,        g.tile_pixels,    g.thread_k,
+                               g.thread_pixels, g.slice_channels, g.stages};
+    part.threads = std::int64_t{g.tile_k} / g.thread_k * (g.tile_pixels / g.thread_pixels);
+    const std::int64_t pixel_tiles = ceil_div(tiles, g.tile_pixels), filter_tiles = ceil_div(s.k, g.tile_k);
+    const std::int64_t planes = o.points * o.points;
+    if (pixel_tiles * filter_tiles > std::int64_t{1} << 30)
+        return Infeasible{"more than 2^30 CTAs; take larger tiles or more chunks"};
+    part.grid = {pixel_tiles * filter_tiles, planes, 1};
+    part.stages = g.stages;
+    part.steps = o.channels / g.slice_channels;
+    part.busy_warps = part.threads / 32;
+    part.independent_sums = g.thread_k * g.thread_pixels;
+    part.shared_bytes = std::int64_t{g.stages} * g.slice_channels * (g.tile_k + g.tile_pixels) * 4;
+    // Accumulators, two buffers of fragments, addresses.
+    part.register_cap = round_up(part.independent_sums + 2 * (g.thread_k + g.thread_pixels) + 32, 8);
+    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
+                          " bytes of shared memory, the GPU gives " +
+                          std::to_string(limits.shared_bytes_per_cta)};
+    // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find
+    // room at once, each asks for so much shared memory that no SM takes more than its share of them.
+    if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], limits.sm_count);
+        even < part.ctas_per_sm) {
+        constexpr std::int64_t granule = 128;
+        part.shared_bytes =
+            std::max(part.shared_bytes, round_up(limits.shared_bytes_per_sm / (even + 1) + granule, granule) -
+                                            limits.shared_bytes_reserved_per_cta);
+        part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    }
+    fill_schedule(part, limits);
+
+    const double warps = static_cast<double>(part.busy_warps), slice = g.slice_channels;
+    const double loads = slice * (g.thread_k + g.thread_pixels) / 4.0;     // of a warp, 128 bits wide
+    const double copies = slice * (g.tile_k + g.tile_pixels) / 4.0 / 32.0; // of the CTA
+    // As implicit_gemm: a step (loop, barrier, addresses), the start of a CTA, a quad of sums; clocks of a
+    // copy.
+    constexpr double per_step = 30.0, per_cta_warp = 100.0, per_quad = 8.0, wide_copy = 3.2;
+    part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
+    part.step.instructions = part.step.fmas / 32.0 + warps * (loads + per_step) + 2.0 * copies;
+    part.step.shared_wavefronts = warps * loads * uniform_wide_wavefronts + copies * wide_copy;
+    part.step.load_bytes = slice * static_cast<double>(g.tile_k + g.tile_pixels) * 4.0;
+    part.drain.instructions =
+        warps * per_cta_warp + static_cast<double>(g.tile_k) * g.tile_pixels / 4.0 / 32.0 * per_quad;
+    part.drain.store_bytes = static_cast<double>(std::min<std::int64_t>(g.tile_k, s.k)) *
+                             static_cast<double>(std::min<std::int64_t>(g.tile_pixels, tiles)) * 4.0;
+
+    const double ctas = static_cast<double>(part.ctas), all_steps = ctas * static_cast<double>(part.steps);
+    Work &work = part.work;
+    work.fmas = all_steps * part.step.fmas;
+    work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
+    work.shared_wavefronts = all_steps * warps * loads * uniform_wide_wavefronts;
+    work.shared_conflicts = 0.0;
+    work.l2_read_bytes = all_steps * part.step.load_bytes;
+    const std::int64_t written = planes * s.k * tiles * 4;
+    work.l2_write_bytes = static_cast<double>(written);
+    work.dram_read_bytes = in_l2 ? 0.0 : static_cast<double>(planes * o.channels * tiles * 4);
+    work.dram_write_bytes = beyond_l2(written, limits);
+    return part;
+}
+
+/// The plan of a setting in which no knob is left to choose; `g.chunks` becomes the number of chunks that
+/// there are.
+std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, const GpuProfile &profile) {
+    const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
+    if (g.tile % 2 != 0 || g.tile < 2 || g.tile + s.r - 1 > 8)
+        return no("F(" + std::to_string(g.tile) + "x" + std::to_string(g.tile) + ", " + std::to_string(s.r) +
+                  "x" + std::to_string(s.s) + ") has other than 4, 6 or 8 points");
+    if (!power_of_two_in(g.tile_k, 32, 128) || !power_of_two_in(g.tile_pixels, 16, 256))
+        return no("tile_k must be 32, 64 or 128 and tile_pixels 16, 32, 64, 128 or 256");
+    if (!power_of_two_in(g.thread_k, 4, 8) || !power_of_two_in(g.thread_pixels, 4, 8))
+        return no("thread_k and thread_pixels must be 4 or 8");
+    if (!power_of_two_in(g.slice_channels, 4, 32) || g.stages < 2)
+        return no("slice_channels must be 4, 8, 16 or 32, and stages at least 2");
+    const std::int64_t lanes_n = std::min(8, g.tile_pixels / g.thread_pixels), lanes_m = 32 / lanes_n;
+    const std::int64_t threads = std::int64_t{g.tile_k} / g.thread_k * (g.tile_pixels / g.thread_pixels);
+    if (lanes_n < 4 || g.tile_k % (g.thread_k * lanes_m) != 0)
+        return no("a tile of " + std::to_string(g.tile_k) + " filters and " + std::to_string(g.tile_pixels) +
+                  " tiles has no whole warps of threads with " + std::to_string(g.thread_k) + " x " +
+                  std::to_string(g.thread_pixels));
+    if (threads < std::max(g.tile_k, g.tile_pixels) / 4)
+        return no("a row of the slice has more 16-byte copies than a CTA has threads");
+    const Sizes o = sizes_of(s, g);
+    constexpr std::int64_t most_floats = std::int64_t{1} << 31;
+    if (o.tiles >= most_floats || o.pixel_bytes / 4 >= most_floats || o.product_bytes / 4 >= most_floats ||
+        o.filter_bytes / 4 >= most_floats || s.k * o.chunk_pitch >= most_floats ||
+        o.channels * o.chunk_pitch >= most_floats)
+        return no("transformed data of a launch exceed 2^31 floats; take more chunks");
+    g.chunks = static_cast<int>(ceil_div(o.tiles, o.chunk_tiles));
+
+    Feasible out;
+    out.rules = table1_rules(profile);
+    const GpuLimits &limits = profile.limits;
+    const std::int64_t pixels_at = o.filter_bytes, products_at = pixels_at + o.pixel_bytes;
+    out.plan.workspace_bytes = products_at + o.product_bytes;
+    out.plan.transformed_fmas = static_cast<double>(o.points * o.points * o.tiles) *
+                                static_cast<double>(s.c) * static_cast<double>(s.k);
+    out.plan.prepare = {filters_launch(s, g, o, limits)};
+    if (out.plan.prepare[0].grid[1] > 65535)
+        return no("the grid of the launch that transforms filters exceeds 65535 in y");
+    const bool in_l2 = o.pixel_bytes + o.product_bytes <= l2_room(limits);
+    for (std::int64_t begin = 0; begin < o.tiles; begin += o.chunk_tiles) {
+        const std::int64_t count = std::min(o.chunk_tiles, o.tiles - begin);
+        auto product = product_launch(s, g, o, count, in_l2, limits);
+        if (auto *why = std::get_if<Infeasible>(&product))
+            return std::move(*why);
+        Partition input = input_launch(s, g, o, begin, count, limits);
+        Partition output = output_launch(s, g, o, count, in_l2, limits);
+        input.operands = {{Memory::input, 0}, {Memory::workspace, pixels_at}};
+        Partition &multiply = std::get<Partition>(product);
+        multiply.operands = {
+            {Memory::workspace, pixels_at}, {Memory::workspace, 0}, {Memory::workspace, products_at}};
+        output.operands = {{Memory::workspace, products_at}, {Memory::output, 0}};
+        for (Partition *part : {&input, &multiply, &output}) {
+            part->tile_begin = begin;
+            part->tile_count = count;
+            part->early = true;
+            out.plan.launches.push_back(std::move(*part));
+        }
+    }
+    out.paper_round_fmas = out.plan.launches[1].step.fmas;
+    out.paper_round_bytes = out.plan.launches[1].step.load_bytes;
+    return out;
+}
+
+/// Register tiles, and the CTA tiles made of them, that are worth trying.
+struct Tile {
+    int k, pixels, thread_k, thread_pixels;
+};
+constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {128, 64, 8, 8},
+                          {64, 64, 8, 8},   {32, 128, 8, 8}, {64, 64, 8, 4},  {64, 32, 8, 4},
+                          {128, 32, 8, 4},  {32, 64, 8, 4},  {32, 32, 4, 4},  {64, 16, 8, 4}};
+
+} // namespace
+
+PlanResult<Winograd> Winograd::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = outside(s); !why.empty())
+        return Infeasible{why, true};
+    std::optional<Planned<Winograd>> best;
+    std::optional<Infeasible> refused;
+    double best_time = 0.0;
+    const auto consider = [&](Winograd setting) {
+        auto made = plan_of(setting, s, profile);
+        if (auto *why = std::get_if<Infeasible>(&made)) {
+            if (!refused)
+                refused = std::move(*why);
+            return;
+        }
+        Feasible &feasible = std::get<Feasible>(made);
+        const std::optional<Term> term = forecast_term(feasible.plan, s, profile);
+        const double time = term ? term->value_s.value : 0.0;
+        if (!best || time < best_time) {
+            best = Planned<Winograd>{setting, std::move(feasible)};
+            best_time = time;
+        }
+    };
+    const auto differs = [](int given, int value) { return given != 0 && given != value; };
+    const bool tile_given = tile_k != 0 && tile_pixels != 0 && thread_k != 0 && thread_pixels != 0;
+    const auto try_products = [&](const Winograd &of_tile) {
+        for (const Tile &product : tiles) {
+            Winograd setting = of_tile;
+            if (!tile_given) {
+                if (differs(tile_k, product.k) || differs(tile_pixels, product.pixels) ||
+                    differs(thread_k, product.thread_k) || differs(thread_pixels, product.thread_pixels))
+                    continue;
+                setting.tile_k = product.k, setting.tile_pixels = product.pixels;
+                setting.thread_k = product.thread_k, setting.thread_pixels = product.thread_pixels;
+            }
+            constexpr int usual_slice = 8, usual_stages = 4;
+            if (slice_channels == 0)
+                setting.slice_channels = usual_slice;
+            if (stages == 0)
+                setting.stages = usual_stages;
+            if (chunks == 0)
+                setting.chunks = 1;
+            consider(setting);
+            if (tile_given)
+                break;
+        }
+    };
+    for (const int outputs : {2, 4, 6}) {
+        Winograd setting = *this;
+        if (tile == 0)
+            setting.tile = outputs;
+        if (setting.tile + s.r - 1 <= 8 || tile != 0)
+            try_products(setting);
+        if (tile != 0)
+            break;
+    }
+    if (best)
+        return std::move(*best);
+    return refused ? std::move(*refused)
+                   : Infeasible{"no tile that the model tries has these knobs; give all of "
+                                "tile_k, tile_pixels, thread_k and thread_pixels"};
+}
+
+} // namespace convcast
