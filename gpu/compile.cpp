@@ -135,7 +135,8 @@ std::optional<CompiledModule> load(const std::filesystem::path &file) {
 }
 
 std::vector<std::string> nvrtc_options(const CompileRequest &request) {
-    std::vector<std::string> options = {"--gpu-architecture=sm_" + std::to_string(request.compute_capability),
+    std::vector<std::string> options = {"--gpu-architecture=sm_" + std::to_string(request.compute_capability) +
+                                            (request.architecture_features ? "a" : ""),
                                         "--std=c++17", "--device-as-default-execution-space",
                                         "--ptxas-options=-v"};
     if (request.max_registers)

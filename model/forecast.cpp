@@ -206,7 +206,7 @@ Work total_work(const Plan &plan) {
                     total.*field = (total.*field).value_or(0.0) + *(part.work.*field);
     };
     for (const auto field :
-         {&Work::fmas, &Work::instructions, &Work::shared_wavefronts, &Work::shared_conflicts,
+         {&Work::fmas, &Work::tensor_fmas, &Work::instructions, &Work::shared_wavefronts, &Work::shared_conflicts,
           &Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes, &Work::dram_write_bytes})
         add(field);
     return total;

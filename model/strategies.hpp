@@ -7,6 +7,7 @@
 #include "model/strategies/filter_split.hpp"
 #include "model/strategies/filter_stream.hpp"
 #include "model/strategies/implicit_gemm.hpp"
+#include "model/strategies/implicit_gemm_3xtf32.hpp"
 #include "model/strategies/map_split.hpp"
 #include "model/strategies/map_stream.hpp"
 #include "model/strategies/naive_global.hpp"
@@ -22,7 +23,8 @@
 namespace convcast {
 
 using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm, BlockRegister,
-                              ChannelSplit, FilterStream, MapStream, NaiveGlobal, NaiveShared, PatchRegister>;
+                              ChannelSplit, FilterStream, MapStream, NaiveGlobal, NaiveShared, PatchRegister,
+                              ImplicitGemm3xTf32>;
 
 /// Names in the list's order.
 std::vector<std::string> strategy_names();
