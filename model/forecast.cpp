@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace convcast {
 namespace {
@@ -24,6 +25,7 @@ struct Machine {
     double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, shared_bw,
         launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency;
     int sm_count;
+    double tensor_rate; ///< 0: not known; plans that need it have no time then
 };
 
 Machine machine_of(const GpuProfile &p) {
@@ -45,6 +47,7 @@ Machine machine_of(const GpuProfile &p) {
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;
     m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
+    m.tensor_rate = p.tf32_mma_rate ? p.tf32_mma_rate->value.value : 0.0;
     return m;
 }
 
@@ -55,6 +58,11 @@ Seconds s(double value) {
 Term fma_leaf(double fmas, double rate, const Machine &m) {
     return leaf("FMA", s(fmas / rate / m.clock),
                 fmt::format("{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, rate, m.clock / 1e6));
+}
+
+Term tensor_leaf(double fmas, const Machine &m) {
+    return leaf("tensor cores", s(fmas / m.tensor_rate / m.clock),
+                fmt::format("{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, m.tensor_rate, m.clock / 1e6));
 }
 
 Term issue_leaf(double instructions, const Machine &m) {
@@ -85,13 +93,15 @@ std::vector<Term> core_terms(const Partition &part, const StepWork &work, double
     // another.
     const double chain = (ffmas * std::max(1.0, m.ffma_latency / sums) + others * m.ffma_latency) / busy;
     constexpr double wavefront_bytes = 128.0;
+    std::vector<Term> resources = {
+        sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m), issue_leaf(ctas * others, m)}),
+        leaf("shared memory", s(ctas * work.shared_wavefronts * wavefront_bytes / m.shared_bw / m.clock),
+             fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz",
+                         ctas * work.shared_wavefronts, m.shared_bw, m.clock / 1e6))};
+    if (work.tensor_fmas)
+        resources.push_back(tensor_leaf(ctas * *work.tensor_fmas, m));
     return {
-        pnorm(
-            core_name, overlap_exponent(ctas * busy / m.issue_rate),
-            {sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m), issue_leaf(ctas * others, m)}),
-             leaf("shared memory", s(ctas * work.shared_wavefronts * wavefront_bytes / m.shared_bw / m.clock),
-                  fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz",
-                              ctas * work.shared_wavefronts, m.shared_bw, m.clock / 1e6))}),
+        pnorm(core_name, overlap_exponent(ctas * busy / m.issue_rate), std::move(resources)),
         leaf("dependent instructions", s(chain / m.clock),
              fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6))};
 }
@@ -272,6 +282,16 @@ std::string missing_for_forecast(const GpuProfile &p) {
     return join(missing);
 }
 
+std::string missing_for_forecast(const GpuProfile &p, const Plan &plan) {
+    std::string missing = missing_for_forecast(p);
+    if (uses_tensor_cores(plan) && !p.tf32_mma_rate) {
+        const auto why = p.missing.find("tf32_mma_rate");
+        missing += (missing.empty() ? "" : ", ") + std::string("tf32_mma_rate") +
+                   (why == p.missing.end() ? "" : " (" + why->second + ")");
+    }
+    return missing;
+}
+
 Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes) {
     if (fmas >= n_fma)
         return Regime::compute_hidden;
@@ -284,16 +304,16 @@ Regime measured_regime(double fma_share, double issue_share, double dram_share, 
     return std::max(dram_share, l2_share) >= busy_memory_share ? Regime::bulk_hidden : Regime::exposed;
 }
 
-std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) {
-    if (!missing_for_forecast(p).empty())
-        return std::nullopt;
-    const Machine m = machine_of(p);
+namespace {
+
+/// S1 with the time that the products take an SM.
+Term bound_of(const ConvShape &shape, const Machine &m, Term arithmetic) {
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
     Term term =
         sum("speed of light",
             {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
              max_of("overlap",
-                    {fma_leaf(shape.fmas().value / m.sm_count, m.ffma_rate, m),
+                    {std::move(arithmetic),
                      pnorm("compulsory reads", m.knee,
                            {leaf("load latency", s(m.latency_s), fmt::format("{:.0f} ns", m.latency_s * 1e9)),
                             bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
@@ -302,8 +322,25 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) 
     return term;
 }
 
+/// Of a plan: its tensor cores multiply the parts of the factors, so often as its work says.
+Term bound_of(const Plan &plan, const ConvShape &shape, const Machine &m) {
+    const double products = shape.fmas().value / m.sm_count;
+    return bound_of(shape, m,
+                    uses_tensor_cores(plan) ? tensor_leaf(products_of_parts * products, m)
+                                            : fma_leaf(products, m.ffma_rate, m));
+}
+
+} // namespace
+
+std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) {
+    if (!missing_for_forecast(p).empty())
+        return std::nullopt;
+    const Machine m = machine_of(p);
+    return bound_of(shape, m, fma_leaf(shape.fmas().value / m.sm_count, m.ffma_rate, m));
+}
+
 std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile) {
-    if (!missing_for_forecast(profile).empty())
+    if (!missing_for_forecast(profile, plan).empty())
         return std::nullopt;
     const Machine m = machine_of(profile);
     std::vector<Term> parts = {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6))};
@@ -344,7 +381,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
                                        feasible.paper_round_bytes * profile.limits.sm_count,
                                        static_cast<double>(*feasible.rules.v_s_bytes));
     }
-    if (const std::string missing = missing_for_forecast(profile); missing.empty()) {
+    if (const std::string missing = missing_for_forecast(profile, feasible.plan); missing.empty()) {
         const Machine m = machine_of(profile);
         // The physical rule: FMAs that one SM retires during one latency, and bytes that are really under
         // way.
@@ -352,7 +389,9 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
             static_cast<double>(std::min(first.ctas_per_sm, papers::ceil_div(first.ctas, m.sm_count)));
         const double active = static_cast<double>(std::min<std::int64_t>(first.ctas, m.sm_count));
         regimes.physical =
-            regime_by_rule(resident * first.step.fmas, profile.dram_latency->value.value * m.ffma_rate,
+            regime_by_rule(resident * first.step.tensor_fmas.value_or(first.step.fmas),
+                           profile.dram_latency->value.value *
+                               (first.step.tensor_fmas ? m.tensor_rate : m.ffma_rate),
                            resident * active * first.step.load_bytes *
                                static_cast<double>(std::max<std::int64_t>(1, first.stages - 1)),
                            m.read_bw * m.latency_s);
@@ -369,7 +408,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         if (!profile.barrier_latency)
             prediction.assumptions.push_back("barriers free: the profile has no barrier latency");
         Term term = *forecast_term(feasible.plan, shape, profile);
-        const Term bound = *speed_of_light(shape, profile);
+        const Term bound = bound_of(feasible.plan, shape, m);
         prediction.times.tier0_s = bound.value_s;
         // No forecast is below the speed of light, also where a step's bytes were counted low.
         prediction.times.tier2_s = std::max(term.value_s, bound.value_s);
@@ -430,12 +469,13 @@ std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
         if (seen.empty() && refused)
             last.push_back(std::move(*refused));
     }
-    const auto time_of = [](const Case &item) {
-        return item.prediction->time_s ? item.prediction->time_s->value : 0.0;
+    const auto place_of = [](const Case &item) {
+        const std::string &text = *item.strategy;
+        return std::tuple(uses_tensor_cores(text.substr(0, text.find(':'))),
+                          item.prediction->time_s ? item.prediction->time_s->value : 0.0, text);
     };
-    std::sort(ranked.begin(), ranked.end(), [&](const Case &a, const Case &b) {
-        return std::pair(time_of(a), *a.strategy) < std::pair(time_of(b), *b.strategy);
-    });
+    std::sort(ranked.begin(), ranked.end(),
+              [&](const Case &a, const Case &b) { return place_of(a) < place_of(b); });
     std::move(last.begin(), last.end(), std::back_inserter(ranked));
     return ranked;
 }

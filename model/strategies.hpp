@@ -29,6 +29,10 @@ using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlo
 /// Names in the list's order.
 std::vector<std::string> strategy_names();
 
+/// Whether a strategy of this name multiplies on tensor cores: its times are compared with others', but never
+/// taken for those of FFMAs. False for names that are not in the list.
+bool uses_tensor_cores(const std::string &strategy_name);
+
 /// What `list` says of a knob and of a strategy.
 struct KnobDoc {
     std::string name, doc;

@@ -74,8 +74,6 @@ __global__ void __maxnreg__(REGISTER_CAP)
             y[i] = p * StrideH - PadH, x[i] = q * StrideW - PadW;
             from[i] = input + (static_cast<long long>(image) * Groups + group) * Channels * plane +
                       y[i] * Width + x[i];
-            if (wide_pixels)
-                from[i] += pixel % pixels_of_image - (y[i] * Width + x[i]);
             if (!whole_pixels && pixel >= pixels)
                 y[i] = -(1 << 30); // outside of every image: zeros
         }
@@ -89,7 +87,11 @@ __global__ void __maxnreg__(REGISTER_CAP)
         const float *from_filters =
             prepared + (static_cast<long long>(group * filter_tiles + filter_tile) * steps + first_step) *
                            filter_floats;
-        int row = first_step * Depth, slot = 0, turn = 0;
+        // Which row is next; nothing is divided in the loop, as one warp's latencies are all that its copies wait for.
+        int row = first_step * Depth;
+        int dy = row % taps / S * DilationH, dx = row % S * DilationW;
+        long long offset = row / taps * (static_cast<long long>(row_values) * plane) + dy * Width + dx;
+        int slot = 0, turn = 0;
         for (int step = first_step; step < last_step; ++step) {
             if (step >= first_step + Stages)
                 barrier_wait(empty + 8 * slot, turn ^ 1);
@@ -99,13 +101,10 @@ __global__ void __maxnreg__(REGISTER_CAP)
                 copy_bulk(stage, from_filters, filter_floats * 4, full + 8 * slot);
             }
             from_filters += filter_floats;
-#pragma unroll 1
+#pragma unroll
             for (int d = 0; d < Depth; ++d, ++row) {
                 float *const to = stage + filter_floats + d * row_values * pitch + copy_unit * unit;
                 if constexpr (ByChannel) {
-                    const int block = row / taps, tap = row % taps;
-                    const int dy = tap / S * DilationH, dx = tap % S * DilationW;
-                    const int offset = block * (row_values * plane) + dy * Width + dx;
 #pragma unroll
                     for (int i = 0; i < per_thread; ++i) {
                         if (units % lanes != 0 && copy_unit + i * lanes >= units)
@@ -117,19 +116,28 @@ __global__ void __maxnreg__(REGISTER_CAP)
                             copy_async_unless<unit>(to + (c + sharer) * pitch + i * lanes * unit,
                                                     there + (c + sharer) * plane, outside);
                     }
+                    dx += DilationW, offset += DilationW;
+                    if (dx == S * DilationW) {
+                        dx = 0, dy += DilationH;
+                        offset += DilationH * Width - S * DilationW;
+                        if (dy == R * DilationH) {
+                            dy = 0;
+                            offset += static_cast<long long>(row_values) * plane - R * DilationH * Width;
+                        }
+                    }
                 } else {
 #pragma unroll
                     for (int v = 0; v < row_values; v += sharers) {
                         const int value = row * row_values + v + sharer;
-                        const int channel = value / taps, dy = value % taps / S * DilationH,
-                                  dx = value % S * DilationW;
-                        const int offset = channel * plane + dy * Width + dx;
+                        const int channel = value / taps, y_of = value % taps / S * DilationH,
+                                  x_of = value % S * DilationW;
+                        const int from_first = channel * plane + y_of * Width + x_of;
 #pragma unroll
                         for (int i = 0; i < per_thread; ++i) {
                             if (units % lanes != 0 && copy_unit + i * lanes >= units)
                                 break;
-                            copy_async_unless<1>(to + (v + sharer) * pitch + i * lanes, from[i] + offset,
-                                                 value >= values || !inside(i, dy, dx));
+                            copy_async_unless<1>(to + (v + sharer) * pitch + i * lanes, from[i] + from_first,
+                                                 value >= values || !inside(i, y_of, x_of));
                         }
                     }
                 }
@@ -167,11 +175,14 @@ __global__ void __maxnreg__(REGISTER_CAP)
             const float *const of_pixels = stage + filter_floats + lane % 4 * pitch + its_pixel;
             const unsigned long long of_filters = matrix_descriptor(shared_address(stage));
             unsigned hi[2][4], lo[2][4];
+            float2 low, high;
+            const auto load = [&](int d) {
+                low = *reinterpret_cast<const float2 *>(of_pixels + d * row_values * pitch);
+                high = *reinterpret_cast<const float2 *>(of_pixels + (d * row_values + 4) * pitch);
+            };
+            load(0);
 #pragma unroll
             for (int d = 0; d < Depth; ++d) {
-                const float2 low = *reinterpret_cast<const float2 *>(of_pixels + d * row_values * pitch);
-                const float2 high =
-                    *reinterpret_cast<const float2 *>(of_pixels + (d * row_values + 4) * pitch);
                 split_tf32(low.x, hi[d % 2][0], lo[d % 2][0]);
                 split_tf32(low.y, hi[d % 2][1], lo[d % 2][1]);
                 split_tf32(high.x, hi[d % 2][2], lo[d % 2][2]);
@@ -185,6 +196,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
                 wgmma(partial, hi[d % 2], filters_lo, 1);
                 wgmma(partial, hi[d % 2], filters_hi, 1);
                 wgmma_commit();
+                if (d + 1 < Depth)
+                    load(d + 1);
                 wgmma_wait<1>(); // the row before is done: its registers and, at last, its stage are free
                 if (d == 0 && held >= 0)
                     release(held);

@@ -35,7 +35,6 @@ namespace {
 
 constexpr std::int64_t row_values = 8;      // of (c, r, s) in one wgmma: 32 bytes of TF32
 constexpr std::int64_t group_threads = 128; // of a warpgroup
-constexpr std::int64_t products = 3;        // of TF32 parts for one product
 
 std::string outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
@@ -121,14 +120,14 @@ struct Registers {
 /// Accumulators and sums, two buffers of split pixels, addresses. A CTA starts with as many registers for each
 /// thread; then the producers give some of theirs to the consumers.
 Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLimits &limits) {
-    constexpr std::int64_t eight = 8, comfortable = 56, least = 32;
-    const auto with = [&](std::int64_t producer, std::int64_t beside_sums) {
-        const std::int64_t consumer = round_up(g.tile_k + beside_sums, eight);
-        return Registers{producer, consumer,
-                         round_up(ceil_div(consumer * o.groups_of_warps + producer, o.groups_of_warps + 1), eight)};
-    };
-    const Registers wanted = with(40, comfortable);
-    return wanted.cap * o.threads <= limits.registers_per_sm ? wanted : with(32, least);
+    constexpr std::int64_t eight = 8, beside_sums = 56, usual_producer = 40, least_producer = 32;
+    const std::int64_t groups = o.groups_of_warps, consumer = round_up(g.tile_k + beside_sums, eight);
+    const std::int64_t cap = round_up(ceil_div(consumer * groups + usual_producer, groups + 1), eight);
+    if (cap * o.threads <= limits.registers_per_sm)
+        return {usual_producer, consumer, cap};
+    const std::int64_t most = limits.registers_per_sm / o.threads / eight * eight;
+    const std::int64_t producer = groups < 4 || !o.by_channel ? least_producer : usual_producer;
+    return {producer, (most * (groups + 1) - producer) / groups / eight * eight, most};
 }
 
 /// The plan of a setting in which no knob is left to choose.
@@ -153,6 +152,10 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     Partition part;
     part.kernel = ImplicitGemm3xTf32::name;
     const Registers registers = registers_for(g, o, profile.limits);
+    constexpr std::int64_t least_beside_sums = 32;
+    if (registers.consumer < g.tile_k + least_beside_sums)
+        return no("the sums of " + std::to_string(g.tile_pixels) + " pixels by " + std::to_string(g.tile_k) +
+                  " filters need more registers than an SM has");
     const std::int64_t of_shape[] = {s.n,        o.channels, s.h,     s.w,     o.filters,    s.groups,    s.r, s.s,
                                      s.stride_h, s.stride_w, s.pad_h, s.pad_w, s.dilation_h, s.dilation_w};
     part.template_arguments.assign(std::begin(of_shape), std::end(of_shape));
@@ -191,9 +194,9 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     const double depth = g.depth, warps = static_cast<double>(part.busy_warps);
     const double pixel_copies = depth * row_values * g.tile_pixels / (o.wide_pixels ? 128.0 : 32.0);
     const double load_wavefronts = depth * warps * 2.0 * 2.0;
-    part.step.tensor_fmas = depth * row_values * products * g.tile_k * g.tile_pixels;
+    part.step.tensor_fmas = depth * row_values * products_of_parts * g.tile_k * g.tile_pixels;
     part.step.shared_wavefronts =
-        load_wavefronts + depth * products * static_cast<double>(o.groups_of_warps) * g.tile_k * 32.0 / wavefront_bytes +
+        load_wavefronts + depth * products_of_parts * static_cast<double>(o.groups_of_warps) * g.tile_k * 32.0 / wavefront_bytes +
         depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes + pixel_copies * (o.wide_pixels ? wide_copy : row_copy);
     // Warp instructions as read in the code for sm_90a: of a row of a consumer, of a copy of a producer with
     // its addresses, and of a step of each.
@@ -231,7 +234,7 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     fill_dram(work, s, profile.limits);
     *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // prepared, they are in L2
 
-    out.paper_round_fmas = *part.step.tensor_fmas / products;
+    out.paper_round_fmas = *part.step.tensor_fmas / products_of_parts;
     out.paper_round_bytes = part.step.load_bytes;
     out.plan.workspace_bytes =
         s.groups * o.filter_tiles * o.steps * g.depth * g.tile_k * row_values * 8; // two floats a value
@@ -279,11 +282,11 @@ PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, cons
         for (const int width : either(tile_pixels, {128, 192, 256, 64}))
             for (const int parts : either(split, {1, 2, 4, 8})) {
                 ImplicitGemm3xTf32 setting{k, width, depth, stages, parts};
-                constexpr int usual_depth = 4, usual_stages = 3;
+                constexpr int usual_depth = 4, usual_rows = 12;
                 if (depth == 0)
                     setting.depth = usual_depth;
                 if (stages == 0)
-                    setting.stages = usual_stages;
+                    setting.stages = std::max(2, usual_rows / setting.depth);
                 auto made = plan_of(setting, s, profile);
                 if (auto *why = std::get_if<Infeasible>(&made)) {
                     if (!refused)

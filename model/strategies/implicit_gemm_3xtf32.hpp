@@ -13,6 +13,7 @@ namespace convcast {
 struct ImplicitGemm3xTf32 {
     static constexpr const char *name = "implicit_gemm_3xtf32";
     static constexpr const char *doc = "Implicit GEMM on tensor cores, three TF32 products for one of FP32";
+    static constexpr bool tensor_cores = true;
 
     int tile_k = 0;
     int tile_pixels = 0;
