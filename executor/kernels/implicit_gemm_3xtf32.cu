@@ -1,22 +1,23 @@
-// implicit_gemm_3xtf32: a convolution as a matrix product on tensor cores, pixels of all images by filters over
-// (c, r, s), with the accuracy of FP32. Every factor is the sum of two TF32 numbers, hi = x rounded to 11 bits
-// and lo = the rest rounded likewise, and x w = hi hi + hi lo + lo hi up to 2^-22 (Ootomo and Yokota 2022).
+// implicit_gemm_3xtf32: a convolution as a matrix product on tensor cores, pixels of all images by filters
+// over (c, r, s), with the accuracy of FP32. Every factor is the sum of two TF32 numbers, hi = x rounded to
+// 11 bits and lo = the rest rounded likewise, and x w = hi hi + hi lo + lo hi up to 2^-22 (Ootomo and Yokota
+// 2022).
 //   producers (one warpgroup): per step, pixels as im2col would lay them out by asynchronous copies, and the
 //     filters, split and laid out by implicit_gemm_3xtf32_filters, by one bulk copy
 //   consumers (TilePixels / 64 warpgroups): pixels from shared memory to registers, split there, and
 //     wgmma m64 x TileK x 8 with the filters in shared memory, three a row of 8 values
-// A row is 8 values of (c, r, s): 8 channels of one tap where channels come in eights, else 8 successive values.
-// Tensor cores add with truncation, so a sum of many products drifts towards zero: after `chunk_rows` rows the
-// accumulators are added to FP32 sums by FADDs, which round.
-// Small maps: Split CTAs of a cluster take shares of the steps and add up through each other's shared memory,
-// in the same order each time.
+// A row is 8 values of (c, r, s): 8 channels of one tap where channels come in eights (ByChannel), else 8
+// successive values, which lie anywhere (Tabled: looked up). Tensor cores add with truncation, so a sum of
+// many products drifts towards zero: after `chunk_rows` rows the accumulators are added to FP32 sums by
+// FADDs, which round. Small maps: Split CTAs of a cluster take shares of the steps and add up through each
+// other's shared memory, in the same order each time.
 #include "executor/kernels/tensor.cuh"
 
 using namespace convcast;
 
 template <int Images, int Channels, int Height, int Width, int Filters, int Groups, int R, int S, int StrideH,
           int StrideW, int PadH, int PadW, int DilationH, int DilationW, int TileK, int TilePixels, int Depth,
-          int Stages, int Split, bool ByChannel, int ProducerRegisters, int ConsumerRegisters>
+          int Stages, int Split, bool ByChannel, bool Tabled, int ProducerRegisters, int ConsumerRegisters>
 __global__ void __maxnreg__(REGISTER_CAP)
     implicit_gemm_3xtf32(const float *__restrict__ input, const float *__restrict__ prepared,
                          float *__restrict__ output, ConvArgs) {
@@ -41,11 +42,15 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const unsigned full = shared_address(shared + Stages * stage_floats), empty = full + 8 * Stages;
 
     const int tid = threadIdx.x, lane = tid % 32;
-    const int part = Split > 1 ? blockIdx.x % Split : 0;
-    const int filter_tile = blockIdx.x / Split % filter_tiles;
-    const int pixel0 = blockIdx.x / (Split * filter_tiles) * TilePixels;
-    const int group = blockIdx.y;
-    const int first_step = steps * part / Split, last_step = steps * (part + 1) / Split;
+    struct Task {
+        int part, filter_tile, pixel0, group;
+    };
+    const auto task_of = [](unsigned x, unsigned y) {
+        return Task{static_cast<int>(x % Split), static_cast<int>(x / Split % filter_tiles),
+                    static_cast<int>(x / (Split * filter_tiles)) * TilePixels, static_cast<int>(y)};
+    };
+    const auto step_from = [](int part) { return steps * part / Split; };
+    const int first_step = step_from(blockIdx.x % Split), last_step = step_from(blockIdx.x % Split + 1);
 
     if (tid == 0) {
         for (int i = 0; i < Stages; ++i) {
@@ -60,11 +65,13 @@ __global__ void __maxnreg__(REGISTER_CAP)
         // ---- producers ----
         set_registers_down<ProducerRegisters>();
         const int thread = tid - consumers;
+        const auto [part, filter_tile, pixel0, group] = task_of(blockIdx.x, blockIdx.y);
         constexpr int unit = wide_pixels ? 4 : 1, units = TilePixels / unit;
         // Threads side by side along the pixels; where there are more threads, they share the channels.
         constexpr int lanes = units < producers ? units == 48 ? 32 : units : producers;
         constexpr int sharers = producers / lanes, per_thread = (units + lanes - 1) / lanes;
-        const int copy_unit = thread % lanes, sharer = thread / lanes;
+        const int copy_unit = thread % lanes,
+                  sharer = sharers == 1 ? 0 : thread / lanes; // 0: offsets are constants
         const float *from[per_thread];
         int y[per_thread], x[per_thread];
 #pragma unroll
@@ -73,21 +80,38 @@ __global__ void __maxnreg__(REGISTER_CAP)
             const int image = pixel / pixels_of_image, p = pixel % pixels_of_image / Q, q = pixel % Q;
             y[i] = p * StrideH - PadH, x[i] = q * StrideW - PadW;
             from[i] = input + (static_cast<long long>(image) * Groups + group) * Channels * plane +
-                      y[i] * Width + x[i];
+                      y[i] * Width + x[i] + (ByChannel ? sharer * plane : 0);
             if (!whole_pixels && pixel >= pixels)
                 y[i] = -(1 << 30); // outside of every image: zeros
         }
         const auto inside = [&](int i, int dy, int dx) {
-            if constexpr (!padded && whole_pixels)
-                return true;
+            if constexpr (!padded)
+                return whole_pixels || y[i] >= 0;
             else
                 return static_cast<unsigned>(y[i] + dy) < static_cast<unsigned>(Height) &&
                        static_cast<unsigned>(x[i] + dx) < static_cast<unsigned>(Width);
         };
+        // Where a value lies: computed, or looked up where that is dear and the table small.
+        struct Place {
+            int offset, dy, dx;
+        };
+        const auto place_of = [](int value) {
+            const int tap = value % taps, dy = tap / S * DilationH, dx = tap % S * DilationW;
+            return Place{value / taps * plane + dy * Width + dx, dy, dx};
+        };
+        int2 *const places = reinterpret_cast<int2 *>(shared + Stages * stage_floats + 4 * Stages);
+        if constexpr (Tabled) {
+            for (int value = thread; value < steps * Depth * row_values; value += producers) {
+                const Place place = place_of(value);
+                places[value] = make_int2(place.offset, place.dy << 16 | place.dx);
+            }
+            barrier_of_some<1, producers>();
+        }
         const float *from_filters =
-            prepared + (static_cast<long long>(group * filter_tiles + filter_tile) * steps + first_step) *
-                           filter_floats;
-        // Which row is next; nothing is divided in the loop, as one warp's latencies are all that its copies wait for.
+            prepared +
+            (static_cast<long long>(group * filter_tiles + filter_tile) * steps + first_step) * filter_floats;
+        // Which row is next; nothing is divided in the loop, as one warp's latencies are all that its copies
+        // wait for.
         int row = first_step * Depth;
         int dy = row % taps / S * DilationH, dx = row % S * DilationW;
         long long offset = row / taps * (static_cast<long long>(row_values) * plane) + dy * Width + dx;
@@ -103,7 +127,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
             from_filters += filter_floats;
 #pragma unroll
             for (int d = 0; d < Depth; ++d, ++row) {
-                float *const to = stage + filter_floats + d * row_values * pitch + copy_unit * unit;
+                float *const to =
+                    stage + filter_floats + (d * row_values + sharer) * pitch + copy_unit * unit;
                 if constexpr (ByChannel) {
 #pragma unroll
                     for (int i = 0; i < per_thread; ++i) {
@@ -113,8 +138,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
                         const float *const there = from[i] + offset;
 #pragma unroll
                         for (int c = 0; c < row_values; c += sharers)
-                            copy_async_unless<unit>(to + (c + sharer) * pitch + i * lanes * unit,
-                                                    there + (c + sharer) * plane, outside);
+                            copy_async_unless<unit>(to + c * pitch + i * lanes * unit, there + c * plane,
+                                                    outside);
                     }
                     dx += DilationW, offset += DilationW;
                     if (dx == S * DilationW) {
@@ -129,15 +154,17 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
                     for (int v = 0; v < row_values; v += sharers) {
                         const int value = row * row_values + v + sharer;
-                        const int channel = value / taps, y_of = value % taps / S * DilationH,
-                                  x_of = value % S * DilationW;
-                        const int from_first = channel * plane + y_of * Width + x_of;
+                        Place place;
+                        if constexpr (Tabled)
+                            place = {places[value].x, places[value].y >> 16, places[value].y & 0xFFFF};
+                        else
+                            place = place_of(value);
 #pragma unroll
                         for (int i = 0; i < per_thread; ++i) {
                             if (units % lanes != 0 && copy_unit + i * lanes >= units)
                                 break;
-                            copy_async_unless<1>(to + (v + sharer) * pitch + i * lanes, from[i] + from_first,
-                                                 value >= values || !inside(i, y_of, x_of));
+                            copy_async_unless<1>(to + v * pitch + i * lanes, from[i] + place.offset,
+                                                 value >= values || !inside(i, place.dy, place.dx));
                         }
                     }
                 }
@@ -216,6 +243,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
     }
 
     // ---- results ----
+    const uint2 block = block_index_again();
+    const auto [part, filter_tile, pixel0, group] = task_of(block.x, block.y);
     const int filter0 = filter_tile * TileK;
     output += (static_cast<long long>(group) * Filters + filter0) * pixels_of_image;
     constexpr long long image_floats = static_cast<long long>(Groups) * Filters * pixels_of_image;
@@ -247,7 +276,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         // Partial sums meet in shared memory, [filter][pixel]; every CTA of the cluster adds up its share of
         // the filters.
         constexpr int sum_pitch = TilePixels + 4; // lanes of a store then lie in different banks
-        barrier_of_some<1, consumers>();          // no other warp still reads its pixels
+        barrier_of_some<2, consumers>();          // no other warp still reads its pixels
 #pragma unroll
         for (int j = 0; j < accumulators; j += 2) {
             const int m = j / 4 * 8 + lane % 4 * 2 + j % 4 / 2;

@@ -2,7 +2,8 @@
 //
 // mma: m16n8k8 of a warp, 8 independent accumulators. wgmma: m64n128k8 of a warpgroup, where compute
 // capability 9.0 has it, the left factor in registers, the right one in shared memory. Factors are small
-// integers by row and by column, so every sum is exact: 8 products a step of (1 + row % 2) * (1 + column % 3).
+// integers by row and by column, so every sum is exact: 8 products a step of (1 + row % 2) * (1 + column %
+// 3).
 
 extern "C" __global__ __launch_bounds__(512, 2) void tf32_mma(unsigned iterations, unsigned *sink,
                                                               Span *spans) {

@@ -1,5 +1,6 @@
 #include "model/strategies/implicit_gemm_3xtf32.hpp"
 
+#include "model/forecast.hpp"
 #include "model/papers.hpp"
 
 #include <algorithm>
@@ -56,12 +57,15 @@ struct Shape {
     bool by_channel;                ///< a row is 8 channels of a tap, else 8 successive values
     std::int64_t rows, steps, pitch, stage_bytes, pixels, pixel_tiles, filter_tiles, groups_of_warps, threads;
     bool wide_pixels;
+    bool tabled;              ///< where values lie is looked up in shared memory
+    std::int64_t extra_bytes; ///< of shared memory beside the stages: barriers and the table
 };
 
 Shape shape_of(const ConvShape &s, const ImplicitGemm3xTf32 &g) {
     Shape o{};
     o.channels = s.c / s.groups, o.filters = s.k / s.groups;
-    constexpr std::int64_t most_taps = 128; // eight channels of eight filters turned in 33 KB of shared memory
+    constexpr std::int64_t most_taps =
+        128; // eight channels of eight filters turned in 33 KB of shared memory
     o.by_channel = o.channels % row_values == 0 && s.r * s.s <= most_taps;
     o.rows = ceil_div(o.channels * s.r * s.s, row_values);
     o.steps = ceil_div(o.rows, g.depth);
@@ -72,18 +76,27 @@ Shape shape_of(const ConvShape &s, const ImplicitGemm3xTf32 &g) {
     o.filter_tiles = ceil_div(o.filters, g.tile_k);
     o.groups_of_warps = g.tile_pixels / 64;
     o.threads = (o.groups_of_warps + 1) * group_threads;
-    o.wide_pixels = o.by_channel && s.r * s.s == 1 && s.stride_h * s.stride_w == 1 && s.pad_h + s.pad_w == 0 &&
-                    s.h * s.w % 4 == 0;
+    o.wide_pixels = o.by_channel && s.r * s.s == 1 && s.stride_h * s.stride_w == 1 &&
+                    s.pad_h + s.pad_w == 0 && s.h * s.w % 4 == 0;
+    constexpr std::int64_t most_places = 2048, most_distance = 32767, place_bytes = 8, barrier_bytes = 16;
+    const std::int64_t places = o.steps * g.depth * row_values;
+    o.tabled = !o.by_channel && places <= most_places && (s.r - 1) * s.dilation_h <= most_distance &&
+               (s.s - 1) * s.dilation_w <= most_distance;
+    o.extra_bytes = g.stages * barrier_bytes + (o.tabled ? places * place_bytes : 0);
     return o;
 }
 
 /// The launch that splits the filters and lays them out.
-Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLimits &limits) {
+Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Shape &o,
+                         const GpuLimits &limits) {
     Partition part;
     part.kernel = "implicit_gemm_3xtf32_filters";
-    constexpr std::int64_t eight = 8, usual_rows = 8;
-    const std::int64_t padded_rows = o.steps * g.depth, block_rows = o.by_channel ? s.r * s.s : usual_rows;
-    part.template_arguments = {o.channels, o.filters, s.r * s.s, g.tile_k, padded_rows, block_rows, o.by_channel};
+    constexpr std::int64_t eight = 8, usual_rows = 16;
+    const std::int64_t padded_rows = o.steps * g.depth, taps = s.r * s.s;
+    const std::int64_t block_rows =
+        o.by_channel ? taps * ceil_div(usual_rows, taps) : usual_rows; // whole channels
+    part.template_arguments = {o.channels,  o.filters,  s.r * s.s,   g.tile_k,
+                               padded_rows, block_rows, o.by_channel};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     part.grid = {ceil_div(padded_rows, block_rows), o.filter_tiles * g.tile_k / eight, s.groups};
     part.threads = 128;
@@ -117,8 +130,8 @@ struct Registers {
     std::int64_t producer, consumer, cap;
 };
 
-/// Accumulators and sums, two buffers of split pixels, addresses. A CTA starts with as many registers for each
-/// thread; then the producers give some of theirs to the consumers.
+/// Accumulators and sums, two buffers of split pixels, addresses. A CTA starts with as many registers for
+/// each thread; then the producers give some of theirs to the consumers.
 Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLimits &limits) {
     constexpr std::int64_t eight = 8, beside_sums = 56, usual_producer = 40, least_producer = 32;
     const std::int64_t groups = o.groups_of_warps, consumer = round_up(g.tile_k + beside_sums, eight);
@@ -131,7 +144,8 @@ Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLi
 }
 
 /// The plan of a setting in which no knob is left to choose.
-std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s, const GpuProfile &profile) {
+std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s,
+                                           const GpuProfile &profile) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
     if (g.tile_k != 32 && g.tile_k != 64 && g.tile_k != 128)
         return no("tile_k must be 32, 64 or 128");
@@ -145,7 +159,8 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
         return no("stages must be at least 2");
     const Shape o = shape_of(s, g);
     if (g.split > o.steps)
-        return no("split = " + std::to_string(g.split) + " exceeds the " + std::to_string(o.steps) + " steps there are");
+        return no("split = " + std::to_string(g.split) + " exceeds the " + std::to_string(o.steps) +
+                  " steps there are");
 
     Feasible out;
     out.rules = table1_rules(profile);
@@ -156,12 +171,14 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     if (registers.consumer < g.tile_k + least_beside_sums)
         return no("the sums of " + std::to_string(g.tile_pixels) + " pixels by " + std::to_string(g.tile_k) +
                   " filters need more registers than an SM has");
-    const std::int64_t of_shape[] = {s.n,        o.channels, s.h,     s.w,     o.filters,    s.groups,    s.r, s.s,
-                                     s.stride_h, s.stride_w, s.pad_h, s.pad_w, s.dilation_h, s.dilation_w};
+    const std::int64_t of_shape[] = {s.n,      o.channels, s.h,          s.w,         o.filters,
+                                     s.groups, s.r,        s.s,          s.stride_h,  s.stride_w,
+                                     s.pad_h,  s.pad_w,    s.dilation_h, s.dilation_w};
     part.template_arguments.assign(std::begin(of_shape), std::end(of_shape));
     for (const std::int64_t argument :
          {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.depth}, std::int64_t{g.stages},
-          std::int64_t{g.split}, std::int64_t{o.by_channel}, registers.producer, registers.consumer})
+          std::int64_t{g.split}, std::int64_t{o.by_channel}, std::int64_t{o.tabled}, registers.producer,
+          registers.consumer})
         part.template_arguments.push_back(argument);
     part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
     part.grid = {o.pixel_tiles * o.filter_tiles * g.split, s.groups, 1};
@@ -174,10 +191,9 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     part.steps = ceil_div(o.steps, g.split);
     part.filter_count = s.k;
     part.busy_warps = o.groups_of_warps * 4;
-    constexpr std::int64_t barrier_bytes = 16;
     part.shared_bytes = std::max(g.stages * o.stage_bytes,
                                  g.split > 1 ? std::int64_t{g.tile_k} * (g.tile_pixels + 4) * 4 : 0) +
-                        g.stages * barrier_bytes;
+                        o.extra_bytes;
     part.register_cap = registers.cap;
     part.ctas_per_sm = resident_ctas(profile.limits, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
@@ -195,21 +211,23 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     const double pixel_copies = depth * row_values * g.tile_pixels / (o.wide_pixels ? 128.0 : 32.0);
     const double load_wavefronts = depth * warps * 2.0 * 2.0;
     part.step.tensor_fmas = depth * row_values * products_of_parts * g.tile_k * g.tile_pixels;
-    part.step.shared_wavefronts =
-        load_wavefronts + depth * products_of_parts * static_cast<double>(o.groups_of_warps) * g.tile_k * 32.0 / wavefront_bytes +
-        depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes + pixel_copies * (o.wide_pixels ? wide_copy : row_copy);
+    part.step.shared_wavefronts = load_wavefronts +
+                                  depth * products_of_parts * static_cast<double>(o.groups_of_warps) *
+                                      g.tile_k * 32.0 / wavefront_bytes +
+                                  depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes +
+                                  pixel_copies * (o.wide_pixels ? wide_copy : row_copy);
     // Warp instructions as read in the code for sm_90a: of a row of a consumer, of a copy of a producer with
     // its addresses, and of a step of each.
-    constexpr double per_row = 24.0, per_copy = 1.5, per_loose_copy = 12.0, per_step = 20.0, per_sum = 1.5,
+    constexpr double per_row = 24.0, per_copy = 1.5, per_loose_copy = 10.0, per_step = 20.0, per_sum = 1.5,
                      per_cta_warp = 150.0;
-    part.step.instructions = depth * warps * per_row + pixel_copies * (o.by_channel ? per_copy : per_loose_copy) +
-                             (warps + 4.0) * per_step +
-                             warps * g.tile_k / 2.0 * depth / 16.0; // additions of accumulators to sums
+    part.step.instructions =
+        depth * warps * per_row + pixel_copies * (o.by_channel ? per_copy : per_loose_copy) +
+        (warps + 4.0) * per_step + warps * g.tile_k / 2.0 * depth / 16.0; // additions of accumulators to sums
     const double rows_out = static_cast<double>(g.tile_pixels) / static_cast<double>(s.q());
-    const double footprint =
-        std::min((rows_out * static_cast<double>(s.stride_h) + static_cast<double>((s.r - 1) * s.dilation_h)) *
-                     static_cast<double>(s.w),
-                 static_cast<double>(s.r * s.s * g.tile_pixels));
+    const double footprint = std::min(
+        (rows_out * static_cast<double>(s.stride_h) + static_cast<double>((s.r - 1) * s.dilation_h)) *
+            static_cast<double>(s.w),
+        static_cast<double>(s.r * s.s * g.tile_pixels));
     const double channel_pixels = std::min(footprint, static_cast<double>(s.n * s.h * s.w));
     const double step_channels = depth * row_values / static_cast<double>(s.r * s.s);
     part.step.load_bytes = depth * row_values * 8.0 * g.tile_k + 4.0 * channel_pixels * step_channels;
@@ -227,9 +245,9 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     work.tensor_fmas = all_steps * *part.step.tensor_fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
     work.shared_wavefronts = all_steps * load_wavefronts + ctas * part.drain.shared_wavefronts;
-    work.l2_read_bytes = all_steps * depth * row_values * 8.0 * g.tile_k +
-                         channel_pixels * 4.0 *
-                             static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
+    work.l2_read_bytes =
+        all_steps * depth * row_values * 8.0 * g.tile_k +
+        channel_pixels * 4.0 * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
     work.l2_write_bytes = written_bytes(s);
     fill_dram(work, s, profile.limits);
     *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // prepared, they are in L2
@@ -245,23 +263,22 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     return out;
 }
 
-/// Clocks that rank settings where the profile has no rate of tensor cores: waves of CTAs, each with a start
-/// and an end that nothing hides.
-double rank(const Partition &part, const ImplicitGemm3xTf32 &g, const GpuLimits &limits) {
-    constexpr double fmas_a_clock = 1024.0;  // dense TF32 of an SM, H100 white paper
-    constexpr double start_and_end = 3000.0; // first loads from DRAM, last stores
-    constexpr double meeting = 1500.0;       // of a cluster's CTAs
-    const std::int64_t slots = part.ctas_per_sm * limits.sm_count;
-    const double of_cta = static_cast<double>(part.steps) * *part.step.tensor_fmas / fmas_a_clock;
-    const std::int64_t full = part.ctas / slots, rest = part.ctas % slots;
-    const auto wave = [&](std::int64_t ctas) {
-        // One warpgroup by itself waits for its own results between rows.
-        const double warpgroups = static_cast<double>(ctas * (g.tile_pixels / 64));
-        return static_cast<double>(ctas) * of_cta * (warpgroups < 2.0 ? 1.5 : 1.0) + start_and_end +
-               (g.split > 1 ? meeting : 0.0);
-    };
-    return static_cast<double>(full) * wave(part.ctas_per_sm) +
-           (rest > 0 ? wave(ceil_div(rest, limits.sm_count)) : 0.0);
+/// Buffers for as many CTAs an SM as registers allow, each with two at least and no more than four: what a
+/// CTA copies while it waits at its start or end, another one multiplies.
+int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const GpuLimits &limits) {
+    constexpr std::int64_t least = 2, most = 4;
+    ImplicitGemm3xTf32 largest = g;
+    largest.stages = most;
+    const Shape o = shape_of(s, largest);
+    std::int64_t stages = least;
+    for (std::int64_t ctas = resident_ctas(limits, o.threads, registers_for(g, o, limits).cap, 0); ctas > 0;
+         --ctas) {
+        stages = (limits.shared_bytes_per_sm / ctas - limits.shared_bytes_reserved_per_cta - o.extra_bytes) /
+                 o.stage_bytes;
+        if (stages >= least)
+            break;
+    }
+    return static_cast<int>(std::clamp(stages, least, most));
 }
 
 } // namespace
@@ -270,11 +287,20 @@ PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, cons
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     if (profile.compute_capability != "9.0")
-        return Infeasible{"wgmma needs compute capability 9.0, " + profile.id + " has " + profile.compute_capability,
-                          true};
+        return Infeasible{
+            "wgmma needs compute capability 9.0, " + profile.id + " has " + profile.compute_capability, true};
     std::optional<Planned<ImplicitGemm3xTf32>> best;
     std::optional<Infeasible> refused;
-    double best_rank = 0.0;
+    double best_time = 0.0;
+    // Settings are ranked by their forecast. It needs a rate; without a measured one, that of the white paper
+    // of the H100: 494.7 TFLOPS of dense TF32 on 132 SMs at 1830 MHz.
+    GpuProfile ranking;
+    const GpuProfile *known = &profile;
+    if (!profile.tf32_mma_rate) {
+        ranking = profile;
+        ranking.tf32_mma_rate.emplace().value = FmasPerCycle(1024.0);
+        known = &ranking;
+    }
     const auto either = [](int given, std::initializer_list<int> tried) {
         return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
     };
@@ -282,11 +308,11 @@ PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, cons
         for (const int width : either(tile_pixels, {128, 192, 256, 64}))
             for (const int parts : either(split, {1, 2, 4, 8})) {
                 ImplicitGemm3xTf32 setting{k, width, depth, stages, parts};
-                constexpr int usual_depth = 4, usual_rows = 12;
+                constexpr int usual_depth = 4;
                 if (depth == 0)
                     setting.depth = usual_depth;
                 if (stages == 0)
-                    setting.stages = std::max(2, usual_rows / setting.depth);
+                    setting.stages = stages_for(setting, s, profile.limits);
                 auto made = plan_of(setting, s, profile);
                 if (auto *why = std::get_if<Infeasible>(&made)) {
                     if (!refused)
@@ -294,10 +320,11 @@ PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, cons
                     continue;
                 }
                 Feasible &feasible = std::get<Feasible>(made);
-                const double its = rank(feasible.plan.launches[0], setting, profile.limits);
-                if (!best || its < best_rank) {
+                const std::optional<Term> term = forecast_term(feasible.plan, s, *known);
+                const double time = term ? term->value_s.value : 0.0;
+                if (!best || time < best_time) {
                     best = Planned<ImplicitGemm3xTf32>{setting, std::move(feasible)};
-                    best_rank = its;
+                    best_time = time;
                 }
             }
     if (best)

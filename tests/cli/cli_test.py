@@ -584,7 +584,8 @@ class Json(Cli):
         self.assertEqual(set(listing), {"strategies", "baselines", "gpus", "studies"})
         self.assertEqual([s["name"] for s in listing["strategies"]],
                          ["filter_split", "map_split", "row_register", "stride_fixed_block", "implicit_gemm", "block_register",
-                          "channel_split", "filter_stream", "map_stream", "naive_global", "naive_shared", "patch_register"])
+                          "channel_split", "filter_stream", "map_stream", "naive_global", "naive_shared", "patch_register",
+                          "implicit_gemm_3xtf32"])
         self.assertEqual(self.ok("list", "--schema").out, (SOURCE / "profiles" / "schema.json").read_text())
 
     def test_canonical_strategies_are_accepted(self):
