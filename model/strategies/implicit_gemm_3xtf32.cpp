@@ -133,13 +133,14 @@ struct Registers {
 /// Accumulators and sums, two buffers of split pixels, addresses. A CTA starts with as many registers for
 /// each thread; then the producers give some of theirs to the consumers.
 Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLimits &limits) {
-    constexpr std::int64_t eight = 8, beside_sums = 56, usual_producer = 40, least_producer = 32;
+    constexpr std::int64_t eight = 8, beside_sums = 56, usual_producer = 40, least_producer = 32,
+                           two_pixels_producer = 64;
     const std::int64_t groups = o.groups_of_warps, consumer = round_up(g.tile_k + beside_sums, eight);
     const std::int64_t cap = round_up(ceil_div(consumer * groups + usual_producer, groups + 1), eight);
     if (cap * o.threads <= limits.registers_per_sm)
         return {usual_producer, consumer, cap};
     const std::int64_t most = limits.registers_per_sm / o.threads / eight * eight;
-    const std::int64_t producer = groups < 4 || !o.by_channel ? least_producer : usual_producer;
+    const std::int64_t producer = groups < 4 || !o.by_channel ? least_producer : two_pixels_producer;
     return {producer, (most * (groups + 1) - producer) / groups / eight * eight, most};
 }
 
