@@ -286,6 +286,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
         }
         cluster_sync();
         constexpr int share = TileK / Split * TilePixels;
+        constexpr int under_way = 16; // loads of a thread at once
+#pragma unroll under_way / Split
         for (int at = tid; at < share; at += consumers) {
             const int m = part * (TileK / Split) + at / TilePixels, its = at % TilePixels,
                       pixel = pixel0 + its;
