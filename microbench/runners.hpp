@@ -39,12 +39,13 @@ extern const std::vector<ProbeSource> probe_files;
 namespace probe {
 using Run = std::vector<ProbeSamples>(ProbeContext &context, const Module &module);
 Run sm_clock, ffma_latency, ffma_rate, ffma_by_ilp, ffma_by_operands, ffma_beside_shared, half_rate,
-    int8_rate, tf32_mma_rate, shared_latency, l1_latency, l2_latency, latency_by_footprint, dram_latency, tlb_latency,
-    constant_latency, dram_read_bandwidth, dram_write_bandwidth, dram_copy_bandwidth, dram_read_curve,
-    dram_write_curve, dram_copy_curve, l2_read_bandwidth, l2_write_bandwidth, l2_read_curve, l2_write_curve,
-    l1_bandwidth, shared_bandwidth, shared_broadcast, banks, conflicts, element_width, stride_granularity,
-    segment_granularity, barrier_latency, atomic_latency, atomic_rate, grid_sync, launch_floor, launch_gap,
-    launch_period, launch_by_grid, shared_capacity, host_copy, peer_copy, peer_all_pairs;
+    int8_rate, tf32_mma_rate, shared_latency, l1_latency, l2_latency, latency_by_footprint, dram_latency,
+    tlb_latency, constant_latency, dram_read_bandwidth, dram_write_bandwidth, dram_copy_bandwidth,
+    dram_read_curve, dram_write_curve, dram_copy_curve, l2_read_bandwidth, l2_write_bandwidth, l2_read_curve,
+    l2_write_curve, l1_bandwidth, shared_bandwidth, shared_broadcast, banks, conflicts, element_width,
+    stride_granularity, segment_granularity, barrier_latency, atomic_latency, atomic_rate, grid_sync,
+    launch_floor, launch_gap, launch_period, launch_by_grid, shared_capacity, host_copy, peer_copy,
+    peer_all_pairs;
 } // namespace probe
 
 struct ProbeRunner {

@@ -100,10 +100,9 @@ std::vector<Term> core_terms(const Partition &part, const StepWork &work, double
                          ctas * work.shared_wavefronts, m.shared_bw, m.clock / 1e6))};
     if (work.tensor_fmas)
         resources.push_back(tensor_leaf(ctas * *work.tensor_fmas, m));
-    return {
-        pnorm(core_name, overlap_exponent(ctas * busy / m.issue_rate), std::move(resources)),
-        leaf("dependent instructions", s(chain / m.clock),
-             fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6))};
+    return {pnorm(core_name, overlap_exponent(ctas * busy / m.issue_rate), std::move(resources)),
+            leaf("dependent instructions", s(chain / m.clock),
+                 fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6))};
 }
 
 Term bandwidth_leaf(const char *name, double bytes, double bandwidth) {
@@ -215,9 +214,9 @@ Work total_work(const Plan &plan) {
                 if (part.work.*field)
                     total.*field = (total.*field).value_or(0.0) + *(part.work.*field);
     };
-    for (const auto field :
-         {&Work::fmas, &Work::tensor_fmas, &Work::instructions, &Work::shared_wavefronts, &Work::shared_conflicts,
-          &Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes, &Work::dram_write_bytes})
+    for (const auto field : {&Work::fmas, &Work::tensor_fmas, &Work::instructions, &Work::shared_wavefronts,
+                             &Work::shared_conflicts, &Work::l2_read_bytes, &Work::l2_write_bytes,
+                             &Work::dram_read_bytes, &Work::dram_write_bytes})
         add(field);
     return total;
 }
@@ -388,13 +387,12 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         const double resident =
             static_cast<double>(std::min(first.ctas_per_sm, papers::ceil_div(first.ctas, m.sm_count)));
         const double active = static_cast<double>(std::min<std::int64_t>(first.ctas, m.sm_count));
-        regimes.physical =
-            regime_by_rule(resident * first.step.tensor_fmas.value_or(first.step.fmas),
-                           profile.dram_latency->value.value *
-                               (first.step.tensor_fmas ? m.tensor_rate : m.ffma_rate),
-                           resident * active * first.step.load_bytes *
-                               static_cast<double>(std::max<std::int64_t>(1, first.stages - 1)),
-                           m.read_bw * m.latency_s);
+        regimes.physical = regime_by_rule(
+            resident * first.step.tensor_fmas.value_or(first.step.fmas),
+            profile.dram_latency->value.value * (first.step.tensor_fmas ? m.tensor_rate : m.ffma_rate),
+            resident * active * first.step.load_bytes *
+                static_cast<double>(std::max<std::int64_t>(1, first.stages - 1)),
+            m.read_bw * m.latency_s);
         regimes.tier2 = tier2_regime(first, shape, m);
         if (!profile.knee_exponent)
             prediction.assumptions.push_back(fmt::format("knee exponent {}: the profile has none", m.knee));

@@ -25,9 +25,10 @@ std::string missing_for_forecast(const GpuProfile &profile, const Plan &plan);
 /// Section 2.2's rule: enough FMAs a round, else enough bytes in flight, else neither.
 Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes);
 
-/// All strategies (or those named) with all knob candidates, best predicted time first; ties by text. Infeasible
-/// settings are left out. Strategies on tensor cores come behind all others, ranked likewise: other arithmetic is
-/// not what "fastest" compares. Strategies of which nothing is feasible come last, once each, with their reason.
+/// All strategies (or those named) with all knob candidates, best predicted time first; ties by text.
+/// Infeasible settings are left out. Strategies on tensor cores come behind all others, ranked likewise:
+/// other arithmetic is not what "fastest" compares. Strategies of which nothing is feasible come last, once
+/// each, with their reason.
 std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
                          const std::vector<std::string> &strategies = {});
 

@@ -145,8 +145,8 @@ struct ArithmeticParams {
     /// adds.
     std::optional<Param<Plain>> ffma_shared_slowdown;
     BOOST_DESCRIBE_CLASS(ArithmeticParams, (),
-                         (sm_clock, ffma_latency, ffma_rate, ffma_outer_rate, half_rate, int8_rate, tf32_mma_rate,
-                          ffma_shared_slowdown),
+                         (sm_clock, ffma_latency, ffma_rate, ffma_outer_rate, half_rate, int8_rate,
+                          tf32_mma_rate, ffma_shared_slowdown),
                          (), ())
 };
 

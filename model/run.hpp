@@ -64,7 +64,9 @@ struct StepWork {
     double shared_wavefronts = 0; ///< and those of global loads that hit L1, which share the data path
     double load_bytes = 0;        ///< global to shared memory or registers
     double store_bytes = 0;       ///< written to the output in this step
-    BOOST_DESCRIBE_CLASS(StepWork, (), (fmas, tensor_fmas, instructions, shared_wavefronts, load_bytes, store_bytes), (), ())
+    BOOST_DESCRIBE_CLASS(StepWork, (),
+                         (fmas, tensor_fmas, instructions, shared_wavefronts, load_bytes, store_bytes), (),
+                         ())
 };
 
 /// What a launch's pointer parameter points at: a tensor of the call, or the plan's own memory.

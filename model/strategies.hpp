@@ -22,9 +22,9 @@
 
 namespace convcast {
 
-using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm, BlockRegister,
-                              ChannelSplit, FilterStream, MapStream, NaiveGlobal, NaiveShared, PatchRegister,
-                              ImplicitGemm3xTf32>;
+using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm,
+                              BlockRegister, ChannelSplit, FilterStream, MapStream, NaiveGlobal, NaiveShared,
+                              PatchRegister, ImplicitGemm3xTf32>;
 
 /// Names in the list's order.
 std::vector<std::string> strategy_names();

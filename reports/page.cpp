@@ -271,9 +271,11 @@ class PageWriter : HtmlWriter {
             line({s.study, s.against, std::to_string(s.n), std::to_string(s.wins), factor(s.geomean),
                   factor(s.min), factor(s.max), std::to_string(s.without)});
         tail();
-        out_ += "<p>Ours that multiply on tensor cores (three TF32 products for one, in the accuracy of FP32) are a "
-                "column of their own: where they were run, <q>ours without tensor cores</q> sets them beside our "
-                "fastest by FFMAs. No line against cuDNN has them.</p>\n";
+        out_ +=
+            "<p>Ours that multiply on tensor cores (three TF32 products for one, in the accuracy of FP32) "
+            "are a "
+            "column of their own: where they were run, <q>ours without tensor cores</q> sets them beside our "
+            "fastest by FFMAs. No line against cuDNN has them.</p>\n";
         if (!statistics_.networks.empty()) {
             out_ += "<h3>Networks: all convolutions, each with its fastest</h3>\n";
             head(1, {"study", "layers", "distinct shapes", "not run by us", "ours, µs", "cuDNN, µs",

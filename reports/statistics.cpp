@@ -211,7 +211,8 @@ std::vector<ShapeRow> shapes_of(const std::vector<CaseRow> &rows, std::span<cons
         bool all_forecast = true;
         std::optional<std::int64_t> picked;
         for (const CaseRow &row : rows) {
-            if (row.baseline || on_tensor_cores(row) || !row.cold_s || row.shape != shape.shape || row.study != shape.study)
+            if (row.baseline || on_tensor_cores(row) || !row.cold_s || row.shape != shape.shape ||
+                row.study != shape.study)
                 continue;
             ++settings;
             all_forecast = all_forecast && row.predicted_s;

@@ -61,8 +61,8 @@ struct ErrorStatistics {
 
 /// One shape: the fastest of ours beside the fastest of cuDNN's, cold, as CaseRow::id. cuDNN's are in true
 /// FP32: all of them, those that give the same bits every time, those without Winograd and FFT; and apart
-/// from them the one that may use tensor cores (TF32), with which nothing in FP32 is compared. Ours that multiply
-/// on tensor cores are apart likewise: only with our own fastest without.
+/// from them the one that may use tensor cores (TF32), with which nothing in FP32 is compared. Ours that
+/// multiply on tensor cores are apart likewise: only with our own fastest without.
 struct ShapeRow {
     std::optional<std::string> study;
     std::string shape;
@@ -75,15 +75,15 @@ struct ShapeRow {
     std::optional<double> regret;       ///< its time over that of `ours`, 1 or more
     BOOST_DESCRIBE_CLASS(ShapeRow, (),
                          (study, shape, ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_tf32,
-                          ours_tensor_cores, speedup_tensor_cores, speedup, speedup_deterministic, speedup_direct,
-                          picked, regret),
+                          ours_tensor_cores, speedup_tensor_cores, speedup, speedup_deterministic,
+                          speedup_direct, picked, regret),
                          (), ())
 };
 
 struct SpeedupStatistics {
     std::string study;   ///< a study's id, "other shapes", or "all"
-    /// "cudnn", "cudnn, deterministic" or "cudnn without Winograd and FFT"; or, of ours on tensor cores, "ours
-    /// without tensor cores"
+    /// "cudnn", "cudnn, deterministic" or "cudnn without Winograd and FFT"; or, of ours on tensor cores,
+    /// "ours without tensor cores"
     std::string against;
     std::int64_t n = 0, wins = 0;
     std::int64_t without = 0; ///< shapes of the study with no such pair of measurements

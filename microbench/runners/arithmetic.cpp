@@ -244,7 +244,8 @@ Samples tf32_mma_rate(ProbeContext &context, const Module &module) {
     if (capability < 80)
         throw ProbeSkipped("tensor cores multiply TF32 from compute capability 8.0 on");
     constexpr unsigned iterations = 200, steps = 16;
-    // A thread has rows lane / 4 and lane / 4 + 8 of two neighbouring columns of every eight; see tf32_mma.cu.
+    // A thread has rows lane / 4 and lane / 4 + 8 of two neighbouring columns of every eight; see
+    // tf32_mma.cu.
     const auto sum_of = [](unsigned thread, unsigned eights, bool same_eight) {
         std::uint32_t sum = 0;
         for (unsigned eight = 0; eight < eights; ++eight)
@@ -254,18 +255,18 @@ Samples tf32_mma_rate(ProbeContext &context, const Module &module) {
         return rows * products * steps * iterations * (1 + row % 2) * sum;
     };
     Samples all;
-    const auto take = [&](const char *kernel, unsigned threads, double fmas_of_step, bool wgmma, unsigned eights) {
+    const auto take = [&](const char *kernel, unsigned threads, double fmas_of_step, bool wgmma,
+                          unsigned eights) {
         const unsigned ctas_per_sm = wgmma ? 1 : 2; // wgmma's accumulators take most registers
         const std::vector<Rate> found =
             counted_rates(context, {module.kernel(kernel), threads, ctas_per_sm, iterations}, short_warm_up,
                           [&](unsigned thread) { return sum_of(thread, eights, !wgmma); });
-        all.push_back(samples_from(found, "tf32_mma_rate", "fma/clk",
-                                   {{"wgmma", wgmma}, {"threads_per_sm", threads * ctas_per_sm}, {"iterations", iterations}},
-                                   wgmma ? "wgmma m64n128k8, left factor in registers, by clock64 of the median SM"
-                                         : "mma m16n8k8, 8 accumulators a warp, by clock64 of the median SM",
-                                   [&](const Rate &rate) {
-                                       return fmas_of_step * steps * iterations / rate.cycles_per_cta;
-                                   }));
+        all.push_back(samples_from(
+            found, "tf32_mma_rate", "fma/clk",
+            {{"wgmma", wgmma}, {"threads_per_sm", threads * ctas_per_sm}, {"iterations", iterations}},
+            wgmma ? "wgmma m64n128k8, left factor in registers, by clock64 of the median SM"
+                  : "mma m16n8k8, 8 accumulators a warp, by clock64 of the median SM",
+            [&](const Rate &rate) { return fmas_of_step * steps * iterations / rate.cycles_per_cta; }));
     };
     constexpr unsigned mma_threads = 512, wgmma_threads = 256;
     constexpr double mma_fmas = 16.0 * 8.0 * 8.0, wgmma_fmas = 64.0 * 128.0 * 8.0;

@@ -181,8 +181,10 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"stride_fixed_block:segment_bytes=32,tile_w=32,tile_k=16,stages=4", "n2c8h8w8k16r1s1"},
              {"stride_fixed_block:segment_bytes=1,tile_w=32,tile_k=16", "n1c4h8w7k9r3s3"},
              {"row_register:tile_w=128,unit=4,units=1,tile_h=2", "n1c1h5w42k3r3s3"},
-             {"block_register:tile_w=8,tile_h=4,tile_k=32,pixels_per_thread=4,filters_per_thread=4", "n2c3h9w11k9r3s3"},
-             {"block_register:tile_w=16,tile_h=2,tile_k=16,pixels_per_thread=8,filters_per_thread=2,channels=2,unit=2",
+             {"block_register:tile_w=8,tile_h=4,tile_k=32,pixels_per_thread=4,filters_per_thread=4",
+              "n2c3h9w11k9r3s3"},
+             {"block_register:tile_w=16,tile_h=2,tile_k=16,pixels_per_thread=8,filters_per_thread=2,channels="
+              "2,unit=2",
               "n1c5h8w20k17r2s2"},
              {"block_register:unit=1", "n1c4h8w12k9r5s5"},
              {"filter_stream:rows=2,channels=2,stages=3", "n2c5h9w10k140r3s3"},
@@ -193,13 +195,16 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"naive_shared:tile_w=8,tile_h=4,map=1", "n1c3h9w10k5r3s3_str2x2_pad1x1"},
              {"naive_shared:tile_w=8,tile_h=4,map=2", "n2c3h9w10k5r3s3_str1x2_pad2x1"},
              {"implicit_gemm:tile_k=32,tile_pixels=32,split=1,warp_split=1,filters=1", "n1c3h7w7k9r3s3"},
-             {"implicit_gemm:tile_k=32,tile_pixels=32,split=2,warp_split=2,filters=1", "n2c8h8w7k33r3s3_pad1x1"},
+             {"implicit_gemm:tile_k=32,tile_pixels=32,split=2,warp_split=2,filters=1",
+              "n2c8h8w7k33r3s3_pad1x1"},
              {"implicit_gemm:tile_k=32,tile_pixels=64,split=4,filters=2", "n1c64h8w8k20r1s1"},
              {"implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,split=1,filters=2",
               "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"},
              {"implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=2,stages=2,split=1", "n1c3h7w7k9r3s3"},
-             {"implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=2,stages=3,split=4", "n2c16h8w7k33r3s3_pad1x1"},
-             {"implicit_gemm_3xtf32:tile_k=64,tile_pixels=128,depth=4,stages=2,split=2", "n1c64h8w8k20r1s1"}}) {
+             {"implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=2,stages=3,split=4",
+              "n2c16h8w7k33r3s3_pad1x1"},
+             {"implicit_gemm_3xtf32:tile_k=64,tile_pixels=128,depth=4,stages=2,split=2",
+              "n1c64h8w8k20r1s1"}}) {
         cases.push_back(lab.predicted(strategy, shape));
         ASSERT_EQ(cases.back().status, Status::ok) << strategy << ": " << cases.back().reason.value_or("");
     }
@@ -240,20 +245,23 @@ TEST(ExecutorDevice, TensorCoresInEveryGeometry) {
     Lab lab;
     std::vector<Case> cases;
     for (const std::string shape :
-         {"n2c5h13w17k19r3s3_pad1x1", "n3c7h12w11k20r3s2_str2x2_pad1x2", "n2c16h15w14k12r3s3_str1x2_pad2x1_dil2x1_g2",
-          "n1c16h9w9k33r1s1", "n2c3h30w31k20r7s7_str2x2_pad3x3", "n1c16h16w16k16r1s1_g4", "n2c64h16w16k130r1s1",
-          "n3c16h7w7k40r2s3", "n2c12h9w9k12r3s3_pad1x1_g12", "n1c64h14w14k64r1s1_str2x2",
-          "n1c32h28w28k100r3s3_pad1x1", "n1c2h40w41k3r9s10", "n1c8h40w40k16r13s13", "n1c512h8w8k64r7s7_pad3x3"})
+         {"n2c5h13w17k19r3s3_pad1x1", "n3c7h12w11k20r3s2_str2x2_pad1x2",
+          "n2c16h15w14k12r3s3_str1x2_pad2x1_dil2x1_g2", "n1c16h9w9k33r1s1", "n2c3h30w31k20r7s7_str2x2_pad3x3",
+          "n1c16h16w16k16r1s1_g4", "n2c64h16w16k130r1s1", "n3c16h7w7k40r2s3", "n2c12h9w9k12r3s3_pad1x1_g12",
+          "n1c64h14w14k64r1s1_str2x2", "n1c32h28w28k100r3s3_pad1x1", "n1c2h40w41k3r9s10",
+          "n1c8h40w40k16r13s13", "n1c512h8w8k64r7s7_pad3x3"})
         for (const std::string knobs :
              {"", ":tile_k=32,tile_pixels=64,split=2", ":tile_k=64,tile_pixels=64,depth=2,split=1",
-              ":tile_k=128,tile_pixels=64,split=4,stages=2", ":tile_k=64,tile_pixels=128,depth=8,stages=2,split=1",
-              ":tile_k=128,tile_pixels=128,split=1", ":tile_k=128,tile_pixels=192,split=2",
-              ":tile_k=32,tile_pixels=256,split=8", ":tile_k=64,tile_pixels=256,split=1"}) {
+              ":tile_k=128,tile_pixels=64,split=4,stages=2",
+              ":tile_k=64,tile_pixels=128,depth=8,stages=2,split=1", ":tile_k=128,tile_pixels=128,split=1",
+              ":tile_k=128,tile_pixels=192,split=2", ":tile_k=32,tile_pixels=256,split=8",
+              ":tile_k=64,tile_pixels=256,split=1"}) {
             Case item = lab.predicted("implicit_gemm_3xtf32" + knobs, shape);
             if (item.status == Status::ok)
                 cases.push_back(std::move(item));
             else
-                EXPECT_EQ(item.status, Status::infeasible) << shape << knobs << ": " << item.reason.value_or("");
+                EXPECT_EQ(item.status, Status::infeasible)
+                    << shape << knobs << ": " << item.reason.value_or("");
         }
     std::cout << cases.size() << " cases\n";
     EXPECT_GT(cases.size(), 90U);

@@ -58,7 +58,8 @@ TEST(ForecastProperty, NeverBelowTheSpeedOfLightAndTermsAddUp) {
             total += bar.added_s.value;
         }
         EXPECT_NEAR(total, p.time_s->value, 1e-9 * p.time_s->value) << shape.id() << *item.strategy;
-        EXPECT_GE(*p.work->fmas + p.work->tensor_fmas.value_or(0.0) / products_of_parts, shape.fmas().value) << shape.id() << *item.strategy;
+        EXPECT_GE(*p.work->fmas + p.work->tensor_fmas.value_or(0.0) / products_of_parts, shape.fmas().value)
+            << shape.id() << *item.strategy;
         EXPECT_GE(*p.work->l2_write_bytes, static_cast<double>(shape.output_bytes())) << shape.id() << *item.strategy;
         for (const Partition &part : p.plan->launches) {
             EXPECT_GE(part.ctas_per_sm, 1);

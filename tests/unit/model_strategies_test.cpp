@@ -202,10 +202,13 @@ TEST(ImplicitGemm3xTf32, RefusesWithReasons) {
         EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
         return item.reason.value_or("");
     };
-    EXPECT_THAT(reason("implicit_gemm_3xtf32", "n1c8h8w8k8r3s3", "gtx1080ti"), HasSubstr("compute capability 9.0"));
+    EXPECT_THAT(reason("implicit_gemm_3xtf32", "n1c8h8w8k8r3s3", "gtx1080ti"),
+                HasSubstr("compute capability 9.0"));
     EXPECT_THAT(reason("implicit_gemm_3xtf32", "n1c8h8w8k8r3s3_f16", "h200"), HasSubstr("only FP32"));
-    EXPECT_THAT(reason("implicit_gemm_3xtf32:split=8", "n1c8h8w8k8r3s3", "h200"), HasSubstr("exceeds the 3 steps"));
-    EXPECT_THAT(reason("implicit_gemm_3xtf32:tile_k=48", "n1c8h8w8k8r3s3", "h200"), HasSubstr("32, 64 or 128"));
+    EXPECT_THAT(reason("implicit_gemm_3xtf32:split=8", "n1c8h8w8k8r3s3", "h200"),
+                HasSubstr("exceeds the 3 steps"));
+    EXPECT_THAT(reason("implicit_gemm_3xtf32:tile_k=48", "n1c8h8w8k8r3s3", "h200"),
+                HasSubstr("32, 64 or 128"));
     EXPECT_THAT(reason("implicit_gemm_3xtf32:tile_k=128,tile_pixels=256", "n1c8h8w8k8r3s3", "h200"),
                 HasSubstr("registers"));
 }
