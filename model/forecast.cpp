@@ -60,8 +60,10 @@ Term fma_leaf(double fmas, double rate, const Machine &m) {
                 fmt::format("{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, rate, m.clock / 1e6));
 }
 
+constexpr const char *tensor_name = "tensor cores";
+
 Term tensor_leaf(double fmas, const Machine &m) {
-    return leaf("tensor cores", s(fmas / m.tensor_rate / m.clock),
+    return leaf(tensor_name, s(fmas / m.tensor_rate / m.clock),
                 fmt::format("{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, m.tensor_rate, m.clock / 1e6));
 }
 
@@ -98,11 +100,13 @@ std::vector<Term> core_terms(const Partition &part, const StepWork &work, double
         leaf("shared memory", s(ctas * work.shared_wavefronts * wavefront_bytes / m.shared_bw / m.clock),
              fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz",
                          ctas * work.shared_wavefronts, m.shared_bw, m.clock / 1e6))};
-    if (work.tensor_fmas)
-        resources.push_back(tensor_leaf(ctas * *work.tensor_fmas, m));
-    return {pnorm(core_name, overlap_exponent(ctas * busy / m.issue_rate), std::move(resources)),
-            leaf("dependent instructions", s(chain / m.clock),
-                 fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6))};
+    std::vector<Term> terms = {
+        pnorm(core_name, overlap_exponent(ctas * busy / m.issue_rate), std::move(resources)),
+        leaf("dependent instructions", s(chain / m.clock),
+             fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6))};
+    if (work.tensor_fmas) // beside the warps, which only start it
+        terms.push_back(tensor_leaf(ctas * *work.tensor_fmas, m));
+    return terms;
 }
 
 Term bandwidth_leaf(const char *name, double bytes, double bandwidth) {
@@ -239,7 +243,8 @@ Regime tier2_regime(const Partition &part, const ConvShape &shape, const Machine
     if (steady < total / 2.0 || deciding->name == "load latency" ||
         deciding->name == "dependent instructions")
         return Regime::exposed; // the fill, or waiting for loads or results, takes most of the time
-    return deciding->name == core_name ? Regime::compute_hidden : Regime::bulk_hidden;
+    return deciding->name == core_name || deciding->name == tensor_name ? Regime::compute_hidden
+                                                                        : Regime::bulk_hidden;
 }
 
 /// Relative half-widths of the inputs' own spread do not say how wrong the model's structure is; until
