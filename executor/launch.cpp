@@ -114,6 +114,7 @@ CompileRequest request_for(const Partition &partition, int compute_capability) {
     if (partition.constant_bytes > 0)
         request.name_expressions.push_back(std::string("&") + filter_bank);
     request.compute_capability = compute_capability;
+    request.architecture_features = partition.step.tensor_fmas.has_value(); // wgmma
     request.options = {"-DREGISTER_CAP=" + std::to_string(partition.register_cap)};
     return request;
 }

@@ -174,6 +174,7 @@ std::variant<Executor::Subject, std::string> Executor::subject_of(Case &item, co
         item.strategy = predicted.strategy;
         item.prediction = std::move(predicted.prediction);
     }
+    subject.true_fp32 = !uses_tensor_cores(*item.prediction->plan);
     const std::vector<Partition> &launches = item.prediction->plan->launches;
     if (item.prediction->plan->transformed_fmas)
         subject.second_gate = Gate::transformed;

@@ -135,9 +135,10 @@ std::optional<CompiledModule> load(const std::filesystem::path &file) {
 }
 
 std::vector<std::string> nvrtc_options(const CompileRequest &request) {
-    std::vector<std::string> options = {"--gpu-architecture=sm_" + std::to_string(request.compute_capability),
-                                        "--std=c++17", "--device-as-default-execution-space",
-                                        "--ptxas-options=-v"};
+    std::vector<std::string> options = {
+        "--gpu-architecture=sm_" + std::to_string(request.compute_capability) +
+            (request.architecture_features ? "a" : ""),
+        "--std=c++17", "--device-as-default-execution-space", "--ptxas-options=-v"};
     if (request.max_registers)
         options.push_back("--maxrregcount=" + std::to_string(*request.max_registers));
     options.insert(options.end(), request.options.begin(), request.options.end());

@@ -26,6 +26,7 @@ struct CompileRequest {
         name_expressions;             ///< "row_register<4, 128>"; kernels that are extern "C" need none
     std::vector<std::string> options; ///< further NVRTC options, e.g. "-DTILE_W=128"
     int compute_capability = 0;       ///< 90 for sm_90
+    bool architecture_features = false; ///< sm_90a: with instructions that no later architecture has
     std::optional<int> max_registers; ///< per thread
 };
 

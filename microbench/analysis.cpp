@@ -31,6 +31,7 @@ constexpr std::array best_fields = {
     BestField{"ffma_outer_rate", "ffma_rate", Better::highest, {{{"registers", 3.0}}}},
     BestField{"half_rate", "half_rate", Better::highest},
     BestField{"int8_rate", "int8_rate", Better::highest},
+    BestField{"tf32_mma_rate", "tf32_mma_rate", Better::highest},
     BestField{"shared_latency", "shared_latency", Better::lowest},
     BestField{"l1_latency", "l1_latency", Better::lowest},
     BestField{"dram_latency", "dram_latency", Better::lowest},

@@ -123,6 +123,7 @@ std::string hash_of_probes() {
 }
 
 std::vector<CompileRequest> probe_requests(int compute_capability) {
+    constexpr int has_wgmma = 90;
     const std::string common = find_embedded(probe_sources, "common.cuh")->text;
     std::vector<CompileRequest> requests;
     for (const ProbeSource &source : probe_files) {
@@ -135,6 +136,7 @@ std::vector<CompileRequest> probe_requests(int compute_capability) {
             if (!expression.empty())
                 request.name_expressions.emplace_back(expression);
         request.compute_capability = compute_capability;
+        request.architecture_features = source.wgmma && compute_capability == has_wgmma;
     }
     return requests;
 }

@@ -18,6 +18,7 @@ const std::vector<ProbeSource> probe_files = {
       "ffma_shared<32, 32>"}},
     {"half.cu", {}},
     {"int8.cu", {}},
+    {"tf32_mma.cu", {}, true},
     {"chase.cu", {"chase<false>", "chase<true>"}},
     {"chase_shared.cu", {}},
     {"chase_constant.cu", {"&ring"}},

@@ -31,6 +31,7 @@ struct ProbeContext {
 struct ProbeSource {
     std::string_view file;
     std::vector<std::string> name_expressions;
+    bool wgmma = false; ///< compiled for sm_90a where the GPU is one
 };
 
 extern const std::vector<ProbeSource> probe_files;
@@ -38,12 +39,13 @@ extern const std::vector<ProbeSource> probe_files;
 namespace probe {
 using Run = std::vector<ProbeSamples>(ProbeContext &context, const Module &module);
 Run sm_clock, ffma_latency, ffma_rate, ffma_by_ilp, ffma_by_operands, ffma_beside_shared, half_rate,
-    int8_rate, shared_latency, l1_latency, l2_latency, latency_by_footprint, dram_latency, tlb_latency,
-    constant_latency, dram_read_bandwidth, dram_write_bandwidth, dram_copy_bandwidth, dram_read_curve,
-    dram_write_curve, dram_copy_curve, l2_read_bandwidth, l2_write_bandwidth, l2_read_curve, l2_write_curve,
-    l1_bandwidth, shared_bandwidth, shared_broadcast, banks, conflicts, element_width, stride_granularity,
-    segment_granularity, barrier_latency, atomic_latency, atomic_rate, grid_sync, launch_floor, launch_gap,
-    launch_period, launch_by_grid, shared_capacity, host_copy, peer_copy, peer_all_pairs;
+    int8_rate, tf32_mma_rate, shared_latency, l1_latency, l2_latency, latency_by_footprint, dram_latency,
+    tlb_latency, constant_latency, dram_read_bandwidth, dram_write_bandwidth, dram_copy_bandwidth,
+    dram_read_curve, dram_write_curve, dram_copy_curve, l2_read_bandwidth, l2_write_bandwidth, l2_read_curve,
+    l2_write_curve, l1_bandwidth, shared_bandwidth, shared_broadcast, banks, conflicts, element_width,
+    stride_granularity, segment_granularity, barrier_latency, atomic_latency, atomic_rate, grid_sync,
+    launch_floor, launch_gap, launch_period, launch_by_grid, shared_capacity, host_copy, peer_copy,
+    peer_all_pairs;
 } // namespace probe
 
 struct ProbeRunner {
@@ -62,6 +64,7 @@ inline constexpr std::array<ProbeRunner, probes.size()> probe_runners = {{
     {"ffma_beside_shared", "ffma_shared.cu", probe::ffma_beside_shared},
     {"half_rate", "half.cu", probe::half_rate},
     {"int8_rate", "int8.cu", probe::int8_rate},
+    {"tf32_mma_rate", "tf32_mma.cu", probe::tf32_mma_rate},
     {"shared_latency", "chase_shared.cu", probe::shared_latency},
     {"l1_latency", "chase.cu", probe::l1_latency},
     {"l2_latency", "chase.cu", probe::l2_latency},

@@ -34,6 +34,8 @@ inline constexpr std::array probes = {
     ProbeInfo{"ffma_beside_shared", "Do FFMAs and loads of shared memory overlap?", "ffma_shared_slowdown"},
     ProbeInfo{"half_rate", "How many FP16 products a clock does an SM sustain?", "half_rate"},
     ProbeInfo{"int8_rate", "How many 8-bit products a clock does an SM sustain?", "int8_rate"},
+    ProbeInfo{"tf32_mma_rate", "How many TF32 products a clock do the tensor cores of an SM sustain?",
+              "tf32_mma_rate"},
     ProbeInfo{"shared_latency", "How long does one dependent load of shared memory take?", "shared_latency"},
     ProbeInfo{"l1_latency", "How long does one dependent load take that hits L1?", "l1_latency"},
     ProbeInfo{"l2_latency", "How long does one dependent load take that hits L2, from each SM?",

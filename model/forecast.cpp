@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace convcast {
 namespace {
@@ -32,7 +33,8 @@ struct Machine {
         launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency;
     double dependent_share, cold_start_s, first_wave_miss; ///< of the calibration
     int sm_count;
-    bool fills_issue; ///< multiply-adds take every issue slot at their peak rate
+    bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
+    double tensor_rate; ///< 0: not known; plans that need it have no time then
 };
 
 /// For elements of `type`; halves are widened and multiplied as floats.
@@ -61,6 +63,7 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;
     m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
+    m.tensor_rate = p.tf32_mma_rate ? p.tf32_mma_rate->value.value : 0.0;
     return m;
 }
 
@@ -71,6 +74,13 @@ Seconds s(double value) {
 Term fma_leaf(double fmas, double rate, const Machine &m) {
     return leaf("FMA", s(fmas / rate / m.clock),
                 fmt::format("{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, rate, m.clock / 1e6));
+}
+
+constexpr const char *tensor_name = "tensor cores";
+
+Term tensor_leaf(double fmas, const Machine &m) {
+    return leaf(tensor_name, s(fmas / m.tensor_rate / m.clock),
+                fmt::format("{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, m.tensor_rate, m.clock / 1e6));
 }
 
 Term issue_leaf(double instructions, const Machine &m) {
@@ -105,11 +115,14 @@ Term busy_term(const Partition &part, const StepWork &work, double ctas, const M
     if (!m.fills_issue)
         issue = max_of("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m),
                                        issue_leaf(ctas * work.instructions, m)});
-    return pnorm(
+    Term busy = pnorm(
         core_name, overlap_exponent(ctas * busy_warps(part) / m.issue_rate),
         {std::move(issue), leaf("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
                                 fmt::format("{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz",
                                             ctas * passes, m.shared_bw, m.clock / 1e6))});
+    if (work.tensor_fmas) // beside the warps, which only start it
+        return max_of("cores", {std::move(busy), tensor_leaf(ctas * *work.tensor_fmas, m)});
+    return busy;
 }
 
 /// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
@@ -264,6 +277,8 @@ Term further_wave_term(const Partition &part, const Machine &m, Round round, con
     whole.shared_wavefronts += steps * part.step.shared_wavefronts;
     whole.load_bytes += steps * part.step.load_bytes;
     whole.store_bytes += steps * part.step.store_bytes;
+    if (part.step.tensor_fmas)
+        whole.tensor_fmas = whole.tensor_fmas.value_or(0.0) + steps * *part.step.tensor_fmas;
     Term busy = max_of("busy", {busy_term(part, whole, round.ctas, m),
                                 memory_term(chip * whole.load_bytes,
                                             chip * whole.store_bytes * traffic.store_factor, traffic, m)});
@@ -309,9 +324,9 @@ Work total_work(const Plan &plan) {
                 if (part.work.*field)
                     total.*field = (total.*field).value_or(0.0) + *(part.work.*field);
     };
-    for (const auto field :
-         {&Work::fmas, &Work::instructions, &Work::shared_wavefronts, &Work::shared_conflicts,
-          &Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes, &Work::dram_write_bytes})
+    for (const auto field : {&Work::fmas, &Work::tensor_fmas, &Work::instructions, &Work::shared_wavefronts,
+                             &Work::shared_conflicts, &Work::l2_read_bytes, &Work::l2_write_bytes,
+                             &Work::dram_read_bytes, &Work::dram_write_bytes})
         add(field);
     return total;
 }
@@ -436,6 +451,16 @@ std::string missing_for_forecast(const GpuProfile &p) {
     return join(missing);
 }
 
+std::string missing_for_forecast(const GpuProfile &p, const Plan &plan) {
+    std::string missing = missing_for_forecast(p);
+    if (uses_tensor_cores(plan) && !p.tf32_mma_rate) {
+        const auto why = p.missing.find("tf32_mma_rate");
+        missing += (missing.empty() ? "" : ", ") + std::string("tf32_mma_rate") +
+                   (why == p.missing.end() ? "" : " (" + why->second + ")");
+    }
+    return missing;
+}
+
 Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes) {
     if (fmas >= n_fma)
         return Regime::compute_hidden;
@@ -449,34 +474,55 @@ Regime measured_regime(double fma_share, double issue_share, double dram_share, 
 }
 
 const Partition &main_launch(const Plan &plan) {
-    return *std::max_element(plan.launches.begin(), plan.launches.end(),
-                             [](const Partition &a, const Partition &b) {
-                                 return a.work.fmas.value_or(0.0) < b.work.fmas.value_or(0.0);
-                             });
+    const auto products = [](const Partition &part) {
+        return part.work.fmas.value_or(0.0) + part.work.tensor_fmas.value_or(0.0);
+    };
+    return *std::max_element(
+        plan.launches.begin(), plan.launches.end(),
+        [&](const Partition &a, const Partition &b) { return products(a) < products(b); });
 }
 
-std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p,
-                                   std::optional<double> fmas) {
-    if (!missing_for_forecast(p).empty())
-        return std::nullopt;
-    const Machine m = machine_of(p, shape.dtype, {});
+namespace {
+
+/// S1 with the time that the products take an SM.
+Term bound_of(const ConvShape &shape, const Machine &m, Term arithmetic) {
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
-    std::vector<Term> overlap = {
-        pnorm("compulsory reads", m.knee,
-              {leaf("load latency", s(m.latency_s), fmt::format("{:.0f} ns", m.latency_s * 1e9)),
-               bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
-        bandwidth_leaf("writes", static_cast<double>(shape.output_bytes()), m.write_bw)};
-    overlap.insert(overlap.begin(), fma_leaf(fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
     Term term =
-        sum("speed of light", {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
-                               max_of("overlap", std::move(overlap))});
+        sum("speed of light",
+            {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
+             max_of("overlap",
+                    {std::move(arithmetic),
+                     pnorm("compulsory reads", m.knee,
+                           {leaf("load latency", s(m.latency_s), fmt::format("{:.0f} ns", m.latency_s * 1e9)),
+                            bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
+                     bandwidth_leaf("writes", static_cast<double>(shape.output_bytes()), m.write_bw)})});
     evaluate(term);
     return term;
 }
 
+/// Of a plan: its tensor cores multiply the parts of the factors, so often as its work says; a transforming
+/// algorithm has multiply-adds of its own.
+Term bound_of(const Plan &plan, const ConvShape &shape, const Machine &m) {
+    const double products = shape.fmas().value / m.sm_count;
+    return bound_of(
+        shape, m,
+        uses_tensor_cores(plan)
+            ? tensor_leaf(products_of_parts * products, m)
+            : fma_leaf(plan.transformed_fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
+}
+
+} // namespace
+
+std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p, std::optional<double> fmas) {
+    if (!missing_for_forecast(p).empty())
+        return std::nullopt;
+    const Machine m = machine_of(p, shape.dtype, {});
+    return bound_of(shape, m, fma_leaf(fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
+}
+
 std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
                                   const Calibration &calibration) {
-    if (!missing_for_forecast(profile).empty())
+    if (!missing_for_forecast(profile, plan).empty())
         return std::nullopt;
     const Machine m = machine_of(profile, shape.dtype, calibration);
     std::vector<Term> parts = {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6))};
@@ -527,18 +573,19 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
                                        feasible.paper_round_bytes * profile.limits.sm_count,
                                        static_cast<double>(*feasible.rules.v_s_bytes));
     }
-    if (const std::string missing = missing_for_forecast(profile); missing.empty()) {
+    if (const std::string missing = missing_for_forecast(profile, feasible.plan); missing.empty()) {
         const Machine m = machine_of(profile, shape.dtype, {});
         // The physical rule: FMAs that one SM retires during one latency, and bytes that are really under
         // way.
         const double resident =
             static_cast<double>(std::min(main.ctas_per_sm, papers::ceil_div(main.ctas, m.sm_count)));
         const double active = static_cast<double>(std::min<std::int64_t>(main.ctas, m.sm_count));
-        regimes.physical =
-            regime_by_rule(resident * main.step.fmas, profile.dram_latency->value.value * m.ffma_rate,
-                           resident * active * main.step.load_bytes *
-                               static_cast<double>(std::max<std::int64_t>(1, main.stages - 1)),
-                           m.read_bw * m.latency_s);
+        regimes.physical = regime_by_rule(resident * main.step.tensor_fmas.value_or(main.step.fmas),
+                                          profile.dram_latency->value.value *
+                                              (main.step.tensor_fmas ? m.tensor_rate : m.ffma_rate),
+                                          resident * active * main.step.load_bytes *
+                                              static_cast<double>(std::max<std::int64_t>(1, main.stages - 1)),
+                                          m.read_bw * m.latency_s);
         regimes.tier2 = tier2_regime(main, shape, m);
         if (!profile.knee_exponent)
             prediction.assumptions.push_back(fmt::format("knee exponent {}: the profile has none", m.knee));
@@ -554,7 +601,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         const Plan worked = given ? with_work(feasible.plan, *given) : feasible.plan;
         if (given)
             prediction.assumptions.push_back("time of the work that was counted");
-        const Term bound = *speed_of_light(shape, profile, feasible.plan.transformed_fmas);
+        const Term bound = bound_of(feasible.plan, shape, m);
         prediction.times.tier0_s = bound.value_s;
         prediction.times.roofline_s = wave_roofline(worked, m);
         Term term = bounded(*forecast_term(worked, shape, profile), bound);
@@ -622,12 +669,13 @@ std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
         if (seen.empty() && refused)
             last.push_back(std::move(*refused));
     }
-    const auto time_of = [](const Case &item) {
-        return item.prediction->time_s ? item.prediction->time_s->value : 0.0;
+    const auto place_of = [](const Case &item) {
+        const std::string &text = *item.strategy;
+        return std::tuple(uses_tensor_cores(text.substr(0, text.find(':'))),
+                          item.prediction->time_s ? item.prediction->time_s->value : 0.0, text);
     };
-    std::sort(ranked.begin(), ranked.end(), [&](const Case &a, const Case &b) {
-        return std::pair(time_of(a), *a.strategy) < std::pair(time_of(b), *b.strategy);
-    });
+    std::sort(ranked.begin(), ranked.end(),
+              [&](const Case &a, const Case &b) { return place_of(a) < place_of(b); });
     std::move(last.begin(), last.end(), std::back_inserter(ranked));
     return ranked;
 }

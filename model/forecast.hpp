@@ -32,6 +32,7 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &pro
 std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
                                   const Calibration &calibration = {});
 std::string missing_for_forecast(const GpuProfile &profile);
+std::string missing_for_forecast(const GpuProfile &profile, const Plan &plan);
 
 /// Section 2.2's rule: enough FMAs a round, else enough bytes in flight, else neither.
 Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes);

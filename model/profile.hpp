@@ -140,12 +140,13 @@ struct ArithmeticParams {
     std::optional<Param<FmasPerCycle>> ffma_outer_rate; ///< of an outer product: three registers an FFMA
     std::optional<Param<FmasPerCycle>> half_rate;       ///< FP16 products by HFMA2, two an instruction
     std::optional<Param<FmasPerCycle>> int8_rate;       ///< 8-bit products by DP4A, four an instruction
+    std::optional<Param<FmasPerCycle>> tf32_mma_rate;   ///< TF32 products of tensor cores, added in FP32
     /// FFMAs beside shared loads that alone take as long: the time of both over that of one; 1 overlaps, 2
     /// adds.
     std::optional<Param<Plain>> ffma_shared_slowdown;
     BOOST_DESCRIBE_CLASS(ArithmeticParams, (),
                          (sm_clock, ffma_latency, ffma_rate, ffma_outer_rate, half_rate, int8_rate,
-                          ffma_shared_slowdown),
+                          tf32_mma_rate, ffma_shared_slowdown),
                          (), ())
 };
 

@@ -18,14 +18,15 @@ namespace convcast {
 /// not read, or a quantity the model does not forecast, is absent.
 struct Work {
     std::optional<double> fmas;              ///< thread-level FFMAs executed, padding of tiles included
+    std::optional<double> tensor_fmas;       ///< of tensor cores, every product of parts and padding included
     std::optional<double> instructions;      ///< warp instructions issued
     std::optional<double> shared_wavefronts; ///< passes through shared memory, loads and stores
     std::optional<double> shared_conflicts;  ///< wavefronts beyond the fewest possible
     std::optional<double> l2_read_bytes, l2_write_bytes; ///< between the SMs and L2, in 32-byte sectors
     std::optional<double> dram_read_bytes, dram_write_bytes;
     BOOST_DESCRIBE_CLASS(Work, (),
-                         (fmas, instructions, shared_wavefronts, shared_conflicts, l2_read_bytes, l2_write_bytes,
-                          dram_read_bytes, dram_write_bytes),
+                         (fmas, tensor_fmas, instructions, shared_wavefronts, shared_conflicts, l2_read_bytes,
+                          l2_write_bytes, dram_read_bytes, dram_write_bytes),
                          (), ())
 };
 
@@ -59,11 +60,14 @@ struct Term {
 /// Totals of one CTA's pipeline step, all threads together.
 struct StepWork {
     double fmas = 0;              ///< thread-level
+    std::optional<double> tensor_fmas; ///< of tensor cores, TF32; absent: the launch does not use them
     double instructions = 0;      ///< warp instructions, FFMA included
     double shared_wavefronts = 0; ///< and those of global loads that hit L1, which share the data path
     double load_bytes = 0;        ///< global to shared memory or registers
     double store_bytes = 0;       ///< written to the output in this step
-    BOOST_DESCRIBE_CLASS(StepWork, (), (fmas, instructions, shared_wavefronts, load_bytes, store_bytes), (), ())
+    BOOST_DESCRIBE_CLASS(StepWork, (),
+                         (fmas, tensor_fmas, instructions, shared_wavefronts, load_bytes, store_bytes), (),
+                         ())
 };
 
 /// What a launch's pointer parameter points at: a tensor of the call, or the plan's own memory.

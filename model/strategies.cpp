@@ -60,6 +60,16 @@ std::vector<std::string> strategy_names() {
     return names;
 }
 
+bool uses_tensor_cores(const std::string &strategy_name) {
+    bool found = false;
+    for_each_strategy([&](auto strategy) {
+        using S = decltype(strategy);
+        if constexpr (requires { S::tensor_cores; })
+            found = found || (S::tensor_cores && strategy_name == S::name);
+    });
+    return found;
+}
+
 std::vector<StrategyDoc> strategy_docs() {
     std::vector<StrategyDoc> docs;
     for_each_strategy([&](auto strategy) {

@@ -7,6 +7,7 @@
 #include "model/strategies/filter_split.hpp"
 #include "model/strategies/filter_stream.hpp"
 #include "model/strategies/implicit_gemm.hpp"
+#include "model/strategies/implicit_gemm_3xtf32.hpp"
 #include "model/strategies/map_split.hpp"
 #include "model/strategies/map_stream.hpp"
 #include "model/strategies/naive_global.hpp"
@@ -22,11 +23,16 @@
 
 namespace convcast {
 
-using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm, BlockRegister,
-                              ChannelSplit, FilterStream, MapStream, NaiveGlobal, NaiveShared, PatchRegister, Winograd>;
+using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm,
+                              BlockRegister, ChannelSplit, FilterStream, MapStream, NaiveGlobal, NaiveShared,
+                              PatchRegister, Winograd, ImplicitGemm3xTf32>;
 
 /// Names in the list's order.
 std::vector<std::string> strategy_names();
+
+/// Whether a strategy of this name multiplies on tensor cores: its times are compared with others', but never
+/// taken for those of FFMAs. False for names that are not in the list.
+bool uses_tensor_cores(const std::string &strategy_name);
 
 /// What `list` says of a knob and of a strategy.
 struct KnobDoc {

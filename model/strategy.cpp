@@ -11,6 +11,11 @@ namespace convcast {
 using papers::ceil_div;
 using papers::round_up;
 
+bool uses_tensor_cores(const Plan &plan) {
+    return std::any_of(plan.launches.begin(), plan.launches.end(),
+                       [](const Partition &part) { return part.step.tensor_fmas.has_value(); });
+}
+
 int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t registers,
                   std::int64_t shared_bytes) {
     // Registers are given to a warp in units of 256 from the file of its scheduler; shared memory in units of

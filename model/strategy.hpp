@@ -44,6 +44,12 @@ template <class S> struct Planned {
 
 template <class S> using PlanResult = std::variant<Planned<S>, Infeasible>;
 
+/// A product of FP32 numbers by tensor cores: each factor in two TF32 parts, three products of parts.
+inline constexpr double products_of_parts = 3.0;
+
+/// Whether a launch multiplies on tensor cores: never to be compared as if it were FFMAs.
+bool uses_tensor_cores(const Plan &plan);
+
 /// CTAs of one SM by threads, registers and shared memory (docs/model.md, "Occupancy"); 0 if one does not
 /// fit.
 int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t registers,

@@ -1,5 +1,6 @@
 #include "reports/statistics.hpp"
 
+#include "model/strategies.hpp"
 #include "model/term.hpp"
 
 #include <boost/math/statistics/univariate_statistics.hpp>
@@ -136,6 +137,10 @@ bool is_apart(const std::string &baseline) {
     return baseline == "cudnn:graph_nhwc" || baseline == "cudnn:half";
 }
 
+bool on_tensor_cores(const CaseRow &row) {
+    return row.baseline ? row.name == tensor_core_baseline : uses_tensor_cores(row.group);
+}
+
 /// cuDNN's numerical notes of the plan that was picked from its graph interface ("none", "WINOGRAD", ...), as
 /// `detail` has them between "; notes " and the next ";". Absent where it does not tell.
 std::optional<std::string> plan_notes(const CaseRow &row) {
@@ -175,21 +180,21 @@ std::vector<ShapeRow> shapes_of(const std::vector<CaseRow> &rows, std::span<cons
     std::vector<ShapeRow> shapes;
     for (const Study &study : studies)
         for (const std::string &shape : study.shapes)
-            shapes.push_back({study.id, shape, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}});
+            shapes.emplace_back().study = study.id, shapes.back().shape = shape;
     std::map<std::pair<std::string, std::string>, std::size_t> place;
     for (std::size_t i = 0; i < shapes.size(); ++i)
         place.try_emplace({*shapes[i].study, shapes[i].shape}, i);
     for (const CaseRow &row : rows) {
         const auto [it, fresh] = place.try_emplace({row.study.value_or(""), row.shape}, shapes.size());
         if (fresh)
-            shapes.push_back({row.study, row.shape, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}});
+            shapes.emplace_back().study = row.study, shapes.back().shape = row.shape;
         ShapeRow &shape = shapes[it->second];
         if (!row.cold_s)
             continue;
-        if (!row.baseline) {
+        if (on_tensor_cores(row)) {
+            keep_fastest(row.baseline ? shape.cudnn_tf32 : shape.ours_tensor_cores, row, rows);
+        } else if (!row.baseline) {
             keep_fastest(shape.ours, row, rows);
-        } else if (row.name == tensor_core_baseline) {
-            keep_fastest(shape.cudnn_tf32, row, rows);
         } else if (row.name.starts_with("cudnn:") && !is_apart(row.name)) {
             keep_fastest(shape.cudnn, row, rows);
             if (is_deterministic(row))
@@ -206,11 +211,14 @@ std::vector<ShapeRow> shapes_of(const std::vector<CaseRow> &rows, std::span<cons
             shape.speedup_deterministic = seconds(*shape.cudnn_deterministic) / seconds(*shape.ours);
         if (shape.ours && shape.cudnn_direct)
             shape.speedup_direct = seconds(*shape.cudnn_direct) / seconds(*shape.ours);
+        if (shape.ours && shape.ours_tensor_cores)
+            shape.speedup_tensor_cores = seconds(*shape.ours) / seconds(*shape.ours_tensor_cores);
         std::int64_t settings = 0;
         bool all_forecast = true;
         std::optional<std::int64_t> picked;
         for (const CaseRow &row : rows) {
-            if (row.baseline || !row.cold_s || row.shape != shape.shape || row.study != shape.study)
+            if (row.baseline || on_tensor_cores(row) || !row.cold_s || row.shape != shape.shape ||
+                row.study != shape.study)
                 continue;
             ++settings;
             all_forecast = all_forecast && row.predicted_s;
@@ -286,6 +294,7 @@ std::vector<NetworkStatistics> networks_of(std::span<const Study> studies,
         out.cudnn_deterministic_s = network_sum(study, &ShapeRow::cudnn_deterministic, shapes, rows);
         out.cudnn_direct_s = network_sum(study, &ShapeRow::cudnn_direct, shapes, rows);
         out.cudnn_tf32_s = network_sum(study, &ShapeRow::cudnn_tf32, shapes, rows);
+        out.ours_tensor_cores_s = network_sum(study, &ShapeRow::ours_tensor_cores, shapes, rows);
         if (out.ours_s && out.cudnn_s)
             out.speedup = *out.cudnn_s / *out.ours_s;
     }
@@ -411,7 +420,7 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies) {
                 *out.cases[static_cast<std::size_t>(*shape.cudnn)].cold_s;
     for (CaseRow &row : out.cases)
         if (const auto best = cudnn.find({row.study.value_or(""), row.shape});
-            row.cold_s && best != cudnn.end() && row.name != tensor_core_baseline)
+            row.cold_s && best != cudnn.end() && !on_tensor_cores(row))
             row.speedup = best->second / *row.cold_s;
 
     for (const std::string &group : groups_of(out.cases))
@@ -432,6 +441,10 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies) {
             speedups_of(name, "cudnn, deterministic", &ShapeRow::speedup_deterministic, out.shapes));
         out.speedups.push_back(
             speedups_of(name, "cudnn without Winograd and FFT", &ShapeRow::speedup_direct, out.shapes));
+        SpeedupStatistics apart =
+            speedups_of(name, "ours without tensor cores", &ShapeRow::speedup_tensor_cores, out.shapes);
+        if (apart.n > 0)
+            out.speedups.push_back(std::move(apart));
     }
     out.networks = networks_of(studies, out.shapes, out.cases);
     out.choice = choice_of(out.shapes);

@@ -62,24 +62,30 @@ struct ErrorStatistics {
 
 /// One shape: the fastest of ours beside the fastest of cuDNN's, cold, as CaseRow::id. cuDNN's are in true
 /// FP32: all of them, those that give the same bits every time, those without Winograd and FFT; and apart
-/// from them the one that may use tensor cores (TF32), with which nothing in FP32 is compared.
+/// from them the one that may use tensor cores (TF32), with which nothing in FP32 is compared. Ours that
+/// multiply on tensor cores are apart likewise: only with our own fastest without.
 struct ShapeRow {
     std::optional<std::string> study;
     std::string shape;
     std::optional<std::int64_t> ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_tf32;
+    std::optional<std::int64_t> ours_tensor_cores;
+    std::optional<double> speedup_tensor_cores; ///< time of `ours` over that of `ours_tensor_cores`
     /// cuDNN's time over ours: above 1 we are faster.
     std::optional<double> speedup, speedup_deterministic, speedup_direct;
     std::optional<std::int64_t> picked; ///< of the measured settings, the one that was forecast fastest
     std::optional<double> regret;       ///< its time over that of `ours`, 1 or more
     BOOST_DESCRIBE_CLASS(ShapeRow, (),
-                         (study, shape, ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_tf32, speedup,
-                          speedup_deterministic, speedup_direct, picked, regret),
+                         (study, shape, ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_tf32,
+                          ours_tensor_cores, speedup_tensor_cores, speedup, speedup_deterministic,
+                          speedup_direct, picked, regret),
                          (), ())
 };
 
 struct SpeedupStatistics {
     std::string study;   ///< a study's id, "other shapes", or "all"
-    std::string against; ///< "cudnn", "cudnn, deterministic" or "cudnn without Winograd and FFT"
+    /// "cudnn", "cudnn, deterministic" or "cudnn without Winograd and FFT"; or, of ours on tensor cores,
+    /// "ours without tensor cores"
+    std::string against;
     std::int64_t n = 0, wins = 0;
     std::int64_t without = 0; ///< shapes of the study with no such pair of measurements
     std::optional<double> geomean, min, max;
@@ -93,10 +99,11 @@ struct NetworkStatistics {
     std::int64_t layers = 0, shapes = 0;
     std::int64_t without = 0; ///< shapes without a time of ours
     std::optional<Seconds> ours_s, cudnn_s, cudnn_deterministic_s, cudnn_direct_s, cudnn_tf32_s;
+    std::optional<Seconds> ours_tensor_cores_s;
     std::optional<double> speedup; ///< cudnn_s over ours_s
     BOOST_DESCRIBE_CLASS(NetworkStatistics, (),
                          (study, layers, shapes, without, ours_s, cudnn_s, cudnn_deterministic_s,
-                          cudnn_direct_s, cudnn_tf32_s, speedup),
+                          cudnn_direct_s, cudnn_tf32_s, ours_tensor_cores_s, speedup),
                          (), ())
 };
 

@@ -239,4 +239,43 @@ Samples int8_rate(ProbeContext &context, const Module &module) {
                          })};
 }
 
+Samples tf32_mma_rate(ProbeContext &context, const Module &module) {
+    const int capability = context.device.compute_capability();
+    if (capability < 80)
+        throw ProbeSkipped("tensor cores multiply TF32 from compute capability 8.0 on");
+    constexpr unsigned iterations = 200, steps = 16;
+    // A thread has rows lane / 4 and lane / 4 + 8 of two neighbouring columns of every eight; see
+    // tf32_mma.cu.
+    const auto sum_of = [](unsigned thread, unsigned eights, bool same_eight) {
+        std::uint32_t sum = 0;
+        for (unsigned eight = 0; eight < eights; ++eight)
+            for (unsigned i = 0; i < 2; ++i)
+                sum += 1 + ((same_eight ? 0 : eight * 8) + thread % 4 * 2 + i) % 3;
+        const unsigned rows = 2, products = 8, row = thread % 32 / 4;
+        return rows * products * steps * iterations * (1 + row % 2) * sum;
+    };
+    Samples all;
+    const auto take = [&](const char *kernel, unsigned threads, double fmas_of_step, bool wgmma,
+                          unsigned eights) {
+        const unsigned ctas_per_sm = wgmma ? 1 : 2; // wgmma's accumulators take most registers
+        const std::vector<Rate> found =
+            counted_rates(context, {module.kernel(kernel), threads, ctas_per_sm, iterations}, short_warm_up,
+                          [&](unsigned thread) { return sum_of(thread, eights, !wgmma); });
+        all.push_back(samples_from(
+            found, "tf32_mma_rate", "fma/clk",
+            {{"wgmma", wgmma}, {"threads_per_sm", threads * ctas_per_sm}, {"iterations", iterations}},
+            wgmma ? "wgmma m64n128k8, left factor in registers, by clock64 of the median SM"
+                  : "mma m16n8k8, 8 accumulators a warp, by clock64 of the median SM",
+            [&](const Rate &rate) { return fmas_of_step * steps * iterations / rate.cycles_per_cta; }));
+    };
+    constexpr unsigned mma_threads = 512, wgmma_threads = 256;
+    constexpr double mma_fmas = 16.0 * 8.0 * 8.0, wgmma_fmas = 64.0 * 128.0 * 8.0;
+    constexpr unsigned accumulators = 8;
+    take("tf32_mma", mma_threads, mma_fmas * accumulators * mma_threads / 32.0, false, accumulators);
+    constexpr int has_wgmma = 90;
+    if (capability == has_wgmma)
+        take("tf32_wgmma", wgmma_threads, wgmma_fmas * wgmma_threads / 128.0, true, 16);
+    return all;
+}
+
 } // namespace convcast::probe

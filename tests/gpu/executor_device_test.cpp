@@ -209,7 +209,12 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
               "n2c8h8w7k33r3s3_pad1x1"},
              {"implicit_gemm:tile_k=32,tile_pixels=64,split=4,filters=2", "n1c64h8w8k20r1s1"},
              {"implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,split=1,filters=2",
-              "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"}}) {
+              "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"},
+             {"implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=2,stages=2,split=1", "n1c3h7w7k9r3s3"},
+             {"implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=2,stages=3,split=4",
+              "n2c16h8w7k33r3s3_pad1x1"},
+             {"implicit_gemm_3xtf32:tile_k=64,tile_pixels=128,depth=4,stages=2,split=2",
+              "n1c64h8w8k20r1s1"}}) {
         cases.push_back(lab.predicted(strategy, shape));
         ASSERT_EQ(cases.back().status, Status::ok) << strategy << ": " << cases.back().reason.value_or("");
     }
@@ -317,6 +322,36 @@ TEST(ExecutorDevice, WinogradOnRandomShapes) {
     run_and_expect_ok(lab, std::move(cases));
 }
 
+/// Both ways of reading pixels (channels in eights or not, and 16 bytes at once), every tile, steps that the
+/// values do not fill, and sums of as many products as the largest layers have.
+TEST(ExecutorDevice, TensorCoresInEveryGeometry) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    std::vector<Case> cases;
+    for (const std::string shape :
+         {"n2c5h13w17k19r3s3_pad1x1", "n3c7h12w11k20r3s2_str2x2_pad1x2",
+          "n2c16h15w14k12r3s3_str1x2_pad2x1_dil2x1_g2", "n1c16h9w9k33r1s1", "n2c3h30w31k20r7s7_str2x2_pad3x3",
+          "n1c16h16w16k16r1s1_g4", "n2c64h16w16k130r1s1", "n3c16h7w7k40r2s3", "n2c12h9w9k12r3s3_pad1x1_g12",
+          "n1c64h14w14k64r1s1_str2x2", "n1c32h28w28k100r3s3_pad1x1", "n1c2h40w41k3r9s10",
+          "n1c8h40w40k16r13s13", "n1c512h8w8k64r7s7_pad3x3"})
+        for (const std::string knobs :
+             {"", ":tile_k=32,tile_pixels=64,split=2", ":tile_k=64,tile_pixels=64,depth=2,split=1",
+              ":tile_k=128,tile_pixels=64,split=4,stages=2",
+              ":tile_k=64,tile_pixels=128,depth=8,stages=2,split=1", ":tile_k=128,tile_pixels=128,split=1",
+              ":tile_k=128,tile_pixels=192,split=2", ":tile_k=32,tile_pixels=256,split=8",
+              ":tile_k=64,tile_pixels=256,split=1"}) {
+            Case item = lab.predicted("implicit_gemm_3xtf32" + knobs, shape);
+            if (item.status == Status::ok)
+                cases.push_back(std::move(item));
+            else
+                EXPECT_EQ(item.status, Status::infeasible)
+                    << shape << knobs << ": " << item.reason.value_or("");
+        }
+    std::cout << cases.size() << " cases\n";
+    EXPECT_GT(cases.size(), 90U);
+    run_and_expect_ok(lab, std::move(cases));
+}
+
 TEST(ExecutorDevice, FilterSetsBeyondConstantMemory) {
     CONVCAST_NEED_GPU();
     Lab lab;
@@ -347,7 +382,8 @@ TEST(ExecutorDevice, RandomShapesAndKnobs) {
         ConvShape shape;
         shape.n = between(1, 3);
         const bool one = name == "filter_split" || name == "map_split" || name == "row_register";
-        const bool any_geometry = name == "implicit_gemm" || name == "naive_global";
+        const bool any_geometry =
+            name == "implicit_gemm" || name == "naive_global" || name == "implicit_gemm_3xtf32";
         shape.c = one ? 1 : between(2, 70);
         shape.r = shape.s = between(1, 7);
         shape.h = shape.r + between(0, 60);
@@ -623,6 +659,22 @@ TEST(ExecutorDevice, WinogradsFmasAreCountedAsPredicted) {
                                  {"winograd:tile=6,chunks=3", "n2c20h31w40k33r3s3"},
                                  {"winograd:tile=2", "n1c16h13w31k40r5s5_pad2x2"},
                                  {"winograd:tile=4", "n1c32h28w28k64r5s5"}});
+}
+
+TEST(ExecutorDevice, TensorCoresOfOurOwnAreNoFailure) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(why_no_counters());
+    Lab lab(quick_measure());
+    Case item = lab.predicted("implicit_gemm_3xtf32", "n1c64h56w56k64r3s3_pad1x1");
+    lab.executor.run_case(item);
+    expect_ok(item);
+    const Measurement *cold = item.measured(L2State::cold);
+    ASSERT_TRUE(cold && cold->work);
+    EXPECT_EQ(*cold->work->fmas, 0.0);
+    EXPECT_GT(cold->counters->at(metrics::instructions_tensor_pipe.name),
+              cold->counters->at(metrics::instructions_tensor_hfma2.name));
+    EXPECT_EQ(cold->counters->at(metrics::instructions_local_load.name), 0.0);
+    EXPECT_LE(*cold->relative_l2_error, 1e-5);
 }
 
 TEST(ExecutorDevice, MeasuresColdAndWarmWithAndWithoutTheFilterCopy) {

@@ -23,7 +23,7 @@ std::optional<std::string> why_no_compiler() {
 /// As many as 1024 threads of an SM can have; where the tile of a thread is the question, the 256 threads
 /// that its launch bounds name.
 int most_registers(const std::string &name) {
-    return name.ends_with("ffma_outer.cu") ? 255 : 64;
+    return name.ends_with("ffma_outer.cu") || name.ends_with("tf32_mma.cu") ? 255 : 64;
 }
 
 class ProbesCompile : public testing::TestWithParam<int> {};

@@ -19,6 +19,14 @@ ConvShape random_shape(std::mt19937 &random) {
     return s;
 }
 
+/// With a round rate of tensor cores where the shipped profile has none, so that every plan has a time.
+GpuProfile complete_h200() {
+    GpuProfile profile = find_profile("h200");
+    if (!profile.tf32_mma_rate)
+        profile.tf32_mma_rate.emplace().value.value = 1000.0;
+    return profile;
+}
+
 template <class Check> void for_random_cases(const GpuProfile &profile, int shapes, Check check) {
     std::mt19937 random(20261121);
     for (int i = 0; i < shapes; ++i) {
@@ -38,7 +46,7 @@ template <class Check> void for_random_cases(const GpuProfile &profile, int shap
 
 TEST(ForecastProperty, NeverBelowTheSpeedOfLightAndTermsAddUp) {
     int cases = 0;
-    const GpuProfile h200 = find_profile("h200");
+    const GpuProfile h200 = complete_h200();
     for_random_cases(h200, 60, [&](const Strategy &, const ConvShape &shape, const Case &item) {
         const Prediction &p = *item.prediction;
         ++cases;
@@ -50,7 +58,8 @@ TEST(ForecastProperty, NeverBelowTheSpeedOfLightAndTermsAddUp) {
             total += bar.added_s.value;
         }
         EXPECT_NEAR(total, p.time_s->value, 1e-9 * p.time_s->value) << shape.id() << *item.strategy;
-        EXPECT_GE(*p.work->fmas, p.plan->transformed_fmas.value_or(shape.fmas().value))
+        EXPECT_GE(*p.work->fmas + p.work->tensor_fmas.value_or(0.0) / products_of_parts,
+                  p.plan->transformed_fmas.value_or(shape.fmas().value))
             << shape.id() << *item.strategy;
         EXPECT_GE(*p.work->l2_write_bytes, static_cast<double>(shape.output_bytes())) << shape.id() << *item.strategy;
         for (const Partition &part : p.plan->launches) {
@@ -64,12 +73,13 @@ TEST(ForecastProperty, NeverBelowTheSpeedOfLightAndTermsAddUp) {
 }
 
 TEST(ForecastProperty, ABetterChipIsNeverSlower) {
-    const GpuProfile base = find_profile("h200");
-    std::vector<GpuProfile> better(4, base);
+    const GpuProfile base = complete_h200();
+    std::vector<GpuProfile> better(5, base);
     better[0].dram_read_bandwidth->value = base.dram_read_bandwidth->value * 1.5;
     better[1].ffma_rate->value = base.ffma_rate->value * 1.5;
     better[2].dram_latency->value = base.dram_latency->value / 1.5;
     better[3].launch_floor->value = base.launch_floor->value / 1.5;
+    better[4].tf32_mma_rate->value = base.tf32_mma_rate->value * 1.5;
     for_random_cases(base, 25, [&](const Strategy &, const ConvShape &shape, const Case &item) {
         const Strategy same = parse_strategy(*item.strategy); // the same plan on the better chip
         for (const GpuProfile &chip : better)

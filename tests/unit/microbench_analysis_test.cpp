@@ -150,6 +150,7 @@ TEST(Analysis, EveryPlantedNumberIsFound) {
     expect("ffma_outer_rate", profile.ffma_outer_rate, 90.0);
     expect("half_rate", profile.half_rate, 250.0);
     expect("int8_rate", profile.int8_rate, 500.0);
+    expect("tf32_mma_rate", profile.tf32_mma_rate, 1000.0);
     expect("ffma_shared_slowdown", profile.ffma_shared_slowdown, 1.5);
     expect("shared_latency", profile.shared_latency, shared_clk);
     expect("l1_latency", profile.l1_latency, l1_clk);

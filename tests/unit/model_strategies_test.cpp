@@ -43,7 +43,7 @@ TEST(Strategies, ResolvedTextHasNoAutomaticKnobLeft) {
             EXPECT_THAT(*item.strategy, testing::Not(testing::ContainsRegex("=0(,|$)")));
             const Case again = predict(parse_strategy(*item.strategy), ConvShape::parse(shape), h200);
             EXPECT_EQ(*again.strategy, *item.strategy);
-            EXPECT_EQ(again.prediction->time_s->value, item.prediction->time_s->value);
+            EXPECT_EQ(again.prediction->time_s, item.prediction->time_s);
         }
 }
 
@@ -240,6 +240,69 @@ TEST(Winograd, RefusesWithReasons) {
                 HasSubstr("slice_channels"));
     EXPECT_THAT(reason("winograd:tile_k=32,tile_pixels=16,thread_k=8,thread_pixels=8", "n1c8h18w18k8r3s3"),
                 HasSubstr("no whole warps"));
+}
+
+TEST(ImplicitGemm3xTf32, PlanByHand) {
+    const GpuProfile h200 = find_profile("h200");
+    const char *knobs = "implicit_gemm_3xtf32:tile_k=64,tile_pixels=128,depth=4,stages=3,split=2";
+    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k100r3s3_pad1x1"), h200);
+    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
+    EXPECT_EQ(*item.strategy, knobs);
+    const Plan &plan = *item.prediction->plan;
+    ASSERT_EQ(plan.launches.size(), 1U);
+    ASSERT_EQ(plan.prepare.size(), 1U);
+    const Partition &part = plan.launches[0];
+    // 3136 pixels in 25 tiles, 100 filters in 2, two parts each.
+    EXPECT_EQ(part.grid, (std::array<std::int64_t, 3>{25 * 2 * 2, 1, 1}));
+    EXPECT_EQ(part.cluster, 2);
+    EXPECT_EQ(part.threads, 3 * 128);
+    EXPECT_EQ(part.steps, 9); // 72 rows of 8 values, 4 a step, shared by two
+    // Of a row of 8 values: two parts of 64 filters, and 128 pixels padded by 8; two barriers a stage.
+    EXPECT_EQ(part.shared_bytes, 3 * (4 * 8 * (2 * 64 + 136) * 4 + 16));
+    EXPECT_EQ(part.step.tensor_fmas, 3.0 * 32 * 64 * 128);
+    EXPECT_EQ(part.work.fmas, 0.0);
+    EXPECT_EQ(part.work.tensor_fmas, 3.0 * 576 * (25 * 128) * 128);
+    EXPECT_EQ(plan.workspace_bytes, 2 * 576 * 128 * 4);
+    EXPECT_TRUE(uses_tensor_cores(plan));
+}
+
+TEST(ImplicitGemm3xTf32, RefusesWithReasons) {
+    const auto reason = [&](const char *strategy, const char *shape, const char *gpu) {
+        const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile(gpu));
+        EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
+        return item.reason.value_or("");
+    };
+    EXPECT_THAT(reason("implicit_gemm_3xtf32", "n1c8h8w8k8r3s3", "gtx1080ti"),
+                HasSubstr("compute capability 9.0"));
+    EXPECT_THAT(reason("implicit_gemm_3xtf32", "n1c8h8w8k8r3s3_f16", "h200"), HasSubstr("only FP32"));
+    EXPECT_THAT(reason("implicit_gemm_3xtf32:split=8", "n1c8h8w8k8r3s3", "h200"),
+                HasSubstr("exceeds the 3 steps"));
+    EXPECT_THAT(reason("implicit_gemm_3xtf32:tile_k=48", "n1c8h8w8k8r3s3", "h200"),
+                HasSubstr("32, 64 or 128"));
+    EXPECT_THAT(reason("implicit_gemm_3xtf32:tile_k=128,tile_pixels=256", "n1c8h8w8k8r3s3", "h200"),
+                HasSubstr("registers"));
+}
+
+/// What needs a rate of tensor cores has no time on a profile without it; and it never ranks before FFMAs.
+TEST(ImplicitGemm3xTf32, TimeNeedsTheRateOfTensorCores) {
+    GpuProfile profile = find_profile("h200");
+    const ConvShape shape = ConvShape::parse("n32c256h56w56k256r3s3_pad1x1");
+    const Strategy strategy = parse_strategy("implicit_gemm_3xtf32");
+    profile.tf32_mma_rate.reset();
+    profile.missing["tf32_mma_rate"] = "not measured";
+    const Case without = predict(strategy, shape, profile);
+    ASSERT_EQ(without.status, Status::ok);
+    EXPECT_FALSE(without.prediction->time_s);
+    EXPECT_THAT(*without.prediction->reason, HasSubstr("tf32_mma_rate (not measured)"));
+    Param<FmasPerCycle> rate;
+    rate.value.value = 1000.0;
+    profile.tf32_mma_rate = rate;
+    const Case with = predict(strategy, shape, profile);
+    ASSERT_TRUE(with.prediction->time_s);
+    const double ffma = predict(parse_strategy("implicit_gemm"), shape, profile).prediction->time_s->value;
+    EXPECT_LT(with.prediction->time_s->value, ffma);
+    const std::vector<Case> ranked = choose(shape, profile, {"implicit_gemm_3xtf32", "naive_global"});
+    EXPECT_THAT(*ranked.front().strategy, HasSubstr("naive_global"));
 }
 
 TEST(Occupancy, ByHand) {

@@ -120,6 +120,8 @@ class Maker {
                           {{"ffmas", ffmas}, {"loads", loads}});
         exact("half_rate", "fma/clk", 250.0, {{"accumulators", 16.0}});
         exact("int8_rate", "fma/clk", 500.0, {{"accumulators", 16.0}});
+        exact("tf32_mma_rate", "fma/clk", 600.0, {{"wgmma", 0.0}});
+        exact("tf32_mma_rate", "fma/clk", 1000.0, {{"wgmma", 1.0}});
     }
 
     void latencies() {

@@ -115,6 +115,29 @@ TEST(Summarize, EveryKindOfCudnnHasItsBest) {
     EXPECT_EQ(statistics.cases[3].detail, "engine 7");
 }
 
+TEST(Summarize, OursOnTensorCoresAreAColumnOfTheirOwn) {
+    convcast::Run run;
+    run.cases = {timed("a", "implicit_gemm:tile_k=64", 1.0, 1.0),
+                 timed("a", "implicit_gemm_3xtf32:tile_k=64", 0.5, 0.25),
+                 timed("a", "implicit_gemm_3xtf32:tile_k=128", 0.25, 0.5), timed("a", "cudnn:graph", 2.0),
+                 timed("b", "implicit_gemm_3xtf32:tile_k=64", 1.0)};
+    const ReportStatistics statistics = summarize(run, {});
+    const ShapeRow &a = statistics.shapes.at(0);
+    EXPECT_EQ(a.ours, 0);
+    EXPECT_EQ(a.ours_tensor_cores, 2);
+    EXPECT_DOUBLE_EQ(*a.speedup, 2.0);
+    EXPECT_DOUBLE_EQ(*a.speedup_tensor_cores, 4.0);
+    EXPECT_FALSE(a.regret) << "one setting by FFMAs";
+    EXPECT_FALSE(statistics.cases[2].speedup) << "other arithmetic is not compared with cuDNN's FP32";
+    EXPECT_FALSE(statistics.shapes.at(1).ours);
+    EXPECT_FALSE(statistics.shapes.at(1).speedup_tensor_cores);
+    ASSERT_EQ(statistics.speedups.size(), 4U);
+    EXPECT_EQ(statistics.speedups[3].against, "ours without tensor cores");
+    EXPECT_EQ(statistics.speedups[3].n, 1);
+    EXPECT_EQ(statistics.speedups[3].without, 1);
+    EXPECT_DOUBLE_EQ(*statistics.speedups[3].geomean, 4.0);
+}
+
 TEST(Summarize, TheFastestPlanOfAllMayBeOfAnyKind) {
     convcast::Run run;
     run.cases = {timed("a", "x", 1.0), timed("a", "cudnn:graph", 2.0), timed("a", "cudnn:tf32", 0.5)};

@@ -1,0 +1,349 @@
+#include "model/strategies/implicit_gemm_3xtf32.hpp"
+
+#include "model/forecast.hpp"
+#include "model/papers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+const std::vector<Knob<ImplicitGemm3xTf32>> &ImplicitGemm3xTf32::knobs() {
+    static const std::vector<Knob<ImplicitGemm3xTf32>> list = {
+        {"tile_k", &ImplicitGemm3xTf32::tile_k, 0, 128, {32, 64, 128}, "filters of a CTA: 32, 64 or 128"},
+        {"tile_pixels",
+         &ImplicitGemm3xTf32::tile_pixels,
+         0,
+         256,
+         {64, 128, 192, 256},
+         "pixels of a CTA: 64, 128, 192 or 256"},
+        {"depth", &ImplicitGemm3xTf32::depth, 0, 8, {}, "rows of 8 values of a pipeline step: 2, 4 or 8"},
+        {"stages", &ImplicitGemm3xTf32::stages, 0, 8, {}, "buffers of the prefetch pipeline, 2 at least"},
+        {"split",
+         &ImplicitGemm3xTf32::split,
+         0,
+         8,
+         {1, 2, 4, 8},
+         "CTAs of a cluster that share the values: 1, 2, 4 or 8"},
+    };
+    return list;
+}
+
+namespace {
+
+constexpr std::int64_t row_values = 8;      // of (c, r, s) in one wgmma: 32 bytes of TF32
+constexpr std::int64_t group_threads = 128; // of a warpgroup
+
+std::string outside(const ConvShape &s) {
+    if (s.dtype != DataType::f32)
+        return "only FP32 is built for this strategy";
+    constexpr std::int64_t most = std::int64_t{1} << 30;
+    if (s.fmas().value > 1e17)
+        return "more than 1e17 multiply-adds: days on any GPU";
+    if (s.h * s.w > most || (s.h + 2 * s.pad_h) * (s.w + 2 * s.pad_w) > most || s.n * s.p() * s.q() > most ||
+        s.products() > most || s.k > most || s.c * s.h * s.w > most || s.products() * s.k > 4 * most)
+        return "an image, filter set or batch is too large for 32-bit indices inside an image";
+    if (s.groups > 65535)
+        return "more than 65535 groups";
+    return "";
+}
+
+/// Numbers of a setting that several parts of a plan need.
+struct Shape {
+    std::int64_t channels, filters; ///< of a group
+    bool by_channel;                ///< a row is 8 channels of a tap, else 8 successive values
+    std::int64_t rows, steps, pitch, stage_bytes, pixels, pixel_tiles, filter_tiles, groups_of_warps, threads;
+    bool wide_pixels;
+    bool tabled;              ///< where values lie is looked up in shared memory
+    std::int64_t extra_bytes; ///< of shared memory beside the stages: barriers and the table
+};
+
+Shape shape_of(const ConvShape &s, const ImplicitGemm3xTf32 &g) {
+    Shape o{};
+    o.channels = s.c / s.groups, o.filters = s.k / s.groups;
+    constexpr std::int64_t most_taps =
+        128; // eight channels of eight filters turned in 33 KB of shared memory
+    o.by_channel = o.channels % row_values == 0 && s.r * s.s <= most_taps;
+    o.rows = ceil_div(o.channels * s.r * s.s, row_values);
+    o.steps = ceil_div(o.rows, g.depth);
+    o.pitch = g.tile_pixels + 8;
+    o.stage_bytes = 4 * g.depth * row_values * (2 * g.tile_k + o.pitch);
+    o.pixels = s.n * s.p() * s.q();
+    o.pixel_tiles = ceil_div(o.pixels, g.tile_pixels);
+    o.filter_tiles = ceil_div(o.filters, g.tile_k);
+    o.groups_of_warps = g.tile_pixels / 64;
+    o.threads = (o.groups_of_warps + 1) * group_threads;
+    o.wide_pixels = o.by_channel && s.r * s.s == 1 && s.stride_h * s.stride_w == 1 &&
+                    s.pad_h + s.pad_w == 0 && s.h * s.w % 4 == 0;
+    constexpr std::int64_t most_places = 2048, most_distance = 32767, place_bytes = 8, barrier_bytes = 16;
+    const std::int64_t places = o.steps * g.depth * row_values;
+    o.tabled = !o.by_channel && places <= most_places && (s.r - 1) * s.dilation_h <= most_distance &&
+               (s.s - 1) * s.dilation_w <= most_distance;
+    o.extra_bytes = g.stages * barrier_bytes + (o.tabled ? places * place_bytes : 0);
+    return o;
+}
+
+/// The launch that splits the filters and lays them out.
+Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Shape &o,
+                         const GpuLimits &limits) {
+    Partition part;
+    part.kernel = "implicit_gemm_3xtf32_filters";
+    constexpr std::int64_t eight = 8, usual_rows = 16;
+    const std::int64_t padded_rows = o.steps * g.depth, taps = s.r * s.s;
+    const std::int64_t block_rows =
+        o.by_channel ? taps * ceil_div(usual_rows, taps) : usual_rows; // whole channels
+    part.template_arguments = {o.channels,  o.filters,  s.r * s.s,   g.tile_k,
+                               padded_rows, block_rows, o.by_channel};
+    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
+    part.grid = {ceil_div(padded_rows, block_rows), o.filter_tiles * g.tile_k / eight, s.groups};
+    part.threads = 128;
+    part.shared_bytes = eight * (block_rows * row_values + 1) * 4;
+    part.register_cap = 40;
+    part.busy_warps = 4;
+    part.independent_sums = 4;
+    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    fill_schedule(part, limits);
+    const double values = static_cast<double>(eight * block_rows * row_values);
+    // Warp instructions for 32 values read, and for 128 split and written.
+    constexpr double per_read = 20.0, per_write = 60.0;
+    part.step.instructions = values / 32.0 * per_read + values / 128.0 * per_write;
+    part.step.shared_wavefronts = values / 32.0 * 2.0;
+    part.step.load_bytes = values * 4.0;
+    part.drain.store_bytes = values * 8.0;
+    const double ctas = static_cast<double>(part.ctas);
+    part.work.fmas = 0.0;
+    part.work.instructions = ctas * part.step.instructions;
+    part.work.shared_wavefronts = ctas * part.step.shared_wavefronts;
+    part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
+    part.work.l2_write_bytes =
+        static_cast<double>(s.groups * o.filter_tiles * padded_rows * g.tile_k * row_values * 8);
+    part.work.dram_read_bytes = static_cast<double>(s.filter_bytes());
+    part.work.dram_write_bytes = 0.0;
+    return part;
+}
+
+/// Registers of a thread that copies, of one that multiplies, and of one when the CTA starts.
+struct Registers {
+    std::int64_t producer, consumer, cap;
+};
+
+/// Accumulators and sums, two buffers of split pixels, addresses. A CTA starts with as many registers for
+/// each thread; then the producers give some of theirs to the consumers.
+Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLimits &limits) {
+    constexpr std::int64_t eight = 8, beside_sums = 56, usual_producer = 40, least_producer = 32,
+                           two_pixels_producer = 64;
+    const std::int64_t groups = o.groups_of_warps, consumer = round_up(g.tile_k + beside_sums, eight);
+    const std::int64_t cap = round_up(ceil_div(consumer * groups + usual_producer, groups + 1), eight);
+    if (cap * o.threads <= limits.registers_per_sm)
+        return {usual_producer, consumer, cap};
+    const std::int64_t most = limits.registers_per_sm / o.threads / eight * eight;
+    const std::int64_t producer = groups < 4 || !o.by_channel ? least_producer : two_pixels_producer;
+    return {producer, (most * (groups + 1) - producer) / groups / eight * eight, most};
+}
+
+/// The plan of a setting in which no knob is left to choose.
+std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s,
+                                           const GpuProfile &profile) {
+    const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
+    if (g.tile_k != 32 && g.tile_k != 64 && g.tile_k != 128)
+        return no("tile_k must be 32, 64 or 128");
+    if (g.tile_pixels < 64 || g.tile_pixels % 64 != 0)
+        return no("tile_pixels must be 64, 128, 192 or 256");
+    if (g.depth != 2 && g.depth != 4 && g.depth != 8)
+        return no("depth must be 2, 4 or 8");
+    if (g.split != 1 && g.split != 2 && g.split != 4 && g.split != 8)
+        return no("split must be 1, 2, 4 or 8");
+    if (g.stages < 2)
+        return no("stages must be at least 2");
+    const Shape o = shape_of(s, g);
+    if (g.split > o.steps)
+        return no("split = " + std::to_string(g.split) + " exceeds the " + std::to_string(o.steps) +
+                  " steps there are");
+
+    Feasible out;
+    out.rules = table1_rules(profile);
+    Partition part;
+    part.kernel = ImplicitGemm3xTf32::name;
+    const Registers registers = registers_for(g, o, profile.limits);
+    constexpr std::int64_t least_beside_sums = 32;
+    if (registers.consumer < g.tile_k + least_beside_sums)
+        return no("the sums of " + std::to_string(g.tile_pixels) + " pixels by " + std::to_string(g.tile_k) +
+                  " filters need more registers than an SM has");
+    const std::int64_t of_shape[] = {s.n,      o.channels, s.h,          s.w,         o.filters,
+                                     s.groups, s.r,        s.s,          s.stride_h,  s.stride_w,
+                                     s.pad_h,  s.pad_w,    s.dilation_h, s.dilation_w};
+    part.template_arguments.assign(std::begin(of_shape), std::end(of_shape));
+    for (const std::int64_t argument :
+         {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.depth}, std::int64_t{g.stages},
+          std::int64_t{g.split}, std::int64_t{o.by_channel}, std::int64_t{o.tabled}, registers.producer,
+          registers.consumer})
+        part.template_arguments.push_back(argument);
+    part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
+    part.grid = {o.pixel_tiles * o.filter_tiles * g.split, s.groups, 1};
+    if (part.grid[0] > std::int64_t{1} << 30)
+        return no("more than 2^30 CTAs; take larger tiles");
+    if (g.split > 1)
+        part.cluster = g.split;
+    part.threads = o.threads;
+    part.stages = g.stages;
+    part.steps = ceil_div(o.steps, g.split);
+    part.filter_count = s.k;
+    part.busy_warps = o.groups_of_warps * 4;
+    part.shared_bytes = std::max(g.stages * o.stage_bytes,
+                                 g.split > 1 ? std::int64_t{g.tile_k} * (g.tile_pixels + 4) * 4 : 0) +
+                        o.extra_bytes;
+    part.register_cap = registers.cap;
+    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, part.register_cap, part.shared_bytes);
+    if (part.ctas_per_sm < 1)
+        return no("a CTA needs " + std::to_string(part.shared_bytes) + " bytes of shared memory and " +
+                  std::to_string(part.register_cap * part.threads) + " registers, the GPU gives " +
+                  std::to_string(profile.limits.shared_bytes_per_cta) + " and " +
+                  std::to_string(profile.limits.registers_per_sm));
+    fill_schedule(part, profile.limits);
+
+    // Work of a step: wgmma reads a row's filters for each product and 64 pixels; a consumer warp reads its
+    // pixels by two 64-bit loads a row, two passes each; asynchronous copies take clocks of the same pipe, as
+    // measured on an H200 for those of implicit_gemm.
+    constexpr double wide_copy = 3.2, row_copy = 3.5, wavefront_bytes = 128.0;
+    const double depth = g.depth, warps = static_cast<double>(part.busy_warps);
+    const double pixel_copies = depth * row_values * g.tile_pixels / (o.wide_pixels ? 128.0 : 32.0);
+    const double load_wavefronts = depth * warps * 2.0 * 2.0;
+    part.step.tensor_fmas = depth * row_values * products_of_parts * g.tile_k * g.tile_pixels;
+    part.step.shared_wavefronts = load_wavefronts +
+                                  depth * products_of_parts * static_cast<double>(o.groups_of_warps) *
+                                      g.tile_k * 32.0 / wavefront_bytes +
+                                  depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes +
+                                  pixel_copies * (o.wide_pixels ? wide_copy : row_copy);
+    // Warp instructions as read in the code for sm_90a: of a row of a consumer, of a copy of a producer with
+    // its addresses, and of a step of each.
+    constexpr double per_row = 24.0, per_copy = 1.5, per_loose_copy = 10.0, per_step = 20.0, per_sum = 1.5,
+                     per_cta_warp = 150.0;
+    part.step.instructions =
+        depth * warps * per_row + pixel_copies * (o.by_channel ? per_copy : per_loose_copy) +
+        (warps + 4.0) * per_step + warps * g.tile_k / 2.0 * depth / 16.0; // additions of accumulators to sums
+    const double rows_out = static_cast<double>(g.tile_pixels) / static_cast<double>(s.q());
+    const double footprint = std::min(
+        (rows_out * static_cast<double>(s.stride_h) + static_cast<double>((s.r - 1) * s.dilation_h)) *
+            static_cast<double>(s.w),
+        static_cast<double>(s.r * s.s * g.tile_pixels));
+    const double channel_pixels = std::min(footprint, static_cast<double>(s.n * s.h * s.w));
+    const double step_channels = depth * row_values / static_cast<double>(s.r * s.s);
+    part.step.load_bytes = depth * row_values * 8.0 * g.tile_k + 4.0 * channel_pixels * step_channels;
+    part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)) *
+                             static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters)) / g.split;
+    const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels) / 32.0;
+    part.drain.instructions = (warps + 4.0) * per_cta_warp +
+                              tile_warps * (g.split > 1 ? 1.0 + (20.0 + 4.0 * g.split) / g.split : per_sum);
+    part.drain.shared_wavefronts = g.split > 1 ? 2.0 * tile_warps : 0.0;
+
+    const double ctas = static_cast<double>(part.ctas);
+    const double all_steps = ctas / g.split * static_cast<double>(o.steps);
+    Work &work = part.work;
+    work.fmas = 0.0;
+    work.tensor_fmas = all_steps * *part.step.tensor_fmas;
+    work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
+    work.shared_wavefronts = all_steps * load_wavefronts + ctas * part.drain.shared_wavefronts;
+    work.l2_read_bytes =
+        all_steps * depth * row_values * 8.0 * g.tile_k +
+        channel_pixels * 4.0 * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
+    work.l2_write_bytes = written_bytes(s);
+    fill_dram(work, s, profile.limits);
+    *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // prepared, they are in L2
+
+    out.paper_round_fmas = *part.step.tensor_fmas / products_of_parts;
+    out.paper_round_bytes = part.step.load_bytes;
+    out.plan.workspace_bytes =
+        s.groups * o.filter_tiles * o.steps * g.depth * g.tile_k * row_values * 8; // two floats a value
+    out.plan.prepare = {prepare_launch(s, g, o, profile.limits)};
+    if (out.plan.prepare[0].grid[1] > 65535)
+        return no("the grid of the launch that prepares filters exceeds 65535 in y");
+    out.plan.launches = {std::move(part)};
+    return out;
+}
+
+/// By how much a setting is slower, beside others, than its forecast says: clusters of four do not find room
+/// on all SMs at once. On an H200, 128 CTAs in clusters of four, one an SM, took two rounds
+/// (n1c512h28w28k512r3s3_pad1x1, 88 us of forecast 60), 112 took one.
+double handicap(const Partition &part, const ImplicitGemm3xTf32 &g, const GpuLimits &limits) {
+    if (g.split < 4)
+        return 1.0;
+    constexpr double found = 0.9;
+    const double places = found * static_cast<double>(limits.sm_count * part.ctas_per_sm);
+    return std::ceil(static_cast<double>(part.ctas) / places) / static_cast<double>(part.waves);
+}
+
+/// Buffers for as many CTAs an SM as registers allow, each with two at least and no more than four: what a
+/// CTA copies while it waits at its start or end, another one multiplies.
+int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const GpuLimits &limits) {
+    constexpr std::int64_t least = 2, most = 4;
+    ImplicitGemm3xTf32 largest = g;
+    largest.stages = most;
+    const Shape o = shape_of(s, largest);
+    std::int64_t stages = least;
+    for (std::int64_t ctas = resident_ctas(limits, o.threads, registers_for(g, o, limits).cap, 0); ctas > 0;
+         --ctas) {
+        stages = (limits.shared_bytes_per_sm / ctas - limits.shared_bytes_reserved_per_cta - o.extra_bytes) /
+                 o.stage_bytes;
+        if (stages >= least)
+            break;
+    }
+    return static_cast<int>(std::clamp(stages, least, most));
+}
+
+} // namespace
+
+PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, const GpuProfile &profile) const {
+    if (const std::string why = outside(s); !why.empty())
+        return Infeasible{why, true};
+    if (profile.compute_capability != "9.0")
+        return Infeasible{
+            "wgmma needs compute capability 9.0, " + profile.id + " has " + profile.compute_capability, true};
+    std::optional<Planned<ImplicitGemm3xTf32>> best;
+    std::optional<Infeasible> refused;
+    double best_time = 0.0;
+    // Settings are ranked by their forecast. It needs a rate; without a measured one, that of the white paper
+    // of the H100: 494.7 TFLOPS of dense TF32 on 132 SMs at 1830 MHz.
+    GpuProfile ranking;
+    const GpuProfile *known = &profile;
+    if (!profile.tf32_mma_rate) {
+        ranking = profile;
+        ranking.tf32_mma_rate.emplace().value = FmasPerCycle(1024.0);
+        known = &ranking;
+    }
+    const auto either = [](int given, std::initializer_list<int> tried) {
+        return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
+    };
+    for (const int k : either(tile_k, {128, 64, 32}))
+        for (const int width : either(tile_pixels, {128, 192, 256, 64}))
+            for (const int parts : either(split, {1, 2, 4, 8})) {
+                ImplicitGemm3xTf32 setting{k, width, depth, stages, parts};
+                constexpr int usual_depth = 4;
+                if (depth == 0)
+                    setting.depth = usual_depth;
+                if (stages == 0)
+                    setting.stages = stages_for(setting, s, profile.limits);
+                auto made = plan_of(setting, s, profile);
+                if (auto *why = std::get_if<Infeasible>(&made)) {
+                    if (!refused)
+                        refused = std::move(*why);
+                    continue;
+                }
+                Feasible &feasible = std::get<Feasible>(made);
+                const std::optional<Term> term = forecast_term(feasible.plan, s, *known);
+                const double time =
+                    term ? term->value_s.value * handicap(feasible.plan.launches[0], setting, profile.limits)
+                         : 0.0;
+                if (!best || time < best_time) {
+                    best = Planned<ImplicitGemm3xTf32>{setting, std::move(feasible)};
+                    best_time = time;
+                }
+            }
+    if (best)
+        return std::move(*best);
+    return std::move(*refused);
+}
+
+} // namespace convcast
