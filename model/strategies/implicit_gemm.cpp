@@ -2,6 +2,7 @@
 
 #include "model/forecast.hpp"
 #include "model/papers.hpp"
+#include "model/strategies/implicit_gemm_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -43,6 +44,18 @@ const std::vector<Knob<ImplicitGemm>> &ImplicitGemm::knobs() {
          2,
          {},
          "1: filters as they lie; 2: transposed once by a launch of its own"},
+        {"staging",
+         &ImplicitGemm::staging,
+         0,
+         2,
+         {},
+         "1: a copy of the pixels for each tap; 2: whole rows, which the taps share"},
+        {"columns",
+         &ImplicitGemm::columns,
+         0,
+         64,
+         {},
+         "staged rows: a row's pixels of a tile, in units of thread_pixels"},
     };
     return list;
 }
@@ -137,8 +150,7 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Shape 
 }
 
 /// The plan of a setting in which no knob is left to choose.
-std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm &g, const ConvShape &s,
-                                           const GpuProfile &profile) {
+std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, const GpuProfile &profile) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
     if (!power_of_two_in(g.tile_k, 16, 256))
         return no("tile_k must be 16, 32, 64, 128 or 256");
@@ -150,15 +162,19 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm &g, const ConvShap
         return no("split and warp_split must be 1, 2, 4 or 8");
     if (g.stages < 2)
         return no("stages must be at least 2");
+    if (g.slice_channels > s.c / s.groups)
+        return no("slice_channels = " + std::to_string(g.slice_channels) + " exceeds the " +
+                  std::to_string(s.c / s.groups) + " channels of a group");
+    if (g.staging == 2)
+        return plan_of_rows(g, s, profile);
+    if (g.columns != 0)
+        return no("columns is for staged rows");
     const Shape o = shape_of(s, g);
     const std::int64_t lanes_n = std::gcd(8, g.tile_pixels / g.thread_pixels), lanes_m = 32 / lanes_n;
     if (g.tile_k % (g.thread_k * lanes_m) != 0 || g.tile_pixels % g.thread_pixels != 0 || lanes_n == 1)
         return no("a tile of " + std::to_string(g.tile_k) + " filters and " + std::to_string(g.tile_pixels) +
                   " pixels has no whole warps of threads with " + std::to_string(g.thread_k) + " x " +
                   std::to_string(g.thread_pixels));
-    if (g.slice_channels > o.channels)
-        return no("slice_channels = " + std::to_string(g.slice_channels) + " exceeds the " +
-                  std::to_string(o.channels) + " channels of a group");
     if (o.by_filter ? o.slice / 4 < g.warp_split : o.slice % g.warp_split != 0)
         return no("a slice of " + std::to_string(o.slice) + " values has no " + std::to_string(g.warp_split) +
                   " parts");
@@ -350,6 +366,18 @@ int quad_channels_for(const ConvShape &s, int warp_split) {
     return channels % some == 0 ? static_cast<int>(some) : 0;
 }
 
+/// Channels of a step of staged rows: whole channels of every group of warps, some 16 to 150 values.
+std::vector<int> row_slices(const ConvShape &s, int warp_split) {
+    constexpr std::int64_t few = 16, many = 150, most_channels = 64;
+    const std::int64_t channels = s.c / s.groups, taps = s.r * s.s;
+    std::vector<int> found;
+    for (std::int64_t c = warp_split; c <= std::min(channels, most_channels); c += warp_split)
+        if (channels % c == 0 && (c == channels || c * taps >= few) && (c == warp_split || c * taps <= many) &&
+            (s.products() % 4 != 0 || c * taps % 4 == 0))
+            found.push_back(static_cast<int>(c));
+    return found;
+}
+
 } // namespace
 
 PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile &profile) const {
@@ -358,7 +386,7 @@ PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile
     std::optional<Planned<ImplicitGemm>> best;
     std::optional<Infeasible> refused;
     double best_time = 0.0;
-    const auto consider = [&](const ImplicitGemm &setting) {
+    const auto consider = [&](ImplicitGemm setting) {
         auto made = plan_of(setting, s, profile);
         if (auto *why = std::get_if<Infeasible>(&made)) {
             if (!refused)
@@ -368,8 +396,9 @@ PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile
         Feasible &feasible = std::get<Feasible>(made);
         const std::optional<Term> term = forecast_term(feasible.plan, s, profile);
         const double time =
-            term ? term->value_s.value * handicap(feasible.plan.launches[0], setting,
-                                                  shape_of(s, setting).by_filter, profile.limits)
+            term ? term->value_s.value *
+                       handicap(feasible.plan.launches[0], setting,
+                                setting.staging == 1 && shape_of(s, setting).by_filter, profile.limits)
                  : 0.0;
         if (!best || time < best_time) {
             best = Planned<ImplicitGemm>{setting, std::move(feasible)};
@@ -423,6 +452,16 @@ PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile
                             depths.push_back(quads);
                         if (slice_channels != 0)
                             depths = {slice_channels};
+                        if (staging != 1 && layout == 1) {
+                            setting.staging = 2, setting.stages = stages != 0 ? stages : 2;
+                            for (const int channels : slice_channels != 0 ? depths : row_slices(s, turns)) {
+                                setting.slice_channels = channels;
+                                consider(setting);
+                            }
+                        }
+                        if (staging == 2)
+                            continue;
+                        setting.staging = 1;
                         for (const int channels : depths) {
                             setting.slice_channels = channels;
                             constexpr int usual_stages = 3;

@@ -196,7 +196,12 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"implicit_gemm:tile_k=32,tile_pixels=32,split=2,warp_split=2,filters=1", "n2c8h8w7k33r3s3_pad1x1"},
              {"implicit_gemm:tile_k=32,tile_pixels=64,split=4,filters=2", "n1c64h8w8k20r1s1"},
              {"implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,split=1,filters=2",
-              "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"}}) {
+              "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"},
+             {"implicit_gemm:staging=2,tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,split=1,warp_split=1", "n1c3h7w7k9r3s3"},
+             {"implicit_gemm:staging=2,tile_k=32,tile_pixels=32,split=2,warp_split=2", "n2c8h8w7k33r3s3_pad1x1"},
+             {"implicit_gemm:staging=2,tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,split=1",
+              "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"},
+             {"implicit_gemm:staging=2,tile_k=32,tile_pixels=64,split=4,slice_channels=8", "n1c64h8w8k20r1s1"}}) {
         cases.push_back(lab.predicted(strategy, shape));
         ASSERT_EQ(cases.back().status, Status::ok) << strategy << ": " << cases.back().reason.value_or("");
     }
@@ -218,7 +223,13 @@ TEST(ExecutorDevice, EveryGeometry) {
              {"", ":filters=2", ":split=1,warp_split=1,filters=1", ":split=2,warp_split=2,filters=2,stages=4",
               ":split=4,warp_split=1", ":tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,split=2,warp_split=1,stages=2",
               ":tile_k=64,tile_pixels=128,thread_k=8,thread_pixels=8,split=1", ":tile_k=32,tile_pixels=256,split=1",
-              ":tile_k=128,tile_pixels=128,thread_k=16,thread_pixels=8,split=1,filters=2"}) {
+              ":tile_k=128,tile_pixels=128,thread_k=16,thread_pixels=8,split=1,filters=2", ":staging=2",
+              ":staging=2,split=1,warp_split=1", ":staging=2,split=2,warp_split=2", ":staging=2,columns=1",
+              ":staging=2,columns=2,slice_channels=4",
+              ":staging=2,tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,warp_split=4",
+              ":staging=2,tile_k=32,tile_pixels=256,split=1",
+              ":staging=2,tile_k=64,tile_pixels=128,thread_k=8,thread_pixels=8",
+              ":staging=2,tile_k=128,tile_pixels=48,thread_k=16,thread_pixels=4"}) {
             Case item = lab.predicted("implicit_gemm" + knobs, shape);
             if (item.status == Status::ok)
                 cases.push_back(std::move(item));
@@ -280,7 +291,9 @@ TEST(ExecutorDevice, RandomShapesAndKnobs) {
             shape.stride_h = between(1, 2), shape.stride_w = between(1, 2);
         }
         const std::vector<Strategy> settings = candidates(name);
-        const Strategy &strategy = settings[random() % settings.size()];
+        Strategy strategy = settings[random() % settings.size()];
+        if (auto *gemm = std::get_if<ImplicitGemm>(&strategy))
+            gemm->staging = static_cast<int>(between(0, 2));
         Case item = lab.predicted(strategy, shape.id());
         if (item.status == Status::ok)
             cases.push_back(std::move(item));
