@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <thread>
@@ -111,6 +112,7 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     Progress cases("cases");
     RunOptions options;
     options.count = !request.no_counters;
+    options.count_exact_fmas = request.exact_fmas;
     // One core stays with the thread that launches.
     options.compile_threads = std::max(2u, std::thread::hardware_concurrency()) - 1;
     options.say = note;
@@ -120,6 +122,10 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     run.conditions["toolkit"] =
         "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " + compiler.nvrtc_version();
     Executor executor(compiler, device, profile, std::move(options));
+    // Keeping writes all cases anew: no more than a twentieth of the time goes into it.
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point kept = Clock::now();
+    Clock::duration last_keep{};
     const RunEnd end = executor.run_all(run, [&](const Run &so_far, std::size_t settled) {
         const bool more = settled < so_far.cases.size();
         cases.show(
@@ -127,8 +133,12 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
             more ? so_far.cases[settled].shape + " " +
                        so_far.cases[settled].strategy.value_or(so_far.cases[settled].baseline.value_or(""))
                  : "");
-        if (request.keep)
+        const Clock::time_point now = Clock::now();
+        if (request.keep && (!more || now - kept >= 19 * last_keep)) {
             request.keep(so_far);
+            kept = Clock::now();
+            last_keep = kept - now;
+        }
     });
     if (const std::string warning = compiler.take_warning(); !warning.empty())
         note(warning);

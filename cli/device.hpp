@@ -30,7 +30,8 @@ std::optional<std::string> probes_hash();
 struct RunRequest {
     int device = 0;
     bool require_counters = false;
-    bool no_counters = false; ///< verify and time only
+    bool no_counters = false;              ///< verify and time only
+    bool exact_fmas = true;                ///< count FMAs of threads too, by instrumented kernels
     std::function<void(const Run &)> keep; ///< gets the document as cases finish
 };
 

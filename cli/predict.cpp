@@ -24,6 +24,7 @@ void append_term(std::string &out, const Term &term, int depth) {
         term.kind == TermKind::leaf       ? ""
         : term.kind == TermKind::pipeline ? fmt::format("fill + ({:.0f} - 1) * step + drain", *term.count)
         : term.kind == TermKind::schedule ? fmt::format("{:.0f} * wave + tail", *term.count)
+        : term.kind == TermKind::queue    ? fmt::format("{:.1f} share the first", *term.count)
         : term.kind == TermKind::pnorm    ? fmt::format("{:.2f}-norm", *term.exponent)
                                           : boost::describe::enum_to_string(term.kind, ""));
     for (const Term &child : term.children)
@@ -108,14 +109,23 @@ Run forecast_of(const std::string &file, const Arguments &arguments) {
     given.profile_id = profile.id;
     given.profile_hash = profile_hash(profile);
     given.conditions["forecast"] = "again, by version " + producer().version;
-    forecast_again(given.cases, profile, file, MeasuredCases::renew);
+    const bool given_work = arguments.has("given");
+    if (given_work && arguments.text("given", "") != "work")
+        throw UsageError("predict: --given " + arguments.text("given", "") +
+                         ": expected 'work', the counters of a document's cases");
+    if (given_work)
+        given.conditions["given"] = "work as counted";
+    forecast_again(given.cases, profile, file,
+                   given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew);
     return given;
 }
 
 } // namespace
 
 int predict(const Words &words) {
-    const Arguments arguments("predict", words, question_options(), 1);
+    std::vector<Option> options = question_options();
+    options.push_back({"given", Option::text});
+    const Arguments arguments("predict", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
     if (!arguments.positional().empty()) {
@@ -124,6 +134,9 @@ int predict(const Words &words) {
                               write_run(forecast_of(arguments.positional().front(), arguments)));
         return 0;
     }
+    if (arguments.has("given"))
+        throw UsageError("predict: --given needs a Run document with counters, for example "
+                         "`convcast predict run.json --given work`");
     const Question question = read_question("predict", arguments);
     const std::vector<Case> cases = predict_all(question, false);
     std::string text;

@@ -5,6 +5,7 @@
 #include "model/errors.hpp"
 #include "model/forecast.hpp"
 #include "model/study.hpp"
+#include "model/sweep.hpp"
 
 #include <set>
 
@@ -38,7 +39,7 @@ Question read_question(const std::string &verb, const Arguments &arguments) {
     return question;
 }
 
-std::vector<Case> predict_all(const Question &question, bool with_baselines, int best) {
+std::vector<Case> predict_all(const Question &question, bool with_baselines, int best, int drawn) {
     std::vector<Case> cases;
     for (const AskedShape &asked : question.shapes) {
         std::set<std::string> there;
@@ -70,6 +71,11 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
                 for (const std::string &name : baselines_named(text))
                     add(predict_baseline(name, asked.shape, question.profile));
         }
+        if (drawn > 0)
+            for (const std::string &name : strategy_names())
+                for (const std::string &text :
+                     sweep_settings(name, asked.shape, question.profile, static_cast<std::size_t>(drawn)))
+                    add(predict(parse_strategy(text), asked.shape, question.profile));
         int rank = 0;
         if (best > 0)
             for (Case &item : choose(asked.shape, question.profile))
@@ -109,7 +115,10 @@ void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const s
         try {
             if (item.baseline)
                 check_baseline(*item.baseline);
-            Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile)
+            const Measurement *cold = item.measured(L2State::cold);
+            const Work *counted =
+                measured == MeasuredCases::renew_given_work && cold && cold->work ? &*cold->work : nullptr;
+            Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile, counted)
                                      : predict_baseline(*item.baseline, shape, profile);
             if (item.measurements.empty())
                 item = std::move(now);
@@ -127,7 +136,7 @@ void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const s
 }
 
 void refuse_question_beside_document(const std::string &verb, const Arguments &arguments) {
-    for (const char *other : {"shape", "study", "strategy", "choose"})
+    for (const char *other : {"shape", "study", "strategy", "choose", "draw"})
         if (arguments.has(other))
             throw UsageError(verb + ": a Run document and --" + other +
                              " were both given; the document already says what to " + verb);

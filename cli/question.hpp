@@ -29,8 +29,8 @@ Question read_question(const std::string &verb, const Arguments &arguments);
 
 /// Strategies and baselines for every shape, predicted. No --strategy: every strategy that does the shape,
 /// then every cuDNN algorithm where `with_baselines`. Of every shape also the `best` settings that `choose`
-/// ranks first.
-std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0);
+/// ranks first, and `drawn` settings of each strategy at random (model/sweep.hpp).
+std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0, int drawn = 0);
 
 /// The profile that a document's cases are forecast from: --gpu, or the document's own where it ships as it
 /// was.
@@ -40,6 +40,7 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
 enum class MeasuredCases {
     keep,  ///< as they were when measured: what will be run must be planned by one version
     renew, ///< by this code, beside the measurements as they are: how good is today's model?
+    renew_given_work, ///< likewise, from the work that was counted: how good is its time alone?
 };
 
 /// Forecasts cases of a document again, by this code. Throws InputError where the document names what does

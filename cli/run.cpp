@@ -17,18 +17,20 @@ namespace convcast::cli {
 namespace {
 
 bool measured(const Run &run) {
-    return std::any_of(run.cases.begin(), run.cases.end(), [](const Case &item) { return !item.measurements.empty(); });
+    return std::any_of(run.cases.begin(), run.cases.end(),
+                       [](const Case &item) { return !item.measurements.empty(); });
 }
 
 /// One document holds the numbers of one version of the code, one profile.
 void require_same_origin(const Run &earlier, const Run &now, const std::string &file) {
     if (earlier.producer.device_code_hash != now.producer.device_code_hash ||
         earlier.producer.measuring_code_hash != now.producer.measuring_code_hash)
-        throw InputError(file, "was measured by other code (version " + earlier.producer.version +
-                                   "); one document holds the numbers of one version. Run the same question anew");
+        throw InputError(file,
+                         "was measured by other code (version " + earlier.producer.version +
+                             "); one document holds the numbers of one version. Run the same question anew");
     if (earlier.profile_hash != now.profile_hash)
-        throw InputError(file, "was forecast from another profile '" + earlier.profile_id + "' than '" + now.profile_id +
-                                   "'; give the one it was made with by --gpu FILE");
+        throw InputError(file, "was forecast from another profile '" + earlier.profile_id + "' than '" +
+                                   now.profile_id + "'; give the one it was made with by --gpu FILE");
 }
 
 /// A document's cases, forecast again by this code: a plan of another version would not fit its kernels.
@@ -60,11 +62,13 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile) {
         return document_run(arguments.text("resume", ""), arguments, profile);
     const Question question = read_question("run", arguments);
     profile = question.profile;
-    return new_run(profile, predict_all(question, true, arguments.integer("choose", 0, 0, 1000)));
+    return new_run(profile, predict_all(question, !arguments.has("no-baselines"),
+                                        arguments.integer("choose", 0, 0, 1000),
+                                        arguments.integer("draw", 0, 0, 1000)));
 }
 
-/// Takes over what an earlier run measured: into the cases asked for, and the others behind them, so that nothing
-/// recorded is lost.
+/// Takes over what an earlier run measured: into the cases asked for, and the others behind them, so that
+/// nothing recorded is lost.
 void resume(Run &run, const std::string &file) {
     Run earlier = read_run(read_file(file), file);
     if (measured(earlier))
@@ -91,17 +95,23 @@ std::string summary(const Run &run) {
     for (const Case &item : run.cases) {
         const Measurement *cold = item.measured(L2State::cold), *warm = item.measured(L2State::warm);
         const bool forecast = item.prediction && item.prediction->time_s;
-        rows.push_back({item.shape, boost::describe::enum_to_string(item.status, "?"),
-                        forecast ? short_time(*item.prediction->time_s) : "-", cold ? short_time(cold->time_s) : "-",
-                        warm ? short_time(warm->time_s) : "-",
-                        forecast && cold
-                            ? fmt::format("{:+.0f} %", 100.0 * (*item.prediction->time_s / cold->time_s - 1.0))
-                            : "-",
-                        item.strategy.value_or(item.baseline.value_or("")) +
-                            (item.reason && item.status != Status::ok ? ": " + *item.reason : "")});
+        rows.push_back(
+            {item.shape, boost::describe::enum_to_string(item.status, "?"),
+             forecast ? short_time(*item.prediction->time_s) : "-", cold ? short_time(cold->time_s) : "-",
+             warm ? short_time(warm->time_s) : "-",
+             forecast && cold
+                 ? fmt::format("{:+.0f} %", 100.0 * (*item.prediction->time_s / cold->time_s - 1.0))
+                 : "-",
+             item.strategy.value_or(item.baseline.value_or("")) +
+                 (item.reason && item.status != Status::ok ? ": " + *item.reason : "")});
     }
-    return table({{"shape"}, {"status"}, {"forecast", Align::right}, {"cold", Align::right}, {"warm", Align::right},
-                  {"error", Align::right}, {"strategy"}},
+    return table({{"shape"},
+                  {"status"},
+                  {"forecast", Align::right},
+                  {"cold", Align::right},
+                  {"warm", Align::right},
+                  {"error", Align::right},
+                  {"strategy"}},
                  rows, terminal_width() * 2);
 }
 
@@ -110,11 +120,14 @@ std::string summary(const Run &run) {
 int run(const Words &words) {
     std::vector<Option> options = question_options();
     options.push_back({"choose", Option::text});
+    options.push_back({"draw", Option::text});
+    options.push_back({"no-baselines", Option::flag});
     options.push_back({"shard", Option::text});
     options.push_back({"resume", Option::text});
     options.push_back({"device", Option::text});
     options.push_back({"require-counters", Option::flag});
     options.push_back({"no-counters", Option::flag});
+    options.push_back({"no-exact-fmas", Option::flag});
     const Arguments arguments("run", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("run")), 0;
@@ -134,6 +147,7 @@ int run(const Words &words) {
     RunRequest request;
     request.device = arguments.integer("device", 0, 0, 1023);
     request.require_counters = arguments.has("require-counters");
+    request.exact_fmas = !arguments.has("no-exact-fmas");
     request.no_counters = arguments.has("no-counters");
     if (request.require_counters && request.no_counters)
         throw UsageError("run: --require-counters and --no-counters exclude each other");

@@ -15,6 +15,7 @@ int compile(const Words &words);
 int doctor(const Words &words);
 int list(const Words &words);
 int measure(const Words &words);
+int facts(const Words &words);
 int merge(const Words &words);
 int predict(const Words &words);
 int report(const Words &words);

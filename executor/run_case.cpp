@@ -55,6 +55,9 @@ struct Executor::Subject {
 
 namespace {
 
+/// Instrumented code is tens of times slower: a shape with more is not counted so, nor is others' code.
+constexpr double most_instrumented_fmas = 2e9;
+
 /// Relative L2 error beyond which a result is wrong rather than inaccurate.
 constexpr double roughly_right = 1e-2;
 
@@ -95,7 +98,9 @@ Executor::Executor(Compiler &compiler, const Device &device, const GpuProfile &p
         say_once("times are by CUDA events, some microseconds too long: " + *why);
     if (options_.count) {
         try {
-            counters_.emplace(all_metric_names());
+            counters_.emplace(hardware_metric_names());
+            if (options_.count_exact_fmas)
+                instrumented_.emplace(metric_names(metrics::instrumented));
         } catch (const DeviceLost &) {
             throw;
         } catch (const GpuError &error) {
@@ -209,6 +214,8 @@ Measurement Executor::time(const Subject &subject, L2State l2, ShapeData &data) 
     how.min_samples = options_.min_samples;
     how.max_samples = options_.max_samples;
     how.max_time = options_.max_time;
+    if (l2 != options_.l2.front())
+        how.warm_up = Seconds(0.0); // the clocks rose for the first
     const SampleSeries series = watch_.measure(
         [&](cudaStream_t stream) {
             subject.call(data.reals.input.data(), data.reals.filters.data(), data.output.data(), stream);
@@ -235,7 +242,8 @@ Measurement Executor::time(const Subject &subject, L2State l2, ShapeData &data) 
         // The copy and the gap behind it, as long as in the last sample.
         m.prepared_time_s =
             m.time_s - Seconds(1e-9 * static_cast<double>(records[1].start_ns - records[0].start_ns));
-    else if (subject.prepared_call)
+    else if (subject.prepared_call) {
+        how.warm_up = Seconds(0.0);
         m.prepared_time_s =
             watch_
                 .measure(
@@ -245,6 +253,7 @@ Measurement Executor::time(const Subject &subject, L2State l2, ShapeData &data) 
                     },
                     how)
                 .median_time();
+    }
     const auto with_gaps = std::count_if(series.samples.begin(), series.samples.end(),
                                          [](const Sample &sample) { return sample.launch_gaps; });
     if (with_gaps > 0)
@@ -274,16 +283,23 @@ Regime Executor::regime_of(const Measurement &m) const {
 /// cannot.
 std::optional<std::string> Executor::count(const Subject &subject, ShapeData &data,
                                            Measurement &measurement) {
-    const std::map<std::string, double> counters =
-        counters_->collect([&] { watch_.flush_l2(); },
-                           [&] {
-                               subject.call(data.reals.input.data(), data.reals.filters.data(),
-                                            data.output.data(), watch_.stream());
-                           });
+    const auto collect = [&](CounterSession &session) {
+        return session.collect([&] { watch_.flush_l2(); },
+                               [&] {
+                                   subject.call(data.reals.input.data(), data.reals.filters.data(),
+                                                data.output.data(), watch_.stream());
+                               });
+    };
+    std::map<std::string, double> counters = collect(*counters_);
+    const bool instrument =
+        instrumented_ && !subject.is_baseline && data.shape.fmas().value <= most_instrumented_fmas;
+    if (instrument)
+        counters.merge(collect(*instrumented_));
     const auto value = [&](const Metric &metric) { return counters.at(metric.name); };
     constexpr double sector_bytes = 32.0;
     Work work;
-    work.fmas = value(metrics::thread_ffma);
+    if (instrument)
+        work.fmas = value(metrics::thread_ffma);
     work.instructions = value(metrics::instructions);
     work.shared_wavefronts = value(metrics::shared_wavefronts_load) + value(metrics::shared_wavefronts_store);
     work.shared_conflicts = value(metrics::shared_conflicts_load) + value(metrics::shared_conflicts_store);
@@ -366,6 +382,7 @@ void Executor::measure(Case &item) {
         } catch (const CounterPermissionError &error) {
             say_once(std::string("no counters, timing only: ") + error.what());
             counters_.reset();
+            instrumented_.reset();
         } catch (const GpuError &error) {
             say_once(fmt::format("{} on {} has no counters: {}", subject.name, item.shape, error.what()));
         }

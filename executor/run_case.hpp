@@ -22,10 +22,11 @@ namespace convcast {
 struct RunOptions {
     std::uint64_t seed = 0; ///< of inputs; every shape makes its own of it
     std::vector<L2State> l2 = {L2State::cold, L2State::warm};
-    int min_samples = 10, max_samples = 40;       ///< per L2 state
-    Seconds max_time = Seconds(0.25);             ///< per L2 state, warm-up not included
-    bool count = true;                            ///< read performance counters if permitted
-    unsigned compile_threads = 1;                 ///< that compile kernels while the GPU measures
+    int min_samples = 10, max_samples = 40; ///< per L2 state
+    Seconds max_time = Seconds(0.1);       ///< per L2 state, warm-up not included
+    bool count = true;                      ///< read performance counters if permitted
+    bool count_exact_fmas = true; ///< those that need instrumented kernels too, of short calls of ours
+    unsigned compile_threads = 1; ///< that compile kernels while the GPU measures
     std::function<void(const std::string &)> say; ///< what a user should know, once each; may be empty
     const std::atomic<bool> *interrupt = nullptr; ///< run_all stops before the next case when it is set
 };
@@ -69,7 +70,7 @@ class Executor {
     KernelCache kernels_;
     ReferenceKernels reference_;
     StopWatch watch_;
-    std::optional<CounterSession> counters_;
+    std::optional<CounterSession> counters_, instrumented_; ///< the second only with the first
     BaselineCalls baselines_;
     std::map<std::string, Case>
         picked_; ///< of the last shape, by plan: one plan may stand for several baselines

@@ -19,9 +19,9 @@ using MemcpyRecord = CUpti_ActivityMemcpy5;
 #endif
 using MemsetRecord = CUpti_ActivityMemset4;
 
-// KERNEL, not CONCURRENT_KERNEL: it serialises kernels, which one stream does anyway, and instruments
-// nothing.
-constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+// CONCURRENT_KERNEL, as KERNEL serialises: it puts some 2 us between two kernels of a stream and forbids a
+// kernel to start before the one ahead of it has ended, where both asked for that.
+constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                               CUPTI_ACTIVITY_KIND_MEMSET};
 
 constexpr std::size_t buffer_bytes = 8u << 20; // CUPTI's guide suggests 1 to 10 MB

@@ -24,7 +24,8 @@ inline constexpr Metric l2_sectors_write{"lts__t_sectors_srcunit_tex_op_write.su
 
 inline constexpr Metric instructions{"smsp__inst_executed.sum", "instruction"}; ///< warp instructions
 inline constexpr Metric instructions_fma_pipe{"sm__inst_executed_pipe_fma.sum", "instruction"};
-/// HFMA2, with which compilers also load constants, is issued to the tensor pipe but is no matrix instruction.
+/// HFMA2, with which compilers also load constants, is issued to the tensor pipe but is no matrix
+/// instruction.
 inline constexpr Metric instructions_tensor_pipe{"sm__inst_executed_pipe_tensor.sum", "instruction"};
 inline constexpr Metric instructions_tensor_hfma2{"sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum",
                                                   "instruction"};
@@ -32,7 +33,8 @@ inline constexpr Metric instructions_shared_load{"smsp__inst_executed_op_shared_
 inline constexpr Metric instructions_shared_store{"smsp__inst_executed_op_shared_st.sum", "instruction"};
 inline constexpr Metric instructions_local_load{"smsp__inst_executed_op_local_ld.sum", "instruction"};
 
-/// Thread instructions, counted by instrumented code: exact, but passes of their own.
+/// Thread instructions, counted by instrumented code: exact, but in passes of their own that take some 0.1 to
+/// 0.5 s a kernel, as the driver patches its code first.
 inline constexpr Metric thread_ffma{"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", "instruction"};
 inline constexpr Metric thread_fadd{"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", "instruction"};
 inline constexpr Metric thread_fmul{"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", "instruction"};
@@ -78,6 +80,26 @@ inline constexpr std::array hardware = {dram_bytes_read,
 
 inline constexpr std::array instrumented = {thread_ffma, thread_fadd, thread_fmul};
 
+/// What the warps of a scheduler waited for: warps in that state on average, in the clocks that issued, over
+/// the clocks that issued.
+inline constexpr std::array stalls = {
+    Metric{"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_dispatch_stall_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_membar_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_wait_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_not_selected_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_selected_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_drain_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_sleeping_per_issue_active.ratio", "1"},
+    Metric{"smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio", "1"}};
+
 } // namespace metrics
 
 inline std::vector<std::string> metric_names(std::span<const Metric> some) {
@@ -87,9 +109,17 @@ inline std::vector<std::string> metric_names(std::span<const Metric> some) {
     return names;
 }
 
-/// Everything a case is measured with: metrics::hardware, then metrics::instrumented.
-inline std::vector<std::string> all_metric_names() {
+/// What the chip counts by itself: metrics::hardware, then metrics::stalls.
+inline std::vector<std::string> hardware_metric_names() {
     std::vector<std::string> names = metric_names(metrics::hardware);
+    for (const Metric &metric : metrics::stalls)
+        names.emplace_back(metric.name);
+    return names;
+}
+
+/// Everything a case may be measured with: those, then metrics::instrumented.
+inline std::vector<std::string> all_metric_names() {
+    std::vector<std::string> names = hardware_metric_names();
     for (const Metric &metric : metrics::instrumented)
         names.emplace_back(metric.name);
     return names;

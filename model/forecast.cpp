@@ -1,12 +1,14 @@
 #include "model/forecast.hpp"
 
 #include "model/errors.hpp"
+#include "model/facts.hpp"
 #include "model/papers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace convcast {
 namespace {
@@ -65,6 +67,14 @@ Term issue_leaf(double instructions, const Machine &m) {
 
 constexpr const char *core_name = "issue slots and shared memory";
 
+/// Of the instructions that are no FFMAs, those that wait for the one before.
+double P(const char*n,double d){const char*v=std::getenv(n);return v?std::atof(v):d;}
+const double dependent_share = P("PA",1.0);
+
+double busy_warps(const Partition &part) {
+    return static_cast<double>(std::max<std::int64_t>(1, part.busy_warps));
+}
+
 /// How well two resources overlap that each of `warps` warps of a scheduler uses in turn (F5): a closed queue
 /// of two stations takes (warps + 1) / warps of the time of the longer where both take as long. As a p-norm:
 /// one warp adds the times, many hide the shorter.
@@ -73,27 +83,37 @@ double overlap_exponent(double warps) {
 }
 
 /// What the cores of an SM need for the work of `ctas` CTAs. With 128 lanes an SM, an FFMA takes an issue
-/// slot of its scheduler like any other instruction, so their times add (F3); shared memory works beside
-/// them as far as there are warps to use both. A warp alone cannot issue faster than its chains of dependent
-/// instructions allow.
-std::vector<Term> core_terms(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+/// slot of its scheduler like any other instruction, so their times add (F3); shared memory works beside them
+/// as far as there are warps to use both.
+Term busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+    const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
+    constexpr double wavefront_bytes = 128.0;
+    return pnorm(
+        core_name, overlap_exponent(ctas * busy_warps(part) / m.issue_rate),
+        {sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m), issue_leaf(ctas * others, m)}),
+         leaf("shared memory", s(ctas * work.shared_wavefronts * wavefront_bytes / m.shared_bw / m.clock),
+              fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz",
+                          ctas * work.shared_wavefronts, m.shared_bw, m.clock / 1e6))});
+}
+
+/// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
+/// other within a sum; of addresses, loads and their uses every second waits for the one before.
+Term chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
     const double ffmas = work.fmas / 32.0;
     const double others = std::max(0.0, work.instructions - ffmas);
-    const double busy = static_cast<double>(std::max<std::int64_t>(1, part.busy_warps));
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
-    // FFMAs wait for each other only within a sum; the rest is addresses, loads and their uses, one after
-    // another.
-    const double chain = (ffmas * std::max(1.0, m.ffma_latency / sums) + others * m.ffma_latency) / busy;
-    constexpr double wavefront_bytes = 128.0;
-    return {
-        pnorm(
-            core_name, overlap_exponent(ctas * busy / m.issue_rate),
-            {sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m), issue_leaf(ctas * others, m)}),
-             leaf("shared memory", s(ctas * work.shared_wavefronts * wavefront_bytes / m.shared_bw / m.clock),
-                  fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz",
-                              ctas * work.shared_wavefronts, m.shared_bw, m.clock / 1e6))}),
-        leaf("dependent instructions", s(chain / m.clock),
-             fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6))};
+    const double chain = (ffmas * std::max(1.0, m.ffma_latency / sums) +
+                          others * std::max(1.0, m.ffma_latency * dependent_share)) /
+                         busy_warps(part);
+    return leaf("dependent instructions", s(chain / m.clock),
+                fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6));
+}
+
+/// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM: their warps share its
+/// issue slots and its shared memory, each is held up by its own chain.
+Term core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+    return queue(name, ctas * busy_warps(part) / m.issue_rate, busy_term(part, work, ctas, m),
+                 chain_leaf(part, work, m));
 }
 
 Term bandwidth_leaf(const char *name, double bytes, double bandwidth) {
@@ -125,76 +145,137 @@ Traffic traffic_of(const Partition &part, const ConvShape &shape) {
             std::max(1.0, part.work.l2_write_bytes.value_or(output) / output)};
 }
 
+/// The memory's share of a step: L2 passes every byte, DRAM's bus carries reads and writes in turn.
+Term memory_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
+    return max_of("memory", {bandwidth_leaf("L2 reads", loads, m.l2_bw),
+                             sum("DRAM", {bandwidth_leaf("DRAM reads", loads * traffic.dram_share, m.read_bw),
+                                          bandwidth_leaf("writes", stores, m.write_bw)})});
+}
+
+Term latency_leaf(double latency, double depth) {
+    return leaf("load latency", s(latency / depth),
+                depth == 1.0 ? fmt::format("{:.0f} ns", latency * 1e9)
+                             : fmt::format("{:.0f} ns / {:.0f} steps under way", latency * 1e9, depth));
+}
+
+Term barrier_leaf(const Machine &m) {
+    return leaf("barrier", s(m.barrier_s), fmt::format("{:.0f} ns", m.barrier_s * 1e9));
+}
+
+/// One step of all CTAs of a round.
+Term step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
+    const double chip = round.ctas * round.sms;
+    const double latency = traffic.dram_share * m.latency_s + (1.0 - traffic.dram_share) * m.l2_latency_s;
+    Term memory = memory_term(chip * part.step.load_bytes,
+                              chip * part.step.store_bytes * traffic.store_factor, traffic, m);
+    const bool shares_memory = part.shared_bytes > 0; // its warps wait for each other
+    if (part.stages > 1 || part.steps == 1) {
+        // The loads of a step are under way for `depth` steps: moderate bytes in flight reach less than the
+        // bandwidth.
+        std::vector<Term> both = {core_term("arithmetic", part, part.step, round.ctas, m)};
+        if (part.stages > 1)
+            both.push_back(
+                pnorm("loads", m.knee,
+                      {latency_leaf(latency, static_cast<double>(part.stages - 1)), std::move(memory)}));
+        else
+            both.push_back(std::move(memory));
+        std::vector<Term> step = {max_of("overlap", std::move(both))};
+        if (shares_memory)
+            step.push_back(leaf("barrier", s(m.barrier_s / round.ctas),
+                                fmt::format("{:.0f} ns / {:.0f} CTAs an SM", m.barrier_s * 1e9, round.ctas)));
+        return sum("step", std::move(step));
+    }
+    // Without a pipeline a CTA loads, waits and computes; other CTAs, or other warps where none waits for
+    // another, use the SM meanwhile.
+    const double jobs = shares_memory ? round.ctas : round.ctas * busy_warps(part) / m.issue_rate;
+    std::vector<Term> alone = {latency_leaf(latency, 1.0),
+                               core_term("arithmetic of one CTA", part, part.step, 1.0, m)};
+    if (shares_memory) {
+        alone.push_back(barrier_leaf(m));
+        alone.push_back(barrier_leaf(m));
+    }
+    return queue("step", jobs, max_of("busy", {busy_term(part, part.step, round.ctas, m), std::move(memory)}),
+                 sum("one CTA", std::move(alone)));
+}
+
 Term wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
-    const double dram_share = traffic.dram_share;
     const double chip = round.ctas * round.sms;
     // In the first round all CTAs ask for new data at once: whoever is first fetches them from DRAM, and all
     // wait for that.
     const double latency =
-        round.first ? m.latency_s : dram_share * m.latency_s + (1.0 - dram_share) * m.l2_latency_s;
-    const double loads = chip * part.step.load_bytes;
-    const double stores = chip * part.step.store_bytes * traffic.store_factor;
-    // Without a pipeline the other warps' arithmetic covers a step's loads: one step is under way.
-    const double depth = static_cast<double>(part.stages == 1 && part.steps > 1 ? 1 : part.stages - 1);
-
-    std::vector<Term> core = core_terms(part, part.step, round.ctas, m);
-    std::vector<Term> memory = {bandwidth_leaf("L2 reads", loads, m.l2_bw),
-                                bandwidth_leaf("DRAM reads", loads * dram_share, m.read_bw),
-                                bandwidth_leaf("writes", stores, m.write_bw)};
-    // The loads of a step are under way for `depth` steps; a step cannot be shorter than its share of the
-    // latency.
-    if (depth > 0.0)
-        memory.push_back(leaf("load latency", s(latency / depth),
-                              fmt::format("{:.0f} ns / {:.0f} steps under way", latency * 1e9, depth)));
-    std::vector<Term> both = core;
-    both.insert(both.end(), memory.begin(), memory.end());
-    Term step =
-        sum("step", {max_of("overlap", std::move(both)),
-                     leaf("barrier", s(m.barrier_s / round.ctas),
-                          fmt::format("{:.0f} ns / {:.0f} CTAs an SM", m.barrier_s * 1e9, round.ctas))});
-    const double first_loads = loads + chip * part.drain.load_bytes;
+        round.first ? m.latency_s
+                    : traffic.dram_share * m.latency_s + (1.0 - traffic.dram_share) * m.l2_latency_s;
+    const double first_loads = chip * (part.step.load_bytes + part.drain.load_bytes);
     // The launch floor is that of a CTA on each SM; further ones start one after another.
     const double further = std::max(0.0, chip - m.sm_count);
     Term fill = sum(
         "fill",
         {pnorm("first loads", m.knee,
                {leaf("load latency", s(latency), fmt::format("{:.0f} ns to the first data", latency * 1e9)),
-                bandwidth_leaf("DRAM reads", first_loads * dram_share, m.read_bw),
+                bandwidth_leaf("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
                 bandwidth_leaf("L2 reads", first_loads, m.l2_bw)}),
          leaf("CTA starts", s(further * m.cta_s),
               fmt::format("{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9))});
-    core.push_back(bandwidth_leaf("writes", stores, m.write_bw));
-    std::vector<Term> ends = core_terms(part, part.drain, round.ctas, m);
-    ends.push_back(
-        bandwidth_leaf("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw));
+    Term last =
+        max_of("last step",
+               {core_term("arithmetic", part, part.step, round.ctas, m),
+                bandwidth_leaf("writes", chip * part.step.store_bytes * traffic.store_factor, m.write_bw)});
+    Term ends =
+        max_of("start and store",
+               {core_term("arithmetic", part, part.drain, round.ctas, m),
+                bandwidth_leaf("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw)});
     Term drain =
-        sum("drain", {max_of("last step", std::move(core)), max_of("start and store", std::move(ends)),
+        sum("drain", {std::move(last), std::move(ends),
                       leaf("store latency", s(m.l2_latency_s),
                            fmt::format("{:.0f} ns until L2 has the last store", m.l2_latency_s * 1e9))});
-    return pipeline("CTA pipeline", static_cast<double>(part.steps), std::move(fill), std::move(step),
-                    std::move(drain));
+    return pipeline("CTA pipeline", static_cast<double>(part.steps), std::move(fill),
+                    step_term(part, m, round, traffic), std::move(drain));
+}
+
+/// A full wave behind the first: CTAs no longer start together, so that one fills while another computes.
+Term further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
+    const double chip = round.ctas * round.sms, steps = static_cast<double>(part.steps);
+    StepWork whole = part.drain;
+    whole.fmas += steps * part.step.fmas;
+    whole.instructions += steps * part.step.instructions;
+    whole.shared_wavefronts += steps * part.step.shared_wavefronts;
+    whole.load_bytes += steps * part.step.load_bytes;
+    whole.store_bytes += steps * part.step.store_bytes;
+    Term busy = max_of("busy", {busy_term(part, whole, round.ctas, m),
+                                memory_term(chip * whole.load_bytes,
+                                            chip * whole.store_bytes * traffic.store_factor, traffic, m)});
+    Round one = round;
+    one.ctas = 1.0;
+    one.first = false;
+    return queue("further wave", round.ctas, std::move(busy), wave_term(part, m, one, traffic));
 }
 
 Term partition_term(const Partition &part, const ConvShape &shape, const Machine &m) {
     const Traffic traffic = traffic_of(part, shape);
-    const std::int64_t slots = part.ctas_per_sm * m.sm_count;
-    const std::int64_t full = part.ctas / slots, rest = part.ctas % slots;
-    const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(m.sm_count),
-                           full + (rest > 0) == 1};
+    const std::int64_t slots = part.ctas_per_sm * m.sm_count, busy = part.ctas - part.idle_ctas;
+    const std::int64_t full = busy / slots, rest = busy % slots;
+    const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(m.sm_count), true};
+    std::vector<Term> waves;
+    if (full > 0)
+        waves.push_back(wave_term(part, m, full_round, traffic));
     Term tail = leaf("tail", s(0.0), "no partial wave");
     if (rest > 0) {
         const Round last{static_cast<double>(papers::ceil_div(rest, m.sm_count)),
                          static_cast<double>(std::min<std::int64_t>(rest, m.sm_count)), full == 0};
         tail = wave_term(part, m, last, traffic);
     }
-    Term wave = full > 0 ? wave_term(part, m, full_round, traffic) : leaf("wave", s(0.0), "no full wave");
-    Term scheduled = schedule(part.kernel, static_cast<double>(full), std::move(wave), std::move(tail));
-    if (part.constant_bytes == 0)
-        return scheduled;
-    return sum(part.kernel + " with its filters",
-               {leaf("filters to constant memory", s(m.launch_s + m.gap_s),
-                     fmt::format("one copy of {} B: launch floor and gap", part.constant_bytes)),
-                std::move(scheduled)});
+    Term further = full > 1 ? further_wave_term(part, m, full_round, traffic)
+                            : leaf("further wave", s(0.0), "no further wave");
+    waves.push_back(
+        schedule("waves", std::max(0.0, static_cast<double>(full - 1)), std::move(further), std::move(tail)));
+    if (part.idle_ctas > 0)
+        waves.push_back(leaf("CTA starts", s(static_cast<double>(part.idle_ctas) * m.cta_s),
+                             fmt::format("{} CTAs without work * {:.2f} ns", part.idle_ctas, m.cta_s * 1e9)));
+    if (part.constant_bytes > 0)
+        waves.insert(waves.begin(),
+                     leaf("filters to constant memory", s(m.launch_s + m.gap_s),
+                          fmt::format("one copy of {} B: launch floor and gap", part.constant_bytes)));
+    return sum(part.kernel, std::move(waves));
 }
 
 Work total_work(const Plan &plan) {
@@ -212,25 +293,57 @@ Work total_work(const Plan &plan) {
     return total;
 }
 
+/// The plan with its work scaled, so that the totals of all its launches are those counted.
+Plan with_work(Plan plan, const Work &counted) {
+    const Work forecast = total_work(plan);
+    const auto ratio = [&](std::optional<double> Work::*field) {
+        const std::optional<double> &ours = forecast.*field, &theirs = counted.*field;
+        return ours && theirs && *ours > 0.0 ? *theirs / *ours : 1.0;
+    };
+    // FFMAs are instructions too: what is scaled is the others.
+    const double ffmas = forecast.fmas.value_or(0.0) / 32.0;
+    const double others = forecast.instructions.value_or(0.0) - ffmas;
+    const double other_ratio =
+        others > 0.0 && counted.instructions
+            ? std::max(0.0, *counted.instructions - ffmas * ratio(&Work::fmas)) / others
+            : 1.0;
+    const double wavefronts = ratio(&Work::shared_wavefronts), loads = ratio(&Work::l2_read_bytes);
+    for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (Partition &part : *launches) {
+            for (StepWork *work : {&part.step, &part.drain}) {
+                const double its_ffmas = work->fmas / 32.0;
+                const double its_others = std::max(0.0, work->instructions - its_ffmas);
+                work->fmas *= ratio(&Work::fmas);
+                work->instructions = work->fmas / 32.0 + its_others * other_ratio;
+                work->shared_wavefronts *= wavefronts;
+                work->load_bytes *= loads;
+            }
+            for (const auto field : {&Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes})
+                if (part.work.*field)
+                    part.work.*field = *(part.work.*field) * ratio(field);
+        }
+    return plan;
+}
+
 /// The regime that tier 2 sees in the launch's steady state: what the longest leaf of a step is.
 Regime tier2_regime(const Partition &part, const ConvShape &shape, const Machine &m) {
     const Round round{
         static_cast<double>(std::min(part.ctas_per_sm, papers::ceil_div(part.ctas, m.sm_count))),
         static_cast<double>(std::min<std::int64_t>(part.ctas, m.sm_count)),
         part.ctas <= part.ctas_per_sm * m.sm_count};
-    Term wave = wave_term(part, m, round, traffic_of(part, shape));
-    const double total = evaluate(wave).value;
-    const Term &step = wave.children.at(1).children.at(0);
-    const auto deciding =
-        std::max_element(step.children.begin(), step.children.end(),
-                         [](const Term &a, const Term &b) { return a.value_s < b.value_s; });
+    const Traffic traffic = traffic_of(part, shape);
+    Term wave = wave_term(part, m, round, traffic);
+    const double total = evaluate(wave).value, step = wave.children.at(1).value_s.value;
     const double steady =
-        std::max(0.0, static_cast<double>(part.steps) - 1.0) * wave.children.at(1).value_s.value +
-        wave.children.at(2).value_s.value;
-    if (steady < total / 2.0 || deciding->name == "load latency" ||
-        deciding->name == "dependent instructions")
+        std::max(0.0, static_cast<double>(part.steps) - 1.0) * step + wave.children.at(2).value_s.value;
+    Term core = busy_term(part, part.step, round.ctas, m);
+    Term memory =
+        memory_term(round.ctas * round.sms * part.step.load_bytes,
+                    round.ctas * round.sms * part.step.store_bytes * traffic.store_factor, traffic, m);
+    const double core_share = evaluate(core).value / step, memory_share = evaluate(memory).value / step;
+    if (steady < total / 2.0 || std::max(core_share, memory_share) < busy_fma_share)
         return Regime::exposed; // the fill, or waiting for loads or results, takes most of the time
-    return deciding->name == core_name ? Regime::compute_hidden : Regime::bulk_hidden;
+    return core_share >= memory_share ? Regime::compute_hidden : Regime::bulk_hidden;
 }
 
 /// Relative half-widths of the inputs' own spread do not say how wrong the model's structure is; until
@@ -250,6 +363,8 @@ Seconds without_overlap(const Term &term) {
         return Seconds(values.at(0) + std::max(0.0, count - 1.0) * values.at(1) + values.at(2));
     if (term.kind == TermKind::schedule)
         return Seconds(count * values.at(0) + values.at(1));
+    if (term.kind == TermKind::queue)
+        return Seconds(values.at(0) + values.at(1));
     return Seconds(total);
 }
 
@@ -319,7 +434,7 @@ std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, cons
     return term;
 }
 
-Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile) {
+Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile, const Work *given) {
     Case out;
     out.shape = shape.id();
     auto planned = plan(strategy, shape, profile);
@@ -336,6 +451,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
 
     Prediction prediction;
     prediction.assumptions = std::move(feasible.assumptions);
+    feasible.plan = with_facts(std::move(feasible.plan), shipped_facts());
     prediction.work = total_work(feasible.plan);
     Regimes regimes;
     const Partition &first = feasible.plan.launches.front();
@@ -368,7 +484,9 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
             prediction.assumptions.push_back("L2 latency half of DRAM's: the profile has none");
         if (!profile.barrier_latency)
             prediction.assumptions.push_back("barriers free: the profile has no barrier latency");
-        Term term = *forecast_term(feasible.plan, shape, profile);
+        Term term = *forecast_term(given ? with_work(feasible.plan, *given) : feasible.plan, shape, profile);
+        if (given)
+            prediction.assumptions.push_back("time of the work that was counted");
         const Term bound = *speed_of_light(shape, profile);
         prediction.times.tier0_s = bound.value_s;
         // No forecast is below the speed of light, also where a step's bytes were counted low.

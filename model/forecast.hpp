@@ -7,8 +7,10 @@
 namespace convcast {
 
 /// The case of one strategy for one shape: ok with its prediction and the canonical strategy text, or infeasible or
-/// unsupported with the reason. Deterministic to the byte.
-Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile);
+/// unsupported with the reason. Deterministic to the byte. With `given`, the counters of a call, the time is that of the
+/// work counted instead of the work forecast: what remains of its error is the time model's own.
+Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
+             const Work *given = nullptr);
 
 /// The case of a baseline (others' code): only the speed-of-light bound, labelled so.
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile);

@@ -40,8 +40,9 @@ enum class TermKind {
     pnorm,    ///< (sum child^exponent)^(1/exponent): a soft maximum
     pipeline, ///< children fill, step, drain: fill + (count - 1) * step + drain
     schedule, ///< children full wave, tail wave: count full waves of CTAs one after another, then the tail
+    queue,    ///< children service, alone: count jobs, each `alone` by itself, share what serves all in `service`
 };
-BOOST_DESCRIBE_ENUM(TermKind, leaf, sum, max, pnorm, pipeline, schedule)
+BOOST_DESCRIBE_ENUM(TermKind, leaf, sum, max, pnorm, pipeline, schedule, queue)
 
 /// A node of the forecast's arithmetic. The time is the tree's value; see model/term.hpp.
 struct Term {
@@ -87,6 +88,7 @@ struct Partition {
     std::int64_t register_cap = 0; ///< of a thread; compiled in as __maxnreg__
     std::int64_t ctas_per_sm = 0;  ///< resident, by threads, registers at the cap and shared memory
     std::int64_t ctas = 0, waves = 0;
+    std::int64_t idle_ctas = 0;    ///< of the grid, that find nothing to do
     double tail = 0.0;             ///< share of the SMs that have work in the last wave, (0, 1]
     std::int64_t stages = 1;       ///< buffers of the prefetch pipeline
     std::int64_t steps = 1;        ///< pipeline steps of one CTA
@@ -102,7 +104,7 @@ struct Partition {
     Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
                          (kernel, template_arguments, operands, grid, cluster, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
-                          waves, tail, stages, steps, busy_warps, independent_sums, step, drain, filter_begin, filter_count, parts, pieces,
+                          waves, idle_ctas, tail, stages, steps, busy_warps, independent_sums, step, drain, filter_begin, filter_count, parts, pieces,
                           bank_floats, band_floats, tile_h, tile_k, constant_bytes, work),
                          (), ())
 };

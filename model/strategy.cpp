@@ -24,7 +24,7 @@ int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t re
     const std::int64_t shared = round_up(shared_bytes + limits.shared_bytes_reserved_per_cta, shared_unit);
     std::int64_t ctas = limits.max_ctas_per_sm;
     ctas = std::min(ctas, limits.max_threads_per_sm / (warps * papers::warp_threads));
-    ctas = std::min(ctas, warps_by_registers / round_up(warps, schedulers));
+    ctas = std::min(ctas, warps_by_registers / warps);
     if (shared > 0)
         ctas = std::min(ctas, limits.shared_bytes_per_sm / shared);
     return static_cast<int>(ctas);

@@ -16,6 +16,21 @@ Term inner(TermKind kind, std::string name, std::vector<Term> children) {
     return term;
 }
 
+/// A round of `jobs` in a closed queue by exact mean value analysis: a job is served `service / jobs` by the resource
+/// that all share and spends what is left of `alone` elsewhere.
+double queue_time(double jobs, double service, double alone) {
+    const double whole = std::max(1.0, std::floor(jobs));
+    const double served = service / std::max(1.0, jobs), elsewhere = std::max(0.0, alone - served);
+    double waiting = 0.0, round = 0.0; // jobs at the resource; a job's time at it and elsewhere
+    const auto most = static_cast<int>(std::min(whole, 64.0));
+    for (int n = 1; n <= most; ++n) {
+        const double there = served * (1.0 + waiting);
+        round = elsewhere + there;
+        waiting = round > 0.0 ? n * there / round : 0.0;
+    }
+    return std::max(round, service);
+}
+
 /// An inner node's value from its children's.
 double combine(const Term &term, const std::vector<double> &values) {
     const double count = term.count.value_or(0.0);
@@ -42,6 +57,8 @@ double combine(const Term &term, const std::vector<double> &values) {
         return values.at(0) + std::max(0.0, count - 1.0) * values.at(1) + values.at(2);
     case TermKind::schedule:
         return count * values.at(0) + values.at(1);
+    case TermKind::queue:
+        return queue_time(count, values.at(0), values.at(1));
     case TermKind::leaf:
         break;
     }
@@ -98,6 +115,12 @@ Term pipeline(std::string name, double steps, Term fill, Term step, Term drain) 
 Term schedule(std::string name, double full_waves, Term wave, Term tail) {
     Term term = inner(TermKind::schedule, std::move(name), {std::move(wave), std::move(tail)});
     term.count = full_waves;
+    return term;
+}
+
+Term queue(std::string name, double jobs, Term service, Term alone) {
+    Term term = inner(TermKind::queue, std::move(name), {std::move(service), std::move(alone)});
+    term.count = jobs;
     return term;
 }
 

@@ -14,6 +14,10 @@ Term pipeline(std::string name, double steps, Term fill, Term step, Term drain);
 /// full_waves * wave + tail
 Term schedule(std::string name, double full_waves, Term wave, Term tail);
 
+/// `jobs` of a closed queue, one round of each (docs/model.md, F5): one alone takes `alone`, the resource they share
+/// needs `service` for all of them. Between the longer of the two and their sum; one job takes the longer.
+Term queue(std::string name, double jobs, Term service, Term alone);
+
 /// Recomputes the value of every inner node from its children; returns the root's.
 Seconds evaluate(Term &term);
 

@@ -47,6 +47,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     if (!with_work)
         return part;
     fill_schedule(part, profile.limits);
+    part.idle_ctas = part.ctas - ceil_div(s.k, filters) * (piece_rows > 1 ? 2 : 1) * s.n;
 
     const auto fetch_floats = [&](std::int64_t rows) { return rows > 0 ? (rows + s.r - 1) * s.w : 0; };
     part.step = band_work(s, tile, half_rows, filters);

@@ -47,6 +47,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     if (!with_work)
         return part;
     fill_schedule(part, profile.limits);
+    part.idle_ctas = part.ctas - ceil_div(s.p(), rows) * (piece_filters > 1 ? 2 : 1) * s.n;
 
     const std::int64_t taps = s.r * s.s;
     part.step = band_work(s, tile, rows, half_filters);

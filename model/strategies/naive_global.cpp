@@ -77,7 +77,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
         return Infeasible{std::to_string(outputs) + " outputs need more than 2^31 - 1 CTAs of " +
                           std::to_string(threads) + " threads"};
     part.threads = threads;
-    part.register_cap = 64;
+    part.register_cap = s.r * s.s == 1 ? 32 : 64;
     part.steps = channels;
     part.filter_count = s.k;
     part.busy_warps = threads / 32;

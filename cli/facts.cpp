@@ -1,0 +1,65 @@
+#include "model/facts.hpp"
+#include "cli/progress.hpp"
+#include "cli/question.hpp"
+#include "cli/verbs.hpp"
+#include "model/errors.hpp"
+#include "model/files.hpp"
+#include "model/forecast.hpp"
+#include "model/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <deque>
+
+namespace convcast::cli {
+
+int facts(const Words &words) {
+    constexpr std::size_t any_number = 1000000;
+    const Arguments arguments("facts", words,
+                              {{"gpu", Option::text}, {"all", Option::flag}, {"output,o", Option::text}},
+                              any_number);
+    if (arguments.has("help"))
+        return write_file_atomically("-", help_text("facts")), 0;
+    if (arguments.positional().empty())
+        throw UsageError(
+            "facts: no Run document given, for example `convcast facts run.json.gz -o facts.json`");
+
+    std::deque<Plan> plans; // that the calls point at
+    std::deque<Work> counted;
+    std::vector<CountedCall> calls;
+    Facts facts;
+    for (const std::string &file : arguments.positional()) {
+        const Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
+        const GpuProfile profile = document_profile("facts", run, arguments);
+        if (facts.device_code_hash.empty()) {
+            facts.device_code_hash = run.producer.device_code_hash;
+            facts.architecture = "sm_" + profile.compute_capability;
+            std::erase(facts.architecture, '.');
+        } else if (facts.device_code_hash != run.producer.device_code_hash) {
+            throw UsageError("facts: " + file +
+                             " was measured with other kernels than the documents before it");
+        }
+        for (const Case &item : run.cases) {
+            const Measurement *cold = item.measured(L2State::cold);
+            if (item.status != Status::ok || !item.strategy || !cold || !cold->work ||
+                (!arguments.has("all") && !in_training_part(item.shape)))
+                continue;
+            auto planned = plan(parse_strategy(*item.strategy), ConvShape::parse(item.shape), profile);
+            if (auto *good = std::get_if<PlannedStrategy>(&planned)) {
+                plans.push_back(std::move(good->feasible.plan));
+                counted.push_back(*cold->work);
+                calls.push_back({&plans.back(), &counted.back()});
+            }
+        }
+    }
+    facts.kernels = derive_facts(calls);
+    for (const CompiledWork &kernel : facts.kernels)
+        note(fmt::format("{:<22} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); L1 has "
+                         "{:.0f} % of its loads",
+                         kernel.kernel, kernel.cases, 100.0 * kernel.median_error, 100.0 * kernel.p90_error,
+                         100.0 * std::max(0.0, 1.0 - kernel.l2_read_share)));
+    write_file_atomically(arguments.text("output", "-"), write_facts(facts));
+    return 0;
+}
+
+} // namespace convcast::cli

@@ -1,0 +1,203 @@
+#include "model/facts.hpp"
+
+#include "model/described.hpp"
+#include "model/embedded.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> shipped_facts_files;
+
+namespace {
+
+constexpr double line_bytes = 128.0;
+constexpr std::size_t features = 5;
+using Features = std::array<double, features>;
+
+double warps_of(const Partition &part) {
+    return std::ceil(static_cast<double>(part.threads) / 32.0);
+}
+
+/// What the facts' coefficients of instructions multiply, for work that `times` CTAs do.
+Features features_of(const StepWork &work, double warps, double warp_steps, double times) {
+    const double ffmas = work.fmas / 32.0;
+    return {times * ffmas, times * std::max(0.0, work.instructions - ffmas), times * warps,
+            times * warp_steps, times * work.store_bytes / line_bytes};
+}
+
+Features features_of(const Partition &part) {
+    const double ctas = static_cast<double>(part.ctas - part.idle_ctas), warps = warps_of(part);
+    const double ffmas = part.work.fmas.value_or(0.0) / 32.0;
+    return {ffmas, std::max(0.0, part.work.instructions.value_or(ffmas) - ffmas), ctas * warps,
+            ctas * warps * static_cast<double>(part.steps),
+            part.work.l2_write_bytes.value_or(0.0) / line_bytes};
+}
+
+Features coefficients(const CompiledWork &facts) {
+    return {facts.per_ffma, facts.per_counted, facts.per_warp, facts.per_warp_step, facts.per_stored_line};
+}
+
+double dot(const Features &a, const Features &b) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < features; ++i)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/// The non-negative x that minimises sum (row . x - right)^2, by coordinate descent, which converges here as
+/// the sum is convex.
+Features least_squares(const std::vector<Features> &rows, const std::vector<double> &right) {
+    constexpr int rounds = 20000;
+    std::array<Features, features> products{};
+    Features along{}, x{};
+    for (std::size_t n = 0; n < rows.size(); ++n)
+        for (std::size_t i = 0; i < features; ++i) {
+            along[i] += rows[n][i] * right[n];
+            for (std::size_t j = 0; j < features; ++j)
+                products[i][j] += rows[n][i] * rows[n][j];
+        }
+    for (int round = 0; round < rounds; ++round)
+        for (std::size_t i = 0; i < features; ++i)
+            if (products[i][i] > 0.0)
+                x[i] = std::max(0.0, x[i] + (along[i] - dot(products[i], x)) / products[i][i]);
+    return x;
+}
+
+double quantile(std::vector<double> values, double p) {
+    std::sort(values.begin(), values.end());
+    return values.empty() ? 0.0
+                          : values[static_cast<std::size_t>(p * static_cast<double>(values.size() - 1))];
+}
+
+const Partition &main_launch(const Plan &plan) {
+    return *std::max_element(plan.launches.begin(), plan.launches.end(),
+                             [](const Partition &a, const Partition &b) {
+                                 return a.work.fmas.value_or(0.0) < b.work.fmas.value_or(0.0);
+                             });
+}
+
+template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit) {
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches)
+            visit(part);
+}
+
+void apply(Partition &part, const CompiledWork &facts) {
+    const double warps = warps_of(part);
+    const Features its = coefficients(facts);
+    const auto instructions = [&](const StepWork &work, double once, double steps) {
+        return work.fmas / 32.0 + dot(its, features_of(work, once, steps, 1.0));
+    };
+    part.work.instructions = part.work.fmas.value_or(0.0) / 32.0 + dot(its, features_of(part));
+    part.step.instructions = instructions(part.step, 0.0, warps);
+    part.drain.instructions = instructions(part.drain, warps, 0.0);
+    part.step.load_bytes *= facts.l2_read_share;
+    part.drain.load_bytes *= facts.l2_read_share;
+    if (part.work.l2_read_bytes) {
+        *part.work.l2_read_bytes *= facts.l2_read_share;
+        // What DRAM delivers passes L2 once at least.
+        part.work.l2_read_bytes = std::max(*part.work.l2_read_bytes, part.work.dram_read_bytes.value_or(0.0));
+    }
+}
+
+} // namespace
+
+Facts read_facts(const std::string &text, const std::string &file) {
+    Facts facts = described::read_document<Facts>(text, file, "convcast/facts/1");
+    std::vector<InputProblem> problems;
+    for (std::size_t i = 0; i < facts.kernels.size(); ++i) {
+        const CompiledWork &kernel = facts.kernels[i];
+        for (const double value : {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
+                                   kernel.per_stored_line, kernel.l2_read_share})
+            if (!(value >= 0.0 && value < 1e6))
+                problems.push_back({file + ": /kernels/" + std::to_string(i),
+                                    "expected counts from 0 to a million for " + kernel.kernel});
+    }
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+    return facts;
+}
+
+std::string write_facts(const Facts &facts) {
+    return to_text(described::write(facts));
+}
+
+const Facts &shipped_facts() {
+    static const Facts facts = [] {
+        const EmbeddedFile &file = shipped_facts_files.front();
+        return read_facts(file.text, file.path);
+    }();
+    return facts;
+}
+
+Plan with_facts(Plan plan, const Facts &facts) {
+    for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (Partition &part : *launches)
+            for (const CompiledWork &kernel : facts.kernels)
+                if (kernel.kernel == part.kernel)
+                    apply(part, kernel);
+    return plan;
+}
+
+std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
+    struct Seen {
+        std::vector<Features> rows;
+        std::vector<double> other_shares, read_shares; ///< of all instructions; of the loads
+    };
+    std::map<std::string, Seen> seen;
+    for (const CountedCall &call : calls) {
+        if (call.plan->launches.empty() || !call.counted->instructions)
+            continue;
+        const Partition &main = main_launch(*call.plan);
+        // What other kernels of the call take is small: theirs is what the plan counts.
+        double of_others = 0.0, ffmas = 0.0, reads = 0.0;
+        Features sum{};
+        for_each_launch(*call.plan, [&](const Partition &part) {
+            reads += part.work.l2_read_bytes.value_or(0.0);
+            if (part.kernel != main.kernel) {
+                of_others += part.work.instructions.value_or(0.0);
+                return;
+            }
+            ffmas += part.work.fmas.value_or(0.0) / 32.0;
+            const Features its = features_of(part);
+            for (std::size_t i = 0; i < features; ++i)
+                sum[i] += its[i];
+        });
+        const double left = *call.counted->instructions - of_others - ffmas;
+        if (!(left > 0.0))
+            continue;
+        // Relative to all instructions: an error of the others counts as it does in the total.
+        const double total = *call.counted->instructions - of_others;
+        Seen &its = seen[main.kernel];
+        for (double &value : sum)
+            value /= total;
+        its.rows.push_back(sum);
+        its.other_shares.push_back(left / total);
+        if (reads > 0.0 && call.counted->l2_read_bytes)
+            its.read_shares.push_back(*call.counted->l2_read_bytes / reads);
+    }
+    std::vector<CompiledWork> kernels;
+    for (auto &[name, its] : seen) {
+        if (its.rows.size() < least_cases)
+            continue;
+        const Features x = least_squares(its.rows, its.other_shares);
+        std::vector<double> errors;
+        for (std::size_t n = 0; n < its.rows.size(); ++n)
+            errors.push_back(std::abs(dot(its.rows[n], x) - its.other_shares[n]));
+        CompiledWork &facts = kernels.emplace_back();
+        facts.kernel = name;
+        facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
+        facts.per_stored_line = x[4];
+        facts.l2_read_share = its.read_shares.empty() ? 1.0 : quantile(its.read_shares, 0.5);
+        facts.cases = static_cast<std::int64_t>(its.rows.size());
+        facts.median_error = quantile(errors, 0.5);
+        facts.p90_error = quantile(errors, 0.9);
+    }
+    return kernels;
+}
+
+} // namespace convcast

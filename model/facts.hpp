@@ -1,0 +1,61 @@
+// What the compiler makes of a kernel, as counted on a GPU: how the instructions and loads that a plan can
+// count from the source become those that run. Shipped as data, so that a machine without GPU or toolkit
+// forecasts from the same facts.
+#pragma once
+
+#include "model/run.hpp"
+
+#include <boost/describe.hpp>
+
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// Of one kernel of executor/kernels. Warp instructions of a launch (docs/model.md, W1) =
+///   FFMAs / 32 * (1 + per_ffma) + counted * per_counted + warps * (per_warp + steps * per_warp_step)
+///   + stored 128-byte lines * per_stored_line,
+/// where `counted` are the instructions beside FFMAs that the plan counts from the source.
+struct CompiledWork {
+    std::string kernel;
+    double per_ffma = 0.0, per_counted = 1.0, per_warp = 0.0, per_warp_step = 0.0, per_stored_line = 0.0;
+    double l2_read_share = 1.0; ///< of the bytes that the plan loads, those that L1 does not have: the median
+    std::int64_t cases = 0;     ///< counted ones behind the numbers
+    double median_error = 0.0, p90_error = 0.0; ///< of the instructions, over those cases
+    BOOST_DESCRIBE_CLASS(CompiledWork, (),
+                         (kernel, per_ffma, per_counted, per_warp, per_warp_step, per_stored_line,
+                          l2_read_share, cases, median_error, p90_error),
+                         (), ())
+};
+
+struct Facts {
+    std::string schema = "convcast/facts/1";
+    std::string architecture;     ///< "sm_90": whose compiler and counters
+    std::string device_code_hash; ///< of the kernels that were counted
+    std::vector<CompiledWork> kernels;
+    BOOST_DESCRIBE_CLASS(Facts, (), (schema, architecture, device_code_hash, kernels), (), ())
+};
+
+/// Throws InputError with every problem at once.
+Facts read_facts(const std::string &text, const std::string &file);
+std::string write_facts(const Facts &facts);
+
+/// data/facts/sm_90.json
+const Facts &shipped_facts();
+
+/// The plan as the strategies count it, with the instructions and loads that its kernels have by `facts`;
+/// kernels without facts stay as they are.
+Plan with_facts(Plan plan, const Facts &facts);
+
+/// A call that was counted: the plan as the strategy counts it, and the counters.
+struct CountedCall {
+    const Plan *plan = nullptr;
+    const Work *counted = nullptr;
+};
+
+/// The facts of every kernel that has most of the FMAs of at least `least_cases` calls: least squares of
+/// relative errors without negative numbers.
+std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls);
+inline constexpr std::size_t least_cases = 8;
+
+} // namespace convcast
