@@ -366,52 +366,56 @@ __global__ void __maxnreg__(REGISTER_CAP)
             }
             cluster_sync();
         }
-        // Four pixels at a time where there is something to add up, else one, for stores side by side.
-        constexpr int together = WarpSplit * Split > 1 ? 4 : 1, row_items = TilePixels / together;
-        constexpr int rows_of_cta = TileK / Split, row_threads = smaller(threads, row_items);
-        constexpr int rows_at_once = threads / row_threads;
-        const int first_row = tid / row_threads;
-        if (threads % row_threads == 0 || first_row < rows_at_once) {
+        if constexpr (WarpSplit * Split == 1) { // nothing to add up: one pixel after the other, side by side
+            constexpr int row_threads = smaller(threads, TilePixels), rows_at_once = threads / row_threads;
+            const int first_row = tid / row_threads;
+            if (threads % row_threads == 0 || first_row < rows_at_once) {
 #pragma unroll 1
-            for (int item = tid % row_threads; item < row_items; item += row_threads) {
-                const int pixel = item * together;
-                float *to = output_of(pixel / ThreadPixels, pixel % ThreadPixels);
-                if (to == nullptr)
-                    continue;
-                const int left = Q % 4 == 0 ? 4 : Q - (column0 + (unit0 + pixel / ThreadPixels) % Columns * ThreadPixels +
-                                                       pixel % ThreadPixels);
+                for (int pixel = tid % row_threads; pixel < TilePixels; pixel += row_threads) {
+                    float *to = output_of(pixel / ThreadPixels, pixel % ThreadPixels);
+                    if (to == nullptr)
+                        continue;
 #pragma unroll 2
-                for (int row = first_row; row < rows_of_cta; row += rows_at_once) {
-                    const int m = part * rows_of_cta + row;
-                    if (!whole_tiles && filter0 + m >= Filters)
-                        break;
-                    const float *at = shared + m * TilePixels + pixel;
-                    float *there = to + static_cast<long long>(m) * (P * Q);
-                    if constexpr (together == 1) {
-                        *there = *at;
-                    } else {
-                        float4 total = {0.0f, 0.0f, 0.0f, 0.0f};
-                        if constexpr (Split > 1) {
-#pragma unroll
-                            for (int from = 0; from < Split; ++from)
-                                add(total, load_four_from_cta(at, from));
-                        } else {
-#pragma unroll
-                            for (int t = 0; t < WarpSplit; ++t)
-                                add(total, *reinterpret_cast<const float4 *>(at + t * tile_floats));
-                        }
-                        if constexpr (Q % 4 == 0) {
-                            *reinterpret_cast<float4 *>(there) = total;
-                        } else {
-                            there[0] = total.x;
-                            if (left > 1)
-                                there[1] = total.y;
-                            if (left > 2)
-                                there[2] = total.z;
-                            if (left > 3)
-                                there[3] = total.w;
-                        }
+                    for (int m = first_row; m < TileK; m += rows_at_once) {
+                        if (!whole_tiles && filter0 + m >= Filters)
+                            break;
+                        to[static_cast<long long>(m) * (P * Q)] = shared[m * TilePixels + pixel];
                     }
+                }
+            }
+        } else {
+            constexpr int row_items = TilePixels / 4, items = TileK * row_items;
+            const int last_item = items * (part + 1) / Split;
+#pragma unroll 1
+            for (int item = items * part / Split + tid; item < last_item; item += threads) {
+                const int m = item / row_items, pixel = item % row_items * 4;
+                float *to = output_of(pixel / ThreadPixels, pixel % ThreadPixels);
+                if (to == nullptr || (!whole_tiles && filter0 + m >= Filters))
+                    continue;
+                to += static_cast<long long>(m) * (P * Q);
+                const float *at = shared + m * TilePixels + pixel;
+                float4 total = {0.0f, 0.0f, 0.0f, 0.0f};
+                if constexpr (Split > 1) {
+#pragma unroll
+                    for (int from = 0; from < Split; ++from)
+                        add(total, load_four_from_cta(at, from));
+                } else {
+#pragma unroll
+                    for (int t = 0; t < WarpSplit; ++t)
+                        add(total, *reinterpret_cast<const float4 *>(at + t * tile_floats));
+                }
+                if constexpr (Q % 4 == 0) {
+                    *reinterpret_cast<float4 *>(to) = total;
+                } else {
+                    const int left = Q - (column0 + (unit0 + pixel / ThreadPixels) % Columns * ThreadPixels +
+                                          pixel % ThreadPixels);
+                    to[0] = total.x;
+                    if (left > 1)
+                        to[1] = total.y;
+                    if (left > 2)
+                        to[2] = total.z;
+                    if (left > 3)
+                        to[3] = total.w;
                 }
             }
         }
