@@ -1,14 +1,20 @@
-// implicit_gemm_rows: the product of implicit_gemm, [filters] x [pixels] over (c, r, s), from rows of the image:
-// a step brings every input row of its channels S times, moved by a pixel each time, and the R taps of a filter
-// column share one of them, where implicit_gemm lays out a copy for each tap. A thread's pixels are ThreadPixels
-// neighbours of one output row (a unit). A CTA takes TilePixels / ThreadPixels units that follow one another over
-// (image, row, unit of the row), where a row is a block of Columns units.
-// Filters come as they lie, 16 bytes a load where that is aligned, and are turned on their way to shared memory
-// through registers, so that a tap of four filters is one load.
+// implicit_gemm_rows: the product of implicit_gemm, [filters] x [pixels] over (c, r, s), from rows of the
+// image: a step brings every input row of its channels S times, moved by a pixel each time, and the R taps of
+// a filter column share one of them, where implicit_gemm lays out a copy for each tap. A thread's pixels are
+// ThreadPixels neighbours of one output row (a unit). A CTA takes TilePixels / ThreadPixels units that follow
+// one another over (image, row, unit of the row), where a row is a block of Columns units. Filters come as
+// they lie, 16 bytes a load where that is aligned, and are turned on their way to shared memory through
+// registers, so that a tap of four filters is one load.
 //   first step; then per step: pixels of the next by asynchronous copies | Parts x (load some filters of the
 //   next | multiply | write them to shared memory) | barrier
-// Rows once, with the S taps in a window of registers, would need a third of the copies, but from one tap to the
-// next a pixel then changes its register bank, and every other FFMA waits for two operands of one bank.
+// Rows once, with the S taps in a window of registers, would need a third of the copies, but from one tap to
+// the next a pixel then changes its register bank, and every other FFMA waits for two operands of one bank.
+//
+// Microseconds (cold L2, medians) on an H200, best of the settings tried, beside copies for each tap in the
+// same run:
+//   n1c64h56w56k64r1s1 3.6 (4.4), n1c128h112w112k128r1s1 13.6 (15.4), n1c256h28w28k256r5s5 61.4 (76.0),
+//   n1c128h28w28k128r5s5 19.9 (27.6), n1c512h7w7k512r3s3_pad1x1 21.8 (27.4); slower: n1c512h7w7k512r3s3 19.2
+//   (14.0)
 #include "executor/kernels/common.cuh"
 
 using namespace convcast;
@@ -31,7 +37,9 @@ __device__ __forceinline__ void copy_async_4_if(float *to, const float *from, un
                  "l"(from), "r"(bits), "r"(mask));
 }
 
-__device__ __forceinline__ void add(float4 &to, const float4 &v) { to.x += v.x, to.y += v.y, to.z += v.z, to.w += v.w; }
+__device__ __forceinline__ void add(float4 &to, const float4 &v) {
+    to.x += v.x, to.y += v.y, to.z += v.z, to.w += v.w;
+}
 
 /// Four floats of the shared memory of the cluster's CTA `rank`, at the address that they have in this CTA's.
 __device__ __forceinline__ float4 load_four_from_cta(const float *at, unsigned rank) {
@@ -50,27 +58,38 @@ __device__ __forceinline__ void prefetch_to_l2(const float *from, int bytes) {
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
 
-__host__ __device__ constexpr int smaller(int a, int b) { return a < b ? a : b; }
-__host__ __device__ constexpr int larger(int a, int b) { return a < b ? b : a; }
-__host__ __device__ constexpr int quotient_up(int a, int b) { return (a + b - 1) / b; }
-__host__ __device__ constexpr int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
+__host__ __device__ constexpr int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+__host__ __device__ constexpr int larger(int a, int b) {
+    return a < b ? b : a;
+}
+__host__ __device__ constexpr int quotient_up(int a, int b) {
+    return (a + b - 1) / b;
+}
+__host__ __device__ constexpr int common_divisor(int a, int b) {
+    return b == 0 ? a : common_divisor(b, a % b);
+}
 /// The largest divisor of `n` up to `most`.
 __host__ __device__ constexpr int divisor_up_to(int n, int most) {
     return n <= most ? n : n % most == 0 ? most : divisor_up_to(n, most - 1);
 }
-__host__ __device__ constexpr int power_up_to(int n) { return n < 2 ? 1 : 2 * power_up_to(n / 2); }
+__host__ __device__ constexpr int power_up_to(int n) {
+    return n < 2 ? 1 : 2 * power_up_to(n / 2);
+}
 
 } // namespace convcast
 
 template <int Images, int Channels, int Height, int Width, int Filters, int Groups, int R, int S, int StrideH,
-          int StrideW, int PadH, int PadW, int DilationH, int DilationW, int TileK, int TilePixels, int ThreadK,
-          int ThreadPixels, int SliceChannels, int Columns, int Parts, int WarpSplit, int Split>
+          int StrideW, int PadH, int PadW, int DilationH, int DilationW, int TileK, int TilePixels,
+          int ThreadK, int ThreadPixels, int SliceChannels, int Columns, int Parts, int WarpSplit, int Split>
 __global__ void __maxnreg__(REGISTER_CAP)
     implicit_gemm_rows(const float *__restrict__ input, const float *__restrict__ filters,
                        float *__restrict__ output, ConvArgs a) {
     constexpr int P = (Height + 2 * PadH - DilationH * (R - 1) - 1) / StrideH + 1;
     constexpr int Q = (Width + 2 * PadW - DilationW * (S - 1) - 1) / StrideW + 1;
-    constexpr int plane = Height * Width, taps = R * S, values = Channels * taps, slice = SliceChannels * taps;
+    constexpr int plane = Height * Width, taps = R * S, values = Channels * taps,
+                  slice = SliceChannels * taps;
     constexpr int steps = Channels / SliceChannels;
     constexpr bool several = steps > Split; // steps of a CTA
     // Where a filter has one row, rows that a stride jumps over are not brought.
@@ -87,7 +106,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
     constexpr int further_images = smaller(Images - 1, (P - row_grid + out_rows - 1) / P);
     constexpr int stage_rows = (out_rows - 1) * stride_h + (R - 1) * DilationH + 1 +
                                further_images * larger(0, image_rows - P * stride_h);
-    constexpr int pitch = Columns * ThreadPixels, copy_floats = stage_rows * pitch; // of a row, of a moved copy
+    constexpr int pitch = Columns * ThreadPixels,
+                  copy_floats = stage_rows * pitch; // of a row, of a moved copy
     constexpr int channel_floats = S * copy_floats, pixel_floats = SliceChannels * channel_floats;
 
     // ---- threads ----
@@ -166,7 +186,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     // ---- pixels on their way: a thread copies the same places of a map for every channel ----
     constexpr bool wide_pixels = S == 1 && StrideW == 1 && PadW == 0 && Width % 4 == 0;
     constexpr int width = wide_pixels ? 4 : 1, place_count = copy_floats / width;
-    constexpr int places = quotient_up(place_count, threads); // of a thread
+    constexpr int places = quotient_up(place_count, threads);                         // of a thread
     constexpr int sharers = larger(1, smaller(SliceChannels, threads / place_count)); // channels at once
     const int copy_channel = sharers > 1 ? tid / place_count : 0;
     int offset[places];
@@ -183,7 +203,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
         if (image < Images && y >= 0 && y < Height) {
 #pragma unroll
             for (int s = 0; s < S; ++s)
-                inside[i] |= static_cast<unsigned long long>(x + s * DilationW >= 0 && x + s * DilationW < Width) << s;
+                inside[i] |=
+                    static_cast<unsigned long long>(x + s * DilationW >= 0 && x + s * DilationW < Width) << s;
         }
         copies_place[i] = sharers > 1 ? sharers * place_count == threads || copy_channel < sharers
                                       : (i + 1) * threads <= place_count || tid + i * threads < place_count;
@@ -231,10 +252,14 @@ __global__ void __maxnreg__(REGISTER_CAP)
 
     // ---- what this thread computes ----
     constexpr int group_warps = warps / WarpSplit;
-    const int tile_warp = WarpSplit > 1 ? warp % group_warps : warp, turn = WarpSplit > 1 ? warp / group_warps : 0;
-    // Lanes 2 i and 2 i + 1 share filters, lanes i and i + 2 pixels: so a 128-bit load takes two passes, not four.
-    const int lane_n = lanes_n == 2 ? lane & 1 : (lane & 1) | (lane >> 1 & 2) | (lanes_n == 8 ? lane >> 2 & 4 : 0);
-    const int lane_m = lanes_n == 2 ? lane >> 1 : (lane >> 1 & 1) | (lane >> 2 & 2) | (lanes_n == 4 ? lane >> 2 & 4 : 0);
+    const int tile_warp = WarpSplit > 1 ? warp % group_warps : warp,
+              turn = WarpSplit > 1 ? warp / group_warps : 0;
+    // Lanes 2 i and 2 i + 1 share filters, lanes i and i + 2 pixels: so a 128-bit load takes two passes, not
+    // four.
+    const int lane_n =
+        lanes_n == 2 ? lane & 1 : (lane & 1) | (lane >> 1 & 2) | (lanes_n == 8 ? lane >> 2 & 4 : 0);
+    const int lane_m =
+        lanes_n == 2 ? lane >> 1 : (lane >> 1 & 1) | (lane >> 2 & 2) | (lanes_n == 4 ? lane >> 2 & 4 : 0);
     const int m0 = tile_warp / warps_n * (lanes_m * ThreadK) + lane_m * 4;
     const auto row_of = [](int i) { return i / 4 * (4 * lanes_m) + i % 4; };
     const int tile_unit = tile_warp % warps_n * lanes_n + lane_n;
@@ -245,8 +270,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
                           (staged_row(unit) - row0) * pitch + unit % Columns * ThreadPixels;
     float sum[ThreadK][ThreadPixels] = {};
     constexpr int row_fmas = S * ThreadK * ThreadPixels;
-    // As much of the loop as one look: with less, loads are waited for; with more, instructions are, and ptxas
-    // finds fewer free register banks.
+    // As much of the loop as one look: with less, loads are waited for; with more, instructions are, and
+    // ptxas finds fewer free register banks.
     constexpr int unroll_rows = R * row_fmas <= 640 ? R : 1;
     constexpr int unroll = taps > 1 ? 1 : divisor_up_to(part_channels, larger(1, smaller(4, 128 / row_fmas)));
     const auto multiply = [&](const float *stage, int part_of_step) {
@@ -323,10 +348,12 @@ __global__ void __maxnreg__(REGISTER_CAP)
             sum[i][j] = __int_as_float(__float_as_int(sum[i][j]) ^ zero);
     output += static_cast<long long>(group * Filters + filter0) * (P * Q);
     const auto output_of = [&](int unit_of_tile, int pixel) -> float * { // null where there is none
-        const int its = unit0 + unit_of_tile, row = its / Columns, q = column0 + its % Columns * ThreadPixels + pixel;
+        const int its = unit0 + unit_of_tile, row = its / Columns,
+                  q = column0 + its % Columns * ThreadPixels + pixel;
         if ((units % tile_units != 0 && its >= units) || q >= Q)
             return nullptr;
-        return output + static_cast<long long>(row / P) * (static_cast<long long>(Groups) * Filters * (P * Q)) +
+        return output +
+               static_cast<long long>(row / P) * (static_cast<long long>(Groups) * Filters * (P * Q)) +
                row % P * Q + q;
     };
     if constexpr (WarpSplit * Split == 1 && Q % 4 == 0) {
@@ -342,8 +369,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
                 }
             }
     } else {
-        // Sums meet in shared memory, [turn][TileK][TilePixels]; every CTA of the cluster adds up its share of
-        // the tile's filters, in the same order each time.
+        // Sums meet in shared memory, [turn][TileK][TilePixels]; every CTA of the cluster adds up its share
+        // of the tile's filters, in the same order each time.
         constexpr int tile_floats = TileK * TilePixels;
 #pragma unroll
         for (int i = 0; i < ThreadK; ++i)

@@ -344,15 +344,23 @@ int slice_channels_for(const ConvShape &s, int warp_split) {
 /// settings of 46 layers (the forecast alone chose 28 % slower than the best setting in the mean, with these
 /// factors 8 %): what a cluster waits for itself, a quad of filter values for its loads and, with 64 sums,
 /// for registers of one bank, and a CTA alone on its SM at its barriers. And warps that do not fill the
-/// schedulers evenly leave issue slots empty. For staged rows, over 342 settings of 33 layers: the first and the
-/// last factor are the same, the others unseen (the forecast alone 26 % slower than the best setting, so 12 %).
-double handicap(const Partition &part, const ImplicitGemm &g, bool by_filter, const GpuLimits &limits) {
-    constexpr double of_split = 0.08, of_quads = 0.08, of_banks = 0.05, of_being_alone = 0.10;
+/// schedulers evenly leave issue slots empty. For staged rows, over 342 settings of 33 layers: the first and
+/// the last factor are the same, the others unseen (the forecast alone 26 % slower than the best setting, so
+/// 12 %); and where few pixels share the turning of filters, three layers took 1.2 to 1.7 times as long as
+/// with copies for each tap.
+double handicap(const Partition &part, const ImplicitGemm &g, std::int64_t taps, bool by_filter,
+                const GpuLimits &limits) {
+    constexpr double of_split = 0.08, of_quads = 0.08, of_banks = 0.05, of_being_alone = 0.10,
+                     of_turning = 0.40;
+    constexpr int few_pixels = 32;
     const std::int64_t ctas = std::min(part.ctas_per_sm, ceil_div(part.ctas, limits.sm_count));
     const std::int64_t warps = part.busy_warps * ctas, schedulers = limits.schedulers_per_sm;
     double factor = of_split * std::log2(g.split) + (ctas == 1 ? of_being_alone : 0.0);
-    if (g.staging == 2)
+    if (g.staging == 2) {
+        if (taps > 1 && g.tile_pixels <= few_pixels && g.split == 1)
+            factor += of_turning;
         return std::exp(factor);
+    }
     if (by_filter)
         factor += of_quads + (part.independent_sums >= 64 ? of_banks : 0.0);
     return static_cast<double>(round_up(warps, schedulers)) / static_cast<double>(warps) * std::exp(factor);
@@ -369,8 +377,8 @@ int quad_channels_for(const ConvShape &s, int warp_split) {
     return channels % some == 0 ? static_cast<int>(some) : 0;
 }
 
-/// Channels of a step of staged rows: the two largest shares of all channels that the groups of warps can divide
-/// and whose values are not more than a step holds well.
+/// Channels of a step of staged rows: the two largest shares of all channels that the groups of warps can
+/// divide and whose values are not more than a step holds well.
 std::vector<int> row_slices(const ConvShape &s, int warp_split) {
     constexpr std::int64_t most_values = 150, most_channels = 64;
     const std::int64_t channels = s.c / s.groups, taps = s.r * s.s;
@@ -399,9 +407,9 @@ PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile
         Feasible &feasible = std::get<Feasible>(made);
         const std::optional<Term> term = forecast_term(feasible.plan, s, profile);
         const double time =
-            term ? term->value_s.value *
-                       handicap(feasible.plan.launches[0], setting,
-                                setting.staging == 1 && shape_of(s, setting).by_filter, profile.limits)
+            term ? term->value_s.value * handicap(feasible.plan.launches[0], setting, s.r * s.s,
+                                                  setting.staging == 1 && shape_of(s, setting).by_filter,
+                                                  profile.limits)
                  : 0.0;
         if (!best || time < best_time) {
             best = Planned<ImplicitGemm>{setting, std::move(feasible)};
@@ -455,16 +463,21 @@ PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile
                             depths.push_back(quads);
                         if (slice_channels != 0)
                             depths = {slice_channels};
-                        // With one tap there is nothing to lay out twice.
-                        const bool one_tap = s.r * s.s == 1 && staging == 0 && stages == 0 && filters != 2;
-                        if (staging != 1 && (layout == 1 || filters == 2)) {
+                        // Seen beside each other on 64 layers: with one tap, rows are faster up to some 256
+                        // channels, then slower; with fewer than four channels slower.
+                        const bool any = staging == 0 && stages == 0 && filters != 2;
+                        const bool one_tap = s.r * s.s == 1;
+                        const bool rows = !one_tap ? s.c / s.groups >= 4
+                                                   : s.stride_h * s.stride_w == 1 && s.c / s.groups <= 256 &&
+                                                         filters_of_group <= 512;
+                        if (staging != 1 && (!any || rows) && (layout == 1 || filters == 2)) {
                             setting.staging = 2, setting.stages = stages != 0 ? stages : 2;
                             for (const int channels : slice_channels != 0 ? depths : row_slices(s, turns)) {
                                 setting.slice_channels = channels;
                                 consider(setting);
                             }
                         }
-                        if (staging == 2 || one_tap)
+                        if (staging == 2 || (any && one_tap && rows))
                             continue;
                         setting.staging = 1;
                         for (const int channels : depths) {

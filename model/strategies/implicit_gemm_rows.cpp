@@ -52,8 +52,8 @@ Staged staged_of(const ConvShape &s, const Map &m, const ImplicitGemm &g, std::i
     return o;
 }
 
-// Clocks of the pipe of shared memory for one copy of a warp, measured on an H200: 16 bytes a lane, and 4 bytes
-// along rows.
+// Clocks of the pipe of shared memory for one copy of a warp, measured on an H200: 16 bytes a lane, and 4
+// bytes along rows.
 constexpr double wide_copy = 3.2, row_copy = 3.5;
 
 /// Units of a row block: such that the tiles' arithmetic and copies together are least.
@@ -66,8 +66,8 @@ int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g) {
          ++columns) {
         const Staged o = staged_of(s, m, g, columns);
         const double tiles = static_cast<double>(o.unit_tiles * o.column_blocks);
-        // Rows shorter than a warp begin more sectors: on an H200, 3 x 3 on a map of 224 took 8 % less time by
-        // rows of 32 pixels than by rows of 8.
+        // Rows shorter than a warp begin more sectors: on an H200, 3 x 3 on a map of 224 took 8 % less time
+        // by rows of 32 pixels than by rows of 8.
         const double row_bytes = 4.0 * static_cast<double>(columns * g.thread_pixels);
         const double copy = m.aligned ? wide_copy / 128.0 : row_copy / 32.0 * (1.0 + 32.0 / row_bytes);
         const double time = tiles * (static_cast<double>(g.tile_k * g.tile_pixels * s.r * s.s) / lanes +
@@ -80,7 +80,8 @@ int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g) {
 
 } // namespace
 
-std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape &s, const GpuProfile &profile) {
+std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape &s,
+                                                const GpuProfile &profile) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
     if (g.filters == 2)
         return no("staged rows read the filters as they lie; filters must be 1");
@@ -100,7 +101,8 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
                   " channels and that warp_split divides");
     const std::int64_t steps = channels / g.slice_channels;
     if (g.split > steps)
-        return no("split = " + std::to_string(g.split) + " exceeds the " + std::to_string(steps) + " steps there are");
+        return no("split = " + std::to_string(g.split) + " exceeds the " + std::to_string(steps) +
+                  " steps there are");
     const Map m = map_of(s);
     if (g.columns == 0)
         g.columns = columns_for(s, m, g);
@@ -118,7 +120,8 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     const std::int64_t stage_floats = slice * (g.tile_k + 4) + g.slice_channels * o.channel_floats;
 
     // Copies of a thread, as the kernel shares them out.
-    const std::int64_t copiers = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(part.threads)));
+    const std::int64_t copiers =
+        static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(part.threads)));
     const bool wide_filters = s.products() % 4 == 0 && slice % 4 == 0;
     const std::int64_t quad = wide_filters ? 4 : 1, side = wide_filters ? 2 : 8, at_once = copiers / side;
     const std::int64_t turns = std::max<std::int64_t>(1, g.tile_k / at_once),
@@ -133,7 +136,8 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     if (places > most_places || filter_copies * quad > most_kept)
         return no("a step would have more copies of a thread than registers hold; take fewer slice_channels");
 
-    // Filters of the next step come in parts between which the threads multiply, so that they need few registers.
+    // Filters of the next step come in parts between which the threads multiply, so that they need few
+    // registers.
     const std::int64_t group_channels = g.slice_channels / g.warp_split, sums = g.thread_k * g.thread_pixels;
     const std::int64_t kept_at_most = sums >= 64 ? 12 : 20;
     std::int64_t parts = 1;
@@ -144,14 +148,32 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     }
     const std::int64_t kept = several ? ceil_div(filter_copies, parts) * quad : 0;
 
-    const std::int64_t of_kernel[] = {s.n,          channels,        m.h,          m.w,
-                                      filters,      s.groups,        s.r,          s.s,
-                                      s.stride_h,   s.stride_w,      s.pad_h,      s.pad_w,
-                                      s.dilation_h, s.dilation_w,    g.tile_k,     g.tile_pixels,
-                                      g.thread_k,   g.thread_pixels, g.slice_channels, g.columns,
-                                      parts,        g.warp_split,    g.split};
+    const std::int64_t of_kernel[] = {s.n,
+                                      channels,
+                                      m.h,
+                                      m.w,
+                                      filters,
+                                      s.groups,
+                                      s.r,
+                                      s.s,
+                                      s.stride_h,
+                                      s.stride_w,
+                                      s.pad_h,
+                                      s.pad_w,
+                                      s.dilation_h,
+                                      s.dilation_w,
+                                      g.tile_k,
+                                      g.tile_pixels,
+                                      g.thread_k,
+                                      g.thread_pixels,
+                                      g.slice_channels,
+                                      g.columns,
+                                      parts,
+                                      g.warp_split,
+                                      g.split};
     part.template_arguments.assign(std::begin(of_kernel), std::end(of_kernel));
-    const std::int64_t pixel_tiles = o.unit_tiles * o.column_blocks, filter_tiles = ceil_div(filters, std::int64_t{g.tile_k});
+    const std::int64_t pixel_tiles = o.unit_tiles * o.column_blocks,
+                       filter_tiles = ceil_div(filters, std::int64_t{g.tile_k});
     part.grid = {pixel_tiles * filter_tiles * g.split, s.groups, 1};
     if (part.grid[0] > std::int64_t{1} << 30)
         return no("more than 2^30 CTAs; take larger tiles");
@@ -166,21 +188,24 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     part.shared_bytes = 4 * std::max((several ? 2 : 1) * stage_floats,
                                      meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
     if (g.split > 1) {
-        // Clusters fill one SM before the next, so that some SMs would have two CTAs and others none; with so much
-        // shared memory that no more CTAs fit than there must be, they spread.
-        // A cluster stays in a GPC, which has 16 or 18 SMs on an H200. With one CTA an SM, 24 clusters of 5 did not
-        // run at once there, and 12 of 8 did.
+        // Clusters fill one SM before the next, so that some SMs would have two CTAs and others none; with so
+        // much shared memory that no more CTAs fit than there must be, they spread. A cluster stays in a GPC,
+        // which has 16 or 18 SMs on an H200. With one CTA an SM, 24 clusters of 5 did not run at once there,
+        // and 12 of 8 did.
         constexpr std::int64_t sms_of_gpc = 16, sms_of_gpcs = 18;
         const std::int64_t spread = profile.limits.sm_count / sms_of_gpcs * (sms_of_gpc / g.split * g.split);
         const std::int64_t needed = ceil_div(part.grid[0] * s.groups, std::max<std::int64_t>(1, spread));
         const std::int64_t too_much = round_up( // for one CTA more
-            profile.limits.shared_bytes_per_sm / (needed + 1) - profile.limits.shared_bytes_reserved_per_cta + 1, 128);
+            profile.limits.shared_bytes_per_sm / (needed + 1) - profile.limits.shared_bytes_reserved_per_cta +
+                1,
+            128);
         part.shared_bytes = std::max(part.shared_bytes, too_much);
     }
 
     // Sums, operands with those that follow, filters on their way, addresses.
     const std::int64_t operands = g.thread_k + g.thread_pixels;
-    std::int64_t registers = sums + 2 * operands + kept + 3 * places + 32;
+    constexpr std::int64_t few_taps = 9;
+    std::int64_t registers = sums + 2 * operands + kept + 3 * places + (taps > few_taps ? 40 : 32);
     registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
     if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
         registers = most / 8 * 8;
@@ -190,22 +215,24 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     part.register_cap = registers;
     part.ctas_per_sm = resident_ctas(profile.limits, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
-        return no("a CTA needs " + std::to_string(part.shared_bytes) + " bytes of shared memory, the GPU gives " +
+        return no("a CTA needs " + std::to_string(part.shared_bytes) +
+                  " bytes of shared memory, the GPU gives " +
                   std::to_string(profile.limits.shared_bytes_per_cta));
     fill_schedule(part, profile.limits);
 
     const double warps = static_cast<double>(part.busy_warps);
     const double loads = static_cast<double>(group_channels * taps * operands) / 4.0; // of a warp
-    // Warp instructions beside arithmetic, loads and copies, as read in the code for sm_90: a step, the start of a
-    // CTA, four outputs.
+    // Warp instructions beside arithmetic, loads and copies, as read in the code for sm_90: a step, the start
+    // of a CTA, four outputs.
     constexpr double per_step = 40.0, per_cta_warp = 250.0, per_output_quad = 4.0, per_sum_quad = 25.0;
     part.step.fmas = static_cast<double>(slice * g.tile_k * g.tile_pixels);
     const double filter_instructions = static_cast<double>(filter_copies * (1 + quad));
     part.step.shared_wavefronts =
         warps * (loads * uniform_wide_wavefronts + filter_instructions +
                  static_cast<double>(pixel_copies) * (m.aligned ? wide_copy : row_copy));
-    part.step.instructions = part.step.fmas / 32.0 + warps * (loads + filter_instructions +
-                                                              3.0 * static_cast<double>(pixel_copies) + per_step);
+    part.step.instructions =
+        part.step.fmas / 32.0 +
+        warps * (loads + filter_instructions + 3.0 * static_cast<double>(pixel_copies) + per_step);
     const double staged_pixels = static_cast<double>(
         std::min(o.copy_floats * s.stride_w, s.n * s.h * s.w)); // of a channel; L1 keeps them from tap to tap
     part.step.load_bytes = 4.0 * (static_cast<double>(slice * g.tile_k) + staged_pixels * g.slice_channels);
@@ -214,9 +241,10 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
                              static_cast<double>(std::min<std::int64_t>(g.tile_k, filters)) / g.split;
     const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
     part.drain.instructions =
-        warps * per_cta_warp + (meets ? tile_quads * g.warp_split / 32.0 * 2.0 +
-                                            tile_quads / g.split / 32.0 * (per_sum_quad + 3.0 * g.split * g.warp_split)
-                                      : tile_quads / 32.0 * per_output_quad);
+        warps * per_cta_warp +
+        (meets ? tile_quads * g.warp_split / 32.0 * 2.0 +
+                     tile_quads / g.split / 32.0 * (per_sum_quad + 3.0 * g.split * g.warp_split)
+               : tile_quads / 32.0 * per_output_quad);
     part.drain.shared_wavefronts = meets ? 2.0 * tile_quads * 4.0 * g.warp_split / 32.0 : 0.0;
 
     const double tiles = static_cast<double>(pixel_tiles * filter_tiles * s.groups);
@@ -224,9 +252,10 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     work.fmas = tiles * static_cast<double>(steps) * part.step.fmas;
     work.instructions =
         tiles * (static_cast<double>(steps) * part.step.instructions + g.split * part.drain.instructions);
-    work.shared_wavefronts = tiles * (static_cast<double>(steps) * warps * (loads * uniform_wide_wavefronts +
-                                                                            static_cast<double>(filter_copies * quad)) +
-                                      g.split * part.drain.shared_wavefronts);
+    work.shared_wavefronts =
+        tiles * (static_cast<double>(steps) * warps *
+                     (loads * uniform_wide_wavefronts + static_cast<double>(filter_copies * quad)) +
+                 g.split * part.drain.shared_wavefronts);
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = static_cast<double>(s.filter_bytes() * pixel_tiles) +
                          tiles * static_cast<double>(channels) * 4.0 * staged_pixels;
