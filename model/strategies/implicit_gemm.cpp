@@ -167,8 +167,9 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                   std::to_string(s.c / s.groups) + " channels of a group");
     if (g.staging == 2)
         return plan_of_rows(g, s, profile);
-    if (g.columns != 0)
+    if (g.columns > 1)
         return no("columns is for staged rows");
+    g.columns = 1; // nothing left to choose
     const Shape o = shape_of(s, g);
     const std::int64_t lanes_n = std::gcd(8, g.tile_pixels / g.thread_pixels), lanes_m = 32 / lanes_n;
     if (g.tile_k % (g.thread_k * lanes_m) != 0 || g.tile_pixels % g.thread_pixels != 0 || lanes_n == 1)

@@ -119,7 +119,7 @@ TEST(PatchRegister, SaysWhatDoesNotFit) {
 TEST(ImplicitGemm, PlanByHand) {
     const GpuProfile h200 = find_profile("h200");
     const char *knobs = "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=4,slice_channels=2,stages=3,"
-                        "warp_split=1,split=2,filters=1,staging=1,columns=0";
+                        "warp_split=1,split=2,filters=1,staging=1,columns=1";
     const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200);
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     EXPECT_EQ(*item.strategy, knobs);
