@@ -31,6 +31,7 @@ constexpr Verb verbs[] = {
     {"run", "the same partitionings for real: verify, time, count", run},
     {"compile", "the kernels that a run will ask for: registers, spills; no GPU", compile},
     {"facts", "counters of a run -> what the compiler makes of each kernel", facts},
+    {"fit", "measured times -> the four numbers that no probe gives", fit},
     {"merge", "the documents of a run that was spread over machines -> one", merge},
     {"report", "a run or a profile -> the page and the figures", report},
     {"compare", "profiles of several GPUs, or of several runs on one", compare},

@@ -45,12 +45,16 @@ std::string missing_shards(const std::vector<NamedRun> &documents) {
 int merge(const Words &words) {
     constexpr std::size_t any_number = 1000000;
     const Arguments arguments("merge", words,
-                              {{"newest", Option::flag}, {"json", Option::flag}, {"output,o", Option::text}},
+                              {{"newest", Option::flag},
+                               {"bare", Option::flag},
+                               {"json", Option::flag},
+                               {"output,o", Option::text}},
                               any_number);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("merge")), 0;
     const std::vector<std::string> &files = arguments.positional();
-    if (files.size() < 2)
+    const bool bare = arguments.has("bare");
+    if (files.size() < 2 && !(bare && files.size() == 1))
         throw UsageError(
             "merge: it joins two Run documents or more, for example: convcast merge shard_1.json "
             "shard_2.json -o run.json");
@@ -66,6 +70,9 @@ int merge(const Words &words) {
     Run merged =
         convcast::merge(std::move(documents), arguments.has("newest") ? Conflict::newest : Conflict::refuse);
 
+    if (bare)
+        for (Case &item : merged.cases)
+            item.prediction.reset();
     if (missing.empty())
         merged.conditions.erase("shard");
     const std::string text = write_run(merged);

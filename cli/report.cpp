@@ -1,4 +1,6 @@
 #include "cli/arguments.hpp"
+#include "cli/question.hpp"
+#include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "model/described.hpp"
@@ -11,6 +13,8 @@
 #include "reports/profile_page.hpp"
 #include "reports/write_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -22,6 +26,57 @@ std::string files_text(const ReportFiles &files) {
     return "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
            " files in " + (files.page.parent_path() / "figures").string() +
            (files.pdf_note.empty() ? "" : "\n" + files.pdf_note) + "\n";
+}
+
+std::string share(double value) {
+    return fmt::format("{:.1f} %", 100.0 * value);
+}
+
+bool forecast_missing(const Case &item) {
+    return !item.prediction && !item.measurements.empty();
+}
+
+/// The tables on accuracy, for a terminal.
+std::string accuracy_text(const Accuracy &accuracy) {
+    std::string text;
+    std::vector<std::vector<std::string>> rows;
+    for (const TimeAccuracy &t : accuracy.times)
+        rows.push_back({t.part, t.model, std::to_string(t.n), share(t.mean), share(t.median), share(t.p90),
+                        fmt::format("{:.3f}", t.bias), t.coverage ? share(*t.coverage) : "-"});
+    if (!rows.empty())
+        text += "\n\n" + table({{"part"},
+                                {"time by"},
+                                {"cases", Align::right},
+                                {"mean |error|", Align::right},
+                                {"median", Align::right},
+                                {"p90", Align::right},
+                                {"bias", Align::right},
+                                {"in interval", Align::right}},
+                               rows, terminal_width());
+    rows.clear();
+    for (const WorkAccuracy &w : accuracy.work)
+        rows.push_back({w.quantity, std::to_string(w.n), share(w.mean), share(w.median), share(w.p90),
+                        share(w.within_1_percent)});
+    if (!rows.empty())
+        text += "\n" + table({{"work, test part"},
+                              {"cases", Align::right},
+                              {"mean |error|", Align::right},
+                              {"median", Align::right},
+                              {"p90", Align::right},
+                              {"within 1 %", Align::right}},
+                             rows, terminal_width());
+    rows.clear();
+    for (const RankingAccuracy &r : accuracy.rankings)
+        rows.push_back({r.model, std::to_string(r.shapes), share(r.mean_regret), share(r.within_5_percent),
+                        fmt::format("{:.3f}", r.kendall_tau)});
+    if (!rows.empty())
+        text += "\n" + table({{"ranking by, test part"},
+                              {"shapes", Align::right},
+                              {"mean regret", Align::right},
+                              {"first within 5 %", Align::right},
+                              {"Kendall tau", Align::right}},
+                             rows, terminal_width());
+    return text;
 }
 
 /// By its schema alone; what else may be wrong with it, its reader says.
@@ -50,7 +105,9 @@ int report_profile(const GpuProfile &profile, const Arguments &arguments) {
 
 int report(const Words &words) {
     const Arguments arguments(
-        "report", words, {{"study", Option::texts}, {"json", Option::flag}, {"output,o", Option::text}}, 1);
+        "report", words,
+        {{"gpu", Option::text}, {"study", Option::texts}, {"json", Option::flag}, {"output,o", Option::text}},
+        1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("report")), 0;
     if (arguments.positional().empty())
@@ -64,7 +121,22 @@ int report(const Words &words) {
     const std::string document = read_file(file);
     if (is_profile(document, shown))
         return report_profile(read_profile(document, shown), arguments);
-    const Run run = read_run(document, shown);
+    Run run = read_run(document, shown);
+    // Data ships without forecasts: this version makes them. The others stay as they are.
+    if (std::any_of(run.cases.begin(), run.cases.end(), forecast_missing)) {
+        const GpuProfile profile = document_profile("report", run, arguments);
+        std::vector<Case> open;
+        std::vector<std::size_t> places;
+        for (std::size_t i = 0; i < run.cases.size(); ++i)
+            if (forecast_missing(run.cases[i])) {
+                open.push_back(std::move(run.cases[i]));
+                places.push_back(i);
+            }
+        forecast_again(open, profile, file, MeasuredCases::renew);
+        for (std::size_t i = 0; i < places.size(); ++i)
+            run.cases[places[i]] = std::move(open[i]);
+        run.conditions["forecast"] = "by version " + producer().version;
+    }
 
     std::vector<Study> studies;
     std::set<std::string> named;
@@ -84,7 +156,8 @@ int report(const Words &words) {
     std::string text;
     if (!json || arguments.has("output")) {
         const ReportFiles files = write_report(run, studies, arguments.text("output", "page"), producer());
-        text = answer(summarize(run, studies)) + "\n\n" + files_text(files);
+        const ReportStatistics statistics = summarize(run, studies);
+        text = answer(statistics) + accuracy_text(statistics.accuracy) + "\n" + files_text(files);
     }
     write_file_atomically("-", json ? to_text(described::write(summarize(run, studies))) : text);
     return 0;

@@ -16,6 +16,7 @@ int doctor(const Words &words);
 int list(const Words &words);
 int measure(const Words &words);
 int facts(const Words &words);
+int fit(const Words &words);
 int merge(const Words &words);
 int predict(const Words &words);
 int report(const Words &words);

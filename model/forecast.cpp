@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace convcast {
 namespace {
@@ -25,10 +24,11 @@ constexpr double assumed_ffma_latency = 4.0;
 struct Machine {
     double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, shared_bw,
         launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency;
+    double dependent_share, cold_start_s, first_wave_miss; ///< of the calibration
     int sm_count;
 };
 
-Machine machine_of(const GpuProfile &p) {
+Machine machine_of(const GpuProfile &p, const Calibration &calibration) {
     Machine m{};
     m.clock = p.sm_clock->value.value;
     m.latency_s = p.dram_latency->value.value / m.clock;
@@ -43,7 +43,11 @@ Machine machine_of(const GpuProfile &p) {
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
     m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;
     m.knee = p.knee_exponent ? p.knee_exponent->value.value : assumed_knee_exponent;
-    m.issue_rate = p.limits.schedulers_per_sm;
+    m.issue_rate = p.limits.schedulers_per_sm * calibration.issue_efficiency;
+    m.outer_rate *= calibration.issue_efficiency;
+    m.dependent_share = calibration.dependent_share;
+    m.cold_start_s = calibration.cold_start_s;
+    m.first_wave_miss = calibration.first_wave_miss;
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;
     m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
@@ -67,10 +71,6 @@ Term issue_leaf(double instructions, const Machine &m) {
 
 constexpr const char *core_name = "issue slots and shared memory";
 
-/// Of the instructions that are no FFMAs, those that wait for the one before.
-double P(const char*n,double d){const char*v=std::getenv(n);return v?std::atof(v):d;}
-const double dependent_share = P("PA",1.0);
-
 double busy_warps(const Partition &part) {
     return static_cast<double>(std::max<std::int64_t>(1, part.busy_warps));
 }
@@ -88,12 +88,13 @@ double overlap_exponent(double warps) {
 Term busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
     const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
     constexpr double wavefront_bytes = 128.0;
+    const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
     return pnorm(
         core_name, overlap_exponent(ctas * busy_warps(part) / m.issue_rate),
         {sum("issue slots", {fma_leaf(ctas * work.fmas, m.outer_rate, m), issue_leaf(ctas * others, m)}),
-         leaf("shared memory", s(ctas * work.shared_wavefronts * wavefront_bytes / m.shared_bw / m.clock),
-              fmt::format("{:.0f} wavefronts * 128 B / {:.1f} B/clk / {:.0f} MHz",
-                          ctas * work.shared_wavefronts, m.shared_bw, m.clock / 1e6))});
+         leaf("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
+              fmt::format("{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * passes, m.shared_bw,
+                          m.clock / 1e6))});
 }
 
 /// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
@@ -102,9 +103,9 @@ Term chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
     const double ffmas = work.fmas / 32.0;
     const double others = std::max(0.0, work.instructions - ffmas);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
-    const double chain = (ffmas * std::max(1.0, m.ffma_latency / sums) +
-                          others * std::max(1.0, m.ffma_latency * dependent_share)) /
-                         busy_warps(part);
+    const double warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
+    const double chain = ffmas * std::max(1.0, m.ffma_latency / sums) / busy_warps(part) +
+                         others * std::max(1.0, m.ffma_latency * m.dependent_share) / warps;
     return leaf("dependent instructions", s(chain / m.clock),
                 fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6));
 }
@@ -162,13 +163,20 @@ Term barrier_leaf(const Machine &m) {
     return leaf("barrier", s(m.barrier_s), fmt::format("{:.0f} ns", m.barrier_s * 1e9));
 }
 
+/// In the first wave all CTAs pass through the same channels at once: what they share was asked of DRAM by
+/// the first of them a moment ago, and all wait for it (F8). Later ones find it in L2.
+double step_latency(const Round &round, const Traffic &traffic, const Machine &m) {
+    const double miss = round.first ? std::max(traffic.dram_share, m.first_wave_miss) : traffic.dram_share;
+    return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
+}
+
 /// One step of all CTAs of a round.
 Term step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
     const double chip = round.ctas * round.sms;
-    const double latency = traffic.dram_share * m.latency_s + (1.0 - traffic.dram_share) * m.l2_latency_s;
+    const double latency = step_latency(round, traffic, m);
     Term memory = memory_term(chip * part.step.load_bytes,
                               chip * part.step.store_bytes * traffic.store_factor, traffic, m);
-    const bool shares_memory = part.shared_bytes > 0; // its warps wait for each other
+    const bool together = part.barriers > 0; // its warps wait for each other
     if (part.stages > 1 || part.steps == 1) {
         // The loads of a step are under way for `depth` steps: moderate bytes in flight reach less than the
         // bandwidth.
@@ -180,17 +188,17 @@ Term step_term(const Partition &part, const Machine &m, const Round &round, cons
         else
             both.push_back(std::move(memory));
         std::vector<Term> step = {max_of("overlap", std::move(both))};
-        if (shares_memory)
+        if (together)
             step.push_back(leaf("barrier", s(m.barrier_s / round.ctas),
                                 fmt::format("{:.0f} ns / {:.0f} CTAs an SM", m.barrier_s * 1e9, round.ctas)));
         return sum("step", std::move(step));
     }
     // Without a pipeline a CTA loads, waits and computes; other CTAs, or other warps where none waits for
     // another, use the SM meanwhile.
-    const double jobs = shares_memory ? round.ctas : round.ctas * busy_warps(part) / m.issue_rate;
+    const double jobs = together ? round.ctas : round.ctas * busy_warps(part) / m.issue_rate;
     std::vector<Term> alone = {latency_leaf(latency, 1.0),
                                core_term("arithmetic of one CTA", part, part.step, 1.0, m)};
-    if (shares_memory) {
+    if (together) {
         alone.push_back(barrier_leaf(m));
         alone.push_back(barrier_leaf(m));
     }
@@ -293,38 +301,6 @@ Work total_work(const Plan &plan) {
     return total;
 }
 
-/// The plan with its work scaled, so that the totals of all its launches are those counted.
-Plan with_work(Plan plan, const Work &counted) {
-    const Work forecast = total_work(plan);
-    const auto ratio = [&](std::optional<double> Work::*field) {
-        const std::optional<double> &ours = forecast.*field, &theirs = counted.*field;
-        return ours && theirs && *ours > 0.0 ? *theirs / *ours : 1.0;
-    };
-    // FFMAs are instructions too: what is scaled is the others.
-    const double ffmas = forecast.fmas.value_or(0.0) / 32.0;
-    const double others = forecast.instructions.value_or(0.0) - ffmas;
-    const double other_ratio =
-        others > 0.0 && counted.instructions
-            ? std::max(0.0, *counted.instructions - ffmas * ratio(&Work::fmas)) / others
-            : 1.0;
-    const double wavefronts = ratio(&Work::shared_wavefronts), loads = ratio(&Work::l2_read_bytes);
-    for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (Partition &part : *launches) {
-            for (StepWork *work : {&part.step, &part.drain}) {
-                const double its_ffmas = work->fmas / 32.0;
-                const double its_others = std::max(0.0, work->instructions - its_ffmas);
-                work->fmas *= ratio(&Work::fmas);
-                work->instructions = work->fmas / 32.0 + its_others * other_ratio;
-                work->shared_wavefronts *= wavefronts;
-                work->load_bytes *= loads;
-            }
-            for (const auto field : {&Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes})
-                if (part.work.*field)
-                    part.work.*field = *(part.work.*field) * ratio(field);
-        }
-    return plan;
-}
-
 /// The regime that tier 2 sees in the launch's steady state: what the longest leaf of a step is.
 Regime tier2_regime(const Partition &part, const ConvShape &shape, const Machine &m) {
     const Round round{
@@ -368,7 +344,65 @@ Seconds without_overlap(const Term &term) {
     return Seconds(total);
 }
 
+/// No forecast is below the speed of light, also where a step's bytes were counted low.
+Term bounded(Term term, const Term &bound) {
+    if (term.value_s < bound.value_s) {
+        term = sum("time", {std::move(term), leaf("speed of light", bound.value_s - term.value_s,
+                                                  "the bound of tier 0 exceeds the pipeline's sum")});
+        evaluate(term);
+    }
+    return term;
+}
+
+/// What a wave-quantised roofline makes of a plan (NeuSight's tile model without its learned utilisation):
+/// the CTAs run in whole waves, each wave at the peak of its FMAs or of its bytes, whichever takes longer.
+Seconds wave_roofline(const Plan &plan, const Machine &m) {
+    double total = 0.0;
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches) {
+            const double steps = static_cast<double>(part.steps);
+            const double chip = static_cast<double>(part.ctas_per_sm) * m.sm_count;
+            const double fmas = steps * part.step.fmas + part.drain.fmas;
+            const double bytes = steps * (part.step.load_bytes + part.step.store_bytes) +
+                                 part.drain.load_bytes + part.drain.store_bytes;
+            const double compute = static_cast<double>(part.ctas_per_sm) * fmas / m.ffma_rate / m.clock;
+            total += m.launch_s + static_cast<double>(part.waves) * std::max(compute, chip * bytes / m.l2_bw);
+        }
+    return Seconds(total);
+}
+
 } // namespace
+
+Plan with_work(Plan plan, const Work &counted) {
+    const Work forecast = total_work(plan);
+    const auto ratio = [&](std::optional<double> Work::*field) {
+        const std::optional<double> &ours = forecast.*field, &theirs = counted.*field;
+        return ours && theirs && *ours > 0.0 ? *theirs / *ours : 1.0;
+    };
+    // FFMAs are instructions too: what is scaled is the others.
+    const double ffmas = forecast.fmas.value_or(0.0) / 32.0;
+    const double others = forecast.instructions.value_or(0.0) - ffmas;
+    const double other_ratio =
+        others > 0.0 && counted.instructions
+            ? std::max(0.0, *counted.instructions - ffmas * ratio(&Work::fmas)) / others
+            : 1.0;
+    const double wavefronts = ratio(&Work::shared_wavefronts), loads = ratio(&Work::l2_read_bytes);
+    for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (Partition &part : *launches) {
+            for (StepWork *work : {&part.step, &part.drain}) {
+                const double its_ffmas = work->fmas / 32.0;
+                const double its_others = std::max(0.0, work->instructions - its_ffmas);
+                work->fmas *= ratio(&Work::fmas);
+                work->instructions = work->fmas / 32.0 + its_others * other_ratio;
+                work->shared_wavefronts *= wavefronts;
+                work->load_bytes *= loads;
+            }
+            for (const auto field : {&Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes})
+                if (part.work.*field)
+                    part.work.*field = *(part.work.*field) * ratio(field);
+        }
+    return plan;
+}
 
 std::string missing_for_forecast(const GpuProfile &p) {
     std::vector<std::string> missing;
@@ -402,7 +436,7 @@ Regime measured_regime(double fma_share, double issue_share, double dram_share, 
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) {
     if (!missing_for_forecast(p).empty())
         return std::nullopt;
-    const Machine m = machine_of(p);
+    const Machine m = machine_of(p, {});
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
     Term term =
         sum("speed of light",
@@ -417,15 +451,20 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p) 
     return term;
 }
 
-std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile) {
+std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                  const Calibration &calibration) {
     if (!missing_for_forecast(profile).empty())
         return std::nullopt;
-    const Machine m = machine_of(profile);
+    const Machine m = machine_of(profile, calibration);
     std::vector<Term> parts = {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6))};
     const std::size_t further = plan.prepare.size() + plan.launches.size() - 1;
     if (further > 0)
         parts.push_back(leaf("further launches", s(static_cast<double>(further) * m.gap_s),
                              fmt::format("{} * {:.2f} us", further, m.gap_s * 1e6)));
+    if (m.cold_start_s > 0.0)
+        parts.push_back(leaf(
+            "cold start", s(static_cast<double>(further + 1) * m.cold_start_s),
+            fmt::format("{} * {:.2f} us until instructions are cached", further + 1, m.cold_start_s * 1e6)));
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (const Partition &part : *launches)
             parts.push_back(partition_term(part, shape, m));
@@ -461,7 +500,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
                                        static_cast<double>(*feasible.rules.v_s_bytes));
     }
     if (const std::string missing = missing_for_forecast(profile); missing.empty()) {
-        const Machine m = machine_of(profile);
+        const Machine m = machine_of(profile, {});
         // The physical rule: FMAs that one SM retires during one latency, and bytes that are really under
         // way.
         const double resident =
@@ -484,21 +523,25 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
             prediction.assumptions.push_back("L2 latency half of DRAM's: the profile has none");
         if (!profile.barrier_latency)
             prediction.assumptions.push_back("barriers free: the profile has no barrier latency");
-        Term term = *forecast_term(given ? with_work(feasible.plan, *given) : feasible.plan, shape, profile);
+        const Plan worked = given ? with_work(feasible.plan, *given) : feasible.plan;
         if (given)
             prediction.assumptions.push_back("time of the work that was counted");
         const Term bound = *speed_of_light(shape, profile);
         prediction.times.tier0_s = bound.value_s;
-        // No forecast is below the speed of light, also where a step's bytes were counted low.
-        prediction.times.tier2_s = std::max(term.value_s, bound.value_s);
-        prediction.time_s = prediction.times.tier2_s;
-        if (term.value_s < bound.value_s) {
-            term = sum("time", {std::move(term), leaf("speed of light", bound.value_s - term.value_s,
-                                                      "the bound of tier 0 exceeds the pipeline's sum")});
-            evaluate(term);
+        prediction.times.roofline_s = wave_roofline(worked, m);
+        Term term = bounded(*forecast_term(worked, shape, profile), bound);
+        prediction.times.tier2_s = term.value_s;
+        const Calibration *fitted = shipped_calibration(profile.id);
+        if (fitted) {
+            term = bounded(*forecast_term(worked, shape, profile, *fitted), bound);
+            prediction.times.fitted_s = term.value_s;
         }
-        prediction.time_low_s = bound.value_s;
-        prediction.time_high_s = without_overlap(term);
+        prediction.time_s = term.value_s;
+        // Nine of ten of the training part lie inside; without one, the structure's own bounds.
+        prediction.time_low_s =
+            fitted ? std::max(bound.value_s, term.value_s * fitted->ratio_p05) : bound.value_s;
+        prediction.time_high_s = fitted ? std::max(*prediction.time_low_s, term.value_s * fitted->ratio_p95)
+                                        : without_overlap(term);
         prediction.limiter = limiter(term);
         prediction.term = std::move(term);
     } else {

@@ -1,6 +1,7 @@
 // The forecast: from a plan and a profile to a time, a regime and the reasons. Equations: docs/model.md.
 #pragma once
 
+#include "model/calibration.hpp"
 #include "model/strategies.hpp"
 #include "model/term.hpp"
 
@@ -12,6 +13,9 @@ namespace convcast {
 Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
              const Work *given = nullptr);
 
+/// The plan with its work scaled, so that the totals of all its launches are those counted.
+Plan with_work(Plan plan, const Work &counted);
+
 /// The case of a baseline (others' code): only the speed-of-light bound, labelled so.
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile);
 
@@ -20,7 +24,8 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile);
 
 /// Tier 2 of a plan; absent where the profile lacks a number for it (`missing_for_forecast` names it).
-std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile);
+std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                  const Calibration &calibration = {});
 std::string missing_for_forecast(const GpuProfile &profile);
 
 /// Section 2.2's rule: enough FMAs a round, else enough bytes in flight, else neither.

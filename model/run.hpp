@@ -93,6 +93,8 @@ struct Partition {
     std::int64_t stages = 1;       ///< buffers of the prefetch pipeline
     std::int64_t steps = 1;        ///< pipeline steps of one CTA
     std::int64_t busy_warps = 0;       ///< of a CTA that have work in a step
+    std::int64_t barriers = 1;         ///< of a step: 0 where no warp waits for another
+    double copy_passes = 0.0; ///< of the shared memory pipe, per 128 bytes that a step copies there asynchronously
     std::int64_t independent_sums = 1; ///< accumulators of a thread: FFMAs that do not wait for each other
     StepWork step;                 ///< of one full CTA
     StepWork drain;                ///< what a CTA does once: loads before its first step, the rest after its last
@@ -104,7 +106,7 @@ struct Partition {
     Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
                          (kernel, template_arguments, operands, grid, cluster, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
-                          waves, idle_ctas, tail, stages, steps, busy_warps, independent_sums, step, drain, filter_begin, filter_count, parts, pieces,
+                          waves, idle_ctas, tail, stages, steps, busy_warps, barriers, copy_passes, independent_sums, step, drain, filter_begin, filter_count, parts, pieces,
                           bank_floats, band_floats, tile_h, tile_k, constant_bytes, work),
                          (), ())
 };
@@ -142,8 +144,11 @@ struct Regimes {
 };
 
 struct TierTimes {
-    std::optional<Seconds> tier0_s, tier2_s;
-    BOOST_DESCRIBE_CLASS(TierTimes, (), (tier0_s, tier2_s), (), ())
+    std::optional<Seconds> tier0_s; ///< speed of light
+    std::optional<Seconds> tier2_s; ///< from probes alone
+    std::optional<Seconds> fitted_s; ///< with the numbers of data/calibration for this GPU, where there are any
+    std::optional<Seconds> roofline_s; ///< wave-quantised roofline: the white-box model to beat
+    BOOST_DESCRIBE_CLASS(TierTimes, (), (tier0_s, tier2_s, fitted_s, roofline_s), (), ())
 };
 
 struct Prediction {

@@ -253,6 +253,7 @@ class PageWriter : HtmlWriter {
                 line({r.opinion, std::to_string(r.n), std::to_string(r.agree)});
             tail();
         }
+        accuracy();
         if (statistics_.choice.n > 0)
             add("<p>Choosing: among the measured settings of {}, the one with the best forecast was the "
                 "fastest {} times; "
@@ -261,6 +262,38 @@ class PageWriter : HtmlWriter {
                 percent(statistics_.choice.regret_geomean.value_or(1.0) - 1.0),
                 percent(statistics_.choice.regret_max.value_or(1.0) - 1.0));
         out_ += "</section>\n";
+    }
+
+    /// What is judged on the shapes that nothing was fitted on.
+    void accuracy() {
+        const Accuracy &a = statistics_.accuracy;
+        if (a.times.empty())
+            return;
+        out_ += "<h3>Time, by the part of the shapes</h3>\n";
+        head(2, {"part", "model", "cases", "mean |error|", "median", "90th percentile", "bias",
+                 "inside the 90 % interval"});
+        for (const TimeAccuracy &t : a.times)
+            line({t.part, t.model, std::to_string(t.n), percent(t.mean), percent(t.median), percent(t.p90),
+                  ratio(t.bias), percent(t.coverage)});
+        tail();
+        out_ += "<p class=\"small\">A fifth of the shapes, by a hash of their text, is for training: kernel "
+                "facts and the four fitted numbers come from it. The test part is the rest.</p>\n";
+        if (!a.work.empty()) {
+            out_ += "<h3>Work over the test part</h3>\n";
+            head(1, {"quantity", "cases", "mean |error|", "median", "90th percentile", "within 1 %"});
+            for (const WorkAccuracy &w : a.work)
+                line({w.quantity, std::to_string(w.n), percent(w.mean), percent(w.median), percent(w.p90),
+                      percent(w.within_1_percent)});
+            tail();
+        }
+        if (!a.rankings.empty()) {
+            out_ += "<h3>Ranking the measured settings of a shape, test part</h3>\n";
+            head(1, {"model", "shapes", "mean regret", "first within 5 % of the fastest", "Kendall's tau"});
+            for (const RankingAccuracy &r : a.rankings)
+                line({r.model, std::to_string(r.shapes), percent(r.mean_regret), percent(r.within_5_percent),
+                      ratio(r.kendall_tau)});
+            tail();
+        }
     }
 
     void speedups() {

@@ -4,6 +4,7 @@
 
 #include "model/run.hpp"
 #include "model/study.hpp"
+#include "reports/accuracy.hpp"
 
 #include <span>
 
@@ -150,12 +151,13 @@ struct ReportStatistics {
     std::vector<SpeedupStatistics> speedups;
     std::vector<NetworkStatistics> networks; ///< of the studies that are networks
     ChoiceStatistics choice;
+    Accuracy accuracy;
     std::vector<WorkRow> work;
     std::vector<WorkStatistics> work_errors;
     std::vector<RegimeStatistics> regimes;
     std::vector<StatusCount> statuses; ///< adds up to the number of cases
     BOOST_DESCRIBE_CLASS(ReportStatistics, (),
-                         (schema, percentile, cases, errors, shapes, speedups, networks, choice, work,
+                         (schema, percentile, cases, errors, shapes, speedups, networks, choice, accuracy, work,
                           work_errors, regimes, statuses),
                          (), ())
 };

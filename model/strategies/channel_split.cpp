@@ -141,6 +141,7 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     part.shared_bytes = (part.bank_floats + knobs.stages * channels * part.band_floats) * 4;
     const std::int64_t units = ceil_div(band, rows) * s.q() * ceil_div(std::min(part.tile_k, s.k), group);
     part.busy_warps = std::clamp<std::int64_t>(ceil_div(units, 32), 1, cta_threads / 32);
+    part.copy_passes = wide ? wide_copy_passes : narrow_copy_passes;
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads with " +

@@ -56,6 +56,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.drain.instructions = cta_instructions + filter_copy_instructions(filters * s.r * s.s);
     part.independent_sums = tile.rows * tile.group;
     part.busy_warps = busy_warps(s, tile, half_rows, filters);
+    part.copy_passes = wide ? wide_copy_passes : narrow_copy_passes;
 
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;

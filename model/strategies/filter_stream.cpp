@@ -127,6 +127,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     part.steps = part.pieces * chunks;
     part.filter_count = s.k;
     part.busy_warps = part.threads / 32;
+    part.copy_passes = wide ? wide_copy_passes : narrow_copy_passes;
     part.independent_sums = thread_rows * group;
     part.shared_bytes = (part.bank_floats + knobs.stages * step_channels * part.band_floats) * 4;
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);

@@ -56,6 +56,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.drain.instructions = cta_instructions + copy_instructions((rows + s.r - 1) * s.w, wide);
     part.independent_sums = tile.rows * tile.group;
     part.busy_warps = busy_warps(s, tile, rows, half_filters);
+    part.copy_passes = narrow_copy_passes; // of filters, which it transposes
 
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;

@@ -120,7 +120,9 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     const std::int64_t filter_steps = ceil_div(s.k, knobs.tile_k);
     part.steps = part.pieces * filter_steps;
     part.filter_count = s.k;
-    part.busy_warps = part.threads / 32;
+    const std::int64_t real_groups = std::min(groups, ceil_div(s.k, group)); // of filters that there are
+    part.busy_warps = real_groups * position_warps;
+    part.copy_passes = narrow_copy_passes; // of filters, which it transposes
     part.independent_sums = group * knobs.columns;
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
@@ -139,7 +141,7 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
                      per_piece_warp = 100.0;
     const double here = static_cast<double>(channels), all_channels = static_cast<double>(s.c);
     const double block_ends = per_block + columns_d * static_cast<double>(group) * per_output;
-    const double warps = static_cast<double>(part.busy_warps);
+    const double warps = static_cast<double>(part.threads) / 32.0;
     const auto block_instructions = [&](double count) {
         return count * (block_fmas + block_loads + per_channel) + block_ends;
     };
@@ -150,7 +152,7 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
         return count * per_copy *
                std::ceil(static_cast<double>((part.tile_h + s.r - 1) * s.w) / (wide ? 128.0 : 32.0));
     };
-    const double step_blocks = static_cast<double>(blocks * groups);
+    const double step_blocks = static_cast<double>(blocks * real_groups);
     part.step.fmas = step_blocks * here * block_fmas * 32.0;
     part.step.instructions = step_blocks * block_instructions(here) + filter_copies(here) + warps * per_step +
                              (map_copies(here) + warps * per_piece_warp) / static_cast<double>(filter_steps);

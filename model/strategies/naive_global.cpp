@@ -81,6 +81,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     part.steps = channels;
     part.filter_count = s.k;
     part.busy_warps = threads / 32;
+    part.barriers = 0;
     part.ctas_per_sm = resident_ctas(profile.limits, threads, part.register_cap, 0);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};

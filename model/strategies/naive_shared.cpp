@@ -107,6 +107,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     part.steps = shared_map ? 1 : s.c;
     part.filter_count = s.k;
     part.busy_warps = ceil_div(threads, 32);
+    part.barriers = shared_map ? 1 : 0;
+    part.copy_passes = shared_map ? narrow_copy_passes : 0.0;
     part.ctas_per_sm = resident_ctas(limits, threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(threads) + " threads with " +

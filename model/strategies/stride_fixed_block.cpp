@@ -102,6 +102,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     part.steps = ceil_div(values, segment);
     part.filter_count = s.k;
     part.busy_warps = part.threads / 32;
+    part.copy_passes = wide_lines && wide_filters ? wide_copy_passes : narrow_copy_passes;
     part.independent_sums = per_thread * columns;
     part.shared_bytes = stage_floats(s, segment, knobs.tile_w, knobs.tile_k) * 4 * knobs.stages;
     constexpr std::int64_t addresses = 60;

@@ -1,0 +1,50 @@
+#include "model/fit.hpp"
+#include "cli/progress.hpp"
+#include "cli/question.hpp"
+#include "cli/verbs.hpp"
+#include "model/calibration.hpp"
+#include "model/errors.hpp"
+#include "model/facts.hpp"
+#include "model/files.hpp"
+#include "model/sweep.hpp"
+
+#include <fmt/format.h>
+
+namespace convcast::cli {
+
+int fit(const Words &words) {
+    constexpr std::size_t any_number = 1000000;
+    const Arguments arguments("fit", words, {{"gpu", Option::text}, {"output,o", Option::text}}, any_number);
+    if (arguments.has("help"))
+        return write_file_atomically("-", help_text("fit")), 0;
+    if (arguments.positional().empty())
+        throw UsageError(
+            "fit: no Run document given, for example `convcast fit run.json.gz -o calibration.json`");
+    std::vector<MeasuredCall> calls;
+    GpuProfile profile;
+    for (const std::string &file : arguments.positional()) {
+        const Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
+        profile = document_profile("fit", run, arguments);
+        for (const Case &item : run.cases) {
+            const Measurement *cold = item.measured(L2State::cold);
+            if (item.status != Status::ok || !item.strategy || !cold || !in_training_part(item.shape))
+                continue;
+            const ConvShape shape = ConvShape::parse(item.shape);
+            auto planned = plan(parse_strategy(*item.strategy), shape, profile);
+            if (auto *good = std::get_if<PlannedStrategy>(&planned))
+                calls.push_back(
+                    {with_facts(std::move(good->feasible.plan), shipped_facts()), shape, cold->time_s});
+        }
+    }
+    const Calibration calibration = fit_calibration(calls, profile);
+    note(fmt::format(
+        "{} calls of the training part: dependent share {:.3f}, cold start {:.2f} us, issue efficiency "
+        "{:.3f}, first wave misses {:.3f}; measured over forecast {:.3f} to {:.3f}",
+        calibration.cases, calibration.dependent_share, calibration.cold_start_s * 1e6,
+        calibration.issue_efficiency, calibration.first_wave_miss, calibration.ratio_p05,
+        calibration.ratio_p95));
+    write_file_atomically(arguments.text("output", "-"), write_calibration(calibration));
+    return 0;
+}
+
+} // namespace convcast::cli

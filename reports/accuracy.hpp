@@ -1,0 +1,54 @@
+// How accurate the forecast is, by the part of the shapes that nothing was fitted on: the tables of
+// docs/model.md.
+#pragma once
+
+#include "model/run.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// Times of one model over one part of the cases, against what was measured cold.
+struct TimeAccuracy {
+    std::string part;  ///< "test" or "training": model/sweep.hpp
+    std::string model; ///< "speed of light", "wave-quantised roofline", "zero fit", "four numbers fitted"
+    std::int64_t n = 0;
+    double mean = 0.0, median = 0.0, p90 = 0.0; ///< of |forecast / measured - 1|
+    double bias = 0.0;                          ///< geometric mean of forecast / measured
+    std::optional<double> coverage; ///< share of the measured times inside the forecast's 90 % interval
+    BOOST_DESCRIBE_CLASS(TimeAccuracy, (), (part, model, n, mean, median, p90, bias, coverage), (), ())
+};
+
+/// One quantity of Work over the test part, against its counter.
+struct WorkAccuracy {
+    std::string quantity; ///< with the condition under which it can be compared
+    std::int64_t n = 0;
+    double mean = 0.0, median = 0.0, p90 = 0.0; ///< of |predicted / counted - 1|
+    double within_1_percent = 0.0;              ///< share
+    BOOST_DESCRIBE_CLASS(WorkAccuracy, (), (quantity, n, mean, median, p90, within_1_percent), (), ())
+};
+
+/// How well a model ranks the measured settings of each shape of the test part.
+struct RankingAccuracy {
+    std::string model;
+    std::int64_t shapes = 0;       ///< with at least two measured settings
+    double mean_regret = 0.0;      ///< of the setting it ranks first, against the fastest measured
+    double within_5_percent = 0.0; ///< share of shapes whose first is within 5 % of the fastest
+    double kendall_tau = 0.0;      ///< mean over the shapes with at least three
+    BOOST_DESCRIBE_CLASS(RankingAccuracy, (), (model, shapes, mean_regret, within_5_percent, kendall_tau), (),
+                         ())
+};
+
+struct Accuracy {
+    std::vector<TimeAccuracy> times;
+    std::vector<WorkAccuracy> work;
+    std::vector<RankingAccuracy> rankings;
+    BOOST_DESCRIBE_CLASS(Accuracy, (), (times, work, rankings), (), ())
+};
+
+/// Of our own strategies' ok cases; no case is dropped. Empty tables where nothing can be compared.
+Accuracy accuracy_of(const Run &run);
+
+} // namespace convcast
