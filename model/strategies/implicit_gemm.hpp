@@ -23,6 +23,8 @@ struct ImplicitGemm {
     int warp_split = 0;
     int split = 0;
     int filters = 0;
+    int staging = 0;
+    int columns = 0;
 
     static const std::vector<Knob<ImplicitGemm>> &knobs();
     PlanResult<ImplicitGemm> plan(const ConvShape &shape, const GpuProfile &profile) const;

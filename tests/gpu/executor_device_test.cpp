@@ -210,6 +210,11 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"implicit_gemm:tile_k=32,tile_pixels=64,split=4,filters=2", "n1c64h8w8k20r1s1"},
              {"implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,split=1,filters=2",
               "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"},
+             {"implicit_gemm:staging=2,tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,split=1,warp_split=1", "n1c3h7w7k9r3s3"},
+             {"implicit_gemm:staging=2,tile_k=32,tile_pixels=32,split=2,warp_split=2", "n2c8h8w7k33r3s3_pad1x1"},
+             {"implicit_gemm:staging=2,tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,split=1",
+              "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"},
+             {"implicit_gemm:staging=2,tile_k=32,tile_pixels=64,split=4,slice_channels=8", "n1c64h8w8k20r1s1"},
              {"implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=2,stages=2,split=1", "n1c3h7w7k9r3s3"},
              {"implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=2,stages=3,split=4",
               "n2c16h8w7k33r3s3_pad1x1"},
@@ -264,11 +269,15 @@ TEST(ExecutorDevice, EveryGeometry) {
           "n1c64h14w14k64r1s1_str2x2", "n1c32h28w28k100r3s3_pad1x1", "n1c2h40w41k3r9s10"})
         for (const std::string knobs :
              {"", ":filters=2", ":split=1,warp_split=1,filters=1", ":split=2,warp_split=2,filters=2,stages=4",
-              ":split=4,warp_split=1",
-              ":tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,split=2,warp_split=1,stages=2",
-              ":tile_k=64,tile_pixels=128,thread_k=8,thread_pixels=8,split=1",
-              ":tile_k=32,tile_pixels=256,split=1",
-              ":tile_k=128,tile_pixels=128,thread_k=16,thread_pixels=8,split=1,filters=2"}) {
+              ":split=4,warp_split=1", ":tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,split=2,warp_split=1,stages=2",
+              ":tile_k=64,tile_pixels=128,thread_k=8,thread_pixels=8,split=1", ":tile_k=32,tile_pixels=256,split=1",
+              ":tile_k=128,tile_pixels=128,thread_k=16,thread_pixels=8,split=1,filters=2", ":staging=2",
+              ":staging=2,split=1,warp_split=1", ":staging=2,split=2,warp_split=2", ":staging=2,columns=1",
+              ":staging=2,columns=2,slice_channels=4",
+              ":staging=2,tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,warp_split=4",
+              ":staging=2,tile_k=32,tile_pixels=256,split=1",
+              ":staging=2,tile_k=64,tile_pixels=128,thread_k=8,thread_pixels=8",
+              ":staging=2,tile_k=128,tile_pixels=48,thread_k=16,thread_pixels=4"}) {
             Case item = lab.predicted("implicit_gemm" + knobs, shape);
             if (item.status == Status::ok)
                 cases.push_back(std::move(item));
@@ -405,7 +414,9 @@ TEST(ExecutorDevice, RandomShapesAndKnobs) {
         if (name == "row_register" || name == "block_register")
             shape.dtype = static_cast<DataType>(between(0, 2));
         const std::vector<Strategy> settings = candidates(name);
-        const Strategy &strategy = settings[random() % settings.size()];
+        Strategy strategy = settings[random() % settings.size()];
+        if (auto *gemm = std::get_if<ImplicitGemm>(&strategy))
+            gemm->staging = static_cast<int>(between(0, 2));
         Case item = lab.predicted(strategy, shape.id());
         if (item.status == Status::ok)
             cases.push_back(std::move(item));

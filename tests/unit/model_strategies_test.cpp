@@ -119,7 +119,7 @@ TEST(PatchRegister, SaysWhatDoesNotFit) {
 TEST(ImplicitGemm, PlanByHand) {
     const GpuProfile h200 = find_profile("h200");
     const char *knobs = "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=4,slice_channels=2,stages=3,"
-                        "warp_split=1,split=2,filters=1";
+                        "warp_split=1,split=2,filters=1,staging=1,columns=1";
     const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200);
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     EXPECT_EQ(*item.strategy, knobs);
@@ -135,6 +135,30 @@ TEST(ImplicitGemm, PlanByHand) {
     EXPECT_EQ(part.step.fmas, 18 * 64 * 64);
     EXPECT_EQ(part.work.fmas, 49.0 * 64 * 9 * 64 * 64);
     EXPECT_EQ(part.template_arguments.size(), 24U);
+}
+
+TEST(ImplicitGemm, PlanOfStagedRowsByHand) {
+    const GpuProfile h200 = find_profile("h200");
+    const char *knobs = "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,slice_channels=4,stages=2,"
+                        "warp_split=1,split=1,filters=1,staging=2,columns=7";
+    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200);
+    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
+    EXPECT_EQ(*item.strategy, knobs);
+    const Partition &part = item.prediction->plan->launches.at(0);
+    EXPECT_EQ(part.kernel, "implicit_gemm_rows");
+    EXPECT_EQ(part.grid, (std::array<std::int64_t, 3>{49, 1, 1})); // 56 rows of 7 units, 8 units a tile
+    EXPECT_EQ(part.threads, 8 * 8);
+    // 8 units touch two output rows, so four of the input, of 56 pixels, three times; filter rows padded by 4
+    EXPECT_EQ(part.shared_bytes, 2 * 4 * (9 * 68 + 3 * 4 * 56) * 4);
+    EXPECT_EQ(part.steps, 16);
+    EXPECT_EQ(part.step.fmas, 36 * 64 * 64);
+    EXPECT_EQ(part.work.fmas, 49.0 * 64 * 9 * 64 * 64);
+    // A 1 x 1 filter sees an image as one row.
+    const Case flat = predict(parse_strategy("implicit_gemm:staging=2"), ConvShape::parse("n2c16h6w6k16r1s1"), h200);
+    ASSERT_EQ(flat.status, Status::ok) << flat.reason.value_or("");
+    const std::vector<std::int64_t> &arguments = flat.prediction->plan->launches.at(0).template_arguments;
+    EXPECT_EQ(arguments.at(2), 1);
+    EXPECT_EQ(arguments.at(3), 36);
 }
 
 TEST(ImplicitGemm, PreparedFiltersComeFromTheWorkspace) {
@@ -164,9 +188,15 @@ TEST(ImplicitGemm, RefusesWithReasons) {
     EXPECT_THAT(reason("implicit_gemm", "n1c8h80w80k8r64s1"), HasSubstr("at most 63 rows"));
     EXPECT_THAT(reason("implicit_gemm", "n1c8h8w8k8r3s3_f16"), HasSubstr("only FP32"));
     const std::string tile = "implicit_gemm:tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4";
-    EXPECT_THAT(reason((tile + ",split=8").c_str(), "n1c4h8w8k8r3s3"), HasSubstr("split = 8 exceeds the 2 steps"));
+    EXPECT_THAT(reason((tile + ",split=8,staging=1").c_str(), "n1c4h8w8k8r3s3"),
+                HasSubstr("split = 8 exceeds the 2 steps"));
     EXPECT_THAT(reason((tile + ",slice_channels=9").c_str(), "n1c8h8w8k8r1s1"), HasSubstr("exceeds the 8 channels"));
-    EXPECT_THAT(reason((tile + ",split=3").c_str(), "n1c8h8w8k8r1s1"), HasSubstr("1, 2, 4 or 8"));
+    EXPECT_THAT(reason((tile + ",split=3,staging=1").c_str(), "n1c8h8w8k8r1s1"), HasSubstr("1, 2, 4 or 8"));
+    EXPECT_THAT(reason((tile + ",columns=2,staging=1").c_str(), "n1c8h8w8k8r3s3"), HasSubstr("for staged rows"));
+    EXPECT_THAT(reason((tile + ",columns=9,staging=2").c_str(), "n1c8h8w8k8r3s3"), HasSubstr("units of a row"));
+    EXPECT_THAT(reason((tile + ",filters=2,staging=2").c_str(), "n1c8h8w8k8r3s3"), HasSubstr("as they lie"));
+    EXPECT_THAT(reason((tile + ",stages=3,staging=2").c_str(), "n1c8h8w8k8r3s3"), HasSubstr("two buffers"));
+    EXPECT_THAT(reason((tile + ",slice_channels=3,staging=2").c_str(), "n1c8h8w8k8r3s3"), HasSubstr("divide the 8"));
     EXPECT_THAT(reason("implicit_gemm:tile_k=48", "n1c4h8w8k8r3s3"), HasSubstr("knobs"));
     EXPECT_THAT(reason("implicit_gemm:tile_k=16,tile_pixels=16,thread_k=8,thread_pixels=8,warp_split=1", "n1c8h8w8k8r1s1"),
                 HasSubstr("no whole warps"));

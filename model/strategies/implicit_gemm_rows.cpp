@@ -1,0 +1,273 @@
+#include "model/strategies/implicit_gemm_rows.hpp"
+
+#include "model/papers.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+namespace {
+
+/// A convolution as the kernel sees it: the images of a 1 x 1 filter are one row each.
+struct Map {
+    std::int64_t h, w, p, q;
+    std::int64_t stride_h; ///< between staged rows; 1 where a filter of one row lets others be left out
+    bool aligned;          ///< rows come by 16-byte copies
+};
+
+Map map_of(const ConvShape &s) {
+    const bool flat = s.r * s.s == 1 && s.stride_h * s.stride_w == 1 && s.pad_h == 0 && s.pad_w == 0;
+    Map m{};
+    m.h = flat ? 1 : s.h, m.w = flat ? s.h * s.w : s.w;
+    m.p = flat ? 1 : s.p(), m.q = flat ? s.h * s.w : s.q();
+    m.stride_h = s.r == 1 ? 1 : s.stride_h;
+    m.aligned = s.s == 1 && s.stride_w == 1 && s.pad_w == 0 && m.w % 4 == 0;
+    return m;
+}
+
+/// What a tile stages when rows are blocks of `columns` units; the kernel has the same formulas.
+struct Staged {
+    std::int64_t unit_tiles, column_blocks, rows, copy_floats, channel_floats;
+};
+
+Staged staged_of(const ConvShape &s, const Map &m, const ImplicitGemm &g, std::int64_t columns) {
+    Staged o{};
+    const std::int64_t units = s.n * m.p * columns, tile_units = g.tile_pixels / g.thread_pixels;
+    o.unit_tiles = ceil_div(units, tile_units);
+    o.column_blocks = ceil_div(m.q, columns * g.thread_pixels);
+    const std::int64_t image_rows = (m.p - 1) * m.stride_h + (s.r - 1) * s.dilation_h + 1;
+    const std::int64_t unit_grid = std::gcd(tile_units, columns);
+    const std::int64_t out_rows = std::min(s.n * m.p, ceil_div(columns - unit_grid + tile_units, columns));
+    const std::int64_t row_grid = tile_units % columns == 0 ? std::gcd(out_rows, m.p) : 1;
+    const std::int64_t further_images = std::min(s.n - 1, (m.p - row_grid + out_rows - 1) / m.p);
+    o.rows = (out_rows - 1) * m.stride_h + (s.r - 1) * s.dilation_h + 1 +
+             further_images * std::max<std::int64_t>(0, image_rows - m.p * m.stride_h);
+    o.copy_floats = o.rows * columns * g.thread_pixels;
+    o.channel_floats = s.s * o.copy_floats;
+    return o;
+}
+
+// Clocks of the pipe of shared memory for one copy of a warp, measured on an H200: 16 bytes a lane, and 4
+// bytes along rows.
+constexpr double wide_copy = 3.2, row_copy = 3.5;
+
+/// Units of a row block: such that the tiles' arithmetic and copies together are least.
+int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g) {
+    constexpr std::int64_t most = 64;
+    constexpr double lanes = 128.0; // of an SM
+    int best = 1;
+    double least = 0.0;
+    for (std::int64_t columns = 1; columns <= std::min(most, ceil_div(m.q, std::int64_t{g.thread_pixels}));
+         ++columns) {
+        const Staged o = staged_of(s, m, g, columns);
+        const double tiles = static_cast<double>(o.unit_tiles * o.column_blocks);
+        // Rows shorter than a warp begin more sectors: on an H200, 3 x 3 on a map of 224 took 8 % less time
+        // by rows of 32 pixels than by rows of 8.
+        const double row_bytes = 4.0 * static_cast<double>(columns * g.thread_pixels);
+        const double copy = m.aligned ? wide_copy / 128.0 : row_copy / 32.0 * (1.0 + 32.0 / row_bytes);
+        const double time = tiles * (static_cast<double>(g.tile_k * g.tile_pixels * s.r * s.s) / lanes +
+                                     static_cast<double>(o.channel_floats) * copy);
+        if (columns == 1 || time < least)
+            best = static_cast<int>(columns), least = time;
+    }
+    return best;
+}
+
+} // namespace
+
+std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape &s,
+                                                const GpuProfile &profile) {
+    const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
+    if (g.filters == 2)
+        return no("staged rows read the filters as they lie; filters must be 1");
+    if (g.stages != 2)
+        return no("staged rows have two buffers; stages must be 2");
+    if (s.n * s.c * s.h * s.w >= std::int64_t{1} << 31)
+        return no("staged rows count the input with 32 bits");
+    const std::int64_t channels = s.c / s.groups, filters = s.k / s.groups, taps = s.r * s.s;
+    const std::int64_t tile_units = g.tile_pixels / g.thread_pixels;
+    const std::int64_t lanes_n = std::gcd(std::int64_t{8}, tile_units), lanes_m = 32 / lanes_n;
+    if (g.tile_pixels % g.thread_pixels != 0 || lanes_n == 1 || g.tile_k % (g.thread_k * lanes_m) != 0)
+        return no("a tile of " + std::to_string(g.tile_k) + " filters and " + std::to_string(g.tile_pixels) +
+                  " pixels has no whole warps of threads with " + std::to_string(g.thread_k) + " x " +
+                  std::to_string(g.thread_pixels));
+    if (channels % g.slice_channels != 0 || g.slice_channels % g.warp_split != 0)
+        return no("staged rows need slice_channels that divide the " + std::to_string(channels) +
+                  " channels and that warp_split divides");
+    const std::int64_t steps = channels / g.slice_channels;
+    if (g.split > steps)
+        return no("split = " + std::to_string(g.split) + " exceeds the " + std::to_string(steps) +
+                  " steps there are");
+    const Map m = map_of(s);
+    if (g.columns == 0)
+        g.columns = columns_for(s, m, g);
+    if (g.columns > ceil_div(m.q, std::int64_t{g.thread_pixels}))
+        return no("columns = " + std::to_string(g.columns) + " exceeds the units of a row");
+    const Staged o = staged_of(s, m, g, g.columns);
+
+    Partition part;
+    part.kernel = "implicit_gemm_rows";
+    part.threads = g.tile_k / g.thread_k * tile_units * g.warp_split;
+    if (part.threads > profile.limits.max_threads_per_cta)
+        return no("a CTA would have " + std::to_string(part.threads) + " threads");
+    const std::int64_t slice = g.slice_channels * taps;
+    const bool several = steps > g.split;
+    const std::int64_t stage_floats = slice * (g.tile_k + 4) + g.slice_channels * o.channel_floats;
+
+    // Copies of a thread, as the kernel shares them out.
+    const std::int64_t copiers =
+        static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(part.threads)));
+    const bool wide_filters = s.products() % 4 == 0 && slice % 4 == 0;
+    const std::int64_t quad = wide_filters ? 4 : 1, side = wide_filters ? 2 : 8, at_once = copiers / side;
+    const std::int64_t turns = std::max<std::int64_t>(1, g.tile_k / at_once),
+                       beside = std::max<std::int64_t>(1, at_once / g.tile_k);
+    const std::int64_t filter_copies = ceil_div(slice / quad, side * beside) * turns;
+    const std::int64_t channel_copies = o.copy_floats / (m.aligned ? 4 : 1),
+                       places = ceil_div(channel_copies, part.threads),
+                       sharers = std::max<std::int64_t>(
+                           1, std::min(std::int64_t{g.slice_channels}, part.threads / channel_copies));
+    const std::int64_t pixel_copies = places * ceil_div(std::int64_t{g.slice_channels}, sharers) * s.s;
+    constexpr std::int64_t most_places = 16, most_kept = 96;
+    if (places > most_places || filter_copies * quad > most_kept)
+        return no("a step would have more copies of a thread than registers hold; take fewer slice_channels");
+
+    // Filters of the next step come in parts between which the threads multiply, so that they need few
+    // registers.
+    const std::int64_t group_channels = g.slice_channels / g.warp_split, sums = g.thread_k * g.thread_pixels;
+    const std::int64_t kept_at_most = sums >= 64 ? 12 : 20;
+    std::int64_t parts = 1;
+    while (several && parts < group_channels && ceil_div(filter_copies, parts) * quad > kept_at_most) {
+        do
+            ++parts;
+        while (group_channels % parts != 0);
+    }
+    const std::int64_t kept = several ? ceil_div(filter_copies, parts) * quad : 0;
+
+    const std::int64_t of_kernel[] = {s.n,
+                                      channels,
+                                      m.h,
+                                      m.w,
+                                      filters,
+                                      s.groups,
+                                      s.r,
+                                      s.s,
+                                      s.stride_h,
+                                      s.stride_w,
+                                      s.pad_h,
+                                      s.pad_w,
+                                      s.dilation_h,
+                                      s.dilation_w,
+                                      g.tile_k,
+                                      g.tile_pixels,
+                                      g.thread_k,
+                                      g.thread_pixels,
+                                      g.slice_channels,
+                                      g.columns,
+                                      parts,
+                                      g.warp_split,
+                                      g.split};
+    part.template_arguments.assign(std::begin(of_kernel), std::end(of_kernel));
+    const std::int64_t pixel_tiles = o.unit_tiles * o.column_blocks,
+                       filter_tiles = ceil_div(filters, std::int64_t{g.tile_k});
+    part.grid = {pixel_tiles * filter_tiles * g.split, s.groups, 1};
+    if (part.grid[0] > std::int64_t{1} << 30)
+        return no("more than 2^30 CTAs; take larger tiles");
+    if (g.split > 1)
+        part.cluster = g.split;
+    part.stages = 2;
+    part.steps = ceil_div(steps, std::int64_t{g.split});
+    part.filter_count = s.k;
+    part.busy_warps = part.threads / 32;
+    part.independent_sums = sums;
+    const bool meets = g.split * g.warp_split > 1 || m.q % 4 != 0; // sums go through shared memory
+    part.shared_bytes = 4 * std::max((several ? 2 : 1) * stage_floats,
+                                     meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
+    if (g.split > 1) {
+        // Clusters fill one SM before the next, so that some SMs would have two CTAs and others none; with so
+        // much shared memory that no more CTAs fit than there must be, they spread. A cluster stays in a GPC,
+        // which has 16 or 18 SMs on an H200. With one CTA an SM, 24 clusters of 5 did not run at once there,
+        // and 12 of 8 did.
+        constexpr std::int64_t sms_of_gpc = 16, sms_of_gpcs = 18;
+        const std::int64_t spread = profile.limits.sm_count / sms_of_gpcs * (sms_of_gpc / g.split * g.split);
+        const std::int64_t needed = ceil_div(part.grid[0] * s.groups, std::max<std::int64_t>(1, spread));
+        const std::int64_t too_much = round_up( // for one CTA more
+            profile.limits.shared_bytes_per_sm / (needed + 1) - profile.limits.shared_bytes_reserved_per_cta +
+                1,
+            128);
+        part.shared_bytes = std::max(part.shared_bytes, too_much);
+    }
+
+    // Sums, operands with those that follow, filters on their way, addresses.
+    const std::int64_t operands = g.thread_k + g.thread_pixels;
+    constexpr std::int64_t few_taps = 9;
+    std::int64_t registers = sums + 2 * operands + kept + 3 * places + (taps > few_taps ? 40 : 32);
+    registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
+    if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
+        registers = most / 8 * 8;
+    if (registers < sums + operands + kept + 2 * places + 28)
+        return no(std::to_string(part.threads) + " threads of " + std::to_string(g.thread_k) + " x " +
+                  std::to_string(g.thread_pixels) + " sums need more registers than an SM has");
+    part.register_cap = registers;
+    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, part.register_cap, part.shared_bytes);
+    if (part.ctas_per_sm < 1)
+        return no("a CTA needs " + std::to_string(part.shared_bytes) +
+                  " bytes of shared memory, the GPU gives " +
+                  std::to_string(profile.limits.shared_bytes_per_cta));
+    fill_schedule(part, profile.limits);
+
+    const double warps = static_cast<double>(part.busy_warps);
+    const double loads = static_cast<double>(group_channels * taps * operands) / 4.0; // of a warp
+    // Warp instructions beside arithmetic, loads and copies, as read in the code for sm_90: a step, the start
+    // of a CTA, four outputs.
+    constexpr double per_step = 40.0, per_cta_warp = 250.0, per_output_quad = 4.0, per_sum_quad = 25.0;
+    part.step.fmas = static_cast<double>(slice * g.tile_k * g.tile_pixels);
+    const double filter_instructions = static_cast<double>(filter_copies * (1 + quad));
+    part.step.shared_wavefronts =
+        warps * (loads * uniform_wide_wavefronts + filter_instructions +
+                 static_cast<double>(pixel_copies) * (m.aligned ? wide_copy : row_copy));
+    part.step.instructions =
+        part.step.fmas / 32.0 +
+        warps * (loads + filter_instructions + 3.0 * static_cast<double>(pixel_copies) + per_step);
+    const double staged_pixels = static_cast<double>(
+        std::min(o.copy_floats * s.stride_w, s.n * s.h * s.w)); // of a channel; L1 keeps them from tap to tap
+    part.step.load_bytes = 4.0 * (static_cast<double>(slice * g.tile_k) + staged_pixels * g.slice_channels);
+    const std::int64_t pixels = s.n * s.p() * s.q();
+    part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, pixels)) *
+                             static_cast<double>(std::min<std::int64_t>(g.tile_k, filters)) / g.split;
+    const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
+    part.drain.instructions =
+        warps * per_cta_warp +
+        (meets ? tile_quads * g.warp_split / 32.0 * 2.0 +
+                     tile_quads / g.split / 32.0 * (per_sum_quad + 3.0 * g.split * g.warp_split)
+               : tile_quads / 32.0 * per_output_quad);
+    part.drain.shared_wavefronts = meets ? 2.0 * tile_quads * 4.0 * g.warp_split / 32.0 : 0.0;
+
+    const double tiles = static_cast<double>(pixel_tiles * filter_tiles * s.groups);
+    Work &work = part.work;
+    work.fmas = tiles * static_cast<double>(steps) * part.step.fmas;
+    work.instructions =
+        tiles * (static_cast<double>(steps) * part.step.instructions + g.split * part.drain.instructions);
+    work.shared_wavefronts =
+        tiles * (static_cast<double>(steps) * warps *
+                     (loads * uniform_wide_wavefronts + static_cast<double>(filter_copies * quad)) +
+                 g.split * part.drain.shared_wavefronts);
+    work.shared_conflicts = 0.0;
+    work.l2_read_bytes = static_cast<double>(s.filter_bytes() * pixel_tiles) +
+                         tiles * static_cast<double>(channels) * 4.0 * staged_pixels;
+    work.l2_write_bytes = written_bytes(s);
+    fill_dram(work, s, profile.limits);
+
+    Feasible out;
+    out.rules = table1_rules(profile);
+    out.paper_round_fmas = part.step.fmas;
+    out.paper_round_bytes = part.step.load_bytes;
+    out.plan.launches = {std::move(part)};
+    return out;
+}
+
+} // namespace convcast
