@@ -48,6 +48,12 @@ std::string outside(const ConvShape &s) {
         return "an image, filter set or batch is too large for 32-bit indices inside an image";
     if (s.groups > 65535)
         return "more than 65535 groups";
+    // The product of the low parts, which is left out, is 2^-22 of a product: lost in the rounding of a sum
+    // of many.
+    constexpr std::int64_t least_products = 8;
+    if (s.products() < least_products)
+        return "a sum of " + std::to_string(s.products()) +
+               " products, fewer than 8, would be less accurate than FP32";
     return "";
 }
 

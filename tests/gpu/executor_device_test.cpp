@@ -340,7 +340,7 @@ TEST(ExecutorDevice, TensorCoresInEveryGeometry) {
     for (const std::string shape :
          {"n2c5h13w17k19r3s3_pad1x1", "n3c7h12w11k20r3s2_str2x2_pad1x2",
           "n2c16h15w14k12r3s3_str1x2_pad2x1_dil2x1_g2", "n1c16h9w9k33r1s1", "n2c3h30w31k20r7s7_str2x2_pad3x3",
-          "n1c16h16w16k16r1s1_g4", "n2c64h16w16k130r1s1", "n3c16h7w7k40r2s3", "n2c12h9w9k12r3s3_pad1x1_g12",
+          "n1c32h16w16k16r1s1_g4", "n2c64h16w16k130r1s1", "n3c16h7w7k40r2s3", "n2c12h9w9k12r3s3_pad1x1_g12",
           "n1c64h14w14k64r1s1_str2x2", "n1c32h28w28k100r3s3_pad1x1", "n1c2h40w41k3r9s10",
           "n1c8h40w40k16r13s13", "n1c512h8w8k64r7s7_pad3x3"})
         for (const std::string knobs :
