@@ -29,7 +29,7 @@ SOURCE = HERE.parent.parent
 BINARY = ""
 UPDATE = False
 
-VERBS = ["measure", "predict", "choose", "run", "compile", "merge", "report", "compare", "list", "doctor"]
+VERBS = ["measure", "predict", "choose", "run", "compile", "facts", "fit", "merge", "report", "compare", "list", "doctor"]
 SINGLE = "n1c1h28w28k64r3s3"
 MULTI = "n1c64h56w56k64r3s3"
 # What both builds say, with a driver missing, no GPU visible, or no CUDA at build time.
@@ -396,6 +396,15 @@ def value_of(term):
     if kind == "pipeline":
         fill, step, drain = values
         return fill + max(0, term["count"] - 1) * step + drain
+    if kind == "queue":  # exact mean value analysis of a closed queue
+        service, alone = values
+        served = service / max(1.0, term["count"])
+        elsewhere, waiting, whole = max(0.0, alone - served), 0.0, 0.0
+        for n in range(1, int(min(max(1.0, math.floor(term["count"])), 64)) + 1):
+            there = served * (1 + waiting)
+            whole = elsewhere + there
+            waiting = n * there / whole if whole > 0 else 0.0
+        return max(whole, service)
     wave, tail = values
     assert kind == "schedule", kind
     return term["count"] * wave + tail
@@ -423,7 +432,7 @@ class Json(Cli):
                 p = case["prediction"]
                 self.assertEqual(set(p) - {"assumptions"}, {"time_s", "times", "time_low_s", "time_high_s", "regimes", "limiter",
                                                             "work", "plan", "term", "rules"})
-                self.assertEqual(set(p["times"]), {"tier0_s", "tier2_s"})
+                self.assertEqual(set(p["times"]), {"tier0_s", "tier2_s", "roofline_s"})
                 self.assertEqual(set(p["regimes"]), {"paper", "physical", "tier2"})
                 self.assertLessEqual(set(p["regimes"].values()), {"compute_hidden", "bulk_hidden", "exposed"})
                 self.assertEqual(set(p["work"]), self.WORK)

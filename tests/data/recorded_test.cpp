@@ -1,10 +1,13 @@
 // What a GPU alone can show was recorded; here it is replayed without one.
+#include "gpu/metrics.hpp"
 #include "microbench/analysis.hpp"
 #include "model/compare.hpp"
 #include "model/conv_shape.hpp"
 #include "model/files.hpp"
 #include "model/forecast.hpp"
 #include "model/study.hpp"
+#include "reports/accuracy.hpp"
+#include "reports/statistics.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,8 +24,19 @@ namespace {
 
 const std::string folder = CONVCAST_SOURCE_DIR "/data/recorded/h200/";
 
+/// A recorded run with today's forecasts: it ships without.
+convcast::Run read_recorded(const std::string &file) {
+    convcast::Run run = read_run(read_file(folder + file), file);
+    const GpuProfile profile = find_profile("h200");
+    for (Case &item : run.cases)
+        if (item.strategy && item.status == Status::ok)
+            item.prediction =
+                predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), profile).prediction;
+    return run;
+}
+
 const convcast::Run &recorded() {
-    static const convcast::Run run = read_run(read_file(folder + "chang.json.gz"), "chang.json.gz");
+    static const convcast::Run run = read_recorded("chang.json.gz");
     return run;
 }
 
@@ -73,7 +87,7 @@ TEST(Recorded, ThreeRunsAgree) {
         if (param.verdict == Verdict::differs)
             differing.push_back(param.name);
     // The README and docs/measuring.md say so.
-    EXPECT_THAT(differing, IsSubsetOf({"stream_launch_period"}));
+    EXPECT_THAT(differing, IsSubsetOf({"launch_floor", "stream_launch_period"}));
     EXPECT_TRUE(comparison.failed_checks.empty());
     EXPECT_EQ(runs[0].profile.conditions.at("gpu"), runs[2].profile.conditions.at("gpu"));
 }
@@ -120,28 +134,39 @@ TEST(Recorded, ForecastAndMeasurementCarryTheSameQuantities) {
              {&Work::fmas, &Work::instructions, &Work::shared_wavefronts, &Work::l2_read_bytes,
               &Work::l2_write_bytes, &Work::dram_read_bytes, &Work::dram_write_bytes}) {
             EXPECT_TRUE((*p.work.*field).has_value()) << item.shape;
-            EXPECT_TRUE((*cold.work.*field).has_value()) << item.shape;
+            // FMAs need instrumented kernels: only of short calls.
+            const bool expected = field != &Work::fmas || ConvShape::parse(item.shape).fmas().value <= 2e9;
+            EXPECT_TRUE(!expected || (*cold.work.*field).has_value()) << item.shape;
         }
-        EXPECT_LE(*cold.relative_l2_error, 1e-5) << item.shape;
-        EXPECT_LE(*cold.max_error_ratio, 1.0) << item.shape;
+        EXPECT_TRUE(cold.counters->contains(metrics::stalls.front().name)) << item.shape;
+        const bool transforms = p.plan->transformed_fmas.has_value();
+        EXPECT_LE(*cold.relative_l2_error, transforms ? 1e-4 : 1e-5) << item.shape;
+        EXPECT_TRUE(transforms || *cold.max_error_ratio <= 1.0) << item.shape;
         EXPECT_GE(cold.samples_s.size(), 5u) << item.shape;
     });
 }
 
 TEST(Recorded, CountedFmasAreTheForecasts) {
-    for_own_cases([](const Case &item, const Prediction &, const Measurement &cold) {
-        const Case today =
-            predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), find_profile("h200"));
-        const double forecast = *today.prediction->work->fmas;
+    int counted = 0;
+    for_own_cases([&](const Case &item, const Prediction &p, const Measurement &cold) {
+        if (!cold.work->fmas)
+            return;
+        ++counted;
+        const double forecast = *p.work->fmas;
         // The compiler leaves pixels past the edge out or in, by its own judgement, where it can move all of
         // a sum under the condition of its store: in row_register, and where implicit_gemm has a single step.
-        const bool one_step = today.prediction->plan->launches.front().steps == 1;
-        const double tolerance = item.strategy->starts_with("row_register")                ? 0.25
-                                 : item.strategy->starts_with("implicit_gemm") && one_step ? 0.07
-                                                                                           : 0.0;
-        EXPECT_NEAR(forecast, *cold.work->fmas, tolerance * *cold.work->fmas)
+        if (item.strategy->starts_with("row_register")) {
+            EXPECT_NEAR(forecast, *cold.work->fmas, 0.25 * *cold.work->fmas)
+                << item.shape << " " << *item.strategy;
+            return;
+        }
+        const bool may_leave_out =
+            item.strategy->starts_with("implicit_gemm:") && main_launch(*p.plan).steps == 1;
+        EXPECT_LE(*cold.work->fmas, forecast) << item.shape << " " << *item.strategy;
+        EXPECT_GE(*cold.work->fmas, may_leave_out ? ConvShape::parse(item.shape).fmas().value : forecast)
             << item.shape << " " << *item.strategy;
     });
+    EXPECT_GT(counted, 400);
 }
 
 TEST(Recorded, NothingIsFasterThanLight) {
@@ -152,29 +177,62 @@ TEST(Recorded, NothingIsFasterThanLight) {
     });
 }
 
-/// Today's forecast of the recorded cases: a change of the model that makes it worse must be seen. With this
-/// recording it stands at the numbers of the README.
+/// Today's forecast of the recorded sweep: a change of the model that makes it worse must be seen. With this
+/// recording it stands at the numbers of docs/model.md, a little margin beside.
 TEST(Recorded, TheForecastIsAsGoodAsStated) {
-    std::vector<double> errors, of_blocks;
-    double log_sum = 0.0;
-    for_own_cases([&](const Case &item, const Prediction &, const Measurement &cold) {
-        const Case today =
-            predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), find_profile("h200"));
-        const double ratio = *today.prediction->time_s / cold.time_s;
-        errors.push_back(std::abs(ratio - 1.0));
-        log_sum += std::log(ratio);
-        if (item.strategy->starts_with("stride_fixed_block"))
-            of_blocks.push_back(errors.back());
-    });
-    std::sort(errors.begin(), errors.end());
-    EXPECT_LE(errors[errors.size() / 2], 0.20) << "median error";
-    EXPECT_LE(errors[errors.size() * 9 / 10], 0.46) << "90th percentile";
-    std::sort(of_blocks.begin(), of_blocks.end());
-    ASSERT_EQ(of_blocks.size(), 33u);
-    EXPECT_LE(of_blocks[of_blocks.size() / 2], 0.018) << "median error of stride_fixed_block";
-    EXPECT_LE(of_blocks[of_blocks.size() * 9 / 10], 0.085) << "its 90th percentile";
-    EXPECT_NEAR(std::exp(log_sum / static_cast<double>(errors.size())), 0.787, 0.01)
-        << "bias: too fast, and said so";
+    const Accuracy accuracy = accuracy_of(read_recorded("sweep.json.gz"));
+    const auto times = [&](const std::string &part, const std::string &model) {
+        for (const TimeAccuracy &row : accuracy.times)
+            if (row.part == part && row.model == model)
+                return row;
+        ADD_FAILURE() << part << " " << model;
+        return TimeAccuracy{};
+    };
+    const TimeAccuracy zero = times("test", "zero fit"), fitted = times("test", "four numbers fitted");
+    EXPECT_EQ(zero.n, 739);
+    EXPECT_EQ(fitted.n, 739);
+    EXPECT_LE(zero.mean, 0.215);
+    EXPECT_LE(zero.median, 0.165);
+    EXPECT_LE(zero.p90, 0.47);
+    EXPECT_NEAR(zero.bias, 0.865, 0.01);
+    EXPECT_LE(fitted.mean, 0.225);
+    EXPECT_NEAR(fitted.bias, 0.965, 0.01);
+    EXPECT_NEAR(*fitted.coverage, 0.85, 0.02);
+    EXPECT_GT(times("test", "wave-quantised roofline").mean, 2.5 * zero.mean);
+    EXPECT_GT(times("test", "speed of light").mean, 3.0 * zero.mean);
+    for (const RankingAccuracy &row : accuracy.rankings)
+        if (row.model == "four numbers fitted") {
+            EXPECT_LE(row.mean_regret, 0.135);
+            EXPECT_GE(row.kendall_tau, 0.785);
+        }
+}
+
+/// Against the fastest true-FP32 cuDNN, as the README says it.
+TEST(Recorded, TheSpeedUpsAreAsStated) {
+    struct Stated {
+        const char *file, *study;
+        std::int64_t shapes;
+        double geomean, worst;
+    };
+    for (const Stated &stated : {Stated{"chang.json.gz", "chang_single", 18, 2.31, 1.70},
+                                 Stated{"chang.json.gz", "chang_multi", 33, 3.27, 1.09},
+                                 Stated{"chen.json.gz", "chen_special", 36, 3.29, 1.24},
+                                 Stated{"chen.json.gz", "chen_general", 24, 2.68, 1.26},
+                                 Stated{"networks.json.gz", "vgg16_b1", 9, 3.23, 1.57},
+                                 Stated{"networks.json.gz", "resnet50_b1", 23, 2.49, 1.39}}) {
+        const std::vector<Study> studies = {find_study(stated.study)};
+        const ReportStatistics statistics = summarize(read_recorded(stated.file), studies);
+        bool there = false;
+        for (const SpeedupStatistics &row : statistics.speedups)
+            if (row.study == stated.study && row.against == "cudnn") {
+                there = true;
+                EXPECT_EQ(row.n, stated.shapes) << stated.study;
+                EXPECT_EQ(row.wins, stated.shapes) << stated.study;
+                EXPECT_NEAR(*row.geomean, stated.geomean, 0.01) << stated.study;
+                EXPECT_NEAR(*row.min, stated.worst, 0.01) << stated.study;
+            }
+        EXPECT_TRUE(there) << stated.study;
+    }
 }
 
 } // namespace
