@@ -141,8 +141,11 @@ Term chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
 /// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM: their warps share its
 /// issue slots and its shared memory, each is held up by its own chain.
 Term core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+    Term alone = chain_leaf(part, work, m);
+    if (work.tensor_fmas) // a warp splits its pixels, then waits for the products of its CTA
+        alone = sum("one CTA", {std::move(alone), tensor_leaf(*work.tensor_fmas, m)});
     return queue(name, ctas * busy_warps(part) / m.issue_rate, busy_term(part, work, ctas, m),
-                 chain_leaf(part, work, m));
+                 std::move(alone));
 }
 
 Term bandwidth_leaf(const char *name, double bytes, double bandwidth) {

@@ -130,9 +130,31 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const double copies =
         per_map_copy * map_copies + per_filter_copy * std::ceil(static_cast<double>(filter_floats) / lanes);
     const double channels_a_step = shared_map ? channels : 1.0;
+    // A warp without a pixel inside the map ends early: the average over the tiles.
+    const auto warps_inside = [&](std::int64_t columns_inside, std::int64_t rows_inside) {
+        std::int64_t count = 0;
+        for (std::int64_t first = 0; first < threads; first += 32)
+            for (std::int64_t t = first; t < std::min<std::int64_t>(first + 32, threads); ++t)
+                if (t % knobs.tile_w < columns_inside && t / knobs.tile_w < rows_inside) {
+                    ++count;
+                    break;
+                }
+        return static_cast<double>(count);
+    };
+    const auto last = [](std::int64_t size, std::int64_t tile) {
+        return size - (ceil_div(size, tile) - 1) * tile;
+    };
+    const std::int64_t last_columns = last(s.q(), knobs.tile_w), last_rows = last(s.p(), knobs.tile_h);
+    const double full_x = static_cast<double>(tiles_x - 1), full_y = static_cast<double>(tiles_y - 1);
+    const double active =
+        (full_x * full_y * warps_inside(knobs.tile_w, knobs.tile_h) +
+         full_y * warps_inside(last_columns, knobs.tile_h) + full_x * warps_inside(knobs.tile_w, last_rows) +
+         warps_inside(last_columns, last_rows)) /
+        static_cast<double>(tiles_x * tiles_y);
+    const double pixel_passes = pixels.taken * active / warps;
     part.step.fmas = lanes * taps * channels_a_step;
-    part.step.instructions = warps * channels_a_step * (taps * per_tap + per_channel);
-    part.step.shared_wavefronts = channels_a_step * taps * (pixels.taken + warps);
+    part.step.instructions = active * channels_a_step * (taps * per_tap + per_channel);
+    part.step.shared_wavefronts = channels_a_step * taps * (pixel_passes + active);
     part.drain.instructions = warps * (per_cta_warp + copies);
     part.drain.store_bytes = lanes * 4.0;
 
@@ -149,8 +171,9 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     work.fmas = s.fmas().value; // also of taps in the padding: they multiply zeros
     work.instructions =
         ctas * (static_cast<double>(part.steps) * part.step.instructions + part.drain.instructions);
-    work.shared_wavefronts = ctas * channels * taps * (warps + (shared_map ? pixels.taken : 0.0));
-    work.shared_conflicts = shared_map ? ctas * channels * taps * (pixels.taken - pixels.least) : 0.0;
+    work.shared_wavefronts = ctas * channels * taps * (active + (shared_map ? pixel_passes : 0.0));
+    work.shared_conflicts =
+        shared_map ? ctas * channels * taps * (pixels.taken - pixels.least) * active / warps : 0.0;
     work.l2_read_bytes = static_cast<double>(s.n * s.k) * channels * map_bytes +
                          ctas * spanned_bytes(static_cast<double>(filter_floats) * 4.0);
     const double run = static_cast<double>(std::min<std::int64_t>({32, knobs.tile_w, s.q()})) * 4.0;
