@@ -612,7 +612,7 @@ std::string answer(const ReportStatistics &statistics) {
             "geometric mean",
             best->wins, count(best->n, "shape", "shapes"), best->n - best->wins, times(*best->geomean));
         if (direct != nullptr && direct->n > 0)
-            text += fmt::format("; without Winograd and FFT it wins {} of {}, {}", direct->wins, direct->n,
+            text += fmt::format("; against cuDNN without Winograd and FFT it wins {} of {}, {}", direct->wins, direct->n,
                                 times(*direct->geomean));
         text += ".";
         if (best->without > 0)
