@@ -57,7 +57,7 @@ int choose(const Words &words) {
                 "\n";
     }
     if (arguments.has("json") || arguments.has("output"))
-        text = write_run(new_run(question.profile, std::move(chosen)));
+        text = write_run(new_run(question.profile, question.sms, std::move(chosen)));
     write_file_atomically(arguments.text("output", "-"), text);
     return 0;
 }

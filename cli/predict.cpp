@@ -106,7 +106,7 @@ std::string explain(const Case &item) {
 /// A document with today's forecasts beside what was measured.
 Run forecast_of(const std::string &file, const Arguments &arguments) {
     Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
-    const GpuProfile profile = document_profile("predict", given, arguments);
+    const GpuProfile profile = document_profile("predict", given, arguments, file);
     given.profile_id = profile.id;
     given.profile_hash = profile_hash(profile);
     given.conditions["forecast"] = "again, by version " + producer().version;
@@ -142,7 +142,7 @@ int predict(const Words &words) {
     const std::vector<Case> cases = predict_all(question, false);
     std::string text;
     if (arguments.has("json") || arguments.has("output")) {
-        text = write_run(new_run(question.profile, cases));
+        text = write_run(new_run(question.profile, question.sms, cases));
     } else {
         for (const Case &item : cases)
             text += explain(item);

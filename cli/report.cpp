@@ -124,7 +124,7 @@ int report(const Words &words) {
     Run run = read_run(document, shown);
     // Data ships without forecasts: this version makes them. The others stay as they are.
     if (std::any_of(run.cases.begin(), run.cases.end(), forecast_missing)) {
-        const GpuProfile profile = document_profile("report", run, arguments);
+        const GpuProfile profile = document_profile("report", run, arguments, file);
         std::vector<Case> open;
         std::vector<std::size_t> places;
         for (std::size_t i = 0; i < run.cases.size(); ++i)
