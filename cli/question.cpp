@@ -37,11 +37,17 @@ Question read_question(const std::string &verb, const Arguments &arguments,
                        const std::function<int(int asked)> &sms_given) {
     Question question;
     for (const std::string &text : arguments.texts("shape"))
-        question.shapes.push_back({ConvShape::parse(text), std::nullopt});
+        question.shapes.push_back({ConvShape::parse(text), std::nullopt, {}});
     for (const std::string &name : arguments.texts("study")) {
         const Study study = find_study(name);
         for (const std::string &text : study.shapes)
-            question.shapes.push_back({ConvShape::parse(text), study.id});
+            question.shapes.push_back({ConvShape::parse(text), study.id, {}});
+        if (!study.sweeps.empty() && arguments.has("strategy"))
+            throw UsageError(verb + ": the study " + study.id +
+                             " sweeps settings of its own; leave out --strategy");
+        for (const StudySweep &sweep : study.sweeps)
+            for (const std::string &text : sweep.shapes)
+                question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies});
     }
     if (question.shapes.empty())
         throw UsageError(verb + ": no shape asked; give --shape n1c64h56w56k64r3s3 or --study " +
@@ -77,7 +83,16 @@ std::optional<int> sms_of(const Run &document, const std::string &file) {
 
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best, int drawn) {
     std::vector<Case> cases;
+    std::set<std::pair<std::string, std::string>> swept; // a case may stand in several sweeps
     for (const AskedShape &asked : question.shapes) {
+        for (const std::string &text : asked.settings) {
+            Case item = predict(parse_strategy(text), asked.shape, question.profile);
+            item.study = asked.study;
+            if (swept.emplace(item.shape, *item.strategy).second)
+                cases.push_back(std::move(item));
+        }
+        if (!asked.settings.empty())
+            continue;
         std::set<std::string> there;
         const auto add = [&](Case item) {
             item.study = asked.study;

@@ -17,6 +17,7 @@ std::vector<Option> question_options();
 struct AskedShape {
     ConvShape shape;
     std::optional<std::string> study;
+    std::vector<std::string> settings; ///< of the study's sweep: these strategies and no others
 };
 
 struct Question {
