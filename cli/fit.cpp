@@ -21,13 +21,13 @@ std::string left_out_text(const std::vector<LeftOut> &rows) {
     for (const LeftOut &row : rows)
         cells.push_back({row.strategy, std::to_string(row.test), share(row.zero_fit), share(row.fitted),
                          share(row.left_out), fmt::format("{:.3f}", row.left_out_bias)});
-    return table({{"strategy, test part"},
+    return table({{"strategy"},
                   {"cases", Align::right},
                   {"zero fit", Align::right},
                   {"fitted", Align::right},
-                  {"fitted without it", Align::right},
+                  {"without it", Align::right},
                   {"bias", Align::right}},
-                 cells, terminal_width());
+                 cells, terminal_width() * 2);
 }
 
 } // namespace

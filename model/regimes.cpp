@@ -29,11 +29,10 @@ Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, con
     // Launching takes no SM's time; of a forecast near the floor some is left all the same.
     const double running = std::max(time.value - floor_s - (launches - 1.0) * gap_s, time.value / 10.0);
     if (profile.sm_clock) {
-        const double slots = running * busy_sms(plan, profile.limits.sm_count) *
-                             profile.sm_clock->value.value * profile.limits.sm_count *
-                             profile.limits.schedulers_per_sm;
-        out.fma = work.fmas.value_or(0.0) / 32.0 / slots;
-        out.issue = work.instructions.value_or(0.0) / slots;
+        const double clocks = running * busy_sms(plan, profile.limits.sm_count) * profile.limits.sm_count *
+                              profile.sm_clock->value.value; // of all SMs
+        out.fma = work.fmas.value_or(0.0) / (clocks * profile.limits.cores_per_sm);
+        out.issue = work.instructions.value_or(0.0) / (clocks * profile.limits.schedulers_per_sm);
     }
     if (profile.dram_read_bandwidth) {
         const double read = profile.dram_read_bandwidth->value.value;

@@ -30,17 +30,19 @@ void check_sweep(StudySweep &sweep, const std::string &place, std::vector<InputP
     make_canonical(sweep.shapes, place + "/shapes", problems);
     if (sweep.shapes.empty() || sweep.strategies.empty())
         problems.push_back({place, "expected at least one shape and one strategy"});
+    bool knob_of_all = true;
     for (std::size_t i = 0; i < sweep.strategies.size(); ++i) {
-        const std::string &text = sweep.strategies[i];
         try {
-            const std::string canonical = to_text(parse_strategy(text));
-            if (sweep.swept != "h" && canonical.find(sweep.swept + "=") == std::string::npos)
-                problems.push_back({place + "/swept", "expected \"h\" or a knob of " + text + ", found \"" +
-                                                          sweep.swept + "\""});
+            const std::string canonical = to_text(parse_strategy(sweep.strategies[i]));
+            knob_of_all = knob_of_all && (canonical.find(":" + sweep.swept + "=") != std::string::npos ||
+                                          canonical.find("," + sweep.swept + "=") != std::string::npos);
         } catch (const UsageError &error) {
             problems.push_back({place + "/strategies/" + std::to_string(i), error.what()});
         }
     }
+    if (sweep.swept != "h" && !knob_of_all)
+        problems.push_back({place + "/swept",
+                            "expected \"h\" or a knob of all its strategies, found \"" + sweep.swept + "\""});
     const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
     if (sweep.id.empty() || !std::all_of(sweep.id.begin(), sweep.id.end(), plain)) // names a figure's file
         problems.push_back(

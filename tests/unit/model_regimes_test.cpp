@@ -40,7 +40,7 @@ GpuProfile toy() {
 
 TEST(Utilisation, IsThatOfTheCounters) {
     Work work;
-    work.fmas = 32 * 8000.0;
+    work.fmas = 256e3;
     work.instructions = 20000;
     work.dram_read_bytes = 100e9 * 4e-6;  // 4 us of 100 GB/s
     work.dram_write_bytes = 100e9 * 3e-6; // and 3 us
@@ -48,7 +48,7 @@ TEST(Utilisation, IsThatOfTheCounters) {
     work.l2_write_bytes = 200e9 * 1e-6;
     // 10 us besides the floor of 1 us; 5 of 10 SMs have work: 5 SMs * 4 schedulers * 10,000 clocks at 1 GHz.
     const Utilisation half = utilisation_of(toy_plan(5), work, Seconds(11e-6), toy());
-    EXPECT_NEAR(half.fma, 8000.0 / 200e3, 1e-12);
+    EXPECT_NEAR(half.fma, 256e3 / (5 * 64 * 10e3), 1e-12); // 64 cores
     EXPECT_NEAR(half.issue, 20000.0 / 200e3, 1e-12);
     EXPECT_NEAR(half.dram, 7.0 / 11.0, 1e-12);
     EXPECT_NEAR(half.l2, 3.0 / 11.0, 1e-12);
