@@ -7,9 +7,10 @@
 
 namespace convcast {
 
-/// The case of one strategy for one shape: ok with its prediction and the canonical strategy text, or infeasible or
-/// unsupported with the reason. Deterministic to the byte. With `given`, the counters of a call, the time is that of the
-/// work counted instead of the work forecast: what remains of its error is the time model's own.
+/// The case of one strategy for one shape: ok with its prediction and the canonical strategy text, or
+/// infeasible or unsupported with the reason. Deterministic to the byte. With `given`, the counters of a
+/// call, the time is that of the work counted instead of the work forecast: what remains of its error is the
+/// time model's own.
 Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
              const Work *given = nullptr);
 
@@ -23,8 +24,8 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
 const Partition &main_launch(const Plan &plan);
 
 /// Tier 0: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve),
-/// where a transforming algorithm has `fmas` of its own (Plan::transformed_fmas), and what does not compute on
-/// the SM's cores has none. Absent where the profile lacks a number for it.
+/// where a transforming algorithm has `fmas` of its own (Plan::transformed_fmas), and what does not compute
+/// on the SM's cores has none. Absent where the profile lacks a number for it.
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile,
                                    std::optional<double> fmas = std::nullopt);
 

@@ -16,8 +16,8 @@ Term inner(TermKind kind, std::string name, std::vector<Term> children) {
     return term;
 }
 
-/// A round of `jobs` in a closed queue by exact mean value analysis: a job is served `service / jobs` by the resource
-/// that all share and spends what is left of `alone` elsewhere.
+/// A round of `jobs` in a closed queue by exact mean value analysis: a job is served `service / jobs` by the
+/// resource that all share and spends what is left of `alone` elsewhere.
 double queue_time(double jobs, double service, double alone) {
     const double whole = std::max(1.0, std::floor(jobs));
     const double served = service / std::max(1.0, jobs), elsewhere = std::max(0.0, alone - served);
@@ -107,7 +107,8 @@ Term pnorm(std::string name, double exponent, std::vector<Term> children) {
 }
 
 Term pipeline(std::string name, double steps, Term fill, Term step, Term drain) {
-    Term term = inner(TermKind::pipeline, std::move(name), {std::move(fill), std::move(step), std::move(drain)});
+    Term term =
+        inner(TermKind::pipeline, std::move(name), {std::move(fill), std::move(step), std::move(drain)});
     term.count = steps;
     return term;
 }
@@ -150,8 +151,8 @@ std::vector<Bar> waterfall(const Term &term) {
 
 std::string limiter(const Term &term) {
     const std::vector<Bar> bars = waterfall(term);
-    const auto tallest =
-        std::max_element(bars.begin(), bars.end(), [](const Bar &a, const Bar &b) { return a.added_s < b.added_s; });
+    const auto tallest = std::max_element(bars.begin(), bars.end(),
+                                          [](const Bar &a, const Bar &b) { return a.added_s < b.added_s; });
     return tallest == bars.end() ? "" : tallest->name;
 }
 
