@@ -22,7 +22,7 @@ constexpr std::array<Number, 4> numbers = {{{&Calibration::dependent_share, 0.2,
 
 double log_ratio(const MeasuredCall &call, const GpuProfile &profile, const Calibration &calibration) {
     const double bound = speed_of_light(call.shape, profile)->value_s.value;
-    const double time = forecast_term(call.plan, call.shape, profile, calibration)->value_s.value;
+    const double time = forecast_time(call.plan, call.shape, profile, calibration)->value;
     return std::log(std::max(time, bound) / call.time_s.value);
 }
 

@@ -31,6 +31,9 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &pro
 /// Tier 2 of a plan; absent where the profile lacks a number for it (`missing_for_forecast` names it).
 std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
                                   const Calibration &calibration = {});
+/// Its value alone, to the last bit the same, without building a tree: for what compares many plans.
+std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                     const Calibration &calibration = {});
 std::string missing_for_forecast(const GpuProfile &profile);
 std::string missing_for_forecast(const GpuProfile &profile, const Plan &plan);
 

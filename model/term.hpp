@@ -3,7 +3,19 @@
 
 #include "model/run.hpp"
 
+#include <span>
+
 namespace convcast {
+
+/// An inner node's value from its children's.
+namespace combined {
+double sum(std::span<const Seconds> values);
+double max(std::span<const Seconds> values);
+double pnorm(double exponent, std::span<const Seconds> values);
+double pipeline(double steps, double fill, double step, double drain);
+double schedule(double full_waves, double wave, double tail);
+double queue(double jobs, double service, double alone);
+} // namespace combined
 
 Term leaf(std::string name, Seconds value, std::string formula);
 Term sum(std::string name, std::vector<Term> children);
@@ -14,15 +26,16 @@ Term pipeline(std::string name, double steps, Term fill, Term step, Term drain);
 /// full_waves * wave + tail
 Term schedule(std::string name, double full_waves, Term wave, Term tail);
 
-/// `jobs` of a closed queue, one round of each (docs/model.md, F5): one alone takes `alone`, the resource they share
-/// needs `service` for all of them. Between the longer of the two and their sum; one job takes the longer.
+/// `jobs` of a closed queue, one round of each (docs/model.md, F5): one alone takes `alone`, the resource
+/// they share needs `service` for all of them. Between the longer of the two and their sum; one job takes the
+/// longer.
 Term queue(std::string name, double jobs, Term service, Term alone);
 
 /// Recomputes the value of every inner node from its children; returns the root's.
 Seconds evaluate(Term &term);
 
-/// The seconds each distinct leaf name adds when leaves are switched on one after another in the order they first
-/// appear in the tree. Bars are never negative and add up to the tree's value exactly (telescoping).
+/// The seconds each distinct leaf name adds when leaves are switched on one after another in the order they
+/// first appear in the tree. Bars are never negative and add up to the tree's value exactly (telescoping).
 struct Bar {
     std::string name;
     Seconds added_s;
