@@ -4,11 +4,13 @@
 #include "model/facts.hpp"
 #include "model/formula.hpp"
 #include "model/papers.hpp"
+#include "model/parallel.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 
 namespace convcast {
@@ -563,25 +565,46 @@ std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, c
     return plan_term<Seconds>(plan, shape, machine_of(profile, shape.dtype, calibration));
 }
 
-Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile, const Work *given) {
+namespace {
+
+Case refused_case(const Strategy &strategy, const ConvShape &shape, Infeasible why) {
     Case out;
     out.shape = shape.id();
+    out.strategy = to_text(strategy);
+    out.status = why.unsupported ? Status::unsupported : Status::infeasible;
+    out.reason = std::move(why.why);
+    return out;
+}
+
+/// A plan as it is forecast: with what its kernels were counted to do.
+std::variant<PlannedStrategy, Infeasible> counted_plan(const Strategy &strategy, const ConvShape &shape,
+                                                       const GpuProfile &profile) {
     auto planned = plan(strategy, shape, profile);
-    if (const auto *why = std::get_if<Infeasible>(&planned)) {
-        out.strategy = to_text(strategy);
-        out.status = why->unsupported ? Status::unsupported : Status::infeasible;
-        out.reason = why->why;
-        return out;
-    }
-    PlannedStrategy &good = std::get<PlannedStrategy>(planned);
+    if (auto *good = std::get_if<PlannedStrategy>(&planned);
+        good && shape.dtype == DataType::f32) // whose kernels were counted
+        good->feasible.plan = with_facts(std::move(good->feasible.plan), shipped_facts());
+    return planned;
+}
+
+/// What a prediction's time is, by the best calibration there is, without the prediction.
+std::optional<Seconds> predicted_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile) {
+    if (!missing_for_forecast(profile, plan).empty())
+        return std::nullopt;
+    const Calibration *fitted = shipped_calibration(profile.id);
+    const Machine zero_fit = machine_of(profile, shape.dtype, {});
+    const Machine m = fitted ? machine_of(profile, shape.dtype, *fitted) : zero_fit;
+    return bounded(plan_term<Seconds>(plan, shape, m), bound_of<Seconds>(plan, shape, zero_fit));
+}
+
+Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &profile, const Work *given) {
+    Case out;
+    out.shape = shape.id();
     Feasible &feasible = good.feasible;
     out.strategy = to_text(good.strategy);
     out.status = Status::ok;
 
     Prediction prediction;
     prediction.assumptions = std::move(feasible.assumptions);
-    if (shape.dtype == DataType::f32) // whose kernels were counted
-        feasible.plan = with_facts(std::move(feasible.plan), shipped_facts());
     prediction.work = total_work(feasible.plan);
     Regimes regimes;
     const Partition &main = main_launch(feasible.plan);
@@ -621,13 +644,12 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         const Term bound = bound_of<Term>(feasible.plan, shape, m);
         prediction.times.tier0_s = bound.value_s;
         prediction.times.roofline_s = wave_roofline(worked, m);
-        Term term = bounded(*forecast_term(worked, shape, profile), bound);
-        prediction.times.tier2_s = term.value_s;
         const Calibration *fitted = shipped_calibration(profile.id);
-        if (fitted) {
-            term = bounded(*forecast_term(worked, shape, profile, *fitted), bound);
+        prediction.times.tier2_s = bounded(plan_term<Seconds>(worked, shape, m), bound.value_s);
+        Term term = bounded(
+            plan_term<Term>(worked, shape, fitted ? machine_of(profile, shape.dtype, *fitted) : m), bound);
+        if (fitted)
             prediction.times.fitted_s = term.value_s;
-        }
         prediction.time_s = term.value_s;
         // Nine of ten of the training part lie inside; without one, the structure's own bounds.
         prediction.time_low_s =
@@ -648,6 +670,15 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
     return out;
 }
 
+} // namespace
+
+Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile, const Work *given) {
+    auto planned = counted_plan(strategy, shape, profile);
+    if (auto *why = std::get_if<Infeasible>(&planned))
+        return refused_case(strategy, shape, std::move(*why));
+    return predict(std::move(std::get<PlannedStrategy>(planned)), shape, profile, given);
+}
+
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile) {
     Case out;
     out.shape = shape.id();
@@ -666,35 +697,61 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
 }
 
 std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
-                         const std::vector<std::string> &strategies) {
-    std::vector<Case> ranked, last;
-    for (const std::string &name : strategies.empty() ? strategy_names() : strategies) {
-        std::vector<std::string> seen;
-        std::optional<Case> refused;
-        for (const Strategy &candidate : candidates(name)) {
-            Case item = predict(candidate, shape, profile);
-            if (item.status != Status::ok) {
-                if (!refused)
-                    refused = std::move(item);
-                if (refused->status == Status::unsupported)
-                    break;
-            } else if (std::find(seen.begin(), seen.end(), *item.strategy) == seen.end()) {
-                seen.push_back(*item.strategy);
-                ranked.push_back(std::move(item));
-            }
+                         const std::vector<std::string> &strategies, std::size_t top) {
+    struct Candidate {
+        std::size_t of = 0; ///< index of its strategy
+        Strategy setting;
+        std::optional<PlannedStrategy> planned;
+        Infeasible why; ///< where nothing is planned
+        std::optional<Seconds> time;
+        std::string text;
+    };
+    const std::vector<std::string> names = strategies.empty() ? strategy_names() : strategies;
+    std::vector<Candidate> all;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        for (Strategy &setting : candidates(names[i])) {
+            Candidate &item = all.emplace_back();
+            item.of = i;
+            item.setting = std::move(setting);
         }
-        if (seen.empty() && refused)
-            last.push_back(std::move(*refused));
+    in_parallel(all.size(), [&](std::size_t i) {
+        Candidate &item = all[i];
+        auto result = counted_plan(item.setting, shape, profile);
+        if (auto *why = std::get_if<Infeasible>(&result)) {
+            item.why = std::move(*why);
+            return;
+        }
+        item.planned = std::move(std::get<PlannedStrategy>(result));
+        item.time = predicted_time(item.planned->feasible.plan, shape, profile);
+        item.text = to_text(item.planned->strategy);
+    });
+
+    std::vector<Candidate *> ranked;
+    std::vector<Candidate *> refused(names.size()); // the first setting that was, where none was feasible
+    std::vector<std::set<std::string>> seen(names.size());
+    for (Candidate &item : all) {
+        if (item.planned) {
+            if (seen[item.of].insert(item.text).second)
+                ranked.push_back(&item);
+        } else if (!refused[item.of]) {
+            refused[item.of] = &item;
+        }
     }
-    const auto place_of = [](const Case &item) {
-        const std::string &text = *item.strategy;
-        return std::tuple(uses_tensor_cores(text.substr(0, text.find(':'))),
-                          item.prediction->time_s ? item.prediction->time_s->value : 0.0, text);
+    const auto place_of = [&](const Candidate *item) {
+        return std::tuple(uses_tensor_cores(names[item->of]), item->time ? item->time->value : 0.0,
+                          std::string_view(item->text));
     };
     std::sort(ranked.begin(), ranked.end(),
-              [&](const Case &a, const Case &b) { return place_of(a) < place_of(b); });
-    std::move(last.begin(), last.end(), std::back_inserter(ranked));
-    return ranked;
+              [&](const Candidate *a, const Candidate *b) { return place_of(a) < place_of(b); });
+    ranked.resize(std::min(ranked.size(), top));
+    std::vector<Case> chosen(ranked.size());
+    in_parallel(ranked.size(), [&](std::size_t i) {
+        chosen[i] = predict(std::move(*ranked[i]->planned), shape, profile, nullptr);
+    });
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (seen[i].empty() && refused[i])
+            chosen.push_back(refused_case(refused[i]->setting, shape, std::move(refused[i]->why)));
+    return chosen;
 }
 
 } // namespace convcast

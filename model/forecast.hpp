@@ -5,11 +5,14 @@
 #include "model/strategies.hpp"
 #include "model/term.hpp"
 
+#include <limits>
+
 namespace convcast {
 
-/// The case of one strategy for one shape: ok with its prediction and the canonical strategy text, or infeasible or
-/// unsupported with the reason. Deterministic to the byte. With `given`, the counters of a call, the time is that of the
-/// work counted instead of the work forecast: what remains of its error is the time model's own.
+/// The case of one strategy for one shape: ok with its prediction and the canonical strategy text, or
+/// infeasible or unsupported with the reason. Deterministic to the byte. With `given`, the counters of a
+/// call, the time is that of the work counted instead of the work forecast: what remains of its error is the
+/// time model's own.
 Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
              const Work *given = nullptr);
 
@@ -23,8 +26,8 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
 const Partition &main_launch(const Plan &plan);
 
 /// Tier 0: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve),
-/// where a transforming algorithm has `fmas` of its own (Plan::transformed_fmas), and what does not compute on
-/// the SM's cores has none. Absent where the profile lacks a number for it.
+/// where a transforming algorithm has `fmas` of its own (Plan::transformed_fmas), and what does not compute
+/// on the SM's cores has none. Absent where the profile lacks a number for it.
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile,
                                    std::optional<double> fmas = std::nullopt);
 
@@ -41,10 +44,12 @@ std::string missing_for_forecast(const GpuProfile &profile, const Plan &plan);
 Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes);
 
 /// All strategies (or those named) with all knob candidates, best predicted time first; ties by text.
-/// Infeasible settings are left out; strategies of which nothing is feasible come last, once each, with their
-/// reason.
+/// Of the ranking only the `top` first are given. Infeasible settings are left out; strategies of which
+/// nothing is feasible come last, once each, with their reason. Plans on all cores; deterministic to the
+/// byte.
 std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
-                         const std::vector<std::string> &strategies = {});
+                         const std::vector<std::string> &strategies = {},
+                         std::size_t top = std::numeric_limits<std::size_t>::max());
 
 /// The papers' names for a regime measured on the chip: thresholds of docs/model.md, "Regimes".
 inline constexpr double busy_fma_share = 0.60;    ///< FMA pipe or issue slots, of their peak
