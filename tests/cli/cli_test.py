@@ -9,6 +9,7 @@ import contextlib
 import difflib
 import fractions
 import gzip
+import itertools
 import json
 import math
 import os
@@ -257,6 +258,32 @@ class Golden(Cli):
                 with self.subTest(page=page.name, line=line):
                     self.assertIn(codes[0], (0, 1, 4) if page.stem == "compare" else (0, 4), done.stderr)
                     self.assertNotIn(2, codes, done.stderr)
+
+
+    def test_the_page_of_other_gpus_shows_what_its_commands_print(self):
+        """Indented blocks of commands behind a $, each with its output; --update writes the outputs anew."""
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "convcast").symlink_to(BINARY)
+        env = self.environment(PATH=f"{self.folder}/bin:{os.environ['PATH']}", COLUMNS="100")
+        page = SOURCE / "docs" / "other_gpus.md"
+        shown, commands = [], 0
+        blocks = re.split(r"(?m)^((?:    .*\n)+)", page.read_text())
+        for text, block in itertools.zip_longest(blocks[::2], blocks[1::2], fillvalue=""):
+            shown.append(text)
+            for command in re.findall(r"(?m)^    \$ (.*)$", block):
+                done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.folder, env=env, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+                self.assertEqual((done.returncode, done.stderr.decode()), (0, ""), command)
+                commands += 1
+                lines = [line for line in done.stdout.decode().splitlines() if line.strip()]
+                shown.append("    $ " + command + "\n" + "".join(f"    {line}".rstrip() + "\n" for line in lines))
+        self.assertGreater(commands, 5)
+        now = "".join(shown)
+        if UPDATE:
+            page.write_text(now)
+        if now != page.read_text():
+            self.fail("".join(difflib.unified_diff(page.read_text().splitlines(True), now.splitlines(True), str(page), "now")) +
+                      "\nif this was meant: cli_test.py BINARY --update")
 
 
 # ---- compare ----
