@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 namespace convcast::cli {
@@ -98,10 +99,13 @@ bool rankable(const Ranking &ranking) {
     return !ranking.ranked.empty() && ranking.ranked.front().prediction->time_s.has_value();
 }
 
-std::vector<std::string> refused_row(const Case &item) {
+/// A row of `columns` for a strategy that does not do the shape.
+std::vector<std::string> refused_row(const Case &item, std::size_t columns) {
+    std::vector<std::string> row(columns, "-");
+    row[columns - 2] = boost::describe::enum_to_string(item.status, "?");
     // which setting was refused says nothing: all were
-    return {"-", "-", "-", boost::describe::enum_to_string(item.status, "?"),
-            name_in(item) + ": " + item.reason.value_or("")};
+    row[columns - 1] = name_in(item) + ": " + item.reason.value_or("");
+    return row;
 }
 
 std::string forecast_table(const Ranking &ranking) {
@@ -117,7 +121,7 @@ std::string forecast_table(const Ranking &ranking) {
                         item.prediction->limiter.value_or("-"), *item.strategy});
     }
     for (const Case &item : ranking.refused)
-        rows.push_back(refused_row(item));
+        rows.push_back(refused_row(item, 5));
     return table(
         {{"rank", Align::right}, {"time", Align::right}, {"/ best", Align::right}, {"limiter"}, {"strategy"}},
         rows, terminal_width());
@@ -165,9 +169,10 @@ std::string places_text(const std::vector<Ranking> &rankings, const std::vector<
     return text;
 }
 
-/// The `count` first of every ranking, timed as `run` times them; counters are not read.
+/// The `count` first of every ranking, timed as `run` times them; counters are not read. `conditions` are of
+/// the measurement.
 DeviceRunEnd time_best(std::vector<Ranking> &rankings, const GpuProfile &profile, std::int64_t count,
-                       int device) {
+                       int device, std::map<std::string, std::string> &conditions) {
     std::vector<Case *> timed;
     for (Ranking &ranking : rankings)
         for (std::size_t i = 0; i < ranking.ranked.size(); ++i)
@@ -183,6 +188,7 @@ DeviceRunEnd time_best(std::vector<Ranking> &rankings, const GpuProfile &profile
     const DeviceRunEnd end = run_on_device(document, profile, request);
     for (std::size_t i = 0; i < timed.size(); ++i)
         *timed[i] = std::move(document.cases[i]);
+    conditions = std::move(document.conditions);
     return end;
 }
 
@@ -210,6 +216,8 @@ std::string measured_table(const Ranking &ranking, std::int64_t count) {
                               : boost::describe::enum_to_string(item.status, "?"),
                         *item.strategy + (there || !item.reason ? "" : ": " + *item.reason)});
     }
+    for (const Case &item : ranking.refused)
+        rows.push_back(refused_row(item, 6));
     std::string text = table({{"rank", Align::right},
                               {"forecast", Align::right},
                               {"measured", Align::right},
@@ -275,8 +283,10 @@ int choose(const Words &words) {
             note("not ranked: " + ranking.ranked.front().prediction->reason.value_or("no times"));
     }
     DeviceRunEnd end = DeviceRunEnd::finished;
+    std::map<std::string, std::string> conditions;
     if (measured > 0)
-        end = time_best(rankings, question.profile, measured, arguments.integer("device", 0, 0, 1023));
+        end = time_best(rankings, question.profile, measured, arguments.integer("device", 0, 0, 1023),
+                        conditions);
 
     const std::string places = places_text(rankings, extent.placed, question.profile);
     std::string text;
@@ -294,8 +304,11 @@ int choose(const Words &words) {
     text += places;
     for (const std::string &said : assumed)
         text += said + "\n";
-    if (arguments.has("json") || arguments.has("output"))
-        text = write_run(new_run(question.profile, std::move(chosen)));
+    if (arguments.has("json") || arguments.has("output")) {
+        Run document = new_run(question.profile, std::move(chosen));
+        document.conditions = std::move(conditions);
+        text = write_run(document);
+    }
     write_file_atomically(output, text);
     if (end == DeviceRunEnd::interrupted)
         return note("interrupted; what was not timed has no place"), 130;
