@@ -179,6 +179,7 @@ DeviceRunEnd time_best(std::vector<Ranking> &rankings, const GpuProfile &profile
             if (ranking.ranks[i] <= count)
                 timed.push_back(&ranking.ranked[i]);
     std::vector<Case> cases;
+    cases.reserve(timed.size());
     for (const Case *item : timed)
         cases.push_back(*item);
     Run document = new_run(profile, std::move(cases));

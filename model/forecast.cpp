@@ -709,10 +709,10 @@ std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
     const std::vector<std::string> names = strategies.empty() ? strategy_names() : strategies;
     std::vector<Candidate> all;
     for (std::size_t i = 0; i < names.size(); ++i)
-        for (Strategy &setting : candidates(names[i])) {
+        for (const Strategy &setting : candidates(names[i])) {
             Candidate &item = all.emplace_back();
             item.of = i;
-            item.setting = std::move(setting);
+            item.setting = setting;
         }
     in_parallel(all.size(), [&](std::size_t i) {
         Candidate &item = all[i];
