@@ -88,7 +88,7 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
                     add(predict(parse_strategy(text), asked.shape, question.profile));
         int rank = 0;
         if (best > 0)
-            for (Case &item : choose(asked.shape, question.profile))
+            for (Case &item : choose(asked.shape, question.profile, {}, static_cast<std::size_t>(best)))
                 if (item.status == Status::ok && rank++ < best)
                     add(std::move(item));
     }

@@ -16,13 +16,13 @@ struct Number {
 
 /// The bounds are what the numbers can physically be.
 constexpr std::array<Number, 4> numbers = {{{&Calibration::dependent_share, 0.2, 0.25, 2.0},
-                                            {&Calibration::cold_start_s, 0.4e-6, 0.0, 3e-6},
-                                            {&Calibration::issue_efficiency, 0.05, 0.6, 1.0},
-                                            {&Calibration::first_wave_miss, 0.25, 0.0, 1.5}}};
+                                          {&Calibration::cold_start_s, 0.4e-6, 0.0, 3e-6},
+                                          {&Calibration::issue_efficiency, 0.05, 0.6, 1.0},
+                                          {&Calibration::first_wave_miss, 0.25, 0.0, 1.5}}};
 
 double log_ratio(const MeasuredCall &call, const GpuProfile &profile, const Calibration &calibration) {
     const double bound = speed_of_light(call.shape, profile)->value_s.value;
-    const double time = forecast_term(call.plan, call.shape, profile, calibration)->value_s.value;
+    const double time = forecast_time(call.plan, call.shape, profile, calibration)->value;
     return std::log(std::max(time, bound) / call.time_s.value);
 }
 

@@ -173,6 +173,23 @@ struct TierTimes {
     BOOST_DESCRIBE_CLASS(TierTimes, (), (tier0_s, tier2_s, fitted_s, roofline_s), (), ())
 };
 
+/// What a leaf of the forecast adds to the time of this case and of the one it is compared with.
+struct TermDifference {
+    std::string name; ///< of the leaf
+    Seconds here_s, there_s;
+    BOOST_DESCRIBE_CLASS(TermDifference, (), (name, here_s, there_s), (), ())
+};
+
+/// Why a case stands where it does in a ranking; model/why.hpp.
+struct Margin {
+    std::int64_t rank = 0;
+    std::string best;    ///< the strategy it is compared with: that of the first rank
+    double factor = 1.0; ///< its time over the best's
+    std::string decides; ///< the leaf that makes most of the difference
+    std::vector<TermDifference> terms; ///< largest difference first; together they are the margin
+    BOOST_DESCRIBE_CLASS(Margin, (), (rank, best, factor, decides, terms), (), ())
+};
+
 struct Prediction {
     std::optional<Seconds>
         time_s; ///< the best tier there is; absent when the profile lacks numbers: see `reason`
@@ -184,11 +201,12 @@ struct Prediction {
     std::optional<Plan> plan;
     std::optional<Term> term;
     std::optional<Rules> rules;
+    std::optional<Margin> margin; ///< where `choose --why` asked for it
     std::vector<std::string> assumptions;
     std::optional<std::string> reason; ///< why `time_s` is absent
     BOOST_DESCRIBE_CLASS(Prediction, (),
                          (time_s, times, time_low_s, time_high_s, regimes, limiter, work, plan, term, rules,
-                          assumptions, reason),
+                          margin, assumptions, reason),
                          (), ())
 };
 

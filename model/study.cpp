@@ -22,8 +22,7 @@ Study read_study(const std::string &text, const std::string &file) {
         }
     }
     if (study.shapes.empty())
-        problems.push_back(
-            {file + ": /shapes", "expected at least one shape, for example \"n1c1h28w28k512r3s3\""});
+        problems.push_back({file + ": /shapes", "expected at least one shape, for example \"n1c1h28w28k512r3s3\""});
     if (!study.counts.empty() && study.counts.size() != study.shapes.size())
         problems.push_back({file + ": /counts", "expected one count for each of the " +
                                                     std::to_string(study.shapes.size()) + " shapes, got " +
@@ -48,11 +47,10 @@ Study find_study(const std::string &name_or_file) {
     if (const EmbeddedFile *file = find_embedded(shipped_study_files, name_or_file + ".json");
         file != nullptr && name_or_file.find('/') == std::string::npos)
         return read_study(file->text, file->path);
-    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos &&
-        !name_or_file.ends_with(".json") && !file_exists(name_or_file))
-        throw UsageError(
-            "unknown study '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_studies()) +
-            " Known: " + join(shipped_studies()) + "; or a study file, for example --study mine.json");
+    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos && !name_or_file.ends_with(".json") &&
+        !file_exists(name_or_file))
+        throw UsageError("unknown study '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_studies()) +
+                         " Known: " + join(shipped_studies()) + "; or a study file, for example --study mine.json");
     return read_study(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
 }
 

@@ -1,0 +1,13 @@
+// Independent pieces of work on all cores.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace convcast {
+
+/// Calls work(0) to work(count - 1), each once, on as many threads as there are cores; what they write must
+/// be apart. Returns when all are done, or throws what the piece of the lowest number threw.
+void in_parallel(std::size_t count, const std::function<void(std::size_t)> &work);
+
+} // namespace convcast
