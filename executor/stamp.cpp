@@ -35,13 +35,13 @@ std::size_t bracket_behind(std::string_view text, const std::string &name, std::
 } // namespace
 
 std::string stamped_source(const std::string &source, const std::string &kernel) {
+    constexpr std::size_t none = std::string::npos;
     const std::size_t global = source.find("__global__");
-    const std::size_t open = bracket_behind(source, kernel, global);
-    const std::size_t close = open == std::string::npos ? open : closing(source, open);
-    const std::size_t body = close == std::string::npos ? close : source.find('{', close);
-    const std::size_t arguments = close == std::string::npos ? close : source.rfind("ConvArgs", close);
-    if (global == std::string::npos || body == std::string::npos || arguments < open ||
-        source.find_first_not_of(" \n", close + 1) != body)
+    const std::size_t open = global == none ? none : bracket_behind(source, kernel, global);
+    const std::size_t close = open == none ? none : closing(source, open);
+    const std::size_t body = close == none ? none : source.find_first_not_of(" \n", close + 1);
+    const std::size_t arguments = close == none ? none : source.rfind("ConvArgs", close);
+    if (body == none || source[body] != '{' || arguments == none || arguments < open)
         throw UsageError("the source of " + kernel +
                          " has no kernel template of that name that ends in ConvArgs");
     return stamp_sources.front().text + source.substr(0, arguments) + "void *convcast_output, " +

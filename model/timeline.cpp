@@ -76,8 +76,11 @@ Timeline timeline_of(std::string by, std::span<const std::string> kernels, std::
     for (const std::string &kernel : kernels)
         timeline.launches.push_back({kernel, {}, {}, {}});
     std::vector<std::size_t> counts(kernels.size());
-    for (const CtaSpan &span : spans)
+    Seconds begin = spans.empty() ? Seconds(0.0) : spans.front().start_s;
+    for (const CtaSpan &span : spans) {
         ++counts.at(static_cast<std::size_t>(span.launch));
+        begin = std::min(begin, span.start_s);
+    }
     constexpr std::int64_t nowhere = -1;
     for (std::size_t i = 0; i < counts.size(); ++i) {
         LaunchTimeline &launch = timeline.launches[i];
@@ -93,8 +96,8 @@ Timeline timeline_of(std::string by, std::span<const std::string> kernels, std::
                                         std::to_string(span.launch) +
                                         " is there twice, or another is missing");
         launch.sm[at] = span.sm;
-        launch.start_ns[at] = nanoseconds(span.start_s);
-        launch.end_ns[at] = nanoseconds(span.end_s);
+        launch.start_ns[at] = nanoseconds(span.start_s - begin);
+        launch.end_ns[at] = nanoseconds(span.end_s - begin);
     }
     return timeline;
 }

@@ -115,7 +115,7 @@ TEST(Timeline, TravelsInARunDocument) {
     const Timeline again = *read_run(text, "run.json").cases.at(0).prediction->timeline;
     EXPECT_EQ(again.launches.at(0).end_ns, timeline.launches.at(0).end_ns);
     EXPECT_EQ(again.step_ns, 32);
-    EXPECT_THAT(write_run(Run{}), testing::Not(HasSubstr("timeline")));
+    EXPECT_THAT(write_run(convcast::Run{}), testing::Not(HasSubstr("timeline")));
 }
 
 std::string error_of(const Timeline &timeline) {

@@ -105,7 +105,7 @@ TEST(TimelineFigures, NumbersOfEachLaunchAndOfTheCall) {
 }
 
 TEST(TimelineFigures, ThePageHasThemWhereACaseHas) {
-    Run run = run_of(even(2, 40, 10, 2), even(2, 60, 12, 1));
+    convcast::Run run = run_of(even(2, 40, 10, 2), even(2, 60, 12, 1));
     std::string page = write_page(run, {}, summarize(run, {}), {});
     EXPECT_THAT(page, HasSubstr("<section id=\"timelines\">"));
     EXPECT_THAT(page, HasSubstr("second&lt;kernel&gt;"));
@@ -122,7 +122,7 @@ TEST(TimelineFigures, ThePageHasThemWhereACaseHas) {
 }
 
 TEST(TimelineFigures, AsManyCasesAsAPageBears) {
-    Run run = run_of(even(1, 4, 2, 1), even(1, 4, 2, 1));
+    convcast::Run run = run_of(even(1, 4, 2, 1), even(1, 4, 2, 1));
     run.cases.resize(most_drawn_timelines + 3, run.cases[0]);
     EXPECT_EQ(timeline_figures(run).size(), 2 * most_drawn_timelines);
     EXPECT_THAT(write_page(run, {}, summarize(run, {}), {}), HasSubstr("The first 12 are drawn."));
