@@ -30,9 +30,9 @@ std::optional<std::string> probes_hash();
 struct RunRequest {
     int device = 0;
     bool require_counters = false;
-    bool no_counters = false;              ///< verify and time only
-    bool exact_fmas = true;                ///< count FMAs of threads too, by instrumented kernels
-    bool timeline = false; ///< then find out when each CTA runs, in a verified call of its own
+    bool no_counters = false; ///< verify and time only
+    bool exact_fmas = true;   ///< count FMAs of threads too, by instrumented kernels
+    bool timeline = false;    ///< then find out when each CTA runs, in a verified call of its own
     std::function<void(const Run &)> keep; ///< gets the document as cases finish
 };
 

@@ -40,8 +40,8 @@ class KernelCache {
     void wait(const Compiler::Progress &progress = {});
 
     /// Waits for a kernel that is being compiled ahead, compiles now one that was not asked for. Throws
-    /// GpuError with the log of a kernel that does not compile. Virtual for kernels that are compiled otherwise
-    /// (executor/timeline.cpp).
+    /// GpuError with the log of a kernel that does not compile. Virtual for kernels that are compiled
+    /// otherwise (executor/timeline.cpp).
     virtual const CompiledModule &compiled(const Partition &partition);
 
   private:

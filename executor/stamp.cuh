@@ -1,6 +1,7 @@
-// Put in front of a kernel's source to find out when each of its CTAs runs and where (executor/stamp.hpp). The kernel
-// gets the output once more as a parameter; the records lie CONVCAST_SPANS_OFFSET bytes behind its start. A parameter
-// and a literal, because a pointer that had to be loaded would hold up the first warp of every CTA.
+// Put in front of a kernel's source to find out when each of its CTAs runs and where (executor/stamp.hpp).
+// The kernel gets the output once more as a parameter; the records lie CONVCAST_SPANS_OFFSET bytes behind its
+// start. A parameter and a literal, because a pointer that had to be loaded would hold up the first warp of
+// every CTA.
 
 namespace convcast_stamp {
 

@@ -43,8 +43,8 @@ struct Timeline {
     BOOST_DESCRIBE_CLASS(Timeline, (), (by, call_s, step_ns, launches), (), ())
 };
 
-/// Rounds to nanoseconds and moves time 0 to the earliest start. Every CTA of the launches of `kernels` must be among
-/// `spans` exactly once, in any order. Throws std::invalid_argument otherwise.
+/// Rounds to nanoseconds and moves time 0 to the earliest start. Every CTA of the launches of `kernels` must
+/// be among `spans` exactly once, in any order. Throws std::invalid_argument otherwise.
 Timeline timeline_of(std::string by, std::span<const std::string> kernels, std::span<const CtaSpan> spans);
 
 /// In order of launch and CTA.

@@ -382,18 +382,20 @@ class PageWriter : HtmlWriter {
     void timelines() {
         if (statistics_.timelines.empty())
             return;
-        out_ += "<section id=\"timelines\"><h2>When each CTA runs, and on which SM</h2>\n"
-                "<p>Measured in a further call of the case, verified and from a cold L2 like the others, whose "
-                "kernels are compiled with a stamp: the first thread of a CTA notes the chip's global timer and its "
-                "SM, its last warp to leave the timer again. tail: of the makespan, what an SM waits on average "
-                "behind its own last CTA.</p>\n";
+        out_ +=
+            "<section id=\"timelines\"><h2>When each CTA runs, and on which SM</h2>\n"
+            "<p>Measured in a further call of the case, verified and from a cold L2 like the others, whose "
+            "kernels are compiled with a stamp: the first thread of a CTA notes the chip's global timer and "
+            "its "
+            "SM, its last warp to leave the timer again. tail: of the makespan, what an SM waits on average "
+            "behind its own last CTA.</p>\n";
         const std::vector<Figure> figures = timeline_figures(run_);
         std::size_t cases = 0;
         for (auto row = statistics_.timelines.begin(); row != statistics_.timelines.end();) {
             const std::int64_t id = row->id;
             ++cases;
             add("<h3>{}</h3>\n", case_link(id, statistics_.cases[static_cast<std::size_t>(id)].shape + " " +
-                                                    statistics_.cases[static_cast<std::size_t>(id)].name));
+                                                   statistics_.cases[static_cast<std::size_t>(id)].name));
             stamped_call(run_.cases[static_cast<std::size_t>(id)]);
             head(2, {"launch", "", "CTAs", "SMs", "most on an SM at once", "begins, µs", "makespan, µs",
                      "mean CTA, µs", "5 %, µs", "95 %, µs", "tail"});
@@ -414,9 +416,11 @@ class PageWriter : HtmlWriter {
     void stamped_call(const Case &item) {
         for (const Measurement &m : item.measurements)
             if (m.timeline && m.timeline->call_s)
-                add("<p class=\"small\">The stamped call took {} µs, the timed ones {} µs in the median; the timer "
+                add("<p class=\"small\">The stamped call took {} µs, the timed ones {} µs in the median; the "
+                    "timer "
                     "advances by {} ns.</p>\n",
-                    microseconds(*m.timeline->call_s), microseconds(m.time_s), m.timeline->step_ns.value_or(0));
+                    microseconds(*m.timeline->call_s), microseconds(m.time_s),
+                    m.timeline->step_ns.value_or(0));
     }
 
     void timeline_lines(const TimelineRow &row) {
@@ -437,7 +441,8 @@ class PageWriter : HtmlWriter {
         };
         const TimelineSummary &f = *row.forecast, &m = *row.measured;
         line({row.launch, "forecast / measured", dash, dash, dash, dash, of(f.makespan_s, m.makespan_s),
-              of(f.mean_cta_s, m.mean_cta_s), of(f.cta_p05_s, m.cta_p05_s), of(f.cta_p95_s, m.cta_p95_s), dash});
+              of(f.mean_cta_s, m.mean_cta_s), of(f.cta_p05_s, m.cta_p05_s), of(f.cta_p95_s, m.cta_p95_s),
+              dash});
     }
 
     void cases() {
@@ -615,7 +620,8 @@ class PageWriter : HtmlWriter {
             "shape is listed "
             "with its reason. cudnn:graph is the fastest of all plans of cuDNN's graph interface, picked by "
             "timing them; cudnn:tf32, where it was run, may use tensor cores and is never part of a "
-            "comparison, nor is cudnn:graph_nhwc, whose tensors lay in another layout beforehand.</p>\n<p>The forecast uses numbers of the GPU that come from separate "
+            "comparison, nor is cudnn:graph_nhwc, whose tensors lay in another layout "
+            "beforehand.</p>\n<p>The forecast uses numbers of the GPU that come from separate "
             "probes, never from "
             "these convolutions.</p></section>\n";
     }
@@ -676,8 +682,8 @@ std::string answer(const ReportStatistics &statistics) {
             "geometric mean",
             best->wins, count(best->n, "shape", "shapes"), best->n - best->wins, times(*best->geomean));
         if (direct != nullptr && direct->n > 0)
-            text += fmt::format("; against cuDNN without Winograd and FFT it wins {} of {}, {}", direct->wins, direct->n,
-                                times(*direct->geomean));
+            text += fmt::format("; against cuDNN without Winograd and FFT it wins {} of {}, {}", direct->wins,
+                                direct->n, times(*direct->geomean));
         text += ".";
         if (best->without > 0)
             text += fmt::format(" {} could not be compared.", count(best->without, "shape", "shapes"));

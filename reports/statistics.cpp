@@ -1,8 +1,8 @@
 #include "reports/statistics.hpp"
 
-#include "reports/timeline_figures.hpp"
 #include "model/strategies.hpp"
 #include "model/term.hpp"
+#include "reports/timeline_figures.hpp"
 
 #include <boost/math/statistics/univariate_statistics.hpp>
 
