@@ -1,6 +1,7 @@
 // The document that flows through all verbs: what was asked, predicted and measured.
 #pragma once
 
+#include "model/timeline.hpp"
 #include "model/units.hpp"
 
 #include <boost/describe.hpp>
@@ -204,9 +205,10 @@ struct Prediction {
     std::optional<Margin> margin; ///< where `choose --why` asked for it
     std::vector<std::string> assumptions;
     std::optional<std::string> reason; ///< why `time_s` is absent
+    std::optional<Timeline> timeline;  ///< only where it was asked for
     BOOST_DESCRIBE_CLASS(Prediction, (),
                          (time_s, times, time_low_s, time_high_s, regimes, limiter, work, plan, term, rules,
-                          margin, assumptions, reason),
+                          margin, assumptions, reason, timeline),
                          (), ())
 };
 
@@ -229,10 +231,11 @@ struct Measurement {
     std::optional<Regime> regime;
     std::optional<double> relative_l2_error;
     std::optional<double> max_error_ratio; ///< largest |error| / its bound 4 n 2^-24 sum|x w|; <= 1 passes
+    std::optional<Timeline> timeline; ///< of a verified call beside the timed ones; only where it was asked for
     BOOST_DESCRIBE_CLASS(Measurement, (),
                          (time_s, prepared_time_s, samples_s, event_time_s, l2, sm_clock_hz,
                           throttled_samples, method, stop_reason, kernels, work, counters, regime,
-                          relative_l2_error, max_error_ratio),
+                          relative_l2_error, max_error_ratio, timeline),
                          (), ())
 };
 
