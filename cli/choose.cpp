@@ -48,10 +48,14 @@ struct Extent {
 /// Inserts a setting where its time places it, unless it is there; tensor cores are ranked behind all others.
 void place(Ranking &ranking, Case item, const std::vector<Case> &all) {
     item.study = ranking.asked.study;
-    if (item.status != Status::ok || !item.prediction->time_s) {
-        ranking.refused.push_back(std::move(item));
+    if (item.status != Status::ok) {
+        if (std::none_of(ranking.refused.begin(), ranking.refused.end(),
+                         [&](const Case &other) { return name_in(other) == name_in(item); }))
+            ranking.refused.push_back(std::move(item));
         return;
     }
+    if (!item.prediction->time_s)
+        return;
     if (std::any_of(ranking.ranked.begin(), ranking.ranked.end(),
                     [&](const Case &other) { return other.strategy == item.strategy; }))
         return;
@@ -78,8 +82,9 @@ Ranking rank(const AskedShape &asked, const Question &question, const Extent &ex
     for (const Case &item : all) {
         if (item.status != Status::ok) {
             out.refused.push_back(item);
-        } else if (++out.settings; out.settings <= static_cast<std::int64_t>(extent.top) ||
-                                   (extent.why && shown.count(name_in(item)) == 0)) {
+        } else if (++out.settings;
+                   out.settings <= static_cast<std::int64_t>(extent.top) ||
+                   (extent.why && item.prediction->time_s && shown.count(name_in(item)) == 0)) {
             shown.insert(name_in(item));
             out.ranks.push_back(out.settings);
             out.ranked.push_back(item);
@@ -162,7 +167,7 @@ std::string places_text(const std::vector<Ranking> &rankings, const std::vector<
             shapes == 0
                 ? asked + " has no place\n"
                 : fmt::format("{}: first in {} of {} shapes; {:.2f}x the time of the first in the geometric "
-                              "mean, {:.2f}x at most; {:.1f} of {:.1f} settings are faster\n",
+                              "mean, {:.2f}x at most; {:.1f} of {:.1f} settings before it\n",
                               asked, first, shapes, std::exp(logs / count), worst,
                               static_cast<double>(better) / count, static_cast<double>(settings) / count);
     }

@@ -17,8 +17,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 using namespace convcast;
@@ -38,14 +38,23 @@ struct Figure {
 
 struct Benchmark {
     std::string schema = "convcast/benchmark/1";
+    std::string cpu; ///< as the kernel names it
     std::int64_t threads = 0;
-    std::string gpu;
+    std::string gpu; ///< the profile that is forecast for
     std::vector<Figure> figures;
-    BOOST_DESCRIBE_CLASS(Benchmark, (), (schema, threads, gpu, figures), (), ())
+    BOOST_DESCRIBE_CLASS(Benchmark, (), (schema, cpu, threads, gpu, figures), (), ())
 };
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string cpu_name() {
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);)
+        if (line.rfind("model name", 0) == 0)
+            return line.substr(std::min(line.find(": "), line.size() - 2) + 2);
+    return "unknown";
 }
 
 double peak_memory_bytes() {
@@ -58,7 +67,7 @@ double peak_memory_bytes() {
 double rate(std::size_t count, double seconds, const auto &work) {
     std::atomic<std::size_t> calls = 0;
     const Clock::time_point start = Clock::now();
-    in_parallel(std::max(1u, std::thread::hardware_concurrency()), [&](std::size_t thread) {
+    in_parallel(usable_cores(), [&](std::size_t thread) {
         std::size_t mine = 0;
         while (seconds_since(start) < seconds)
             for (int burst = 0; burst < 16; ++burst, ++mine)
@@ -101,7 +110,8 @@ std::vector<Planned> plans_of(const std::string &study, const GpuProfile &profil
 Benchmark measure(double seconds) {
     const GpuProfile profile = find_profile("h200");
     Benchmark result;
-    result.threads = std::max(1u, std::thread::hardware_concurrency());
+    result.cpu = cpu_name();
+    result.threads = static_cast<std::int64_t>(usable_cores());
     result.gpu = profile.id;
     const auto add = [&](std::string name, std::string unit, double value, std::optional<double> asked) {
         result.figures.push_back({std::move(name), std::move(unit), value, asked, peak_memory_bytes()});
@@ -146,8 +156,8 @@ Benchmark measure(double seconds) {
 
 std::string as_text(const Benchmark &result) {
     std::string text =
-        fmt::format("{} threads, profile {}\n{:<22}{:>14} {:<14}{:>12}{:>13}\n", result.threads, result.gpu,
-                    "what", "value", "unit", "asked", "peak memory");
+        fmt::format("{}, {} threads, profile {}\n{:<22}{:>14} {:<14}{:>12}{:>13}\n", result.cpu,
+                    result.threads, result.gpu, "what", "value", "unit", "asked", "peak memory");
     for (const Figure &f : result.figures) {
         const int digits = f.unit == "s" ? 3 : 0;
         text += fmt::format("{:<22}{:>14.{}f} {:<14}{:>12}{:>9.1f} MiB\n", f.name, f.value, digits, f.unit,

@@ -260,6 +260,15 @@ class Golden(Cli):
                     self.assertNotIn(2, codes, done.stderr)
 
 
+    def test_the_recorded_benchmark_reaches_what_is_asked(self):
+        benchmark = json.loads((SOURCE / "data" / "recorded" / "benchmark.json").read_text())
+        self.assertEqual(benchmark["threads"], 2)
+        asked = [figure for figure in benchmark["figures"] if "asked" in figure]
+        self.assertEqual([f["name"] for f in asked], ["choose resnet50_b1", "choose vgg16_b1", "closed form"])
+        for figure in asked:
+            worse = max if figure["unit"] == "s" else min
+            self.assertEqual(worse(figure["value"], figure["asked"]), figure["asked"], figure)
+
     def test_the_page_of_other_gpus_shows_what_its_commands_print(self):
         """Indented blocks of commands behind a $, each with its output; --update writes the outputs anew."""
         (self.folder / "bin").mkdir()
