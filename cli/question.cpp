@@ -1,5 +1,6 @@
 #include "cli/question.hpp"
 
+#include "cli/timelines.hpp"
 #include "cli/version.hpp"
 #include "executor/baselines.hpp"
 #include "model/errors.hpp"
@@ -7,6 +8,7 @@
 #include "model/study.hpp"
 #include "model/sweep.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -23,6 +25,12 @@ std::string place_of_sms(const std::string &file) {
 /// Of baselines that are asked all together: the one that computes on halves is no answer for another type.
 bool concerns(const std::string &baseline, const ConvShape &shape) {
     return type_of(baseline) != DataType::f16 || shape.dtype == DataType::f16;
+}
+
+bool has_timeline(const Case &item) {
+    return (item.prediction && item.prediction->timeline) ||
+           std::any_of(item.measurements.begin(), item.measurements.end(),
+                       [](const Measurement &m) { return m.timeline.has_value(); });
 }
 
 } // namespace
@@ -131,7 +139,7 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
                     add(predict(parse_strategy(text), asked.shape, question.profile));
         int rank = 0;
         if (best > 0)
-            for (Case &item : choose(asked.shape, question.profile))
+            for (Case &item : choose(asked.shape, question.profile, {}, static_cast<std::size_t>(best)))
                 if (item.status == Status::ok && rank++ < best)
                     add(std::move(item));
     }
@@ -181,6 +189,8 @@ void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const s
                 measured == MeasuredCases::renew_given_work && cold && cold->work ? &*cold->work : nullptr;
             Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile, counted)
                                      : predict_baseline(*item.baseline, shape, profile);
+            if (has_timeline(item))
+                add_forecast_timeline(now, profile);
             if (item.measurements.empty())
                 item = std::move(now);
             else

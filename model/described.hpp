@@ -1,7 +1,6 @@
-// Described structs <-> JSON trees. A member's name is its key; Quantity members are bare numbers in SI units
-// whose name wears the unit (time_s); Param members are {value, unit, source, by, spread, ...}. Optional
-// members, vectors and maps may be absent; everything else must be there. All problems of a document are
-// collected, not only the first.
+// Described structs <-> JSON trees. A member's name is its key; Quantity members are bare numbers in SI units whose
+// name wears the unit (time_s); Param members are {value, unit, source, by, spread, ...}. Optional members, vectors and
+// maps may be absent; everything else must be there. All problems of a document are collected, not only the first.
 #pragma once
 
 #include "model/errors.hpp"
@@ -33,9 +32,7 @@ template <class T, std::size_t N> struct IsArray<std::array<T, N>> : std::true_t
 template <class T> struct IsMap : std::false_type {};
 template <class T> struct IsMap<std::map<std::string, T>> : std::true_type {};
 
-template <class T>
-using Members =
-    boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
+template <class T> using Members = boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
 
 // ---- writing ----
 
@@ -153,8 +150,7 @@ class Reader {
     }
 
     void problem(const JsonValue &json, const std::string &path, const std::string &message) {
-        problems_.push_back(
-            {file_ + ":" + std::to_string(json.line) + ": " + (path.empty() ? "/" : path), message});
+        problems_.push_back({file_ + ":" + std::to_string(json.line) + ": " + (path.empty() ? "/" : path), message});
     }
 
     /// Throws InputError if anything was wrong.
@@ -185,17 +181,15 @@ class Reader {
             return wrong(json, path, "one of " + join(names));
         if (!boost::describe::enum_from_string(text->c_str(), out))
             problem(json, path,
-                    "expected one of " + join(names) + ", got \"" + *text + "\"" +
-                        did_you_mean(*text, names));
+                    "expected one of " + join(names) + ", got \"" + *text + "\"" + did_you_mean(*text, names));
     }
 
     template <class Q> void read_param(const JsonValue &json, const std::string &path, Param<Q> &out) {
         if (json.object() == nullptr)
-            return wrong(json, path,
-                         "an object like {\"value\": 1, \"unit\": \"" + std::string(UnitOf<Q>::text) +
-                             "\", \"source\": \"measured\", \"by\": \"probe\"}");
-        const std::vector<std::string> known = {"value",  "unit",     "source",     "by",
-                                                "spread", "interval", "populations"};
+            return wrong(json, path, "an object like {\"value\": 1, \"unit\": \"" + std::string(UnitOf<Q>::text) +
+                                         "\", \"source\": \"measured\", \"by\": \"probe\"}");
+        const std::vector<std::string> known = {"value", "unit", "source", "by", "spread",
+                                                 "interval", "populations"};
         for (const auto &[key, element] : *json.object())
             if (std::find(known.begin(), known.end(), key) == known.end() && !key.starts_with("x_"))
                 problem(element, path + "/" + key, "unknown field" + did_you_mean(key, known));
@@ -203,11 +197,9 @@ class Reader {
         if (required(json, path, "unit", unit) && unit != UnitOf<Q>::text)
             problem(*json.find("unit"), path + "/unit",
                     "expected unit \"" + std::string(UnitOf<Q>::text) + "\", got \"" + unit + "\"");
-        if (required(json, path, "value", out.value) &&
-            !(out.value.value > 0.0 && std::isfinite(out.value.value)))
+        if (required(json, path, "value", out.value) && !(out.value.value > 0.0 && std::isfinite(out.value.value)))
             problem(*json.find("value"), path + "/value",
-                    "expected a number above zero; a value that is not known is left out and named in "
-                    "\"missing\"");
+                    "expected a number above zero; a value that is not known is left out and named in \"missing\"");
         required(json, path, "source", out.source);
         required(json, path, "by", out.by);
         if (const JsonValue *spread = json.find("spread"))
@@ -255,8 +247,7 @@ class Reader {
 };
 
 /// Parses and reads a whole document whose "schema" member must equal `schema`; throws InputError.
-template <class T>
-T read_document(const std::string &text, const std::string &file, const std::string &schema) {
+template <class T> T read_document(const std::string &text, const std::string &file, const std::string &schema) {
     const JsonValue json = parse_json(text, file);
     const JsonValue *found = json.find("schema");
     const std::string *name = found == nullptr ? nullptr : std::get_if<std::string>(&found->data);

@@ -1,12 +1,12 @@
 #include "model/fit.hpp"
 
 #include "model/errors.hpp"
+#include "model/parallel.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
-#include <thread>
 
 namespace convcast {
 namespace {
@@ -36,20 +36,12 @@ template <class Condition> Calls calls_where(const std::vector<MeasuredCall> &ca
 std::vector<double> log_ratios_of(const Calls &calls, const GpuProfile &profile,
                                   const Calibration &calibration) {
     std::vector<double> ratios(calls.size());
-    const auto part = [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-            const MeasuredCall &call = *calls[i];
-            const double bound = speed_of_light(call.shape, profile)->value_s.value;
-            const double time = forecast_term(call.plan, call.shape, profile, calibration)->value_s.value;
-            ratios[i] = std::log(std::max(time, bound) / call.time_s.value);
-        }
-    };
-    const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 16);
-    std::vector<std::jthread> others;
-    for (std::size_t t = 1; t < threads; ++t)
-        others.emplace_back(part, ratios.size() * t / threads, ratios.size() * (t + 1) / threads);
-    part(0, ratios.size() / threads);
-    others.clear(); // joins
+    in_parallel(calls.size(), [&](std::size_t i) {
+        const MeasuredCall &call = *calls[i];
+        const double bound = speed_of_light(call.shape, profile)->value_s.value;
+        const double time = forecast_time(call.plan, call.shape, profile, calibration)->value;
+        ratios[i] = std::log(std::max(time, bound) / call.time_s.value);
+    });
     return ratios;
 }
 

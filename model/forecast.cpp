@@ -3,17 +3,22 @@
 #include "model/baselines_of_forecast.hpp"
 #include "model/errors.hpp"
 #include "model/facts.hpp"
+#include "model/formula.hpp"
 #include "model/papers.hpp"
+#include "model/parallel.hpp"
 #include "model/regimes.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 
 namespace convcast {
 namespace {
+
+using namespace formula; // every formula below yields a tree or its value alone
 
 /// A hard knee overestimates what moderate bytes in flight reach; p = 2 is near what was fitted on Hopper
 /// reads and is used where the profile has no fit of its own (docs/model.md, M1).
@@ -94,22 +99,22 @@ Seconds s(double value) {
     return Seconds(value);
 }
 
-Term fma_leaf(double fmas, double rate, const Machine &m) {
-    return leaf("FMA", s(fmas / rate / m.clock),
-                fmt::format("{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, rate, m.clock / 1e6));
+template <Yield T> T fma_leaf(double fmas, double rate, const Machine &m) {
+    return leaf<T>("FMA", s(fmas / rate / m.clock), "{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, rate,
+                   m.clock / 1e6);
 }
 
 constexpr const char *tensor_name = "tensor cores";
 
-Term tensor_leaf(double fmas, const Machine &m) {
-    return leaf(tensor_name, s(fmas / m.tensor_rate / m.clock),
-                fmt::format("{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, m.tensor_rate, m.clock / 1e6));
+template <Yield T> T tensor_leaf(double fmas, const Machine &m) {
+    return leaf<T>(tensor_name, s(fmas / m.tensor_rate / m.clock), "{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz",
+                   fmas, m.tensor_rate, m.clock / 1e6);
 }
 
-Term issue_leaf(double instructions, const Machine &m) {
-    return leaf("other issue", s(instructions / m.issue_rate / m.clock),
-                fmt::format("{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions,
-                            m.issue_rate, m.clock / 1e6));
+template <Yield T> T issue_leaf(double instructions, const Machine &m) {
+    return leaf<T>("other issue", s(instructions / m.issue_rate / m.clock),
+                   "{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions, m.issue_rate,
+                   m.clock / 1e6);
 }
 
 constexpr const char *core_name = "issue slots and shared memory";
@@ -129,29 +134,30 @@ double overlap_exponent(double warps) {
 /// slot of its scheduler like any other instruction, so their times add (F3); beside an integer multiply-add,
 /// which keeps its pipe busy for two clocks, another instruction issues. Shared memory works beside them as
 /// far as there are warps to use both.
-Term busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
     const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
     const double fma_rate = part.snaked && part.independent_sums >= 32 ? m.snaked_rate : m.outer_rate;
     constexpr double wavefront_bytes = 128.0;
     const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
-    Term issue = sum("issue slots", {fma_leaf(ctas * work.fmas, fma_rate, m), issue_leaf(ctas * others, m)});
+    T issue =
+        sum<T>("issue slots", {fma_leaf<T>(ctas * work.fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
     if (!m.fills_issue)
-        issue = max_of("issue slots",
-                       {fma_leaf(ctas * work.fmas, fma_rate, m), issue_leaf(ctas * work.instructions, m)});
-    Term busy = pnorm(
-        core_name, overlap_exponent(ctas * busy_warps(part) / m.issue_rate),
-        {std::move(issue), leaf("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
-                                fmt::format("{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz",
-                                            ctas * passes, m.shared_bw, m.clock / 1e6))});
+        issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * work.fmas, fma_rate, m),
+                                          issue_leaf<T>(ctas * work.instructions, m)});
+    T busy = pnorm<T>(core_name, overlap_exponent(ctas * busy_warps(part) / m.issue_rate),
+                      {std::move(issue),
+                       leaf<T>("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
+                               "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * passes,
+                               m.shared_bw, m.clock / 1e6)});
     if (work.tensor_fmas) // beside the warps, which only start it
-        return max_of("cores", {std::move(busy), tensor_leaf(ctas * *work.tensor_fmas, m)});
+        return max_of<T>("cores", {std::move(busy), tensor_leaf<T>(ctas * *work.tensor_fmas, m)});
     return busy;
 }
 
 /// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
 /// other within a sum; of addresses, loads and their uses every second waits for the one before. What the
 /// busy warps compute, and what all warps, or others beside them, copy.
-Term chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
+template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
     const double ffmas = work.fmas / 32.0;
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
@@ -162,22 +168,23 @@ Term chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
     const double chain = part.copy_warps > 0
                              ? std::max(computing, copying * clocks / static_cast<double>(part.copy_warps))
                              : computing + copying * clocks / all_warps;
-    return leaf("dependent instructions", s(chain / m.clock),
-                fmt::format("{:.0f} clk of one warp / {:.0f} MHz", chain, m.clock / 1e6));
+    return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
+                   m.clock / 1e6);
 }
 
 /// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM: their warps share its
 /// issue slots and its shared memory, each is held up by its own chain.
-Term core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m) {
-    Term alone = chain_leaf(part, work, m);
+template <Yield T>
+T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+    T alone = chain_leaf<T>(part, work, m);
     if (work.tensor_fmas) // a warp splits its pixels, then waits for the products of its CTA
-        alone = sum("one CTA", {std::move(alone), tensor_leaf(*work.tensor_fmas, m)});
-    return queue(name, ctas * busy_warps(part) / m.issue_rate, busy_term(part, work, ctas, m),
-                 std::move(alone));
+        alone = sum<T>("one CTA", {std::move(alone), tensor_leaf<T>(*work.tensor_fmas, m)});
+    return queue<T>(name, ctas * busy_warps(part) / m.issue_rate, busy_term<T>(part, work, ctas, m),
+                    std::move(alone));
 }
 
-Term bandwidth_leaf(const char *name, double bytes, double bandwidth) {
-    return leaf(name, s(bytes / bandwidth), fmt::format("{:.0f} B / {:.1f} GB/s", bytes, bandwidth / 1e9));
+template <Yield T> T bandwidth_leaf(const char *name, double bytes, double bandwidth) {
+    return leaf<T>(name, s(bytes / bandwidth), "{:.0f} B / {:.1f} GB/s", bytes, bandwidth / 1e9);
 }
 
 /// A round on the whole chip: every one of `ctas` CTAs of an SM on `sms` SMs takes one step.
@@ -206,20 +213,22 @@ Traffic traffic_of(const Partition &part, const ConvShape &shape) {
 }
 
 /// The memory's share of a step: L2 passes every byte, DRAM's bus carries reads and writes in turn.
-Term memory_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
-    return max_of("memory", {bandwidth_leaf("L2 reads", loads, m.l2_bw),
-                             sum("DRAM", {bandwidth_leaf("DRAM reads", loads * traffic.dram_share, m.read_bw),
-                                          bandwidth_leaf("writes", stores, m.write_bw)})});
+template <Yield T> T memory_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
+    return max_of<T>("memory",
+                     {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw),
+                      sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", loads * traffic.dram_share, m.read_bw),
+                                      bandwidth_leaf<T>("writes", stores, m.write_bw)})});
 }
 
-Term latency_leaf(double latency, double depth) {
-    return leaf("load latency", s(latency / depth),
-                depth == 1.0 ? fmt::format("{:.0f} ns", latency * 1e9)
-                             : fmt::format("{:.0f} ns / {:.0f} steps under way", latency * 1e9, depth));
+template <Yield T> T latency_leaf(double latency, double depth) {
+    if (depth == 1.0)
+        return leaf<T>("load latency", s(latency / depth), "{:.0f} ns", latency * 1e9);
+    return leaf<T>("load latency", s(latency / depth), "{:.0f} ns / {:.0f} steps under way", latency * 1e9,
+                   depth);
 }
 
-Term barrier_leaf(const Machine &m) {
-    return leaf("barrier", s(m.barrier_s), fmt::format("{:.0f} ns", m.barrier_s * 1e9));
+template <Yield T> T barrier_leaf(const Machine &m) {
+    return leaf<T>("barrier", s(m.barrier_s), "{:.0f} ns", m.barrier_s * 1e9);
 }
 
 /// In the first wave all CTAs pass through the same channels at once: what they share was asked of DRAM by
@@ -230,39 +239,41 @@ double step_latency(const Round &round, const Traffic &traffic, const Machine &m
 }
 
 /// One step of all CTAs of a round.
-Term step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
+template <Yield T>
+T step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
     const double chip = round.ctas * round.sms;
     const double latency = step_latency(round, traffic, m);
-    Term memory = memory_term(chip * part.step.load_bytes,
+    T memory = memory_term<T>(chip * part.step.load_bytes,
                               chip * part.step.store_bytes * traffic.store_factor, traffic, m);
     const bool together = part.barriers > 0; // its warps wait for each other
     if (part.stages > 1 || part.steps == 1) {
         // The loads of a step are under way for `depth` steps: moderate bytes in flight reach less than the
         // bandwidth.
-        std::vector<Term> both = {core_term("arithmetic", part, part.step, round.ctas, m)};
+        List<T> both = {core_term<T>("arithmetic", part, part.step, round.ctas, m)};
         if (part.stages > 1)
-            both.push_back(
-                pnorm("loads", m.knee,
-                      {latency_leaf(latency, static_cast<double>(part.stages - 1)), std::move(memory)}));
+            both.push_back(pnorm<T>(
+                "loads", m.knee,
+                {latency_leaf<T>(latency, static_cast<double>(part.stages - 1)), std::move(memory)}));
         else
             both.push_back(std::move(memory));
-        std::vector<Term> step = {max_of("overlap", std::move(both))};
+        List<T> step = {max_of<T>("overlap", std::move(both))};
         if (together)
-            step.push_back(leaf("barrier", s(m.barrier_s / round.ctas),
-                                fmt::format("{:.0f} ns / {:.0f} CTAs an SM", m.barrier_s * 1e9, round.ctas)));
-        return sum("step", std::move(step));
+            step.push_back(leaf<T>("barrier", s(m.barrier_s / round.ctas), "{:.0f} ns / {:.0f} CTAs an SM",
+                                   m.barrier_s * 1e9, round.ctas));
+        return sum<T>("step", std::move(step));
     }
     // Without a pipeline a CTA loads, waits and computes; other CTAs, or other warps where none waits for
     // another, use the SM meanwhile.
     const double jobs = together ? round.ctas : round.ctas * busy_warps(part) / m.issue_rate;
-    std::vector<Term> alone = {latency_leaf(latency, 1.0),
-                               core_term("arithmetic of one CTA", part, part.step, 1.0, m)};
+    List<T> alone = {latency_leaf<T>(latency, 1.0),
+                     core_term<T>("arithmetic of one CTA", part, part.step, 1.0, m)};
     if (together) {
-        alone.push_back(barrier_leaf(m));
-        alone.push_back(barrier_leaf(m));
+        alone.push_back(barrier_leaf<T>(m));
+        alone.push_back(barrier_leaf<T>(m));
     }
-    return queue("step", jobs, max_of("busy", {busy_term(part, part.step, round.ctas, m), std::move(memory)}),
-                 sum("one CTA", std::move(alone)));
+    return queue<T>("step", jobs,
+                    max_of<T>("busy", {busy_term<T>(part, part.step, round.ctas, m), std::move(memory)}),
+                    sum<T>("one CTA", std::move(alone)));
 }
 
 /// What a CTA does once, at its start and its end, all its warps share.
@@ -271,7 +282,7 @@ StepWork of_all_warps(StepWork work) {
     return work;
 }
 
-Term wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
+template <Yield T> T wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     const double chip = round.ctas * round.sms;
     // In the first round all CTAs ask for new data at once: whoever is first fetches them from DRAM, and all
     // wait for that.
@@ -281,40 +292,39 @@ Term wave_term(const Partition &part, const Machine &m, Round round, const Traff
     const double first_loads = chip * (part.step.load_bytes + part.drain.load_bytes);
     // The launch floor is that of a CTA on each SM; further ones start one after another.
     const double further = std::max(0.0, chip - m.sm_count);
-    Term fill = sum(
-        "fill",
-        {pnorm("first loads", m.knee,
-               {leaf("load latency", s(latency), fmt::format("{:.0f} ns to the first data", latency * 1e9)),
-                bandwidth_leaf("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
-                bandwidth_leaf("L2 reads", first_loads, m.l2_bw)}),
-         leaf("CTA starts", s(further * m.cta_s),
-              fmt::format("{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9))});
-    Term last =
-        max_of("last step",
-               {core_term("arithmetic", part, part.step, round.ctas, m),
-                bandwidth_leaf("writes", chip * part.step.store_bytes * traffic.store_factor, m.write_bw)});
-    Term ends =
-        max_of("start and store",
-               {core_term("arithmetic", part, of_all_warps(part.drain), round.ctas, m),
-                bandwidth_leaf("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw)});
-    std::vector<Term> drained = {
-        std::move(last), std::move(ends),
-        leaf("store latency", s(m.l2_latency_s),
-             fmt::format("{:.0f} ns until L2 has the last store", m.l2_latency_s * 1e9))};
+    T fill = sum<T>(
+        "fill", {pnorm<T>("first loads", m.knee,
+                          {leaf<T>("load latency", s(latency), "{:.0f} ns to the first data", latency * 1e9),
+                           bandwidth_leaf<T>("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
+                           bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw)}),
+                 leaf<T>("CTA starts", s(further * m.cta_s), "{:.0f} further CTAs * {:.2f} ns", further,
+                         m.cta_s * 1e9)});
+    T last = max_of<T>(
+        "last step",
+        {core_term<T>("arithmetic", part, part.step, round.ctas, m),
+         bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, m.write_bw)});
+    T ends = max_of<T>(
+        "start and store",
+        {core_term<T>("arithmetic", part, of_all_warps(part.drain), round.ctas, m),
+         bandwidth_leaf<T>("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw)});
+    List<T> drained = {std::move(last), std::move(ends),
+                       leaf<T>("store latency", s(m.l2_latency_s), "{:.0f} ns until L2 has the last store",
+                               m.l2_latency_s * 1e9)};
     if (part.cluster.value_or(1) > 1) {
         // Its CTAs wait for each other before and after they read the others' sums; each time what they
         // stored must be seen first.
         const double meeting = m.l2_latency_s + assumed_cluster_latency / m.clock;
-        drained.push_back(leaf("cluster", s(2.0 * meeting + assumed_cluster_latency / m.clock),
-                               fmt::format("two barriers of {:.0f} ns and a round of reads", meeting * 1e9)));
+        drained.push_back(leaf<T>("cluster", s(2.0 * meeting + assumed_cluster_latency / m.clock),
+                                  "two barriers of {:.0f} ns and a round of reads", meeting * 1e9));
     }
-    Term drain = sum("drain", std::move(drained));
-    return pipeline("CTA pipeline", static_cast<double>(part.steps), std::move(fill),
-                    step_term(part, m, round, traffic), std::move(drain));
+    T drain = sum<T>("drain", std::move(drained));
+    return pipeline<T>("CTA pipeline", static_cast<double>(part.steps), std::move(fill),
+                       step_term<T>(part, m, round, traffic), std::move(drain));
 }
 
 /// A full wave behind the first: CTAs no longer start together, so that one fills while another computes.
-Term further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
+template <Yield T>
+T further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     const double chip = round.ctas * round.sms, steps = static_cast<double>(part.steps);
     StepWork whole = part.drain;
     whole.fmas += steps * part.step.fmas;
@@ -324,41 +334,46 @@ Term further_wave_term(const Partition &part, const Machine &m, Round round, con
     whole.store_bytes += steps * part.step.store_bytes;
     if (part.step.tensor_fmas)
         whole.tensor_fmas = whole.tensor_fmas.value_or(0.0) + steps * *part.step.tensor_fmas;
-    Term busy = max_of("busy", {busy_term(part, whole, round.ctas, m),
-                                memory_term(chip * whole.load_bytes,
-                                            chip * whole.store_bytes * traffic.store_factor, traffic, m)});
+    T busy = max_of<T>("busy", {busy_term<T>(part, whole, round.ctas, m),
+                                memory_term<T>(chip * whole.load_bytes,
+                                               chip * whole.store_bytes * traffic.store_factor, traffic, m)});
     Round one = round;
     one.ctas = 1.0;
     one.first = false;
-    return queue("further wave", round.ctas, std::move(busy), wave_term(part, m, one, traffic));
+    return queue<T>("further wave", round.ctas, std::move(busy), wave_term<T>(part, m, one, traffic));
 }
 
-Term partition_term(const Partition &part, const ConvShape &shape, const Machine &m) {
+template <Yield T> T partition_term(const Partition &part, const ConvShape &shape, const Machine &m) {
     const Traffic traffic = traffic_of(part, shape);
     const std::int64_t slots = part.ctas_per_sm * m.sm_count, busy = part.ctas - part.idle_ctas;
     const std::int64_t full = busy / slots, rest = busy % slots;
     const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(m.sm_count), true};
-    std::vector<Term> waves;
+    List<T> waves;
     if (full > 0)
-        waves.push_back(wave_term(part, m, full_round, traffic));
-    Term tail = leaf("tail", s(0.0), "no partial wave");
+        waves.push_back(wave_term<T>(part, m, full_round, traffic));
+    T tail = leaf<T>("tail", s(0.0), "no partial wave");
     if (rest > 0) {
-        const Round last{static_cast<double>(papers::ceil_div(rest, m.sm_count)),
-                         static_cast<double>(std::min<std::int64_t>(rest, m.sm_count)), full == 0};
-        tail = wave_term(part, m, last, traffic);
+        // Halves of a share lie a whole number of SMs apart in the grid: those with work meet on the same
+        // SMs.
+        const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && part.ctas <= slots;
+        const std::int64_t most = pairs ? part.ctas_per_sm : papers::ceil_div(rest, m.sm_count);
+        const Round last{static_cast<double>(most),
+                         static_cast<double>(
+                             std::min<std::int64_t>(pairs ? papers::ceil_div(rest, most) : rest, m.sm_count)),
+                         full == 0};
+        tail = wave_term<T>(part, m, last, traffic);
     }
-    Term further = full > 1 ? further_wave_term(part, m, full_round, traffic)
-                            : leaf("further wave", s(0.0), "no further wave");
-    waves.push_back(
-        schedule("waves", std::max(0.0, static_cast<double>(full - 1)), std::move(further), std::move(tail)));
+    T further = full > 1 ? further_wave_term<T>(part, m, full_round, traffic)
+                         : leaf<T>("further wave", s(0.0), "no further wave");
+    waves.push_back(schedule<T>("waves", std::max(0.0, static_cast<double>(full - 1)), std::move(further),
+                                std::move(tail)));
     if (part.idle_ctas > 0)
-        waves.push_back(leaf("CTA starts", s(static_cast<double>(part.idle_ctas) * m.cta_s),
-                             fmt::format("{} CTAs without work * {:.2f} ns", part.idle_ctas, m.cta_s * 1e9)));
+        waves.push_back(leaf<T>("CTA starts", s(static_cast<double>(part.idle_ctas) * m.cta_s),
+                                "{} CTAs without work * {:.2f} ns", part.idle_ctas, m.cta_s * 1e9));
     if (part.constant_bytes > 0)
-        waves.insert(waves.begin(),
-                     leaf("filters to constant memory", s(m.launch_s + m.gap_s),
-                          fmt::format("one copy of {} B: launch floor and gap", part.constant_bytes)));
-    return sum(part.kernel, std::move(waves));
+        waves.insert(waves.begin(), leaf<T>("filters to constant memory", s(m.launch_s + m.gap_s),
+                                            "one copy of {} B: launch floor and gap", part.constant_bytes));
+    return sum<T>(part.kernel, std::move(waves));
 }
 
 Work total_work(const Plan &plan) {
@@ -399,12 +414,12 @@ Seconds without_overlap(const Term &term) {
 }
 
 /// No forecast is below the speed of light, also where a step's bytes were counted low.
-Term bounded(Term term, const Term &bound) {
-    if (term.value_s < bound.value_s) {
-        term = sum("time", {std::move(term), leaf("speed of light", bound.value_s - term.value_s,
-                                                  "the bound of tier 0 exceeds the pipeline's sum")});
-        evaluate(term);
-    }
+template <Yield T> T bounded(T term, const T &bound) {
+    const Seconds short_of_it = value_of(bound) - value_of(term);
+    if (short_of_it.value > 0.0)
+        return evaluated(
+            sum<T>("time", {std::move(term), leaf<T>("speed of light", short_of_it,
+                                                     "the bound of tier 0 exceeds the pipeline's sum")}));
     return term;
 }
 
@@ -510,30 +525,49 @@ const Partition &main_launch(const Plan &plan) {
 namespace {
 
 /// S1 with the time that the products take an SM.
-Term bound_of(const ConvShape &shape, const Machine &m, Term arithmetic) {
+template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithmetic) {
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
-    Term term =
-        sum("speed of light",
-            {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6)),
-             max_of("overlap",
-                    {std::move(arithmetic),
-                     pnorm("compulsory reads", m.knee,
-                           {leaf("load latency", s(m.latency_s), fmt::format("{:.0f} ns", m.latency_s * 1e9)),
-                            bandwidth_leaf("DRAM reads", reads, m.read_bw)}),
-                     bandwidth_leaf("writes", static_cast<double>(shape.output_bytes()), m.write_bw)})});
-    evaluate(term);
-    return term;
+    return evaluated(sum<T>(
+        "speed of light",
+        {leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6),
+         max_of<T>("overlap",
+                   {std::move(arithmetic),
+                    pnorm<T>("compulsory reads", m.knee,
+                             {leaf<T>("load latency", s(m.latency_s), "{:.0f} ns", m.latency_s * 1e9),
+                              bandwidth_leaf<T>("DRAM reads", reads, m.read_bw)}),
+                    bandwidth_leaf<T>("writes", static_cast<double>(shape.output_bytes()), m.write_bw)})}));
 }
 
 /// Of a plan: its tensor cores multiply the parts of the factors, so often as its work says; a transforming
 /// algorithm has multiply-adds of its own.
-Term bound_of(const Plan &plan, const ConvShape &shape, const Machine &m) {
+template <Yield T> T bound_of(const Plan &plan, const ConvShape &shape, const Machine &m) {
     const double products = shape.fmas().value / m.sm_count;
-    return bound_of(
+    return bound_of<T>(
         shape, m,
         uses_tensor_cores(plan)
-            ? tensor_leaf(products_of_parts * products, m)
-            : fma_leaf(plan.transformed_fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
+            ? tensor_leaf<T>(products_of_parts * products, m)
+            : fma_leaf<T>(plan.transformed_fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
+}
+
+/// Tier 2 of a plan.
+template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const Machine &m) {
+    List<T> parts = {leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6)};
+    // The start of a launch that starts early is hidden behind the one before it.
+    std::int64_t further = -1;
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        further += std::count_if(launches->begin(), launches->end(),
+                                 [](const Partition &part) { return !part.early.value_or(false); });
+    if (further > 0)
+        parts.push_back(leaf<T>("further launches", s(static_cast<double>(further) * m.gap_s),
+                                "{} * {:.2f} us", further, m.gap_s * 1e6));
+    if (m.cold_start_s > 0.0)
+        parts.push_back(leaf<T>("cold start", s(static_cast<double>(further + 1) * m.cold_start_s),
+                                "{} * {:.2f} us until instructions are cached", further + 1,
+                                m.cold_start_s * 1e6));
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches)
+            parts.push_back(partition_term<T>(part, shape, m));
+    return evaluated(sum<T>("time", std::move(parts)));
 }
 
 } // namespace
@@ -542,54 +576,87 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p, 
     if (!missing_for_forecast(p).empty())
         return std::nullopt;
     const Machine m = machine_of(p, shape.dtype, {});
-    return bound_of(shape, m, fma_leaf(fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
+    return bound_of<Term>(shape, m,
+                          fma_leaf<Term>(fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
 }
 
 std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
                                   const Calibration &calibration) {
     if (!missing_for_forecast(profile, plan).empty())
         return std::nullopt;
-    const Machine m = machine_of(profile, shape.dtype, calibration);
-    std::vector<Term> parts = {leaf("launch", s(m.launch_s), fmt::format("{:.2f} us", m.launch_s * 1e6))};
-    // The start of a launch that starts early is hidden behind the one before it.
-    std::int64_t further = -1;
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        further += std::count_if(launches->begin(), launches->end(),
-                                 [](const Partition &part) { return !part.early.value_or(false); });
-    if (further > 0)
-        parts.push_back(leaf("further launches", s(static_cast<double>(further) * m.gap_s),
-                             fmt::format("{} * {:.2f} us", further, m.gap_s * 1e6)));
-    if (m.cold_start_s > 0.0)
-        parts.push_back(leaf(
-            "cold start", s(static_cast<double>(further + 1) * m.cold_start_s),
-            fmt::format("{} * {:.2f} us until instructions are cached", further + 1, m.cold_start_s * 1e6)));
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches)
-            parts.push_back(partition_term(part, shape, m));
-    Term term = sum("time", std::move(parts));
-    evaluate(term);
-    return term;
+    return plan_term<Term>(plan, shape, machine_of(profile, shape.dtype, calibration));
 }
 
-Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile, const Work *given) {
+std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                    const Calibration &calibration) {
+    if (!missing_for_forecast(profile, plan).empty())
+        return std::nullopt;
+    const Machine m = machine_of(profile, shape.dtype, calibration);
+    CallTimes times{s(m.launch_s), s(m.gap_s), s(m.cold_start_s), {}};
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches) {
+            const Traffic traffic = traffic_of(part, shape);
+            const double sms =
+                static_cast<double>(std::min<std::int64_t>(part.ctas - part.idle_ctas, m.sm_count));
+            CtaStay &stay = times.stays.emplace_back();
+            stay.idle = s(m.l2_latency_s); // it looks at its arguments and leaves
+            stay.before_s = part.constant_bytes > 0 ? s(m.launch_s + m.gap_s) : s(0.0);
+            for (std::int64_t ctas = 1; ctas <= part.ctas_per_sm; ++ctas) {
+                const Round round{static_cast<double>(ctas), sms, true};
+                stay.first.push_back(wave_term<Seconds>(part, m, round, traffic));
+                stay.later.push_back(further_wave_term<Seconds>(part, m, round, traffic));
+            }
+        }
+    return times;
+}
+
+std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                     const Calibration &calibration) {
+    if (!missing_for_forecast(profile, plan).empty())
+        return std::nullopt;
+    return plan_term<Seconds>(plan, shape, machine_of(profile, shape.dtype, calibration));
+}
+
+namespace {
+
+Case refused_case(const Strategy &strategy, const ConvShape &shape, Infeasible why) {
     Case out;
     out.shape = shape.id();
+    out.strategy = to_text(strategy);
+    out.status = why.unsupported ? Status::unsupported : Status::infeasible;
+    out.reason = std::move(why.why);
+    return out;
+}
+
+/// A plan as it is forecast: with what its kernels were counted to do.
+std::variant<PlannedStrategy, Infeasible> counted_plan(const Strategy &strategy, const ConvShape &shape,
+                                                       const GpuProfile &profile) {
     auto planned = plan(strategy, shape, profile);
-    if (const auto *why = std::get_if<Infeasible>(&planned)) {
-        out.strategy = to_text(strategy);
-        out.status = why->unsupported ? Status::unsupported : Status::infeasible;
-        out.reason = why->why;
-        return out;
-    }
-    PlannedStrategy &good = std::get<PlannedStrategy>(planned);
+    if (auto *good = std::get_if<PlannedStrategy>(&planned);
+        good && shape.dtype == DataType::f32) // whose kernels were counted
+        good->feasible.plan = with_facts(std::move(good->feasible.plan), shipped_facts());
+    return planned;
+}
+
+/// What a prediction's time is, by the best calibration there is, without the prediction.
+std::optional<Seconds> predicted_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile) {
+    if (!missing_for_forecast(profile, plan).empty())
+        return std::nullopt;
+    const Calibration *fitted = shipped_calibration(profile.id);
+    const Machine zero_fit = machine_of(profile, shape.dtype, {});
+    const Machine m = fitted ? machine_of(profile, shape.dtype, *fitted) : zero_fit;
+    return bounded(plan_term<Seconds>(plan, shape, m), bound_of<Seconds>(plan, shape, zero_fit));
+}
+
+Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &profile, const Work *given) {
+    Case out;
+    out.shape = shape.id();
     Feasible &feasible = good.feasible;
     out.strategy = to_text(good.strategy);
     out.status = Status::ok;
 
     Prediction prediction;
     prediction.assumptions = std::move(feasible.assumptions);
-    if (shape.dtype == DataType::f32) // whose kernels were counted
-        feasible.plan = with_facts(std::move(feasible.plan), shipped_facts());
     prediction.work = total_work(feasible.plan);
     Regimes regimes;
     const Partition &main = main_launch(feasible.plan);
@@ -625,19 +692,18 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
         const Plan worked = given ? with_work(feasible.plan, *given) : feasible.plan;
         if (given)
             prediction.assumptions.push_back("time of the work that was counted");
-        const Term bound = bound_of(feasible.plan, shape, m);
+        const Term bound = bound_of<Term>(feasible.plan, shape, m);
         prediction.times.tier0_s = bound.value_s;
         prediction.times.roofline_s = wave_roofline(worked, m);
         prediction.times.mwp_cwp_s = mwp_cwp_time(worked, profile);
-        Term term = bounded(*forecast_term(worked, shape, profile), bound);
-        prediction.times.tier2_s = term.value_s;
-        const Utilisation busy = utilisation_of(worked, *prediction.work, term.value_s, profile);
-        regimes.tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
         const Calibration *fitted = shipped_calibration(profile.id);
-        if (fitted) {
-            term = bounded(*forecast_term(worked, shape, profile, *fitted), bound);
+        prediction.times.tier2_s = bounded(plan_term<Seconds>(worked, shape, m), bound.value_s);
+        const Utilisation busy = utilisation_of(worked, *prediction.work, *prediction.times.tier2_s, profile);
+        regimes.tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
+        Term term = bounded(
+            plan_term<Term>(worked, shape, fitted ? machine_of(profile, shape.dtype, *fitted) : m), bound);
+        if (fitted)
             prediction.times.fitted_s = term.value_s;
-        }
         prediction.time_s = term.value_s;
         // Nine of ten of the training part lie inside; without one, the structure's own bounds.
         prediction.time_low_s =
@@ -660,6 +726,15 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
     return out;
 }
 
+} // namespace
+
+Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile, const Work *given) {
+    auto planned = counted_plan(strategy, shape, profile);
+    if (auto *why = std::get_if<Infeasible>(&planned))
+        return refused_case(strategy, shape, std::move(*why));
+    return predict(std::move(std::get<PlannedStrategy>(planned)), shape, profile, given);
+}
+
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile) {
     Case out;
     out.shape = shape.id();
@@ -678,35 +753,61 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
 }
 
 std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
-                         const std::vector<std::string> &strategies) {
-    std::vector<Case> ranked, last;
-    for (const std::string &name : strategies.empty() ? strategy_names() : strategies) {
-        std::vector<std::string> seen;
-        std::optional<Case> refused;
-        for (const Strategy &candidate : candidates(name)) {
-            Case item = predict(candidate, shape, profile);
-            if (item.status != Status::ok) {
-                if (!refused)
-                    refused = std::move(item);
-                if (refused->status == Status::unsupported)
-                    break;
-            } else if (std::find(seen.begin(), seen.end(), *item.strategy) == seen.end()) {
-                seen.push_back(*item.strategy);
-                ranked.push_back(std::move(item));
-            }
+                         const std::vector<std::string> &strategies, std::size_t top) {
+    struct Candidate {
+        std::size_t of = 0; ///< index of its strategy
+        Strategy setting;
+        std::optional<PlannedStrategy> planned;
+        Infeasible why; ///< where nothing is planned
+        std::optional<Seconds> time;
+        std::string text;
+    };
+    const std::vector<std::string> names = strategies.empty() ? strategy_names() : strategies;
+    std::vector<Candidate> all;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        for (const Strategy &setting : candidates(names[i])) {
+            Candidate &item = all.emplace_back();
+            item.of = i;
+            item.setting = setting;
         }
-        if (seen.empty() && refused)
-            last.push_back(std::move(*refused));
+    in_parallel(all.size(), [&](std::size_t i) {
+        Candidate &item = all[i];
+        auto result = counted_plan(item.setting, shape, profile);
+        if (auto *why = std::get_if<Infeasible>(&result)) {
+            item.why = std::move(*why);
+            return;
+        }
+        item.planned = std::move(std::get<PlannedStrategy>(result));
+        item.time = predicted_time(item.planned->feasible.plan, shape, profile);
+        item.text = to_text(item.planned->strategy);
+    });
+
+    std::vector<Candidate *> ranked;
+    std::vector<Candidate *> refused(names.size()); // the first setting that was, where none was feasible
+    std::vector<std::set<std::string>> seen(names.size());
+    for (Candidate &item : all) {
+        if (item.planned) {
+            if (seen[item.of].insert(item.text).second)
+                ranked.push_back(&item);
+        } else if (!refused[item.of]) {
+            refused[item.of] = &item;
+        }
     }
-    const auto place_of = [](const Case &item) {
-        const std::string &text = *item.strategy;
-        return std::tuple(uses_tensor_cores(text.substr(0, text.find(':'))),
-                          item.prediction->time_s ? item.prediction->time_s->value : 0.0, text);
+    const auto place_of = [&](const Candidate *item) {
+        return std::tuple(uses_tensor_cores(names[item->of]), item->time ? item->time->value : 0.0,
+                          std::string_view(item->text));
     };
     std::sort(ranked.begin(), ranked.end(),
-              [&](const Case &a, const Case &b) { return place_of(a) < place_of(b); });
-    std::move(last.begin(), last.end(), std::back_inserter(ranked));
-    return ranked;
+              [&](const Candidate *a, const Candidate *b) { return place_of(a) < place_of(b); });
+    ranked.resize(std::min(ranked.size(), top));
+    std::vector<Case> chosen(ranked.size());
+    in_parallel(ranked.size(), [&](std::size_t i) {
+        chosen[i] = predict(std::move(*ranked[i]->planned), shape, profile, nullptr);
+    });
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (seen[i].empty() && refused[i])
+            chosen.push_back(refused_case(refused[i]->setting, shape, std::move(refused[i]->why)));
+    return chosen;
 }
 
 } // namespace convcast

@@ -5,6 +5,8 @@
 #include "model/strategies.hpp"
 #include "model/term.hpp"
 
+#include <limits>
+
 namespace convcast {
 
 /// The case of one strategy for one shape: ok with its prediction and the canonical strategy text, or
@@ -32,6 +34,28 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &pro
 /// Tier 2 of a plan; absent where the profile lacks a number for it (`missing_for_forecast` names it).
 std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
                                   const Calibration &calibration = {});
+/// Its value alone, to the last bit the same, without building a tree: for what compares many plans.
+std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                     const Calibration &calibration = {});
+
+/// How long a CTA of a launch stays on its SM, by how many share the SM: the first entry is of one alone, the
+/// last of Partition::ctas_per_sm.
+struct CtaStay {
+    std::vector<Seconds> first; ///< it starts with the launch, when all ask for data at once
+    std::vector<Seconds> later; ///< it takes the place of one that left, while others compute
+    Seconds idle;               ///< one that finds no work
+    Seconds before_s;           ///< what the launch waits for besides: a copy of filters to constant memory
+};
+
+/// What a simulation of a call needs: the leaves around its launches, and of each launch, prepared ones
+/// first, its CTAs' stays. Absent where the profile lacks a number.
+struct CallTimes {
+    Seconds launch_s, gap_s, cold_start_s;
+    std::vector<CtaStay> stays;
+};
+std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                    const Calibration &calibration);
+
 std::string missing_for_forecast(const GpuProfile &profile);
 std::string missing_for_forecast(const GpuProfile &profile, const Plan &plan);
 
@@ -39,10 +63,12 @@ std::string missing_for_forecast(const GpuProfile &profile, const Plan &plan);
 Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes);
 
 /// All strategies (or those named) with all knob candidates, best predicted time first; ties by text.
-/// Infeasible settings are left out; strategies of which nothing is feasible come last, once each, with their
-/// reason.
+/// Of the ranking only the `top` first are given. Infeasible settings are left out; strategies of which
+/// nothing is feasible come last, once each, with their reason. Plans on all cores; deterministic to the
+/// byte.
 std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
-                         const std::vector<std::string> &strategies = {});
+                         const std::vector<std::string> &strategies = {},
+                         std::size_t top = std::numeric_limits<std::size_t>::max());
 
 /// The papers' names for a regime measured on the chip: thresholds of docs/model.md, "Regimes".
 inline constexpr double busy_fma_share = 0.60;    ///< FMA pipe or issue slots, of their peak

@@ -15,8 +15,8 @@ namespace {
 constexpr int max_depth = 64; // far above our documents (a term tree is the deepest), far below the stack
 
 /// Feeds characters to the parser and remembers the line of the last one that was not white space. nlohmann's
-/// SAX events carry no position, but a token's last character has always been read when its event fires, and
-/// at most one character more: white space after a number does not move the line.
+/// SAX events carry no position, but a token's last character has always been read when its event fires, and at
+/// most one character more: white space after a number does not move the line.
 struct Cursor {
     const char *at;
     int line = 1;
@@ -131,9 +131,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     JsonValue root_;
 };
 
-bool is_scalar(const JsonValue &value) {
-    return value.array() == nullptr && value.object() == nullptr;
-}
+bool is_scalar(const JsonValue &value) { return value.array() == nullptr && value.object() == nullptr; }
 
 std::string scalar_text(const JsonValue &value) {
     return std::visit(
@@ -191,8 +189,7 @@ JsonValue parse_json(const std::string &text, const std::string &file) {
     Cursor cursor{text.data()};
     TreeBuilder builder(cursor, file);
     const char *begin = text.data();
-    nlohmann::json::sax_parse(LineIterator(&cursor, begin), LineIterator(&cursor, begin + text.size()),
-                              &builder);
+    nlohmann::json::sax_parse(LineIterator(&cursor, begin), LineIterator(&cursor, begin + text.size()), &builder);
     return builder.take();
 }
 

@@ -29,8 +29,8 @@ struct JsonValue {
 /// `file` only names the source in errors.
 JsonValue parse_json(const std::string &text, const std::string &file);
 
-/// Two-space indent, keys in the order given, doubles in their shortest exact form, null for NaN and
-/// infinities, arrays of scalars on one line.
+/// Two-space indent, keys in the order given, doubles in their shortest exact form, null for NaN and infinities,
+/// arrays of scalars on one line.
 std::string to_text(const JsonValue &value);
 
 } // namespace convcast

@@ -1,6 +1,7 @@
 // The document that flows through all verbs: what was asked, predicted and measured.
 #pragma once
 
+#include "model/timeline.hpp"
 #include "model/units.hpp"
 
 #include <boost/describe.hpp>
@@ -177,6 +178,23 @@ struct TierTimes {
     BOOST_DESCRIBE_CLASS(TierTimes, (), (tier0_s, tier2_s, fitted_s, roofline_s, mwp_cwp_s), (), ())
 };
 
+/// What a leaf of the forecast adds to the time of this case and of the one it is compared with.
+struct TermDifference {
+    std::string name; ///< of the leaf
+    Seconds here_s, there_s;
+    BOOST_DESCRIBE_CLASS(TermDifference, (), (name, here_s, there_s), (), ())
+};
+
+/// Why a case stands where it does in a ranking; model/why.hpp.
+struct Margin {
+    std::int64_t rank = 0;
+    std::string best;    ///< the strategy it is compared with: that of the first rank
+    double factor = 1.0; ///< its time over the best's
+    std::string decides; ///< the leaf that makes most of the difference
+    std::vector<TermDifference> terms; ///< largest difference first; together they are the margin
+    BOOST_DESCRIBE_CLASS(Margin, (), (rank, best, factor, decides, terms), (), ())
+};
+
 struct Prediction {
     std::optional<Seconds>
         time_s; ///< the best tier there is; absent when the profile lacks numbers: see `reason`
@@ -188,11 +206,13 @@ struct Prediction {
     std::optional<Plan> plan;
     std::optional<Term> term;
     std::optional<Rules> rules;
+    std::optional<Margin> margin; ///< where `choose --why` asked for it
     std::vector<std::string> assumptions;
     std::optional<std::string> reason; ///< why `time_s` is absent
+    std::optional<Timeline> timeline;  ///< only where it was asked for
     BOOST_DESCRIBE_CLASS(Prediction, (),
                          (time_s, times, time_low_s, time_high_s, regimes, limiter, work, plan, term, rules,
-                          assumptions, reason),
+                          margin, assumptions, reason, timeline),
                          (), ())
 };
 
@@ -215,10 +235,11 @@ struct Measurement {
     std::optional<Regime> regime;
     std::optional<double> relative_l2_error;
     std::optional<double> max_error_ratio; ///< largest |error| / its bound 4 n 2^-24 sum|x w|; <= 1 passes
+    std::optional<Timeline> timeline; ///< of a verified call beside the timed ones; only where it was asked for
     BOOST_DESCRIBE_CLASS(Measurement, (),
                          (time_s, prepared_time_s, samples_s, event_time_s, l2, sm_clock_hz,
                           throttled_samples, method, stop_reason, kernels, work, counters, regime,
-                          relative_l2_error, max_error_ratio),
+                          relative_l2_error, max_error_ratio, timeline),
                          (), ())
 };
 

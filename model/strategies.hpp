@@ -1,5 +1,5 @@
-// The one closed list of strategies. Add a struct here and the command line, JSON, choose, tests and reports
-// have it; a GPU build fails until executor/kernels/<name>.cu exists (docs/add_a_strategy.md).
+// The one closed list of strategies. Add a struct here and the command line, JSON, choose, tests and reports have it;
+// a GPU build fails until executor/kernels/<name>.cu exists (docs/add_a_strategy.md).
 #pragma once
 
 #include "model/strategies/block_register.hpp"
@@ -48,8 +48,8 @@ struct StrategyDoc {
 };
 std::vector<StrategyDoc> strategy_docs();
 
-/// "stride_fixed_block:segment_bytes=64,tile_w=128": knobs not named keep their default (0: the model
-/// chooses). Throws UsageError with the closest name or the accepted range.
+/// "stride_fixed_block:segment_bytes=64,tile_w=128": knobs not named keep their default (0: the model chooses).
+/// Throws UsageError with the closest name or the accepted range.
 Strategy parse_strategy(const std::string &text);
 
 /// The text with every knob; the inverse of parse_strategy.
@@ -63,8 +63,7 @@ struct PlannedStrategy {
 std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const ConvShape &shape,
                                                const GpuProfile &profile);
 
-/// Every setting of a strategy's knobs that `choose` tries: the product of the candidates, infeasible ones
-/// included.
+/// Every setting of a strategy's knobs that `choose` tries: the product of the candidates, infeasible ones included.
 std::vector<Strategy> candidates(const std::string &strategy_name);
 
 } // namespace convcast

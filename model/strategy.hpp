@@ -81,14 +81,13 @@ struct Passes {
 Passes shared_passes(std::int64_t threads, int width,
                      const std::function<std::int64_t(std::int64_t)> &first_word);
 
-/// Passes of the shared memory pipe per 128 bytes copied asynchronously, by 16 and by 4 bytes a lane.
-/// Assumed: what kernels that do little else took on an H200 (2.5 to 4.9 clocks a 4-byte copy of a warp).
+/// Passes of the shared memory pipe per 128 bytes copied asynchronously, by 16 and by 4 bytes a lane. Assumed: what
+/// kernels that do little else took on an H200 (2.5 to 4.9 clocks a 4-byte copy of a warp).
 inline constexpr double wide_copy_passes = 1.0, narrow_copy_passes = 2.5;
 
-/// Elements inside a map of `size` that `tiles` windows of `window` elements, `step` apart and starting `pad`
-/// before the map, have together. All but the first and the last are taken to lie inside.
-double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,
-               std::int64_t size);
+/// Elements inside a map of `size` that `tiles` windows of `window` elements, `step` apart and starting `pad` before
+/// the map, have together. All but the first and the last are taken to lie inside.
+double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad, std::int64_t size);
 
 /// Bytes of the sectors written by warps that store 32 consecutive output pixels each: whole sectors where
 /// rows are aligned, otherwise what spanned_bytes says.

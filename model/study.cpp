@@ -84,11 +84,10 @@ Study find_study(const std::string &name_or_file) {
     if (const EmbeddedFile *file = find_embedded(shipped_study_files, name_or_file + ".json");
         file != nullptr && name_or_file.find('/') == std::string::npos)
         return read_study(file->text, file->path);
-    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos &&
-        !name_or_file.ends_with(".json") && !file_exists(name_or_file))
-        throw UsageError(
-            "unknown study '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_studies()) +
-            " Known: " + join(shipped_studies()) + "; or a study file, for example --study mine.json");
+    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos && !name_or_file.ends_with(".json") &&
+        !file_exists(name_or_file))
+        throw UsageError("unknown study '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_studies()) +
+                         " Known: " + join(shipped_studies()) + "; or a study file, for example --study mine.json");
     return read_study(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
 }
 

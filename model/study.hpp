@@ -30,10 +30,10 @@ struct StudySweep {
 
 struct Study {
     std::string schema = "convcast/study/1";
-    std::string id; ///< "chang_single"
+    std::string id;       ///< "chang_single"
     std::string title;
     std::string citation;
-    std::vector<std::string> shapes; ///< canonical shape texts
+    std::vector<std::string> shapes;     ///< canonical shape texts
     std::vector<std::int64_t>
         counts; ///< of each shape: layers of the network that have it; empty: no network
     std::vector<StudySweep> sweeps; ///< besides `shapes`: asked with the settings that they name

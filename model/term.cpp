@@ -6,19 +6,40 @@
 #include <set>
 
 namespace convcast {
-namespace {
+namespace combined {
 
-Term inner(TermKind kind, std::string name, std::vector<Term> children) {
-    Term term;
-    term.kind = kind;
-    term.name = std::move(name);
-    term.children = std::move(children);
-    return term;
+double sum(std::span<const Seconds> values) {
+    double total = 0.0;
+    for (const Seconds v : values)
+        total += v.value;
+    return total;
+}
+
+double max(std::span<const Seconds> values) {
+    return values.empty() ? 0.0 : std::max_element(values.begin(), values.end())->value;
+}
+
+double pnorm(double exponent, std::span<const Seconds> values) {
+    const double largest = max(values);
+    if (largest <= 0.0)
+        return 0.0;
+    double total = 0.0;
+    for (const Seconds v : values) // most are the largest or nothing, whose powers are known
+        total += v.value == largest ? 1.0 : v.value == 0.0 ? 0.0 : std::pow(v.value / largest, exponent);
+    return largest * std::pow(total, 1.0 / exponent);
+}
+
+double pipeline(double steps, double fill, double step, double drain) {
+    return fill + std::max(0.0, steps - 1.0) * step + drain;
+}
+
+double schedule(double full_waves, double wave, double tail) {
+    return full_waves * wave + tail;
 }
 
 /// A round of `jobs` in a closed queue by exact mean value analysis: a job is served `service / jobs` by the
 /// resource that all share and spends what is left of `alone` elsewhere.
-double queue_time(double jobs, double service, double alone) {
+double queue(double jobs, double service, double alone) {
     const double whole = std::max(1.0, std::floor(jobs));
     const double served = service / std::max(1.0, jobs), elsewhere = std::max(0.0, alone - served);
     double waiting = 0.0, round = 0.0; // jobs at the resource; a job's time at it and elsewhere
@@ -31,34 +52,34 @@ double queue_time(double jobs, double service, double alone) {
     return std::max(round, service);
 }
 
+} // namespace combined
+
+namespace {
+
+Term inner(TermKind kind, std::string name, std::vector<Term> children) {
+    Term term;
+    term.kind = kind;
+    term.name = std::move(name);
+    term.children = std::move(children);
+    return term;
+}
+
 /// An inner node's value from its children's.
-double combine(const Term &term, const std::vector<double> &values) {
+double combine(const Term &term, std::span<const Seconds> values) {
     const double count = term.count.value_or(0.0);
     switch (term.kind) {
-    case TermKind::sum: {
-        double total = 0.0;
-        for (const double v : values)
-            total += v;
-        return total;
-    }
+    case TermKind::sum:
+        return combined::sum(values);
     case TermKind::max:
-        return values.empty() ? 0.0 : *std::max_element(values.begin(), values.end());
-    case TermKind::pnorm: {
-        const double p = term.exponent.value_or(1.0);
-        const double largest = values.empty() ? 0.0 : *std::max_element(values.begin(), values.end());
-        if (largest <= 0.0)
-            return 0.0;
-        double total = 0.0;
-        for (const double v : values)
-            total += std::pow(v / largest, p);
-        return largest * std::pow(total, 1.0 / p);
-    }
+        return combined::max(values);
+    case TermKind::pnorm:
+        return combined::pnorm(term.exponent.value_or(1.0), values);
     case TermKind::pipeline:
-        return values.at(0) + std::max(0.0, count - 1.0) * values.at(1) + values.at(2);
+        return combined::pipeline(count, values[0].value, values[1].value, values[2].value);
     case TermKind::schedule:
-        return count * values.at(0) + values.at(1);
+        return combined::schedule(count, values[0].value, values[1].value);
     case TermKind::queue:
-        return queue_time(count, values.at(0), values.at(1));
+        return combined::queue(count, values[0].value, values[1].value);
     case TermKind::leaf:
         break;
     }
@@ -69,9 +90,9 @@ double combine(const Term &term, const std::vector<double> &values) {
 double value_with(const Term &term, const std::set<std::string> &on) {
     if (term.kind == TermKind::leaf)
         return on.count(term.name) != 0 ? term.value_s.value : 0.0;
-    std::vector<double> values;
+    std::vector<Seconds> values;
     for (const Term &child : term.children)
-        values.push_back(value_with(child, on));
+        values.emplace_back(value_with(child, on));
     return combine(term, values);
 }
 
@@ -126,9 +147,9 @@ Term queue(std::string name, double jobs, Term service, Term alone) {
 }
 
 Seconds evaluate(Term &term) {
-    std::vector<double> values;
+    std::vector<Seconds> values;
     for (Term &child : term.children)
-        values.push_back(evaluate(child).value);
+        values.push_back(evaluate(child));
     term.value_s = Seconds(combine(term, values));
     return term.value_s;
 }

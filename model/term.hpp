@@ -3,7 +3,19 @@
 
 #include "model/run.hpp"
 
+#include <span>
+
 namespace convcast {
+
+/// An inner node's value from its children's.
+namespace combined {
+double sum(std::span<const Seconds> values);
+double max(std::span<const Seconds> values);
+double pnorm(double exponent, std::span<const Seconds> values);
+double pipeline(double steps, double fill, double step, double drain);
+double schedule(double full_waves, double wave, double tail);
+double queue(double jobs, double service, double alone);
+} // namespace combined
 
 Term leaf(std::string name, Seconds value, std::string formula);
 Term sum(std::string name, std::vector<Term> children);

@@ -412,12 +412,12 @@ PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile
             return;
         }
         Feasible &feasible = std::get<Feasible>(made);
-        const std::optional<Term> term = forecast_term(feasible.plan, s, profile);
+        const std::optional<Seconds> forecast = forecast_time(feasible.plan, s, profile);
         const double time =
-            term ? term->value_s.value * handicap(feasible.plan.launches[0], setting, s.r * s.s,
+            forecast ? forecast->value * handicap(feasible.plan.launches[0], setting, s.r * s.s,
                                                   setting.staging == 1 && shape_of(s, setting).by_filter,
                                                   profile.limits)
-                 : 0.0;
+                     : 0.0;
         if (!best || time < best_time) {
             best = Planned<ImplicitGemm>{setting, std::move(feasible)};
             best_time = time;

@@ -346,10 +346,10 @@ PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, cons
                     continue;
                 }
                 Feasible &feasible = std::get<Feasible>(made);
-                const std::optional<Term> term = forecast_term(feasible.plan, s, *known);
+                const std::optional<Seconds> forecast = forecast_time(feasible.plan, s, *known);
                 const double time =
-                    term ? term->value_s.value * handicap(feasible.plan.launches[0], setting, profile.limits)
-                         : 0.0;
+                    forecast ? forecast->value * handicap(feasible.plan.launches[0], setting, profile.limits)
+                             : 0.0;
                 if (!best || time < best_time) {
                     best = Planned<ImplicitGemm3xTf32>{setting, std::move(feasible)};
                     best_time = time;

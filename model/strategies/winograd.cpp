@@ -385,8 +385,8 @@ PlanResult<Winograd> Winograd::plan(const ConvShape &s, const GpuProfile &profil
             return;
         }
         Feasible &feasible = std::get<Feasible>(made);
-        const std::optional<Term> term = forecast_term(feasible.plan, s, profile);
-        const double time = term ? term->value_s.value : 0.0;
+        const std::optional<Seconds> forecast = forecast_time(feasible.plan, s, profile);
+        const double time = forecast ? forecast->value : 0.0;
         if (!best || time < best_time) {
             best = Planned<Winograd>{setting, std::move(feasible)};
             best_time = time;

@@ -9,6 +9,7 @@ import contextlib
 import difflib
 import fractions
 import gzip
+import itertools
 import json
 import math
 import os
@@ -32,6 +33,14 @@ UPDATE = False
 VERBS = ["measure", "predict", "choose", "run", "compile", "facts", "fit", "merge", "report", "compare", "list", "doctor"]
 SINGLE = "n1c1h28w28k64r3s3"
 MULTI = "n1c64h56w56k64r3s3"
+# Of every kind: one channel and many, small and large maps, 1 x 1 to 7 x 7, strided, padded, grouped, dilated, batched.
+RANKED_SHAPES = (
+    "n1c1h28w28k512r3s3", "n1c1h224w224k64r5s5", "n1c1h1024w1024k32r1s1", "n1c1h1024w1024k32r3s3",
+    "n1c64h7w7k64r3s3", "n1c512h7w7k512r3s3_pad1x1", "n1c256h14w14k256r3s3", "n1c128h28w28k128r3s3", "n1c64h56w56k64r3s3",
+    "n1c64h56w56k64r3s3_pad1x1", "n1c128h112w112k128r5s5", "n1c64h224w224k64r3s3_pad1x1", "n1c512h512w512k64r1s1",
+    "n1c256h56w56k64r1s1", "n1c2048h7w7k512r1s1", "n1c3h224w224k64r7s7_str2x2_pad3x3", "n32c3h227w227k96r11s11_str4x4",
+    "n32c256h14w14k256r3s3_pad1x1", "n8c64h56w56k64r3s3_pad2x2_dil2x2", "n1c256h28w28k256r3s3_pad1x1_g32", "n64c64h28w28k64r7s7")
+
 # What both builds say, with a driver missing, no GPU visible, or no CUDA at build time.
 NO_GPU = r"(?i)(driver|GPU|CUDA).*(install|start the container|check|run|build again)"
 
@@ -188,6 +197,28 @@ class Golden(Cli):
             self.golden("choose_toy_" + columns, self.ok(*words, env={"COLUMNS": columns}).out)
         self.coloured_alike(*words)
 
+    def test_choose_why(self):
+        words = ("choose", "--gpu", "toy", "--shape", SINGLE, "--shape", MULTI, "--top", "3", "--why")
+        self.golden("choose_why_toy", self.ok(*words).out)
+        self.coloured_alike(*words)
+
+    def test_choose_places_a_setting_on_a_published_gpu(self):
+        self.golden("choose_place_k40m", self.ok(
+            "choose", "--gpu", "k40m", "--assume", "launch_floor=5e-6", "--study", "chen_general", "--strategy", "block_register",
+            "--top", "1", "--place", "block_register").out)
+
+    def test_rankings(self):
+        """The three first of every ranking, without times: a change is meant, or it is a mistake."""
+        words = [word for shape in RANKED_SHAPES for word in ("--shape", shape)]
+        lines, last = [], None
+        for case in self.ok("choose", "--gpu", "h200", *words, "--top", "3", "--json").json()["cases"]:
+            if case["shape"] != last:
+                lines.append(case["shape"])
+                last = case["shape"]
+            lines.append("    " + case["strategy"])
+        self.assertEqual(sum(not line.startswith(" ") for line in lines), len(RANKED_SHAPES))
+        self.golden("rankings_h200", "\n".join(lines) + "\n")
+
     def test_compare(self):
         words = ("compare", "toy", "gtx1080ti", "toy")
         for columns in ("60", "100"):
@@ -227,6 +258,97 @@ class Golden(Cli):
                 with self.subTest(page=page.name, line=line):
                     self.assertIn(codes[0], (0, 1, 4) if page.stem == "compare" else (0, 4), done.stderr)
                     self.assertNotIn(2, codes, done.stderr)
+
+
+    def test_the_recorded_benchmark_reaches_what_is_asked(self):
+        benchmark = json.loads((SOURCE / "data" / "recorded" / "benchmark.json").read_text())
+        self.assertEqual(benchmark["threads"], 2)
+        asked = [figure for figure in benchmark["figures"] if "asked" in figure]
+        self.assertEqual([f["name"] for f in asked], ["choose resnet50_b1", "choose vgg16_b1", "closed form"])
+        for figure in asked:
+            worse = max if figure["unit"] == "s" else min
+            self.assertEqual(worse(figure["value"], figure["asked"]), figure["asked"], figure)
+
+    def test_the_page_of_other_gpus_shows_what_its_commands_print(self):
+        """Indented blocks of commands behind a $, each with its output; --update writes the outputs anew."""
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "convcast").symlink_to(BINARY)
+        env = self.environment(PATH=f"{self.folder}/bin:{os.environ['PATH']}", COLUMNS="100")
+        page = SOURCE / "docs" / "other_gpus.md"
+        shown, commands = [], 0
+        blocks = re.split(r"(?m)^((?:    .*\n)+)", page.read_text())
+        for text, block in itertools.zip_longest(blocks[::2], blocks[1::2], fillvalue=""):
+            shown.append(text)
+            for command in re.findall(r"(?m)^    \$ (.*)$", block):
+                done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.folder, env=env, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+                self.assertEqual((done.returncode, done.stderr.decode()), (0, ""), command)
+                commands += 1
+                lines = [line for line in done.stdout.decode().splitlines() if line.strip()]
+                shown.append("    $ " + command + "\n" + "".join(f"    {line}".rstrip() + "\n" for line in lines))
+        self.assertGreater(commands, 5)
+        now = "".join(shown)
+        if UPDATE:
+            page.write_text(now)
+        if now != page.read_text():
+            self.fail("".join(difflib.unified_diff(page.read_text().splitlines(True), now.splitlines(True), str(page), "now")) +
+                      "\nif this was meant: cli_test.py BINARY --update")
+
+
+# ---- timelines ----
+
+class Timelines(Cli):
+    ASK = ("predict", "--gpu", "toy", "--shape", MULTI, "--strategy", "stride_fixed_block", "--timeline")
+
+    def test_a_table_for_people(self):
+        text = self.ok(*self.ASK).out
+        head = next(line for line in text.splitlines() if line.strip().startswith("timeline"))
+        for column in ("CTAs", "SMs", "at once", "makespan", "mean CTA", "tail"):
+            self.assertIn(column, head)
+        self.assertRegex(text, r"(?m)^ *stride_fixed_block +forecast ")
+
+    def test_columns_for_programs(self):
+        prediction = self.ok(*self.ASK, "--json").json()["cases"][0]["prediction"]
+        (launch,) = prediction["timeline"]["launches"]
+        self.assertEqual(launch["kernel"], "stride_fixed_block")
+        self.assertEqual(len(launch["sm"]), prediction["plan"]["launches"][0]["ctas"])
+        self.assertEqual(len(launch["sm"]), len(launch["start_ns"]))
+        self.assertEqual(len(launch["sm"]), len(launch["end_ns"]))
+        self.assertEqual(min(launch["start_ns"]), 0)
+        self.assertLessEqual(max(launch["end_ns"]) * 1e-9, prediction["time_s"] + 1e-9)
+
+    def test_only_where_asked(self):
+        self.assertNotIn("timeline", self.ok(*self.ASK[:-1], "--json").out)
+
+    def test_a_document_keeps_its_timelines_when_forecast_again(self):
+        name = self.write("run.json", self.ok(*self.ASK, "--json").out)
+        again = self.ok("predict", name, "--gpu", "toy").out
+        self.assertIn('"start_ns"', again)
+        bare = self.write("bare.json", self.ok(*self.ASK[:-1], "--json").out)
+        self.assertEqual(self.ok("predict", bare, "--gpu", "toy", "--timeline").json()["cases"], json.loads(again)["cases"])
+
+    def test_for_few_cases_only(self):
+        for verb in ("predict", "run"):
+            self.refused(2, [verb, "--study", "resnet50_b1", "--timeline"], "--timeline is for at most 100 cases")
+
+    def test_the_report_draws_it(self):
+        name = self.write("run.json", self.ok(*self.ASK, "--json").out)
+        self.ok("report", name, "--gpu", "toy", "-o", "page")
+        page = (self.folder / "page" / "page.html").read_text()
+        self.assertIn('<section id="timelines">', page)
+        for suffix in (".csv", ".svg", ".tex"):
+            self.assertTrue((self.folder / "page" / "figures" / ("timeline_0_forecast" + suffix)).exists(), suffix)
+
+    def test_a_document_with_a_broken_one(self):
+        document = self.ok(*self.ASK, "--json").json()
+        launch = document["cases"][0]["prediction"]["timeline"]["launches"][0]
+        launch["sm"][1] = -7
+        self.refused(3, ["report", self.write("run.json", document)],
+                     "/cases/0/prediction/timeline: launches/0: CTA 1: expected an SM from 0")
+        launch["sm"] = launch["sm"][:2]
+        self.refused(3, ["report", self.write("run.json", document)], "expected as many start_ns and end_ns as sm")
+        launch["sm"] = "all"
+        self.refused(3, ["report", self.write("run.json", document)], "launches/0/sm: expected an array, got string")
 
 
 # ---- compare ----
@@ -664,6 +786,14 @@ class Usage(Cli):
             (["measure", "--only", "sm_clok"], "unknown probe 'sm_clok'", "did you mean 'sm_clock'"),
             (["choose", "--strategy", "filter_split:pieces=2", *shape], "knobs", "filter_split:pieces=2"),
             (["choose", "--strategy", "cudnn", *shape], "'cudnn'"),
+            (["choose", "--place", "filtr_split", *shape], "unknown strategy 'filtr_split'", "did you mean 'filter_split'"),
+            (["choose", "--gpu", "k40m", "--assume", "launch_flor=1e-6", *shape], "no number 'launch_flor'",
+             "did you mean 'launch_floor'"),
+            (["choose", "--gpu", "k40m", "--assume", "launch_floor=2", *shape], "launch_floor: expected a number from .* in s", "'2'"),
+            (["choose", "--gpu", "k40m", "--assume", "launch_floor", *shape], "launch_floor: expected a number", "''"),
+            (["choose", "--gpu", "h200", "--assume", "launch_floor=1e-6", *shape], "the profile h200 has it"),
+            (["choose", "--top", "3", "--measure", "3", *shape], "--measure K shows the K", "--top"),
+            (["choose", "--device", "1", *shape], "--device", "--measure"),
         ])
 
     def test_knobs_and_numbers(self):
@@ -673,6 +803,7 @@ class Usage(Cli):
                "pieces must be an integer from 0 to [0-9]+", f"'{value}'") for value in ("-3", "abc", "1.5", "99999999999", "65537", "")),
             *((["choose", "--top", value, *shape], "--top must be an integer from 1 to", f"'{value}'")
               for value in ("0", "abc", "-1", "1e3", "99999999999999999999", "")),
+            *((["choose", "--measure", value, *shape], "--measure must be an integer from 1 to", f"'{value}'") for value in ("0", "x", "")),
             (["run", "--device", "x", *shape], "--device must be an integer"),
             (["run", "--choose", "-1", *shape], "--choose must be an integer"),
         ])
@@ -732,6 +863,24 @@ class Usage(Cli):
     def test_a_document_always_has_its_cases(self):
         shape = "n4c64h56w56k64r3s3_str2x2_pad1x1"
         self.assertIn("cases", self.ok("predict", "--gpu", "toy", "--shape", shape, "--json").json())
+
+    def test_the_margins_in_the_document_add_up(self):
+        cases = self.ok("choose", "--shape", "n1c128h28w28k128r3s3", "--top", "3", "--why", "--json").json()["cases"]
+        best = cases[0]
+        self.assertNotIn("margin", best["prediction"])
+        self.assertEqual(len({c["strategy"].split(":")[0] for c in cases}), len(cases) - 2, "the best of every further strategy")
+        for case in cases[1:]:
+            margin = case["prediction"]["margin"]
+            difference = case["prediction"]["time_s"] - best["prediction"]["time_s"]
+            self.assertAlmostEqual(sum(t["here_s"] - t["there_s"] for t in margin["terms"]), difference, delta=1e-12)
+            self.assertAlmostEqual(margin["factor"], case["prediction"]["time_s"] / best["prediction"]["time_s"])
+            self.assertEqual(margin["best"], best["strategy"])
+            self.assertIn(margin["decides"], [t["name"] for t in margin["terms"]])
+        ranks = [case["prediction"]["margin"]["rank"] for case in cases[1:]]
+        self.assertEqual(ranks, sorted(set(ranks)))
+        self.assertEqual(ranks[:2], [2, 3])
+        run = self.ok("choose", "--shape", "n1c128h28w28k128r3s3", "--top", "3", "--why", "--json")
+        self.ok("predict", "-", stdin=run.out.encode())
 
     def test_choose_says_why_it_has_no_times(self):
         result = self.cli("choose", "--gpu", "gtx1080ti", "--shape", SINGLE)
@@ -1235,6 +1384,7 @@ class NoGpu(Cli):
         self.all_refused(4, [(words, NO_GPU) for words in (
             ["measure"], ["measure", "-o", "gpu.json"], ["measure", "--raw", "raw.json", "-o", "gpu.json", "--json"],
             ["measure", "--only", "sm_clock"], ["run", "--shape", SINGLE], ["run", "run.json"], ["run", "run.json", "--json"],
+            ["choose", "--shape", SINGLE, "--measure", "2"], ["choose", "--shape", SINGLE, "--measure", "2", "-o", "best.json"],
             ["run", "--shape", SINGLE, "--strategy", "cudnn", "--require-counters"], ["run", "run.json", "--gpu", "toy"])])
 
     def test_what_needs_none_works(self):

@@ -74,12 +74,15 @@ TEST(ForecastProperty, NeverBelowTheSpeedOfLightAndTermsAddUp) {
 
 TEST(ForecastProperty, ABetterChipIsNeverSlower) {
     const GpuProfile base = complete_h200();
-    std::vector<GpuProfile> better(5, base);
+    std::vector<GpuProfile> better(8, base);
     better[0].dram_read_bandwidth->value = base.dram_read_bandwidth->value * 1.5;
     better[1].ffma_rate->value = base.ffma_rate->value * 1.5;
     better[2].dram_latency->value = base.dram_latency->value / 1.5;
     better[3].launch_floor->value = base.launch_floor->value / 1.5;
     better[4].tf32_mma_rate->value = base.tf32_mma_rate->value * 1.5;
+    better[5].l2_read_bandwidth->value = base.l2_read_bandwidth->value * 1.5;
+    better[6].shared_bandwidth->value = base.shared_bandwidth->value * 1.5;
+    better[7].dram_write_bandwidth->value = base.dram_write_bandwidth->value * 1.5;
     for_random_cases(base, 25, [&](const Strategy &, const ConvShape &shape, const Case &item) {
         const Strategy same = parse_strategy(*item.strategy); // the same plan on the better chip
         for (const GpuProfile &chip : better)
@@ -87,6 +90,51 @@ TEST(ForecastProperty, ABetterChipIsNeverSlower) {
                       item.prediction->time_s->value * (1 + 1e-12))
                 << shape.id() << *item.strategy;
     });
+}
+
+TEST(ForecastProperty, TheNumberAloneIsTheTreesValueToTheLastBit) {
+    const GpuProfile h200 = complete_h200();
+    Calibration fitted;
+    fitted.dependent_share = 0.7, fitted.cold_start_s = 1e-6, fitted.issue_efficiency = 0.9;
+    int cases = 0;
+    for_random_cases(h200, 40, [&](const Strategy &, const ConvShape &shape, const Case &item) {
+        ++cases;
+        for (const Calibration &calibration : {Calibration{}, fitted})
+            EXPECT_EQ(forecast_time(*item.prediction->plan, shape, h200, calibration)->value,
+                      forecast_term(*item.prediction->plan, shape, h200, calibration)->value_s.value)
+                << shape.id() << *item.strategy;
+    });
+    EXPECT_GT(cases, 200);
+}
+
+TEST(ForecastProperty, ChoosesNothingSlowerThanAnyDefault) {
+    const GpuProfile h200 = complete_h200();
+    std::mt19937 random(20261122);
+    for (int i = 0; i < 40; ++i) {
+        const ConvShape shape = random_shape(random);
+        const std::vector<Case> ranked = choose(shape, h200, {}, 3);
+        ASSERT_TRUE(ranked.front().prediction) << shape.id();
+        for (const std::string &name : strategy_names()) {
+            const Case item = predict(parse_strategy(name), shape, h200);
+            if (item.status != Status::ok || uses_tensor_cores(name))
+                continue;
+            EXPECT_LE(ranked.front().prediction->time_s->value, item.prediction->time_s->value)
+                << shape.id() << " " << *ranked.front().strategy << " before " << *item.strategy;
+        }
+    }
+}
+
+TEST(ForecastProperty, TheFirstOfARankingAreThoseOfTheWhole) {
+    const GpuProfile h200 = find_profile("h200");
+    const ConvShape shape = ConvShape::parse("n1c64h56w56k64r3s3");
+    const std::vector<Case> whole = choose(shape, h200), three = choose(shape, h200, {}, 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(whole[i].strategy, three[i].strategy);
+        EXPECT_EQ(whole[i].prediction->time_s->value, three[i].prediction->time_s->value);
+        // Ranked by the time alone, before the whole prediction was made.
+        EXPECT_LE(whole[i].prediction->time_s->value, whole[i + 1].prediction->time_s->value);
+    }
+    EXPECT_NE(three[3].status, Status::ok) << "behind them, only strategies that cannot";
 }
 
 TEST(ForecastProperty, PredictAndChooseAreDeterministic) {

@@ -1,0 +1,103 @@
+// Margins between ranks, numbers supposed for a profile, and work on all cores.
+#include "model/assume.hpp"
+#include "model/errors.hpp"
+#include "model/forecast.hpp"
+#include "model/parallel.hpp"
+#include "model/why.hpp"
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+using namespace convcast;
+using testing::HasSubstr;
+
+namespace {
+
+Case timed(const std::string &strategy, std::vector<Term> leaves) {
+    Case item;
+    item.strategy = strategy;
+    item.status = Status::ok;
+    Term term = sum("time", std::move(leaves));
+    evaluate(term);
+    item.prediction.emplace().time_s = term.value_s;
+    item.prediction->term = std::move(term);
+    return item;
+}
+
+Term microseconds(const std::string &name, double value) {
+    return leaf(name, Seconds(value * 1e-6), "");
+}
+
+TEST(Why, NamesTheTermThatDecidesAndWhatSpeaksAgainstIt) {
+    const Case best = timed("quick", {microseconds("FMA", 10), microseconds("L2 reads", 4)});
+    const Case item =
+        timed("slow", {microseconds("FMA", 30), microseconds("L2 reads", 1), microseconds("barrier", 4)});
+    const Margin margin = margin_of(item, best, 7);
+    EXPECT_EQ(margin.best, "quick");
+    EXPECT_EQ(margin.rank, 7);
+    EXPECT_DOUBLE_EQ(margin.factor, 35.0 / 14.0);
+    EXPECT_EQ(margin.decides, "FMA");
+    double total = 0.0;
+    for (const TermDifference &term : margin.terms)
+        total += term.here_s.value - term.there_s.value;
+    EXPECT_NEAR(total, 21e-6, 1e-15);
+    EXPECT_EQ(why_text(margin, "slow"), "2.50x faster than slow (rank 7): FMA 10 us against 30 us");
+}
+
+TEST(Why, ACaseRankedBehindAFasterOneIsDecidedByWhatItSaves) {
+    const Case best = timed("ours", {microseconds("FMA", 20), microseconds("writes", 2)});
+    const Case item = timed("apart", {microseconds("FMA", 5), microseconds("writes", 5)});
+    const Margin margin = margin_of(item, best, 2);
+    EXPECT_EQ(margin.decides, "FMA");
+    EXPECT_EQ(why_text(margin, "apart"),
+              "2.20x slower than apart (rank 2): FMA 20 us against 5 us; but writes 2.000 us against 5 us");
+}
+
+TEST(Why, EqualCasesHaveNoReason) {
+    const Case same = timed("same", {microseconds("FMA", 20)});
+    EXPECT_THAT(why_text(margin_of(same, same, 2), "same"), HasSubstr("no term differs"));
+}
+
+TEST(Assume, GivesATimeToAPublishedProfileAndRefusesTheRest) {
+    GpuProfile k40m = find_profile("k40m");
+    const ConvShape shape = ConvShape::parse("n1c64h64w64k64r3s3");
+    const Strategy setting = parse_strategy("block_register");
+    EXPECT_FALSE(predict(setting, shape, k40m).prediction->time_s);
+    EXPECT_THAT(assume(k40m, "launch_floor=5e-6"), HasSubstr("launch_floor 5.000 us: assumed"));
+    EXPECT_EQ(k40m.launch_floor->source, Source::assumed);
+    EXPECT_GT(predict(setting, shape, k40m).prediction->time_s->value, 5e-6);
+
+    EXPECT_THROW(assume(k40m, "launch_floor=4e-6"), UsageError) << "it has one now";
+    EXPECT_THROW(assume(k40m, "launch_gap"), UsageError) << "no number";
+    EXPECT_THROW(assume(k40m, "launch_gap=-1"), UsageError);
+    EXPECT_THROW(assume(k40m, "launch_gap=nan"), UsageError);
+    EXPECT_THROW(assume(k40m, "launch_gap=1e-6us"), UsageError);
+    EXPECT_THROW(assume(k40m, ""), UsageError);
+    try {
+        assume(k40m, "launch_gab=1e-6");
+        ADD_FAILURE() << "a name that there is not";
+    } catch (const UsageError &error) {
+        EXPECT_THAT(error.what(), HasSubstr("launch_gap"));
+    }
+}
+
+TEST(Parallel, DoesEveryPieceOnceAndThrowsTheFirstFailure) {
+    std::vector<int> done(1000, 0);
+    in_parallel(done.size(), [&](std::size_t i) { ++done[i]; });
+    EXPECT_THAT(done, testing::Each(1));
+    in_parallel(0, [&](std::size_t) { ADD_FAILURE() << "there is nothing to do"; });
+    try {
+        in_parallel(100, [&](std::size_t i) {
+            ++done[i];
+            if (i % 10 == 3)
+                throw std::runtime_error(std::to_string(i));
+        });
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error &error) {
+        EXPECT_STREQ(error.what(), "3");
+    }
+    EXPECT_EQ(std::count(done.begin(), done.end(), 2), 100) << "a failure ends none of the others";
+}
+
+} // namespace
