@@ -1,8 +1,11 @@
 // What docs/regimes.md says of the papers' hand rules and of regimes, held by the recorded runs.
 #include "model/conv_shape.hpp"
+#include "model/facts.hpp"
 #include "model/files.hpp"
+#include "model/fit.hpp"
 #include "model/forecast.hpp"
 #include "model/study.hpp"
+#include "model/sweep.hpp"
 #include "reports/regimes.hpp"
 
 #include <gtest/gtest.h>
@@ -188,6 +191,85 @@ TEST(HandRules, TheBlocksOf64And128) {
     for (const auto *sweep : {&s, &m, &w})
         for (const auto &[value, it] : *sweep)
             EXPECT_EQ(it.regime, Regime::compute_hidden) << value;
+}
+
+/// Forecast by this code, from the profile with as many SMs as there were.
+convcast::Run forecast_again(const std::string &file) {
+    convcast::Run run = read_recorded(file);
+    GpuProfile profile = find_profile("h200");
+    if (const auto sms = run.conditions.find("sms"); sms != run.conditions.end())
+        profile = with_sms(std::move(profile), std::stoi(sms->second));
+    EXPECT_EQ(run.profile_hash, profile_hash(profile)) << file;
+    for (Case &item : run.cases)
+        if (item.strategy && item.status == Status::ok)
+            item.prediction =
+                predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), profile).prediction;
+    return run;
+}
+
+/// The sweep's table of docs/regimes.md, with a margin for what a change of the forecast may do.
+TEST(RecordedRegimes, Tier2AgreesWithTheCountersThePapersRuleDoesNot) {
+    const RegimeTables tables = regimes_of(forecast_again("sweep.json.gz"));
+    const auto of_all = [&](const std::string &opinion) {
+        for (const RegimeStatistics &r : tables.opinions)
+            if (r.group == "all" && r.opinion == opinion)
+                return r;
+        ADD_FAILURE() << opinion;
+        return RegimeStatistics{};
+    };
+    const auto agreement = [](const RegimeStatistics &r) {
+        return static_cast<double>(r.agree) / static_cast<double>(r.n);
+    };
+    const RegimeStatistics paper = of_all("paper"), physical = of_all("physical"), tier2 = of_all("tier2");
+    EXPECT_EQ(tier2.n, 3350);
+    EXPECT_NEAR(agreement(paper), 0.451, 0.005);
+    EXPECT_LE(*paper.kappa, 0.1);
+    EXPECT_NEAR(agreement(physical), 0.531, 0.01);
+    EXPECT_GE(agreement(tier2), 0.84);
+    EXPECT_GE(*tier2.kappa, 0.65);
+    EXPECT_GE(*tier2.balanced, 0.65);
+    for (const StallStatistics &stall : tables.stalls)
+        if (stall.share >= 0.2) { // what stands out tells the regimes apart
+            EXPECT_EQ(stall.reason == "not_selected", stall.measured == Regime::compute_hidden)
+                << stall.reason;
+        }
+}
+
+/// A GPU that the model has not met: the profile with another number of SMs.
+TEST(RecordedRegimes, PartsOfTheGpuAreForecastAsWellAsAllOfIt) {
+    for (const char *file : {"green_64.json.gz", "green_32.json.gz"}) {
+        const convcast::Run run = forecast_again(file);
+        std::vector<double> errors, ratios;
+        for_measured(run, [&](const Case &item, double time) {
+            ratios.push_back(item.prediction->times.tier2_s->value / time);
+            errors.push_back(std::abs(ratios.back() - 1.0));
+        });
+        ASSERT_EQ(errors.size(), 66u) << file;
+        double mean = 0.0;
+        for (const double error : errors)
+            mean += error / static_cast<double>(errors.size());
+        EXPECT_LE(mean, 0.125) << file;
+        EXPECT_NEAR(geometric_mean(ratios), 0.915, 0.03) << file;
+    }
+}
+
+/// The four numbers hold for a strategy that they were fitted without.
+TEST(RecordedRegimes, AFitThatNeverSawAStrategyIsHardlyWorse) {
+    const GpuProfile profile = find_profile("h200");
+    std::vector<MeasuredCall> calls;
+    for_measured(read_recorded("sweep.json.gz"), [&](const Case &item, double time) {
+        const ConvShape shape = ConvShape::parse(item.shape);
+        auto planned = plan(parse_strategy(*item.strategy), shape, profile);
+        if (auto *good = std::get_if<PlannedStrategy>(&planned))
+            calls.push_back({with_facts(std::move(good->feasible.plan), shipped_facts()), shape,
+                             Seconds(time), name_of(item), in_training_part(item.shape)});
+    });
+    const std::vector<LeftOut> rows = leave_one_out(calls, profile);
+    ASSERT_EQ(rows.size(), strategy_names().size() + 1);
+    EXPECT_LE(rows.back().left_out, 0.172);
+    EXPECT_LE(rows.back().left_out, rows.back().fitted + 0.012);
+    for (const LeftOut &row : rows)
+        EXPECT_LE(row.left_out, row.fitted + 0.04) << row.strategy;
 }
 
 } // namespace
