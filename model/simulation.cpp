@@ -65,10 +65,16 @@ class Launch {
             on_end(CtaSpan{0, cta.cta, static_cast<std::int64_t>(sm), Seconds(cta.start), Seconds(time)});
             end = std::max(end, time);
         };
-        // One after another to each SM in turn, until all places are taken. Those without work leave at once.
-        for (std::int64_t place = 0; place < part_.ctas_per_sm && next_ < last_; ++place)
+        // One after another to each SM in turn, until all places are taken. Those without work leave at once,
+        // and others come.
+        for (bool room = true; room && next_ < last_;) {
+            room = false;
             for (std::size_t sm = 0; sm < sms_.size() && next_ < last_; ++sm)
-                take(sm, begin_, true, done);
+                if (std::ssize(sms_[sm].residents) < part_.ctas_per_sm) {
+                    room = true;
+                    take(sm, begin_, true, done);
+                }
+        }
         for (std::size_t sm = 0; sm < sms_.size(); ++sm)
             schedule(sm);
         while (!events_.empty()) {
