@@ -1,10 +1,12 @@
 #include "cli/device.hpp"
 
 #include "cli/progress.hpp"
+#include "cli/timelines.hpp"
 #include "cli/version.hpp"
 #include "executor/cublas.hpp"
 #include "executor/cudnn.hpp"
 #include "executor/run_case.hpp"
+#include "executor/timeline.hpp"
 #include "gpu/activity.hpp"
 #include "gpu/counters.hpp"
 #include "gpu/device.hpp"
@@ -69,6 +71,38 @@ Device usable_device(int ordinal, const Capability &least) {
     return device;
 }
 
+/// Of every case that was measured and has none yet. False if one is missing that should be there.
+bool add_measured_timelines(Run &run, Compiler &compiler, const Device &device, unsigned compile_threads) {
+    std::vector<Measurement *> open;
+    std::vector<const Case *> cases;
+    std::vector<TimelineTask> tasks;
+    for (Case &item : run.cases) {
+        if (item.status != Status::ok || !can_have_timeline(item))
+            continue;
+        for (Measurement &m : item.measurements)
+            if (m.l2 == L2State::cold && !m.timeline) {
+                open.push_back(&m);
+                cases.push_back(&item);
+                tasks.push_back({&*item.prediction->plan, ConvShape::parse(item.shape)});
+            }
+    }
+    Progress progress("timelines");
+    TimelineOptions options;
+    options.compile_threads = compile_threads;
+    options.progress = [&](std::size_t done, std::size_t total) { progress.show(done, total, ""); };
+    auto timelines = record_timelines(compiler, device, tasks, options);
+    bool all = true;
+    for (std::size_t i = 0; i < timelines.size(); ++i)
+        if (auto *timeline = std::get_if<Timeline>(&timelines[i])) {
+            open[i]->timeline = std::move(*timeline);
+        } else {
+            all = false;
+            note(cases[i]->shape + " " + *cases[i]->strategy +
+                 " has no measured timeline: " + std::get<std::string>(timelines[i]));
+        }
+    return all;
+}
+
 } // namespace
 
 RawSamples take_samples(const SamplesRequest &request) {
@@ -121,12 +155,14 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     run.conditions["gpu_uuid"] = device.facts().uuid;
     run.conditions["toolkit"] =
         "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " + compiler.nvrtc_version();
-    Executor executor(compiler, device, profile, std::move(options));
+    const unsigned compile_threads = options.compile_threads;
+    std::optional<Executor> executor;
+    executor.emplace(compiler, device, profile, std::move(options));
     // Keeping writes all cases anew: no more than a twentieth of the time goes into it.
     using Clock = std::chrono::steady_clock;
     Clock::time_point kept = Clock::now();
     Clock::duration last_keep{};
-    const RunEnd end = executor.run_all(run, [&](const Run &so_far, std::size_t settled) {
+    const RunEnd end = executor->run_all(run, [&](const Run &so_far, std::size_t settled) {
         const bool more = settled < so_far.cases.size();
         cases.show(
             settled, so_far.cases.size(),
@@ -142,9 +178,18 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     });
     if (const std::string warning = compiler.take_warning(); !warning.empty())
         note(warning);
+    executor.reset(); // its memory
     switch (end) {
     case RunEnd::finished:
-        return DeviceRunEnd::finished;
+        if (!request.timeline)
+            return DeviceRunEnd::finished;
+        try {
+            return add_measured_timelines(run, compiler, device, compile_threads)
+                       ? DeviceRunEnd::finished
+                       : DeviceRunEnd::timeline_failed;
+        } catch (const DeviceLost &) {
+            return DeviceRunEnd::device_lost;
+        }
     case RunEnd::interrupted:
         return DeviceRunEnd::interrupted;
     case RunEnd::device_lost:

@@ -30,12 +30,18 @@ std::optional<std::string> probes_hash();
 struct RunRequest {
     int device = 0;
     bool require_counters = false;
-    bool no_counters = false;              ///< verify and time only
-    bool exact_fmas = true;                ///< count FMAs of threads too, by instrumented kernels
+    bool no_counters = false; ///< verify and time only
+    bool exact_fmas = true;   ///< count FMAs of threads too, by instrumented kernels
+    bool timeline = false;    ///< then find out when each CTA runs, in a verified call of its own
     std::function<void(const Run &)> keep; ///< gets the document as cases finish
 };
 
-enum class DeviceRunEnd { finished, interrupted, device_lost };
+enum class DeviceRunEnd {
+    finished,
+    timeline_failed, ///< finished, but a case that should have a timeline has none
+    interrupted,
+    device_lost
+};
 
 /// Fills in the run's cases; Ctrl-C ends it after the case in hand. Throws GpuError where there is no usable
 /// GPU.

@@ -1,5 +1,6 @@
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
+#include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "model/errors.hpp"
@@ -98,9 +99,16 @@ std::string explain(const Case &item) {
         out += "  time, term by term:\n";
         append_term(out, *p.term, 0);
     }
+    out += timeline_text(item);
     for (const std::string &assumption : p.assumptions)
         out += "  assumed: " + assumption + "\n";
     return out + "\n";
+}
+
+void add_timelines(std::vector<Case> &cases, const GpuProfile &profile) {
+    check_timeline_count("predict", cases);
+    for (Case &item : cases)
+        add_forecast_timeline(item, profile);
 }
 
 /// A document with today's forecasts beside what was measured.
@@ -118,6 +126,8 @@ Run forecast_of(const std::string &file, const Arguments &arguments) {
         given.conditions["given"] = "work as counted";
     forecast_again(given.cases, profile, file,
                    given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew);
+    if (arguments.has("timeline"))
+        add_timelines(given.cases, profile);
     return given;
 }
 
@@ -126,6 +136,7 @@ Run forecast_of(const std::string &file, const Arguments &arguments) {
 int predict(const Words &words) {
     std::vector<Option> options = question_options();
     options.push_back({"given", Option::text});
+    options.push_back({"timeline", Option::flag});
     const Arguments arguments("predict", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
@@ -139,7 +150,9 @@ int predict(const Words &words) {
         throw UsageError("predict: --given needs a Run document with counters, for example "
                          "`convcast predict run.json --given work`");
     const Question question = read_question("predict", arguments);
-    const std::vector<Case> cases = predict_all(question, false);
+    std::vector<Case> cases = predict_all(question, false);
+    if (arguments.has("timeline"))
+        add_timelines(cases, question.profile);
     std::string text;
     if (arguments.has("json") || arguments.has("output")) {
         text = write_run(new_run(question.profile, cases));

@@ -1,5 +1,6 @@
 #include "cli/question.hpp"
 
+#include "cli/timelines.hpp"
 #include "cli/version.hpp"
 #include "executor/baselines.hpp"
 #include "model/errors.hpp"
@@ -7,6 +8,7 @@
 #include "model/study.hpp"
 #include "model/sweep.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace convcast::cli {
@@ -15,6 +17,12 @@ namespace {
 /// Of baselines that are asked all together: the one that computes on halves is no answer for another type.
 bool concerns(const std::string &baseline, const ConvShape &shape) {
     return type_of(baseline) != DataType::f16 || shape.dtype == DataType::f16;
+}
+
+bool has_timeline(const Case &item) {
+    return (item.prediction && item.prediction->timeline) ||
+           std::any_of(item.measurements.begin(), item.measurements.end(),
+                       [](const Measurement &m) { return m.timeline.has_value(); });
 }
 
 } // namespace
@@ -130,6 +138,8 @@ void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const s
                 measured == MeasuredCases::renew_given_work && cold && cold->work ? &*cold->work : nullptr;
             Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile, counted)
                                      : predict_baseline(*item.baseline, shape, profile);
+            if (has_timeline(item))
+                add_forecast_timeline(now, profile);
             if (item.measurements.empty())
                 item = std::move(now);
             else

@@ -2,6 +2,7 @@
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
+#include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
@@ -128,6 +129,14 @@ std::string summary(const Run &run) {
                  rows, terminal_width() * 2);
 }
 
+std::string timelines(const Run &run) {
+    std::string text;
+    for (const Case &item : run.cases)
+        if (const std::string its = timeline_text(item); !its.empty())
+            text += "\n" + item.shape + "  " + item.strategy.value_or("") + "\n" + its;
+    return text;
+}
+
 } // namespace
 
 int run(const Words &words) {
@@ -141,6 +150,7 @@ int run(const Words &words) {
     options.push_back({"require-counters", Option::flag});
     options.push_back({"no-counters", Option::flag});
     options.push_back({"no-exact-fmas", Option::flag});
+    options.push_back({"timeline", Option::flag});
     const Arguments arguments("run", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("run")), 0;
@@ -164,6 +174,12 @@ int run(const Words &words) {
     request.require_counters = arguments.has("require-counters");
     request.exact_fmas = !arguments.has("no-exact-fmas");
     request.no_counters = arguments.has("no-counters");
+    request.timeline = arguments.has("timeline");
+    if (request.timeline) {
+        check_timeline_count("run", document.cases);
+        for (Case &item : document.cases)
+            add_forecast_timeline(item, profile);
+    }
     if (request.require_counters && request.no_counters)
         throw UsageError("run: --require-counters and --no-counters exclude each other");
     request.keep = [&](const Run &so_far) {
@@ -178,7 +194,7 @@ int run(const Words &words) {
     if (!output.empty())
         write_file_atomically(output, text);
     if (output != "-")
-        write_file_atomically("-", arguments.has("json") ? text : summary(document));
+        write_file_atomically("-", arguments.has("json") ? text : summary(document) + timelines(document));
     if (end == DeviceRunEnd::interrupted)
         return note("interrupted; finished cases are kept, --resume goes on"), 130;
     if (end == DeviceRunEnd::device_lost)
@@ -186,7 +202,7 @@ int run(const Words &words) {
     const bool wrong = std::any_of(document.cases.begin(), document.cases.end(), [](const Case &item) {
         return item.status == Status::wrong_result || item.status == Status::failed;
     });
-    return wrong ? 1 : 0;
+    return wrong || end == DeviceRunEnd::timeline_failed ? 1 : 0;
 }
 
 } // namespace convcast::cli

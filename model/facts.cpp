@@ -93,8 +93,13 @@ void apply(Partition &part, const CompiledWork &facts) {
         return work.fmas / 32.0 + dot(its, features_of(work, once, steps, 1.0));
     };
     part.work.instructions = part.work.fmas.value_or(0.0) / 32.0 + dot(its, features_of(part));
+    const double counted = part.step.instructions;
     part.step.instructions = instructions(part.step, 0.0, warps);
+    if (counted > 0.0)
+        part.step.copying *= part.step.instructions / counted;
     part.drain.instructions = instructions(part.drain, warps, 0.0);
+    if (part.work.l2_write_bytes)
+        *part.work.l2_write_bytes *= facts.l2_write_share;
     part.step.load_bytes *= facts.l2_read_share;
     part.drain.load_bytes *= facts.l2_read_share;
     if (part.work.l2_read_bytes) {
@@ -112,7 +117,7 @@ Facts read_facts(const std::string &text, const std::string &file) {
     for (std::size_t i = 0; i < facts.kernels.size(); ++i) {
         const CompiledWork &kernel = facts.kernels[i];
         for (const double value : {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
-                                   kernel.per_stored_line, kernel.l2_read_share})
+                                   kernel.per_stored_line, kernel.l2_read_share, kernel.l2_write_share})
             if (!(value >= 0.0 && value < 1e6))
                 problems.push_back({file + ": /kernels/" + std::to_string(i),
                                     "expected counts from 0 to a million for " + kernel.kernel});
@@ -146,7 +151,8 @@ Plan with_facts(Plan plan, const Facts &facts) {
 std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
     struct Seen {
         std::vector<Features> rows;
-        std::vector<double> other_shares, read_shares; ///< of all instructions; of the loads
+        std::vector<double> other_shares, read_shares,
+            write_shares; ///< of all instructions; of loads, stores
     };
     std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
     for (const CountedCall &call : calls) {
@@ -154,10 +160,11 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             continue;
         const Partition &main = main_launch(*call.plan);
         // What other kernels of the call take is small: theirs is what the plan counts.
-        double of_others = 0.0, ffmas = 0.0, reads = 0.0;
+        double of_others = 0.0, ffmas = 0.0, reads = 0.0, writes = 0.0;
         Features sum{};
         for_each_launch(*call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
+            writes += part.work.l2_write_bytes.value_or(0.0);
             if (part.kernel != main.kernel) {
                 of_others += part.work.instructions.value_or(0.0);
                 return;
@@ -179,6 +186,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         its.other_shares.push_back(left / total);
         if (reads > 0.0 && call.counted->l2_read_bytes)
             its.read_shares.push_back(*call.counted->l2_read_bytes / reads);
+        if (writes > 0.0 && call.counted->l2_write_bytes)
+            its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
     }
     std::vector<CompiledWork> kernels;
     for (auto &[name, its] : seen) {
@@ -194,6 +203,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
         facts.per_stored_line = x[4];
         facts.l2_read_share = its.read_shares.empty() ? 1.0 : quantile(its.read_shares, 0.5);
+        facts.l2_write_share = its.write_shares.empty() ? 1.0 : quantile(its.write_shares, 0.5);
         facts.cases = static_cast<std::int64_t>(its.rows.size());
         facts.median_error = quantile(errors, 0.5);
         facts.p90_error = quantile(errors, 0.9);

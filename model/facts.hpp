@@ -20,11 +20,12 @@ struct CompiledWork {
     std::string kernel, variant; ///< as in Partition
     double per_ffma = 0.0, per_counted = 1.0, per_warp = 0.0, per_warp_step = 0.0, per_stored_line = 0.0;
     double l2_read_share = 1.0; ///< of the bytes that the plan loads, those that L1 does not have: the median
-    std::int64_t cases = 0;     ///< counted ones behind the numbers
+    double l2_write_share = 1.0; ///< sectors written over those that the stored bytes fill: the median
+    std::int64_t cases = 0;      ///< counted ones behind the numbers
     double median_error = 0.0, p90_error = 0.0; ///< of the instructions, over those cases
     BOOST_DESCRIBE_CLASS(CompiledWork, (),
                          (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, per_stored_line,
-                          l2_read_share, cases, median_error, p90_error),
+                          l2_read_share, l2_write_share, cases, median_error, p90_error),
                          (), ())
 };
 
@@ -56,6 +57,6 @@ struct CountedCall {
 /// The facts of every kernel that has most of the FMAs of at least `least_cases` calls: least squares of
 /// relative errors without negative numbers.
 std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls);
-inline constexpr std::size_t least_cases = 8;
+inline constexpr std::size_t least_cases = 4;
 
 } // namespace convcast

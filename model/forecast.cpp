@@ -26,6 +26,10 @@ constexpr double assumed_knee_exponent = 2.0;
 /// Hopper (arXiv 2507.10789).
 constexpr double assumed_ffma_latency = 4.0;
 
+/// Clocks from a CTA's load of another one's shared memory to the value, where no probe measures it:
+/// published for an H800 (HPMLL NVIDIA-Hopper-Benchmark, distributed shared memory).
+constexpr double assumed_cluster_latency = 181.0;
+
 /// Multiply-adds of 32-bit integers against those of floats, per clock of an SM: 64 of 128 on compute
 /// capability 8.6 to 9.0 (CUDA C++ Programming Guide, throughput of native arithmetic instructions). 8-bit
 /// elements are summed by them.
@@ -34,13 +38,28 @@ constexpr double products_of_a_dot = 4.0; // at the same rate: what a kernel of 
 
 /// The numbers of a profile that tier 2 uses, unwrapped.
 struct Machine {
-    double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, shared_bw,
-        launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency;
+    double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, snaked_rate,
+        shared_bw, launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency;
     double dependent_share, cold_start_s, first_wave_miss; ///< of the calibration
     int sm_count;
     bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
     double tensor_rate; ///< 0: not known; plans that need it have no time then
 };
+
+/// FFMAs per clock of an outer product of 8 by 4 that is walked back and forth, so that each FFMA has an
+/// operand at hand from the one before; 0 where the profile has no sweep over outer products. Larger tiles
+/// are made of such blocks.
+double snaked_rate(const GpuProfile &p) {
+    constexpr double products = 32.0;
+    const auto found = p.curves.find("ffma_by_operands");
+    if (found == p.curves.end())
+        return 0.0;
+    for (const CurveSeries &series : found->second.series)
+        for (std::size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i)
+            if (series.x[i] == products)
+                return series.y[i];
+    return 0.0;
+}
 
 /// For elements of `type`; halves are widened and multiplied as floats.
 Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibration) {
@@ -55,6 +74,7 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.fills_issue = type != DataType::i8;
     m.ffma_rate = p.ffma_rate->value.value * (type == DataType::i8 ? share * products_of_a_dot : 1.0);
     m.outer_rate = (p.ffma_outer_rate ? *p.ffma_outer_rate : *p.ffma_rate).value.value * share;
+    m.snaked_rate = std::max(m.outer_rate, snaked_rate(p) * share);
     m.shared_bw = p.shared_bandwidth->value.value;
     m.launch_s = p.launch_floor->value.value;
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
@@ -62,6 +82,7 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.knee = p.knee_exponent ? p.knee_exponent->value.value : assumed_knee_exponent;
     m.issue_rate = p.limits.schedulers_per_sm * calibration.issue_efficiency;
     m.outer_rate *= calibration.issue_efficiency;
+    m.snaked_rate *= calibration.issue_efficiency;
     m.dependent_share = calibration.dependent_share;
     m.cold_start_s = calibration.cold_start_s;
     m.first_wave_miss = calibration.first_wave_miss;
@@ -113,12 +134,13 @@ double overlap_exponent(double warps) {
 /// far as there are warps to use both.
 template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
     const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
+    const double fma_rate = part.snaked && part.independent_sums >= 32 ? m.snaked_rate : m.outer_rate;
     constexpr double wavefront_bytes = 128.0;
     const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
     T issue = sum<T>("issue slots",
-                     {fma_leaf<T>(ctas * work.fmas, m.outer_rate, m), issue_leaf<T>(ctas * others, m)});
+                     {fma_leaf<T>(ctas * work.fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
     if (!m.fills_issue)
-        issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * work.fmas, m.outer_rate, m),
+        issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * work.fmas, fma_rate, m),
                                           issue_leaf<T>(ctas * work.instructions, m)});
     T busy = pnorm<T>(core_name, overlap_exponent(ctas * busy_warps(part) / m.issue_rate),
                       {std::move(issue),
@@ -131,14 +153,19 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
 }
 
 /// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
-/// other within a sum; of addresses, loads and their uses every second waits for the one before.
+/// other within a sum; of addresses, loads and their uses every second waits for the one before. What the
+/// busy warps compute, and what all warps, or others beside them, copy.
 template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
     const double ffmas = work.fmas / 32.0;
-    const double others = std::max(0.0, work.instructions - ffmas);
+    const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
-    const double warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
-    const double chain = ffmas * std::max(1.0, m.ffma_latency / sums) / busy_warps(part) +
-                         others * std::max(1.0, m.ffma_latency * m.dependent_share) / warps;
+    const double clocks = std::max(1.0, m.ffma_latency * m.dependent_share);
+    const double computing =
+        (ffmas * std::max(1.0, m.ffma_latency / sums) + (others - copying) * clocks) / busy_warps(part);
+    const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
+    const double chain = part.copy_warps > 0
+                             ? std::max(computing, copying * clocks / static_cast<double>(part.copy_warps))
+                             : computing + copying * clocks / all_warps;
     return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
                    m.clock / 1e6);
 }
@@ -247,6 +274,12 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
                     sum<T>("one CTA", std::move(alone)));
 }
 
+/// What a CTA does once, at its start and its end, all its warps share.
+StepWork of_all_warps(StepWork work) {
+    work.copying = work.instructions;
+    return work;
+}
+
 template <Yield T> T wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     const double chip = round.ctas * round.sms;
     // In the first round all CTAs ask for new data at once: whoever is first fetches them from DRAM, and all
@@ -270,11 +303,19 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
          bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, m.write_bw)});
     T ends = max_of<T>(
         "start and store",
-        {core_term<T>("arithmetic", part, part.drain, round.ctas, m),
+        {core_term<T>("arithmetic", part, of_all_warps(part.drain), round.ctas, m),
          bandwidth_leaf<T>("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw)});
-    T drain = sum<T>("drain", {std::move(last), std::move(ends),
-                               leaf<T>("store latency", s(m.l2_latency_s),
-                                       "{:.0f} ns until L2 has the last store", m.l2_latency_s * 1e9)});
+    List<T> drained = {std::move(last), std::move(ends),
+                       leaf<T>("store latency", s(m.l2_latency_s), "{:.0f} ns until L2 has the last store",
+                               m.l2_latency_s * 1e9)};
+    if (part.cluster.value_or(1) > 1) {
+        // Its CTAs wait for each other before and after they read the others' sums; each time what they
+        // stored must be seen first.
+        const double meeting = m.l2_latency_s + assumed_cluster_latency / m.clock;
+        drained.push_back(leaf<T>("cluster", s(2.0 * meeting + assumed_cluster_latency / m.clock),
+                                  "two barriers of {:.0f} ns and a round of reads", meeting * 1e9));
+    }
+    T drain = sum<T>("drain", std::move(drained));
     return pipeline<T>("CTA pipeline", static_cast<double>(part.steps), std::move(fill),
                        step_term<T>(part, m, round, traffic), std::move(drain));
 }
@@ -435,6 +476,7 @@ Plan with_work(Plan plan, const Work &counted) {
                 const double its_others = std::max(0.0, work->instructions - its_ffmas);
                 work->fmas *= ratio(&Work::fmas);
                 work->instructions = work->fmas / 32.0 + its_others * other_ratio;
+                work->copying *= other_ratio;
                 work->shared_wavefronts *= wavefronts;
                 work->load_bytes *= loads;
             }

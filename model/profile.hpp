@@ -92,8 +92,8 @@ struct CurveSeries {
     BOOST_DESCRIBE_CLASS(CurveSeries, (), (name, x, y, low, high), (), ())
 };
 
-/// What a sweep saw: the picture behind some of the numbers, for reading and for reports. The forecast reads
-/// none.
+/// What a sweep saw: the picture behind some of the numbers, for reading and for reports. Of one the forecast
+/// reads a point: the outer product of `ffma_by_operands` that kernels are built of.
 struct Curve {
     std::string x_name, x_unit, y_name, y_unit; ///< "footprint", "B"; "latency", "clk"
     bool x_logarithmic = false, y_logarithmic = false;

@@ -16,9 +16,18 @@ Run read_run(const std::string &text, const std::string &file) {
         } catch (const UsageError &error) {
             problems.push_back({place + "/shape", error.what()});
         }
-        for (const Measurement &m : item.measurements)
+        const auto check_timeline = [&](const std::string &where, const std::optional<Timeline> &timeline) {
+            if (timeline)
+                for (const std::string &problem : problems_of(*timeline))
+                    problems.push_back({place + where + "/timeline", problem});
+        };
+        for (const Measurement &m : item.measurements) {
             if (!(m.time_s.value > 0.0 && m.time_s.value < 1e6))
                 problems.push_back({place + "/measurements", "expected time_s above zero, in seconds"});
+            check_timeline("/measurements", m.timeline);
+        }
+        if (item.prediction)
+            check_timeline("/prediction", item.prediction->timeline);
         if (item.strategy.has_value() == item.baseline.has_value())
             problems.push_back({place, "expected either \"strategy\" or \"baseline\""});
     }

@@ -1,6 +1,7 @@
 // The document that flows through all verbs: what was asked, predicted and measured.
 #pragma once
 
+#include "model/timeline.hpp"
 #include "model/units.hpp"
 
 #include <boost/describe.hpp>
@@ -14,8 +15,8 @@
 
 namespace convcast {
 
-/// What a call does to the chip, predicted or counted: same fields, so a report subtracts them. A counter that was
-/// not read, or a quantity the model does not forecast, is absent.
+/// What a call does to the chip, predicted or counted: same fields, so a report subtracts them. A counter
+/// that was not read, or a quantity the model does not forecast, is absent.
 struct Work {
     std::optional<double> fmas;              ///< thread-level FFMAs executed, padding of tiles included
     std::optional<double> tensor_fmas;       ///< of tensor cores, every product of parts and padding included
@@ -41,16 +42,17 @@ enum class TermKind {
     pnorm,    ///< (sum child^exponent)^(1/exponent): a soft maximum
     pipeline, ///< children fill, step, drain: fill + (count - 1) * step + drain
     schedule, ///< children full wave, tail wave: count full waves of CTAs one after another, then the tail
-    queue,    ///< children service, alone: count jobs, each `alone` by itself, share what serves all in `service`
+    queue,    ///< children service, alone: count jobs, each `alone` by itself, share what serves all in
+              ///< `service`
 };
 BOOST_DESCRIBE_ENUM(TermKind, leaf, sum, max, pnorm, pipeline, schedule, queue)
 
 /// A node of the forecast's arithmetic. The time is the tree's value; see model/term.hpp.
 struct Term {
     TermKind kind = TermKind::leaf;
-    std::string name;    ///< "FMA", "shared memory", "DRAM latency", ...
-    std::string formula; ///< with its numbers: "65536 fma / 128 fma/clk / 1980 MHz"
-    Seconds value_s;     ///< of the whole node
+    std::string name;               ///< "FMA", "shared memory", "DRAM latency", ...
+    std::string formula;            ///< with its numbers: "65536 fma / 128 fma/clk / 1980 MHz"
+    Seconds value_s;                ///< of the whole node
     std::optional<double> exponent; ///< pnorm
     std::optional<double> count;    ///< pipeline: steps; schedule: full waves
     std::vector<Term> children;
@@ -59,15 +61,17 @@ struct Term {
 
 /// Totals of one CTA's pipeline step, all threads together.
 struct StepWork {
-    double fmas = 0;              ///< thread-level
+    double fmas = 0;                   ///< thread-level
     std::optional<double> tensor_fmas; ///< of tensor cores, TF32; absent: the launch does not use them
-    double instructions = 0;      ///< warp instructions, FFMA included
+    double instructions = 0;           ///< warp instructions, FFMA included
+    double copying = 0; ///< of them those that are not left to the busy warps: Partition::copy_warps do them
     double shared_wavefronts = 0; ///< and those of global loads that hit L1, which share the data path
     double load_bytes = 0;        ///< global to shared memory or registers
     double store_bytes = 0;       ///< written to the output in this step
     BOOST_DESCRIBE_CLASS(StepWork, (),
-                         (fmas, tensor_fmas, instructions, shared_wavefronts, load_bytes, store_bytes), (),
-                         ())
+                         (fmas, tensor_fmas, instructions, copying, shared_wavefronts, load_bytes,
+                          store_bytes),
+                         (), ())
 };
 
 /// What a launch's pointer parameter points at: a tensor of the call, or the plan's own memory.
@@ -83,47 +87,55 @@ struct Operand {
 /// One launch, exactly: the formulas, the compile options and the launch all read this object.
 struct Partition {
     std::string kernel; ///< file executor/kernels/<kernel>.cu and function template of that name
-    std::string variant; ///< where a kernel has quite different loops: its facts are counted apart (model/facts.hpp)
+    std::string
+        variant; ///< where a kernel has quite different loops: its facts are counted apart (model/facts.hpp)
     std::vector<std::int64_t> template_arguments; ///< in the order of the kernel's template parameters
     std::vector<Operand> operands; ///< the kernel's pointers in order; none: input, filters, output
     std::array<std::int64_t, 3> grid{1, 1, 1};
-    std::optional<bool> early; ///< may start while the launch before it ends, for which its kernel waits; absent: no
+    std::optional<bool>
+        early; ///< may start while the launch before it ends, for which its kernel waits; absent: no
     std::optional<std::int64_t> cluster; ///< CTAs along x that run at once and share their memory; absent: 1
-    std::int64_t threads = 0;      ///< per CTA, one dimension
-    std::int64_t shared_bytes = 0; ///< dynamic, per CTA
-    std::int64_t register_cap = 0; ///< of a thread; compiled in as __maxnreg__
-    std::int64_t ctas_per_sm = 0;  ///< resident, by threads, registers at the cap and shared memory
+    std::int64_t threads = 0;            ///< per CTA, one dimension
+    std::int64_t shared_bytes = 0;       ///< dynamic, per CTA
+    std::int64_t register_cap = 0;       ///< of a thread; compiled in as __maxnreg__
+    std::int64_t ctas_per_sm = 0;        ///< resident, by threads, registers at the cap and shared memory
     std::int64_t ctas = 0, waves = 0;
-    std::int64_t idle_ctas = 0;    ///< of the grid, that find nothing to do
-    double tail = 0.0;             ///< share of the SMs that have work in the last wave, (0, 1]
-    std::int64_t stages = 1;       ///< buffers of the prefetch pipeline
-    std::int64_t steps = 1;        ///< pipeline steps of one CTA
-    std::int64_t busy_warps = 0;       ///< of a CTA that have work in a step
-    std::int64_t barriers = 1;         ///< of a step: 0 where no warp waits for another
-    double copy_passes = 0.0; ///< of the shared memory pipe, per 128 bytes that a step copies there asynchronously
+    std::int64_t idle_ctas = 0;  ///< of the grid, that find nothing to do
+    double tail = 0.0;           ///< share of the SMs that have work in the last wave, (0, 1]
+    std::int64_t stages = 1;     ///< buffers of the prefetch pipeline
+    std::int64_t steps = 1;      ///< pipeline steps of one CTA
+    std::int64_t busy_warps = 0; ///< of a CTA that have work in a step
+    std::int64_t copy_warps = 0; ///< of a CTA that only copy, beside the busy ones; 0: all warps copy
+    std::int64_t barriers = 1;   ///< of a step: 0 where no warp waits for another
+    double copy_passes =
+        0.0; ///< of the shared memory pipe, per 128 bytes that a step copies there asynchronously
     std::int64_t independent_sums = 1; ///< accumulators of a thread: FFMAs that do not wait for each other
-    StepWork step;                 ///< of one full CTA
-    StepWork drain;                ///< what a CTA does once: loads before its first step, the rest after its last
+    bool snaked =
+        false; ///< its FFMAs walk an outer product back and forth: each shares an operand with the one before
+    StepWork step;  ///< of one full CTA
+    StepWork drain; ///< what a CTA does once: loads before its first step, the rest after its last
     std::int64_t filter_begin = 0, filter_count = 0; ///< filters this launch computes
     std::int64_t parts = 0, pieces = 0;              ///< single-channel divisions: SMs divided over, P or Q
     std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map
-    std::int64_t tile_h = 0, tile_k = 0;             ///< rows and filters of a CTA where they are not compiled in
+    std::int64_t tile_h = 0, tile_k = 0; ///< rows and filters of a CTA where they are not compiled in
     std::optional<std::int64_t> tile_begin, tile_count; ///< winograd: tiles of this launch
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
     Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
-                         (kernel, variant, template_arguments, operands, grid, early, cluster, threads, shared_bytes, register_cap, ctas_per_sm, ctas,
-                          waves, idle_ctas, tail, stages, steps, busy_warps, barriers, copy_passes, independent_sums, step, drain, filter_begin, filter_count, parts, pieces,
-                          bank_floats, band_floats, tile_h, tile_k, tile_begin, tile_count, constant_bytes, work),
+                         (kernel, variant, template_arguments, operands, grid, early, cluster, threads,
+                          shared_bytes, register_cap, ctas_per_sm, ctas, waves, idle_ctas, tail, stages,
+                          steps, busy_warps, copy_warps, barriers, copy_passes, independent_sums, snaked,
+                          step, drain, filter_begin, filter_count, parts, pieces, bank_floats, band_floats,
+                          tile_h, tile_k, tile_begin, tile_count, constant_bytes, work),
                          (), ())
 };
 
 struct Plan {
     std::vector<Partition> launches;
-    std::vector<Partition> prepare; ///< once per filter set
+    std::vector<Partition> prepare;   ///< once per filter set
     std::int64_t workspace_bytes = 0; ///< what `prepare` leaves there stays valid for its filter set
-    /// Multiply-adds of an algorithm that transforms (Winograd), nothing padded; its results are judged as such. Absent:
-    /// the convolution's definition is computed.
+    /// Multiply-adds of an algorithm that transforms (Winograd), nothing padded; its results are judged as
+    /// such. Absent: the convolution's definition is computed.
     std::optional<double> transformed_fmas;
     BOOST_DESCRIBE_CLASS(Plan, (), (launches, prepare, workspace_bytes, transformed_fmas), (), ())
 };
@@ -133,18 +145,18 @@ struct Rules {
     std::optional<std::int64_t> n_fma;     ///< FMAs per SM that hide the latency
     std::optional<std::int64_t> v_s_bytes; ///< bytes in flight, whole GPU, that hide the latency
     std::optional<std::int64_t> threads_per_sm, warps_per_sm;
-    std::optional<std::int64_t> method; ///< division 1 (filters over SMs) or 2 (map over SMs)
-    std::optional<std::int64_t> pieces_p, pieces_q;                     ///< after rule 4
-    std::optional<std::int64_t> candidate_p, candidate_q;               ///< before rule 4
-    std::optional<std::int64_t> d1_bytes, d2_bytes, th1, th2;           ///< as compared in rule 4
-    std::optional<std::int64_t> run_pieces;                             ///< what really fits and runs
+    std::optional<std::int64_t> method;             ///< division 1 (filters over SMs) or 2 (map over SMs)
+    std::optional<std::int64_t> pieces_p, pieces_q; ///< after rule 4
+    std::optional<std::int64_t> candidate_p, candidate_q;     ///< before rule 4
+    std::optional<std::int64_t> d1_bytes, d2_bytes, th1, th2; ///< as compared in rule 4
+    std::optional<std::int64_t> run_pieces;                   ///< what really fits and runs
     std::optional<std::int64_t> segment_bytes, tile_w, tile_k_min, step_fma;
     std::optional<double> bank_ratio; ///< n = W_SMB / W_CD
     std::vector<std::string> remarks; ///< e.g. "no P in range: lower bound 12 > upper bound 3"
     BOOST_DESCRIBE_CLASS(Rules, (),
-                         (n_fma, v_s_bytes, threads_per_sm, warps_per_sm, method, pieces_p, pieces_q, candidate_p,
-                          candidate_q, d1_bytes, d2_bytes, th1, th2, run_pieces, segment_bytes, tile_w, tile_k_min,
-                          step_fma, bank_ratio, remarks),
+                         (n_fma, v_s_bytes, threads_per_sm, warps_per_sm, method, pieces_p, pieces_q,
+                          candidate_p, candidate_q, d1_bytes, d2_bytes, th1, th2, run_pieces, segment_bytes,
+                          tile_w, tile_k_min, step_fma, bank_ratio, remarks),
                          (), ())
 };
 
@@ -156,7 +168,8 @@ struct Regimes {
 struct TierTimes {
     std::optional<Seconds> tier0_s; ///< speed of light
     std::optional<Seconds> tier2_s; ///< from probes alone
-    std::optional<Seconds> fitted_s; ///< with the numbers of data/calibration for this GPU, where there are any
+    std::optional<Seconds>
+        fitted_s; ///< with the numbers of data/calibration for this GPU, where there are any
     std::optional<Seconds> roofline_s; ///< wave-quantised roofline: the white-box model to beat
     BOOST_DESCRIBE_CLASS(TierTimes, (), (tier0_s, tier2_s, fitted_s, roofline_s), (), ())
 };
@@ -179,7 +192,8 @@ struct Margin {
 };
 
 struct Prediction {
-    std::optional<Seconds> time_s; ///< the best tier there is; absent when the profile lacks numbers: see `reason`
+    std::optional<Seconds>
+        time_s; ///< the best tier there is; absent when the profile lacks numbers: see `reason`
     TierTimes times;
     std::optional<Seconds> time_low_s, time_high_s;
     std::optional<Regimes> regimes;
@@ -191,9 +205,10 @@ struct Prediction {
     std::optional<Margin> margin; ///< where `choose --why` asked for it
     std::vector<std::string> assumptions;
     std::optional<std::string> reason; ///< why `time_s` is absent
+    std::optional<Timeline> timeline;  ///< only where it was asked for
     BOOST_DESCRIBE_CLASS(Prediction, (),
                          (time_s, times, time_low_s, time_high_s, regimes, limiter, work, plan, term, rules,
-                          margin, assumptions, reason),
+                          margin, assumptions, reason, timeline),
                          (), ())
 };
 
@@ -208,17 +223,19 @@ struct Measurement {
     L2State l2 = L2State::cold;
     std::optional<Frequency> sm_clock_hz; ///< median over the samples
     std::optional<std::int64_t> throttled_samples;
-    std::string method;      ///< "activity" or "events"
-    std::string stop_reason; ///< "precision", "time" or "count"
+    std::string method;                  ///< "activity" or "events"
+    std::string stop_reason;             ///< "precision", "time" or "count"
     std::optional<std::int64_t> kernels; ///< device activities per call
     std::optional<Work> work;
     std::optional<std::map<std::string, double>> counters; ///< further raw counters, by metric name
     std::optional<Regime> regime;
     std::optional<double> relative_l2_error;
     std::optional<double> max_error_ratio; ///< largest |error| / its bound 4 n 2^-24 sum|x w|; <= 1 passes
+    std::optional<Timeline> timeline; ///< of a verified call beside the timed ones; only where it was asked for
     BOOST_DESCRIBE_CLASS(Measurement, (),
-                         (time_s, prepared_time_s, samples_s, event_time_s, l2, sm_clock_hz, throttled_samples,
-                          method, stop_reason, kernels, work, counters, regime, relative_l2_error, max_error_ratio),
+                         (time_s, prepared_time_s, samples_s, event_time_s, l2, sm_clock_hz,
+                          throttled_samples, method, stop_reason, kernels, work, counters, regime,
+                          relative_l2_error, max_error_ratio, timeline),
                          (), ())
 };
 
@@ -236,7 +253,8 @@ struct Case {
     std::optional<Prediction> prediction;
     std::vector<Measurement> measurements;
     BOOST_DESCRIBE_CLASS(Case, (),
-                         (study, shape, strategy, baseline, status, reason, detail, prediction, measurements), (), ())
+                         (study, shape, strategy, baseline, status, reason, detail, prediction, measurements),
+                         (), ())
 
     const Measurement *measured(L2State l2) const {
         for (const Measurement &m : measurements)
@@ -258,7 +276,8 @@ struct Run {
     Producer producer;
     std::string profile_id;
     std::string profile_hash;
-    std::map<std::string, std::string> conditions; ///< GPU, driver, toolkit, cuDNN, date (UTC): where it was run
+    std::map<std::string, std::string>
+        conditions; ///< GPU, driver, toolkit, cuDNN, date (UTC): where it was run
     std::vector<Case> cases;
     BOOST_DESCRIBE_CLASS(Run, (), (schema, producer, profile_id, profile_hash, conditions, cases), (), ())
 };

@@ -30,7 +30,7 @@ struct Point {
     double x = 0.0, y = 0.0;
     std::string label;                   ///< what a reader sees on hovering, and in the CSV
     std::optional<std::int64_t> id;      ///< the case, CaseRow::id
-    std::optional<double> from{};        ///< bars: where the bar begins on x; it ends at `x`
+    std::optional<double> from{};        ///< bars and spans: where the bar begins on x; it ends at `x`
     std::optional<double> low{}, high{}; ///< a thin bar along y: the spread behind `y`
 };
 
@@ -39,7 +39,8 @@ enum class Drawn {
     lines, ///< points in order, joined
     curve, ///< the same without marks: a function, not measurements
     steps, ///< points in order, joined as a staircase: first along x, then along y
-    bars,  ///< horizontal
+    bars,  ///< horizontal, of a category axis
+    spans, ///< horizontal bars on a numeric axis, many, without labels of their own
 };
 
 struct Series {
@@ -48,6 +49,7 @@ struct Series {
     Drawn drawn = Drawn::points;
     bool hollow = false;
     std::vector<Point> points{};
+    double thickness = 1.0; ///< spans: of each along y
 };
 
 enum class Guide { horizontal, vertical, diagonal };

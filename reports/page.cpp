@@ -3,6 +3,7 @@
 #include "model/described.hpp"
 #include "reports/html.hpp"
 #include "reports/report_figures.hpp"
+#include "reports/timeline_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -135,6 +136,7 @@ class PageWriter : HtmlWriter {
         errors();
         speedups();
         work();
+        timelines();
         cases();
         forecasts();
         notation();
@@ -376,6 +378,73 @@ class PageWriter : HtmlWriter {
         out_ += "</div>\n</section>\n";
     }
 
+    /// Nothing where no case has one.
+    void timelines() {
+        if (statistics_.timelines.empty())
+            return;
+        out_ +=
+            "<section id=\"timelines\"><h2>When each CTA runs, and on which SM</h2>\n"
+            "<p>Measured in a further call of the case, verified and from a cold L2 like the others, whose "
+            "kernels are compiled with a stamp: the first thread of a CTA notes the chip's global timer and "
+            "its "
+            "SM, its last warp to leave the timer again. tail: of the makespan, what an SM waits on average "
+            "behind its own last CTA.</p>\n";
+        const std::vector<Figure> figures = timeline_figures(run_);
+        std::size_t cases = 0;
+        for (auto row = statistics_.timelines.begin(); row != statistics_.timelines.end();) {
+            const std::int64_t id = row->id;
+            ++cases;
+            add("<h3>{}</h3>\n", case_link(id, statistics_.cases[static_cast<std::size_t>(id)].shape + " " +
+                                                   statistics_.cases[static_cast<std::size_t>(id)].name));
+            stamped_call(run_.cases[static_cast<std::size_t>(id)]);
+            head(2, {"launch", "", "CTAs", "SMs", "most on an SM at once", "begins, µs", "makespan, µs",
+                     "mean CTA, µs", "5 %, µs", "95 %, µs", "tail"});
+            for (; row != statistics_.timelines.end() && row->id == id; ++row)
+                timeline_lines(*row);
+            tail();
+            const std::string prefix = fmt::format("timeline_{}_", id);
+            for (const Figure &f : figures)
+                if (f.id.starts_with(prefix))
+                    HtmlWriter::figure(f);
+        }
+        if (cases > most_drawn_timelines)
+            add("<p class=\"small\">The first {} are drawn.</p>\n", most_drawn_timelines);
+        out_ += "</section>\n";
+    }
+
+    /// What the stamps cost.
+    void stamped_call(const Case &item) {
+        for (const Measurement &m : item.measurements)
+            if (m.timeline && m.timeline->call_s)
+                add("<p class=\"small\">The stamped call took {} µs, the timed ones {} µs in the median; the "
+                    "timer "
+                    "advances by {} ns.</p>\n",
+                    microseconds(*m.timeline->call_s), microseconds(m.time_s),
+                    m.timeline->step_ns.value_or(0));
+    }
+
+    void timeline_lines(const TimelineRow &row) {
+        const auto put = [&](const char *source, const TimelineSummary &s) {
+            line({row.launch, source, std::to_string(s.ctas), std::to_string(s.sms),
+                  std::to_string(s.most_at_once), microseconds(s.start_s), microseconds(s.makespan_s),
+                  microseconds(s.mean_cta_s), microseconds(s.cta_p05_s), microseconds(s.cta_p95_s),
+                  percent(s.tail_share)});
+        };
+        if (row.forecast)
+            put("forecast", *row.forecast);
+        if (row.measured)
+            put("measured", *row.measured);
+        if (!row.forecast || !row.measured)
+            return;
+        const auto of = [](Seconds forecast, Seconds measured) {
+            return measured.value > 0.0 ? ratio(forecast / measured) : std::string(dash);
+        };
+        const TimelineSummary &f = *row.forecast, &m = *row.measured;
+        line({row.launch, "forecast / measured", dash, dash, dash, dash, of(f.makespan_s, m.makespan_s),
+              of(f.mean_cta_s, m.mean_cta_s), of(f.cta_p05_s, m.cta_p05_s), of(f.cta_p95_s, m.cta_p95_s),
+              dash});
+    }
+
     void cases() {
         out_ += "<section id=\"all-cases\"><h2>All cases</h2>\n<form class=\"scripted filters\">\n"
                 "<label>filter <input type=\"search\" id=\"filter\" placeholder=\"part of a row\"></label>\n";
@@ -551,7 +620,8 @@ class PageWriter : HtmlWriter {
             "shape is listed "
             "with its reason. cudnn:graph is the fastest of all plans of cuDNN's graph interface, picked by "
             "timing them; cudnn:tf32, where it was run, may use tensor cores and is never part of a "
-            "comparison, nor is cudnn:graph_nhwc, whose tensors lay in another layout beforehand.</p>\n<p>The forecast uses numbers of the GPU that come from separate "
+            "comparison, nor is cudnn:graph_nhwc, whose tensors lay in another layout "
+            "beforehand.</p>\n<p>The forecast uses numbers of the GPU that come from separate "
             "probes, never from "
             "these convolutions.</p></section>\n";
     }
@@ -612,8 +682,8 @@ std::string answer(const ReportStatistics &statistics) {
             "geometric mean",
             best->wins, count(best->n, "shape", "shapes"), best->n - best->wins, times(*best->geomean));
         if (direct != nullptr && direct->n > 0)
-            text += fmt::format("; against cuDNN without Winograd and FFT it wins {} of {}, {}", direct->wins, direct->n,
-                                times(*direct->geomean));
+            text += fmt::format("; against cuDNN without Winograd and FFT it wins {} of {}, {}", direct->wins,
+                                direct->n, times(*direct->geomean));
         text += ".";
         if (best->without > 0)
             text += fmt::format(" {} could not be compared.", count(best->without, "shape", "shapes"));

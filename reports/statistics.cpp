@@ -2,6 +2,7 @@
 
 #include "model/strategies.hpp"
 #include "model/term.hpp"
+#include "reports/timeline_figures.hpp"
 
 #include <boost/math/statistics/univariate_statistics.hpp>
 
@@ -449,6 +450,7 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies) {
     out.networks = networks_of(studies, out.shapes, out.cases);
     out.choice = choice_of(out.shapes);
     out.accuracy = accuracy_of(run);
+    out.timelines = timeline_rows(run);
     out.work = work_of(run);
     out.work_errors = work_errors_of(out.work, out.cases);
     out.regimes = {regime_of("paper", &CaseRow::paper, out.cases),

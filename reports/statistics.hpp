@@ -149,6 +149,14 @@ struct StatusCount {
     BOOST_DESCRIBE_CLASS(StatusCount, (), (group, status, reason, n), (), ())
 };
 
+/// A launch's timeline in numbers, or a whole call's.
+struct TimelineRow {
+    std::int64_t id = 0; ///< the case, CaseRow::id
+    std::string launch;  ///< "1: winograd_filters", or "the call"
+    std::optional<TimelineSummary> forecast, measured;
+    BOOST_DESCRIBE_CLASS(TimelineRow, (), (id, launch, forecast, measured), (), ())
+};
+
 struct ReportStatistics {
     std::string schema = "convcast/report/1";
     std::string percentile; ///< the definition used, in words
@@ -163,9 +171,10 @@ struct ReportStatistics {
     std::vector<WorkStatistics> work_errors;
     std::vector<RegimeStatistics> regimes;
     std::vector<StatusCount> statuses; ///< adds up to the number of cases
+    std::vector<TimelineRow> timelines;
     BOOST_DESCRIBE_CLASS(ReportStatistics, (),
                          (schema, percentile, cases, errors, shapes, speedups, networks, choice, accuracy, work,
-                          work_errors, regimes, statuses),
+                          work_errors, regimes, statuses, timelines),
                          (), ())
 };
 

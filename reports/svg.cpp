@@ -374,6 +374,10 @@ class SvgWriter {
             out_ += fmt::format("<path class=\"line\" d=\"{}\"/>\n", polyline(series));
         if (const std::string bars = spread_bars(series); !bars.empty())
             out_ += fmt::format("<path class=\"spread\" d=\"{}\"/>\n", bars);
+        if (series.drawn == Drawn::spans) {
+            out_ += fmt::format("<path stroke=\"none\" d=\"{}\"/>\n</g>\n", span_bars(series));
+            return;
+        }
         for (const Point &point : series.points) {
             const Placed placed = place(point, ranges_);
             const std::string at =
@@ -430,6 +434,22 @@ class SvgWriter {
         return path;
     }
 
+    /// Bars as one path; a hair between two that follow each other sets them apart.
+    std::string span_bars(const Series &series) const {
+        constexpr double hair = 0.4;
+        std::string path;
+        for (const Point &point : series.points) {
+            const double begin = x_of(ranges_.x.clamp(point.from.value_or(ranges_.x.low)));
+            const double end = x_of(ranges_.x.clamp(point.x));
+            const double top = y_of(ranges_.y.clamp(point.y + series.thickness / 2.0));
+            const double bottom = y_of(ranges_.y.clamp(point.y - series.thickness / 2.0));
+            path += fmt::format("M{} {}H{}V{}H{}z", coordinate(begin), coordinate(top),
+                                coordinate(end - begin > 3.0 * hair ? end - hair : end), coordinate(bottom),
+                                coordinate(begin));
+        }
+        return path;
+    }
+
     std::string staircase(const Series &series) const {
         std::string path;
         for (const Point &point : series.points) {
@@ -454,7 +474,7 @@ class SvgWriter {
             std::string shape;
             if (series.drawn == Drawn::steps || joined(series))
                 shape = fmt::format("<path class=\"s{} line\" d=\"M-10 0h20\"/>", style);
-            if (series.drawn == Drawn::bars)
+            if (series.drawn == Drawn::bars || series.drawn == Drawn::spans)
                 shape = fmt::format("<path class=\"s{}{}\" d=\"M-8-4h16v8h-16z\"/>", style, hollow);
             else if (series.drawn == Drawn::points || series.drawn == Drawn::lines)
                 shape += fmt::format("<path class=\"s{}{}\" d=\"M0 0{}\"/>", style, hollow,

@@ -11,6 +11,7 @@ namespace convcast {
 namespace {
 
 constexpr std::size_t tex_point_limit = 5000;
+constexpr double plot_height_pt = 160.0; ///< of pgfplots' own choice, without the labels below
 
 /// Okabe and Ito's palette without its yellow, which vanishes on white.
 constexpr std::array<const char *, style_count> colours = {"0072B2", "D55E00", "009E73",
@@ -78,9 +79,13 @@ std::string tex_series(const Figure &figure, const Ranges &ranges, std::size_t i
     const Series &series = figure.series[index];
     const std::size_t style = series.style % style_count;
     std::string look = fmt::format("convcast{}", style);
-    if (series.drawn == Drawn::bars && !beyond) {
+    if ((series.drawn == Drawn::bars || series.drawn == Drawn::spans) && !beyond) {
         // Thick lines from one end to the other: pgfplots' own bars all begin at 0.
-        look += ", quiver={u=\\thisrow{from}-\\thisrow{drawn_x}, v=0}, line width=6pt, -";
+        const double width = series.drawn == Drawn::bars
+                                 ? 6.0
+                                 : plot_height_pt * series.thickness / (ranges.y.high - ranges.y.low);
+        look += fmt::format(", quiver={{u=\\thisrow{{from}}-\\thisrow{{drawn_x}}, v=0}}, line width={}pt, -",
+                            coordinate(width));
     } else if (series.drawn == Drawn::steps && !beyond) {
         look += ", const plot, no marks, thick";
     } else if (series.drawn == Drawn::curve && !beyond) {

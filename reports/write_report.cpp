@@ -6,6 +6,7 @@
 #include "reports/profile_figures.hpp"
 #include "reports/profile_page.hpp"
 #include "reports/report_figures.hpp"
+#include "reports/timeline_figures.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -137,7 +138,10 @@ ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesys
 ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
                          const Producer &current) {
     const ReportStatistics statistics = summarize(run, studies);
-    ReportFiles files = write_figures(report_figures(statistics, studies), folder);
+    std::vector<Figure> figures = report_figures(statistics, studies);
+    for (Figure &timeline : timeline_figures(run))
+        figures.push_back(std::move(timeline));
+    ReportFiles files = write_figures(figures, folder);
     // Last: where a page lies, its figures lie too.
     write_file_atomically(files.page.string(), write_page(run, studies, statistics, current));
     return files;

@@ -58,13 +58,17 @@ Partition sum_launch(const ConvShape &s, std::int64_t parts, const GpuLimits &li
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, 0);
     fill_schedule(part, limits);
     const double warps = static_cast<double>(part.busy_warps), parts_d = static_cast<double>(parts);
+    constexpr std::int64_t parts_at_once = 4; // as the kernel unrolls: their loads are under way together
+    part.steps = ceil_div(parts, parts_at_once);
+    const double steps = static_cast<double>(part.steps);
     constexpr double per_part = 4.0, per_warp = 40.0; // a load and its address, the additions apart
-    part.step.instructions = warps * (parts_d * (per_part + static_cast<double>(width)) + per_warp);
-    part.step.load_bytes = static_cast<double>(sum_threads * width * 4) * parts_d;
+    part.step.instructions = warps * parts_d / steps * (per_part + static_cast<double>(width));
+    part.step.load_bytes = static_cast<double>(sum_threads * width * 4) * parts_d / steps;
+    part.drain.instructions = warps * per_warp;
     part.drain.store_bytes = static_cast<double>(sum_threads * width * 4);
     const double ctas = static_cast<double>(part.ctas), bytes = static_cast<double>(s.output_bytes());
     part.work.fmas = part.work.shared_wavefronts = part.work.shared_conflicts = 0.0;
-    part.work.instructions = ctas * part.step.instructions;
+    part.work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
     part.work.l2_read_bytes = parts_d * bytes;
     part.work.l2_write_bytes = bytes;
     part.work.dram_read_bytes = beyond_l2(parts_d * bytes, limits);
@@ -164,8 +168,8 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     const double filter_copies = static_cast<double>(part.tile_k) * std::ceil(here * t / 32.0) * per_copy;
     const double bands_d = static_cast<double>(part.pieces);
     part.step.fmas = static_cast<double>(units) * outputs * t * here;
-    part.step.instructions = unit_warps * (here * channel_instructions + unit_ends) + here * band_copies +
-                             warps * per_step + filter_copies / bands_d;
+    part.step.copying = here * band_copies + warps * per_step + filter_copies / bands_d;
+    part.step.instructions = unit_warps * (here * channel_instructions + unit_ends) + part.step.copying;
     part.step.shared_wavefronts = unit_warps * here * channel_passes;
     part.step.load_bytes = here * static_cast<double>((band + s.r - 1) * s.w) * 4.0;
     part.drain.load_bytes = static_cast<double>(s.k) * here * t * 4.0;

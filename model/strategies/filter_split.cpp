@@ -12,7 +12,11 @@ using papers::round_up;
 
 const std::vector<Knob<FilterSplit>> &FilterSplit::knobs() {
     static const std::vector<Knob<FilterSplit>> list = {
-        {"pieces", &FilterSplit::pieces, 0, most_pieces, {1, 2, 4, 8, 16, 32, 64, 128},
+        {"pieces",
+         &FilterSplit::pieces,
+         0,
+         most_pieces,
+         {1, 2, 4, 8, 16, 32, 64, 128},
          "P, pieces of the map along y; 0: the paper's, or the next that fits"},
     };
     return list;
@@ -20,8 +24,8 @@ const std::vector<Knob<FilterSplit>> &FilterSplit::knobs() {
 
 namespace {
 
-/// The launch for a number of pieces; ctas_per_sm < 2 where the paper's two CTAs an SM do not fit. Its work is
-/// counted on request only: that walks over the pieces.
+/// The launch for a number of pieces; ctas_per_sm < 2 where the paper's two CTAs an SM do not fit. Its work
+/// is counted on request only: that walks over the pieces.
 Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int64_t pieces, bool with_work) {
     Partition part;
     part.kernel = FilterSplit::name;
@@ -52,7 +56,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     const auto fetch_floats = [&](std::int64_t rows) { return rows > 0 ? (rows + s.r - 1) * s.w : 0; };
     part.step = band_work(s, tile, half_rows, filters);
     part.step.load_bytes = static_cast<double>(fetch_floats(half_rows) * 4);
-    part.step.instructions += copy_instructions(fetch_floats(half_rows), wide) + piece_instructions;
+    part.step.copying = copy_instructions(fetch_floats(half_rows), wide) + piece_instructions;
+    part.step.instructions += part.step.copying;
     part.drain.instructions = cta_instructions + filter_copy_instructions(filters * s.r * s.s);
     part.independent_sums = tile.rows * tile.group;
     part.busy_warps = busy_warps(s, tile, half_rows, filters);
@@ -68,10 +73,12 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
             const StepWork step = band_work(s, tile, end - begin, count);
             *work.fmas += times * step.fmas;
             *work.instructions +=
-                times * (step.instructions + copy_instructions(fetch_floats(end - begin), wide) + piece_instructions);
+                times *
+                (step.instructions + copy_instructions(fetch_floats(end - begin), wide) + piece_instructions);
             *work.shared_wavefronts += times * step.shared_wavefronts;
             if (end > begin)
-                *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(fetch_floats(end - begin)) * 4.0);
+                *work.l2_read_bytes +=
+                    times * spanned_bytes(static_cast<double>(fetch_floats(end - begin)) * 4.0);
         }
         *work.instructions += times * (cta_instructions + filter_copy_instructions(count * s.r * s.s));
         *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(count * s.r * s.s) * 4.0);
@@ -96,7 +103,8 @@ PlanResult<FilterSplit> FilterSplit::plan(const ConvShape &s, const GpuProfile &
     Feasible &out = planned.feasible;
     out.rules = rules(s, profile);
     const std::int64_t paper = out.rules.candidate_p.value_or(1);
-    const std::int64_t first = pieces > 0 ? pieces : paper, last = pieces > 0 ? pieces : std::min(s.p(), most_pieces);
+    const std::int64_t first = pieces > 0 ? pieces : paper,
+                       last = pieces > 0 ? pieces : std::min(s.p(), most_pieces);
     if (first > s.p())
         return Infeasible{"pieces = " + std::to_string(first) + " exceeds the " + std::to_string(s.p()) +
                           " output rows"};
@@ -111,9 +119,10 @@ PlanResult<FilterSplit> FilterSplit::plan(const ConvShape &s, const GpuProfile &
         out.plan.launches = {partition_for(s, profile, *count, true)};
         return planned;
     }
-    return Infeasible{"two CTAs of an SM do not fit its shared memory of " +
-                      std::to_string(profile.limits.shared_bytes_per_sm) + " bytes with " +
-                      (pieces > 0 ? "pieces = " + std::to_string(pieces) : std::string("any number of pieces"))};
+    return Infeasible{
+        "two CTAs of an SM do not fit its shared memory of " +
+        std::to_string(profile.limits.shared_bytes_per_sm) + " bytes with " +
+        (pieces > 0 ? "pieces = " + std::to_string(pieces) : std::string("any number of pieces"))};
 }
 
 } // namespace convcast

@@ -113,16 +113,21 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
     fill_schedule(part, limits);
     const double values = static_cast<double>(eight * block_rows * row_values);
+    // A thread's reads wait for each other: what each brings goes to shared memory before the next.
+    part.steps = ceil_div(eight * block_rows * row_values, part.threads);
     // Warp instructions for 32 values read, and for 128 split and written.
     constexpr double per_read = 20.0, per_write = 60.0;
-    part.step.instructions = values / 32.0 * per_read + values / 128.0 * per_write;
-    part.step.shared_wavefronts = values / 32.0 * 2.0;
-    part.step.load_bytes = values * 4.0;
+    const double steps = static_cast<double>(part.steps);
+    part.step.instructions = values / 32.0 * per_read / steps;
+    part.step.shared_wavefronts = values / 32.0 / steps;
+    part.step.load_bytes = values * 4.0 / steps;
+    part.drain.instructions = values / 128.0 * per_write;
+    part.drain.shared_wavefronts = values / 32.0;
     part.drain.store_bytes = values * 8.0;
     const double ctas = static_cast<double>(part.ctas);
     part.work.fmas = 0.0;
-    part.work.instructions = ctas * part.step.instructions;
-    part.work.shared_wavefronts = ctas * part.step.shared_wavefronts;
+    part.work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
+    part.work.shared_wavefronts = ctas * (steps * part.step.shared_wavefronts + part.drain.shared_wavefronts);
     part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
     part.work.l2_write_bytes =
         static_cast<double>(s.groups * o.filter_tiles * padded_rows * g.tile_k * row_values * 8);
@@ -173,6 +178,8 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     out.rules = table1_rules(profile);
     Partition part;
     part.kernel = ImplicitGemm3xTf32::name;
+    part.variant =
+        std::string(g.split > 1 ? "clusters, " : "") + (o.by_channel ? "whole channels" : "loose rows");
     const Registers registers = registers_for(g, o, profile.limits);
     constexpr std::int64_t least_beside_sums = 32;
     if (registers.consumer < g.tile_k + least_beside_sums)
@@ -198,6 +205,7 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     part.steps = ceil_div(o.steps, g.split);
     part.filter_count = s.k;
     part.busy_warps = o.groups_of_warps * 4;
+    part.copy_warps = 4;
     part.shared_bytes = std::max(g.stages * o.stage_bytes,
                                  g.split > 1 ? std::int64_t{g.tile_k} * (g.tile_pixels + 4) * 4 : 0) +
                         o.extra_bytes;
@@ -227,9 +235,9 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     // its addresses, and of a step of each.
     constexpr double per_row = 24.0, per_copy = 1.5, per_loose_copy = 10.0, per_step = 20.0, per_sum = 1.5,
                      per_cta_warp = 150.0;
-    part.step.instructions =
-        depth * warps * per_row + pixel_copies * (o.by_channel ? per_copy : per_loose_copy) +
-        (warps + 4.0) * per_step + warps * g.tile_k / 2.0 * depth / 16.0; // additions of accumulators to sums
+    part.step.copying = pixel_copies * (o.by_channel ? per_copy : per_loose_copy) + 4.0 * per_step;
+    part.step.instructions = depth * warps * per_row + part.step.copying + warps * per_step +
+                             warps * g.tile_k / 2.0 * depth / 16.0; // additions of accumulators to sums
     const double rows_out = static_cast<double>(g.tile_pixels) / static_cast<double>(s.q());
     const double footprint = std::min(
         (rows_out * static_cast<double>(s.stride_h) + static_cast<double>((s.r - 1) * s.dilation_h)) *

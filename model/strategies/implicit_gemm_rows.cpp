@@ -112,6 +112,11 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
 
     Partition part;
     part.kernel = "implicit_gemm_rows";
+    // Where sums of several warps or CTAs meet, rows that are no multiple of four are stored one float of
+    // four at a time, each into a sector of its own.
+    part.variant = g.split * g.warp_split == 1 ? ""
+                   : s.q() % 4 == 0            ? "sums meet"
+                                               : "sums meet, loose stores";
     part.threads = g.tile_k / g.thread_k * tile_units * g.warp_split;
     if (part.threads > profile.limits.max_threads_per_cta)
         return no("a CTA would have " + std::to_string(part.threads) + " threads");
@@ -184,6 +189,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     part.filter_count = s.k;
     part.busy_warps = part.threads / 32;
     part.independent_sums = sums;
+    part.snaked = true;
     const bool meets = g.split * g.warp_split > 1 || m.q % 4 != 0; // sums go through shared memory
     part.shared_bytes = 4 * std::max((several ? 2 : 1) * stage_floats,
                                      meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);

@@ -12,7 +12,11 @@ using papers::round_up;
 
 const std::vector<Knob<MapSplit>> &MapSplit::knobs() {
     static const std::vector<Knob<MapSplit>> list = {
-        {"pieces", &MapSplit::pieces, 0, most_pieces, {1, 2, 4, 8, 16, 32, 64},
+        {"pieces",
+         &MapSplit::pieces,
+         0,
+         most_pieces,
+         {1, 2, 4, 8, 16, 32, 64},
          "Q, pieces of the filters; 0: the paper's, or the next that fits"},
     };
     return list;
@@ -20,8 +24,8 @@ const std::vector<Knob<MapSplit>> &MapSplit::knobs() {
 
 namespace {
 
-/// The launch for a number of pieces; ctas_per_sm < 2 where the paper's two CTAs an SM do not fit. Its work is
-/// counted on request only: that walks over the pieces.
+/// The launch for a number of pieces; ctas_per_sm < 2 where the paper's two CTAs an SM do not fit. Its work
+/// is counted on request only: that walks over the pieces.
 Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int64_t pieces, bool with_work) {
     Partition part;
     part.kernel = MapSplit::name;
@@ -52,7 +56,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     const std::int64_t taps = s.r * s.s;
     part.step = band_work(s, tile, rows, half_filters);
     part.step.load_bytes = static_cast<double>(half_filters * taps * 4);
-    part.step.instructions += filter_copy_instructions(half_filters * taps) + piece_instructions;
+    part.step.copying = filter_copy_instructions(half_filters * taps) + piece_instructions;
+    part.step.instructions += part.step.copying;
     part.drain.instructions = cta_instructions + copy_instructions((rows + s.r - 1) * s.w, wide);
     part.independent_sums = tile.rows * tile.group;
     part.busy_warps = busy_warps(s, tile, rows, half_filters);
@@ -67,7 +72,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
         *work.instructions += times * (cta_instructions + copy_instructions(band, wide));
         for (std::int64_t piece = 0; piece < pieces; ++piece) {
             const std::int64_t begin = piece * piece_filters + half * half_filters;
-            const std::int64_t count = std::min({(piece + 1) * piece_filters, s.k, begin + half_filters}) - begin;
+            const std::int64_t count =
+                std::min({(piece + 1) * piece_filters, s.k, begin + half_filters}) - begin;
             *work.instructions += times * piece_instructions;
             if (count <= 0)
                 continue;
@@ -98,9 +104,11 @@ PlanResult<MapSplit> MapSplit::plan(const ConvShape &s, const GpuProfile &profil
     Feasible &out = planned.feasible;
     out.rules = rules(s, profile);
     const std::int64_t paper = out.rules.candidate_q.value_or(1);
-    const std::int64_t first = pieces > 0 ? pieces : paper, last = pieces > 0 ? pieces : std::min(s.k, most_pieces);
+    const std::int64_t first = pieces > 0 ? pieces : paper,
+                       last = pieces > 0 ? pieces : std::min(s.k, most_pieces);
     if (first > s.k)
-        return Infeasible{"pieces = " + std::to_string(first) + " exceeds the " + std::to_string(s.k) + " filters"};
+        return Infeasible{"pieces = " + std::to_string(first) + " exceeds the " + std::to_string(s.k) +
+                          " filters"};
     const auto fits = [&](std::int64_t count) {
         return partition_for(s, profile, count, false).ctas_per_sm == papers::ctas_per_sm;
     };
@@ -112,9 +120,10 @@ PlanResult<MapSplit> MapSplit::plan(const ConvShape &s, const GpuProfile &profil
         out.plan.launches = {partition_for(s, profile, *count, true)};
         return planned;
     }
-    return Infeasible{"two CTAs of an SM do not fit its shared memory of " +
-                      std::to_string(profile.limits.shared_bytes_per_sm) + " bytes with " +
-                      (pieces > 0 ? "pieces = " + std::to_string(pieces) : std::string("any number of pieces"))};
+    return Infeasible{
+        "two CTAs of an SM do not fit its shared memory of " +
+        std::to_string(profile.limits.shared_bytes_per_sm) + " bytes with " +
+        (pieces > 0 ? "pieces = " + std::to_string(pieces) : std::string("any number of pieces"))};
 }
 
 } // namespace convcast

@@ -154,8 +154,9 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     };
     const double step_blocks = static_cast<double>(blocks * real_groups);
     part.step.fmas = step_blocks * here * block_fmas * 32.0;
-    part.step.instructions = step_blocks * block_instructions(here) + filter_copies(here) + warps * per_step +
-                             (map_copies(here) + warps * per_piece_warp) / static_cast<double>(filter_steps);
+    part.step.copying = filter_copies(here) + warps * per_step +
+                        (map_copies(here) + warps * per_piece_warp) / static_cast<double>(filter_steps);
+    part.step.instructions = step_blocks * block_instructions(here) + part.step.copying;
     part.step.shared_wavefronts = step_blocks * here * block_passes;
     const double map_floats = static_cast<double>((std::min(part.tile_h, s.p()) + s.r - 1) * s.w);
     part.step.load_bytes = here * t * static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;

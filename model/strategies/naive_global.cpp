@@ -71,7 +71,11 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     const bool padded = s.pad_h > 0 || s.pad_w > 0;
     Partition part;
     part.kernel = name;
-    part.variant = padded ? "padded" : "";
+    // As the kernel does: the taps of a small filter are unrolled, of a smaller one where each is checked.
+    const bool unrolled = s.r * s.s <= (padded ? 16 : 64);
+    part.variant = std::string(padded ? "padded" : "") + (unrolled ? ""
+                                                          : padded ? ", a loop of taps"
+                                                                   : "a loop of taps");
     part.template_arguments = {s.r, s.s, threads, padded ? 1 : 0, outputs + threads > int_max ? 1 : 0};
     part.grid = {ceil_div(outputs, threads), 1, 1};
     if (part.grid[0] > int_max)

@@ -94,7 +94,10 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         knobs.map = fits ? 1 : 2;
     const bool shared_map = knobs.map == 1;
 
-    part.variant = shared_map ? "map in shared memory" : "map in global memory";
+    // As the kernel does: where the map is in global memory, the taps of small filters only are unrolled.
+    part.variant = shared_map        ? "map in shared memory"
+                   : s.r * s.s <= 16 ? "map in global memory"
+                                     : "map in global memory, a loop of taps";
     part.template_arguments = {s.r,        s.s,        knobs.tile_w,      knobs.tile_h,
                                s.stride_h, s.stride_w, shared_map ? 1 : 0};
     const std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);

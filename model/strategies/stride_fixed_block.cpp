@@ -18,14 +18,35 @@ constexpr int largest_channel_bytes = 512;   // a step's FMAs are unrolled
 
 const std::vector<Knob<StrideFixedBlock>> &StrideFixedBlock::knobs() {
     static const std::vector<Knob<StrideFixedBlock>> list = {
-        {"segment_bytes", &StrideFixedBlock::segment_bytes, 0, largest_channel_bytes, {1, 32, 64, 128},
+        {"segment_bytes",
+         &StrideFixedBlock::segment_bytes,
+         0,
+         largest_channel_bytes,
+         {1, 32, 64, 128},
          "S, bytes of each filter a step: 32, 64, 128 or r * s * 4, a channel's, as 1 also says; 0: 64"},
-        {"tile_w", &StrideFixedBlock::tile_w, 0, 256, {32, 64, 128},
+        {"tile_w",
+         &StrideFixedBlock::tile_w,
+         0,
+         256,
+         {32, 64, 128},
          "W'x, pixels of a CTA, a multiple of 32; 0: the paper's 128, or what the map needs"},
-        {"tile_k", &StrideFixedBlock::tile_k, 0, 256, {16, 32, 64, 128},
+        {"tile_k",
+         &StrideFixedBlock::tile_k,
+         0,
+         256,
+         {16, 32, 64, 128},
          "M', filters of a CTA, a multiple of filters_per_thread; 0: the least that rule 3 allows and fits"},
-        {"stages", &StrideFixedBlock::stages, 2, 4, {4}, "buffers of the prefetch pipeline; the paper's is 2"},
-        {"filters_per_thread", &StrideFixedBlock::filters_per_thread, 0, 16, {},
+        {"stages",
+         &StrideFixedBlock::stages,
+         2,
+         4,
+         {4},
+         "buffers of the prefetch pipeline; the paper's is 2"},
+        {"filters_per_thread",
+         &StrideFixedBlock::filters_per_thread,
+         0,
+         16,
+         {},
          "filters of a warp: 4, 8 or 16; 0: 8, or 4 for a small tile_k"},
     };
     return list;
@@ -33,7 +54,8 @@ const std::vector<Knob<StrideFixedBlock>> &StrideFixedBlock::knobs() {
 
 namespace {
 
-std::int64_t stage_floats(const ConvShape &s, std::int64_t segment, std::int64_t tile_w, std::int64_t tile_k) {
+std::int64_t stage_floats(const ConvShape &s, std::int64_t segment, std::int64_t tile_w,
+                          std::int64_t tile_k) {
     const std::int64_t lines = papers::lines_touched(segment * 4, s.s);
     return (tile_k + 1) * round_up(segment, 4) + lines * (tile_w + round_up(s.s - 1, 4));
 }
@@ -44,8 +66,8 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     if (const std::string why = outside_papers(s); !why.empty())
         return Infeasible{why, true};
     if (s.c == 1)
-        return Infeasible{"stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split",
-                          true};
+        return Infeasible{
+            "stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split", true};
     Planned<StrideFixedBlock> planned;
     Feasible &out = planned.feasible;
     StrideFixedBlock &knobs = planned.strategy;
@@ -60,9 +82,9 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
         knobs.segment_bytes = static_cast<int>(channel_bytes);
     if (knobs.segment_bytes != 32 && knobs.segment_bytes != 64 && knobs.segment_bytes != 128 &&
         knobs.segment_bytes != channel_bytes)
-        return Infeasible{"segment_bytes must be 32, 64, 128 or, up to " + std::to_string(largest_channel_bytes) +
-                          ", r * s * 4 = " + std::to_string(channel_bytes) + "; got " +
-                          std::to_string(knobs.segment_bytes)};
+        return Infeasible{"segment_bytes must be 32, 64, 128 or, up to " +
+                          std::to_string(largest_channel_bytes) + ", r * s * 4 = " +
+                          std::to_string(channel_bytes) + "; got " + std::to_string(knobs.segment_bytes)};
     if (knobs.tile_w == 0)
         knobs.tile_w = static_cast<int>(std::min<std::int64_t>(128, round_up(flat, 32)));
     if (knobs.tile_w % 32 != 0)
@@ -84,16 +106,23 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     if (per_thread != 4 && per_thread != 8 && per_thread != 16)
         return Infeasible{"filters_per_thread must be 4, 8 or 16, got " + std::to_string(per_thread)};
     if (knobs.tile_k % per_thread != 0)
-        return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) + " is no multiple of filters_per_thread = " +
-                          std::to_string(per_thread)};
+        return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) +
+                          " is no multiple of filters_per_thread = " + std::to_string(per_thread)};
 
     const std::int64_t segment = knobs.segment_bytes / 4, columns = knobs.tile_w / 32;
     const std::int64_t values = s.c * s.r * s.s;
     const bool wide_lines = s.w % 4 == 0, wide_filters = values % 4 == 0 && segment % 4 == 0;
     Partition part;
     part.kernel = name;
-    part.template_arguments = {s.r,          s.s, segment, knobs.tile_w, knobs.tile_k, knobs.stages, per_thread,
-                               wide_lines ? 1 : 0, wide_filters ? 1 : 0};
+    part.template_arguments = {s.r,
+                               s.s,
+                               segment,
+                               knobs.tile_w,
+                               knobs.tile_k,
+                               knobs.stages,
+                               per_thread,
+                               wide_lines ? 1 : 0,
+                               wide_filters ? 1 : 0};
     part.grid = {ceil_div(flat, knobs.tile_w), ceil_div(s.k, knobs.tile_k), s.n};
     if (part.grid[1] > 65535)
         return Infeasible{"the grid exceeds 65535 in y; take a larger tile_k"};
@@ -105,6 +134,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     part.copy_passes = wide_lines && wide_filters ? wide_copy_passes : narrow_copy_passes;
     part.independent_sums = per_thread * columns;
     part.shared_bytes = stage_floats(s, segment, knobs.tile_w, knobs.tile_k) * 4 * knobs.stages;
+    part.variant = std::to_string(per_thread) + " filters a thread";
     constexpr std::int64_t addresses = 60;
     part.register_cap = std::clamp<std::int64_t>(
         round_up(per_thread * columns + 4 * per_thread + columns + addresses, 8), 64, 255);
@@ -118,19 +148,22 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
                           std::to_string(per_thread) + " and tile_w = " + std::to_string(knobs.tile_w) +
                           " needs more registers or threads than a CTA has"};
     if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) + " bytes of shared memory, the GPU gives " +
+        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
+                          " bytes of shared memory, the GPU gives " +
                           std::to_string(profile.limits.shared_bytes_per_cta)};
     fill_schedule(part, profile.limits);
 
     // Lines as moved: the kernel always brings as many as a segment can touch.
     const std::int64_t lines = papers::lines_touched(knobs.segment_bytes, s.s);
-    const std::int64_t line_floats = wide_lines ? knobs.tile_w + round_up(s.s - 1, 4) : knobs.tile_w + s.s - 1;
+    const std::int64_t line_floats =
+        wide_lines ? knobs.tile_w + round_up(s.s - 1, 4) : knobs.tile_w + s.s - 1;
     double clipped_floats = 0.0; // of one line, summed over the tiles and averaged over the filter's rows
     const std::int64_t plane = s.h * s.w;
     for (std::int64_t r = 0; r < s.r; ++r) {
         const std::int64_t start = r * s.w;
-        const std::int64_t whole = std::clamp<std::int64_t>((plane - start - line_floats) / knobs.tile_w + 1, 0,
-                                                            plane < start + line_floats ? 0 : part.grid[0]);
+        const std::int64_t whole =
+            std::clamp<std::int64_t>((plane - start - line_floats) / knobs.tile_w + 1, 0,
+                                     plane < start + line_floats ? 0 : part.grid[0]);
         clipped_floats += static_cast<double>(whole * line_floats);
         for (std::int64_t tile = whole; tile < part.grid[0]; ++tile)
             clipped_floats += static_cast<double>(
@@ -140,20 +173,22 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
 
     const double warps = static_cast<double>(part.threads) / 32.0;
     const double seg = static_cast<double>(segment), col = static_cast<double>(columns);
-    const double wide_loads = std::ceil(seg / 4.0) * static_cast<double>(per_thread + 1); // four values, or offsets
+    const double wide_loads =
+        std::ceil(seg / 4.0) * static_cast<double>(per_thread + 1); // four values, or offsets
     const double wavefronts = seg * col + wide_loads * uniform_wide_wavefronts;
-    // Warp instructions beside arithmetic and loads, as counted on sm_90: a filter copy, a line copy (divisions of the
-    // line index), a step (loop, barrier, offsets), the start and an output.
+    // Warp instructions beside arithmetic and loads, as counted on sm_90: a filter copy, a line copy
+    // (divisions of the line index), a step (loop, barrier, offsets), the start and an output.
     constexpr double per_filter_copy = 50.0, per_line_copy = 31.0, per_step = 45.0, per_cta_warp = 50.0,
                      per_output = 18.0, per_column = 70.0;
-    const double filter_copies = std::ceil(static_cast<double>(knobs.tile_k * segment) / (wide_filters ? 4.0 : 1.0) /
-                                           static_cast<double>(part.threads));
+    const double filter_copies = std::ceil(static_cast<double>(knobs.tile_k * segment) /
+                                           (wide_filters ? 4.0 : 1.0) / static_cast<double>(part.threads));
     const double line_copies = std::ceil(static_cast<double>(lines * line_floats) / (wide_lines ? 4.0 : 1.0) /
                                          static_cast<double>(part.threads));
     part.step.fmas = seg * static_cast<double>(knobs.tile_w * knobs.tile_k);
     part.step.shared_wavefronts = warps * wavefronts;
-    part.step.instructions = part.step.fmas / 32.0 + warps * (seg * col + wide_loads + filter_copies * per_filter_copy +
-                                                              line_copies * per_line_copy + per_step);
+    part.step.instructions =
+        part.step.fmas / 32.0 + warps * (seg * col + wide_loads + filter_copies * per_filter_copy +
+                                         line_copies * per_line_copy + per_step);
     part.step.load_bytes = static_cast<double>(knobs.tile_k * segment + lines * line_floats) * 4.0;
     part.drain.store_bytes = static_cast<double>(std::min<std::int64_t>(knobs.tile_w, flat)) *
                              static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;

@@ -247,6 +247,7 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     part.steps = o.channels / g.slice_channels;
     part.busy_warps = part.threads / 32;
     part.independent_sums = g.thread_k * g.thread_pixels;
+    part.snaked = true;
     part.shared_bytes = std::int64_t{g.stages} * g.slice_channels * (g.tile_k + g.tile_pixels) * 4;
     // Accumulators, two buffers of fragments, addresses.
     part.register_cap = round_up(part.independent_sums + 2 * (g.thread_k + g.thread_pixels) + 32, 8);

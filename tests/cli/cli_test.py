@@ -295,6 +295,62 @@ class Golden(Cli):
                       "\nif this was meant: cli_test.py BINARY --update")
 
 
+# ---- timelines ----
+
+class Timelines(Cli):
+    ASK = ("predict", "--gpu", "toy", "--shape", MULTI, "--strategy", "stride_fixed_block", "--timeline")
+
+    def test_a_table_for_people(self):
+        text = self.ok(*self.ASK).out
+        head = next(line for line in text.splitlines() if line.strip().startswith("timeline"))
+        for column in ("CTAs", "SMs", "at once", "makespan", "mean CTA", "tail"):
+            self.assertIn(column, head)
+        self.assertRegex(text, r"(?m)^ *stride_fixed_block +forecast ")
+
+    def test_columns_for_programs(self):
+        prediction = self.ok(*self.ASK, "--json").json()["cases"][0]["prediction"]
+        (launch,) = prediction["timeline"]["launches"]
+        self.assertEqual(launch["kernel"], "stride_fixed_block")
+        self.assertEqual(len(launch["sm"]), prediction["plan"]["launches"][0]["ctas"])
+        self.assertEqual(len(launch["sm"]), len(launch["start_ns"]))
+        self.assertEqual(len(launch["sm"]), len(launch["end_ns"]))
+        self.assertEqual(min(launch["start_ns"]), 0)
+        self.assertLessEqual(max(launch["end_ns"]) * 1e-9, prediction["time_s"] + 1e-9)
+
+    def test_only_where_asked(self):
+        self.assertNotIn("timeline", self.ok(*self.ASK[:-1], "--json").out)
+
+    def test_a_document_keeps_its_timelines_when_forecast_again(self):
+        name = self.write("run.json", self.ok(*self.ASK, "--json").out)
+        again = self.ok("predict", name, "--gpu", "toy").out
+        self.assertIn('"start_ns"', again)
+        bare = self.write("bare.json", self.ok(*self.ASK[:-1], "--json").out)
+        self.assertEqual(self.ok("predict", bare, "--gpu", "toy", "--timeline").json()["cases"], json.loads(again)["cases"])
+
+    def test_for_few_cases_only(self):
+        for verb in ("predict", "run"):
+            self.refused(2, [verb, "--study", "resnet50_b1", "--timeline"], "--timeline is for at most 100 cases")
+
+    def test_the_report_draws_it(self):
+        name = self.write("run.json", self.ok(*self.ASK, "--json").out)
+        self.ok("report", name, "--gpu", "toy", "-o", "page")
+        page = (self.folder / "page" / "page.html").read_text()
+        self.assertIn('<section id="timelines">', page)
+        for suffix in (".csv", ".svg", ".tex"):
+            self.assertTrue((self.folder / "page" / "figures" / ("timeline_0_forecast" + suffix)).exists(), suffix)
+
+    def test_a_document_with_a_broken_one(self):
+        document = self.ok(*self.ASK, "--json").json()
+        launch = document["cases"][0]["prediction"]["timeline"]["launches"][0]
+        launch["sm"][1] = -7
+        self.refused(3, ["report", self.write("run.json", document)],
+                     "/cases/0/prediction/timeline: launches/0: CTA 1: expected an SM from 0")
+        launch["sm"] = launch["sm"][:2]
+        self.refused(3, ["report", self.write("run.json", document)], "expected as many start_ns and end_ns as sm")
+        launch["sm"] = "all"
+        self.refused(3, ["report", self.write("run.json", document)], "launches/0/sm: expected an array, got string")
+
+
 # ---- compare ----
 
 class Compare(Cli):

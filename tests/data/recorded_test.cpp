@@ -245,6 +245,38 @@ TEST(Recorded, TheSpeedUpsAreAsStated) {
     }
 }
 
+/// Nine calls whose CTAs were stamped: all of each there, no SM with more of a launch than its plan says, all
+/// within the call, and the stamps cost little.
+TEST(Recorded, TimelinesFitTheirPlans) {
+    const convcast::Run run = read_recorded("timelines.json.gz");
+    std::size_t several_launches = 0;
+    ASSERT_EQ(run.cases.size(), 9u);
+    for (const Case &item : run.cases) {
+        SCOPED_TRACE(item.shape + " " + *item.strategy);
+        ASSERT_EQ(item.status, Status::ok);
+        const Measurement *cold = item.measured(L2State::cold);
+        ASSERT_TRUE(cold && cold->timeline && cold->timeline->call_s && cold->timeline->step_ns);
+        const Plan &plan = *item.prediction->plan;
+        std::vector<Partition> parts = plan.prepare;
+        parts.insert(parts.end(), plan.launches.begin(), plan.launches.end());
+        several_launches += parts.size() > 1 ? 1 : 0;
+        ASSERT_EQ(cold->timeline->launches.size(), parts.size());
+        const std::vector<CtaSpan> spans = spans_of(*cold->timeline);
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            std::vector<CtaSpan> its;
+            std::copy_if(spans.begin(), spans.end(), std::back_inserter(its),
+                         [&](const CtaSpan &span) { return span.launch == static_cast<std::int64_t>(i); });
+            EXPECT_EQ(std::ssize(its), parts[i].ctas) << parts[i].kernel;
+            EXPECT_LE(summary_of(its).most_at_once, parts[i].ctas_per_sm) << parts[i].kernel;
+        }
+        const TimelineSummary whole = summary_of(spans);
+        EXPECT_LE(whole.makespan_s.value,
+                  cold->timeline->call_s->value + 2e-9 * static_cast<double>(*cold->timeline->step_ns));
+        EXPECT_LE(*cold->timeline->call_s / cold->time_s, 1.1);
+    }
+    EXPECT_GE(several_launches, 3u);
+}
+
 /// Of the kernel that the model knows best, on the layers of the papers.
 TEST(Recorded, StrideFixedBlocksAreForecastWithin11Percent) {
     std::vector<double> errors;

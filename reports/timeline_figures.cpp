@@ -1,0 +1,198 @@
+#include "reports/timeline_figures.hpp"
+
+#include "reports/figure_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace convcast {
+namespace {
+
+constexpr double micro = 1e6;
+constexpr std::size_t most_bars = 1500; ///< of a figure: some 40 KB of a page
+/// CTAs side by side that can still be told apart in the height of a plot, all its SMs together.
+constexpr std::int64_t most_lanes = 150;
+constexpr double row_share = 0.9; ///< of its room in which an SM's CTAs lie; the rest sets it apart
+
+/// A CTA, or several one after another, in its lane of an SM.
+struct Bar {
+    CtaSpan span;
+    std::int64_t lane = 0, ctas = 1;
+};
+
+/// Every CTA that takes time in the first lane of its SM that is free, by SM, lane and time.
+std::vector<Bar> bars_of(const Timeline &timeline) {
+    std::vector<CtaSpan> spans = spans_of(timeline);
+    std::stable_sort(spans.begin(), spans.end(),
+                     [](const CtaSpan &a, const CtaSpan &b) { return a.start_s < b.start_s; });
+    std::map<std::int64_t, std::vector<Seconds>> lanes; ///< of an SM: when each is free again
+    std::vector<Bar> bars;
+    for (const CtaSpan &span : spans) {
+        if (span.end_s == span.start_s)
+            continue;
+        std::vector<Seconds> &its = lanes[span.sm];
+        auto free = std::find_if(its.begin(), its.end(), [&](Seconds end) { return end <= span.start_s; });
+        if (free == its.end())
+            free = its.insert(its.end(), Seconds(0.0));
+        *free = span.end_s;
+        bars.push_back({span, free - its.begin()});
+    }
+    std::stable_sort(bars.begin(), bars.end(), [](const Bar &a, const Bar &b) {
+        return std::pair(a.span.sm, a.lane) < std::pair(b.span.sm, b.lane);
+    });
+    return bars;
+}
+
+/// What the two drawings of a case share.
+struct Canvas {
+    std::int64_t sms = 1, lanes = 1;
+    double end_us = 0.0;
+    std::int64_t stride() const {
+        return std::max<std::int64_t>(1, (sms * lanes + most_lanes - 1) / most_lanes);
+    }
+};
+
+void enlarge(Canvas &canvas, const std::vector<Bar> &bars) {
+    for (const Bar &bar : bars) {
+        canvas.sms = std::max(canvas.sms, bar.span.sm + 1);
+        canvas.lanes = std::max(canvas.lanes, bar.lane + 1);
+        canvas.end_us = std::max(canvas.end_us, bar.span.end_s.value * micro);
+    }
+}
+
+/// Up to `group` CTAs of a launch that follow each other in a lane become one bar.
+std::vector<Bar> merged(const std::vector<Bar> &bars, std::int64_t group) {
+    std::vector<Bar> out;
+    for (const Bar &bar : bars) {
+        if (!out.empty() && out.back().ctas < group && out.back().span.sm == bar.span.sm &&
+            out.back().lane == bar.lane && out.back().span.launch == bar.span.launch) {
+            out.back().span.end_s = bar.span.end_s;
+            ++out.back().ctas;
+        } else {
+            out.push_back(bar);
+        }
+    }
+    return out;
+}
+
+/// The series of each launch: its own, or its kernel's where there are too many to tell apart.
+std::vector<std::size_t> series_of(const Timeline &timeline, std::vector<Series> &series) {
+    const bool by_kernel = timeline.launches.size() > style_count;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < timeline.launches.size(); ++i) {
+        const std::string name = by_kernel || timeline.launches.size() == 1
+                                     ? timeline.launches[i].kernel
+                                     : fmt::format("{}: {}", i + 1, timeline.launches[i].kernel);
+        const auto found = std::find_if(series.begin(), series.end(),
+                                        [&](const Series &s) { return by_kernel && s.name == name; });
+        places.push_back(static_cast<std::size_t>(found - series.begin()));
+        if (found == series.end())
+            series.push_back({name, series.size(), Drawn::spans});
+    }
+    return places;
+}
+
+Figure drawn(const Case &item, std::size_t id, const Timeline &timeline, std::vector<Bar> bars,
+             const Canvas &canvas, const std::string &source) {
+    const TimelineSummary summary = summary_of(spans_of(timeline));
+    Figure figure{fmt::format("timeline_{}_{}", id, source),
+                  fmt::format("CTAs on the SMs, {}: {} {}", source, item.shape, item.strategy.value_or("")),
+                  "",
+                  {},
+                  {}};
+    figure.x = {"time since the first CTA's start, µs", Scale::linear, 0.0, canvas.end_us, {}};
+    figure.y = {"SM", Scale::linear, 0.0, static_cast<double>(canvas.sms), {}};
+    const std::int64_t stride = canvas.stride();
+    std::erase_if(bars, [&](const Bar &bar) { return bar.span.sm % stride != 0; });
+    const auto group = static_cast<std::int64_t>((bars.size() + most_bars - 1) / most_bars);
+    if (group > 1)
+        bars = merged(bars, group);
+    const std::vector<std::size_t> places = series_of(timeline, figure.series);
+    const double room = row_share * static_cast<double>(stride),
+                 lane = room / static_cast<double>(canvas.lanes);
+    for (Series &series : figure.series)
+        series.thickness = lane;
+    for (const Bar &bar : bars)
+        figure.series[places[static_cast<std::size_t>(bar.span.launch)]].points.push_back(
+            {bar.span.end_s.value * micro,
+             static_cast<double>(bar.span.sm) + lane * (static_cast<double>(bar.lane) + 0.5),
+             bar.ctas == 1 ? fmt::format("CTA {}", bar.span.cta)
+                           : fmt::format("{} CTAs from {}", bar.ctas, bar.span.cta),
+             {},
+             bar.span.start_s.value * micro});
+    figure.caption = fmt::format(
+        "{}{}: {} CTAs in {:.4g} µs, each a bar in its SM's row; the CTAs of an SM at one time lie side by "
+        "side.{}{}",
+        source == "forecast" ? "Forecast, " : "Measured, ", timeline.by, summary.ctas,
+        summary.makespan_s.value * micro, stride > 1 ? fmt::format(" One SM in {} is drawn.", stride) : "",
+        group > 1 ? fmt::format(" A bar is up to {} CTAs one after another.", group) : "");
+    figure.no_data = "no CTA of it takes any time";
+    return figure;
+}
+
+const Timeline *forecast_of(const Case &item) {
+    return item.prediction && item.prediction->timeline ? &*item.prediction->timeline : nullptr;
+}
+
+const Timeline *measured_of(const Case &item) {
+    for (const Measurement &m : item.measurements)
+        if (m.timeline)
+            return &*m.timeline;
+    return nullptr;
+}
+
+/// Of one launch, or of the whole call.
+std::optional<TimelineSummary> summary_of_part(const Timeline *timeline, std::optional<std::size_t> launch) {
+    if (timeline == nullptr || (launch && *launch >= timeline->launches.size()))
+        return std::nullopt;
+    std::vector<CtaSpan> spans = spans_of(*timeline);
+    if (launch)
+        std::erase_if(spans,
+                      [&](const CtaSpan &span) { return span.launch != static_cast<std::int64_t>(*launch); });
+    return summary_of(spans);
+}
+
+} // namespace
+
+std::vector<Figure> timeline_figures(const Run &run) {
+    std::vector<Figure> figures;
+    std::size_t cases = 0;
+    for (std::size_t id = 0; id < run.cases.size() && cases < most_drawn_timelines; ++id) {
+        const Case &item = run.cases[id];
+        const Timeline *forecast = forecast_of(item), *measured = measured_of(item);
+        if (forecast == nullptr && measured == nullptr)
+            continue;
+        ++cases;
+        Canvas canvas;
+        for (const Timeline *timeline : {forecast, measured})
+            if (timeline != nullptr)
+                enlarge(canvas, bars_of(*timeline));
+        if (forecast != nullptr)
+            figures.push_back(drawn(item, id, *forecast, bars_of(*forecast), canvas, "forecast"));
+        if (measured != nullptr)
+            figures.push_back(drawn(item, id, *measured, bars_of(*measured), canvas, "measured"));
+    }
+    return figures;
+}
+
+std::vector<TimelineRow> timeline_rows(const Run &run) {
+    std::vector<TimelineRow> rows;
+    for (std::size_t id = 0; id < run.cases.size(); ++id) {
+        const Timeline *forecast = forecast_of(run.cases[id]), *measured = measured_of(run.cases[id]);
+        const Timeline *any = measured != nullptr ? measured : forecast;
+        if (any == nullptr)
+            continue;
+        const auto its_id = static_cast<std::int64_t>(id);
+        for (std::size_t i = 0; i < any->launches.size(); ++i)
+            rows.push_back({its_id, fmt::format("{}: {}", i + 1, any->launches[i].kernel),
+                            summary_of_part(forecast, i), summary_of_part(measured, i)});
+        if (any->launches.size() > 1)
+            rows.push_back({its_id, "the call", summary_of_part(forecast, std::nullopt),
+                            summary_of_part(measured, std::nullopt)});
+    }
+    return rows;
+}
+
+} // namespace convcast
