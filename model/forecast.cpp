@@ -137,8 +137,8 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
     const double fma_rate = part.snaked && part.independent_sums >= 32 ? m.snaked_rate : m.outer_rate;
     constexpr double wavefront_bytes = 128.0;
     const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
-    T issue = sum<T>("issue slots",
-                     {fma_leaf<T>(ctas * work.fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
+    T issue =
+        sum<T>("issue slots", {fma_leaf<T>(ctas * work.fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
     if (!m.fills_issue)
         issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * work.fmas, fma_rate, m),
                                           issue_leaf<T>(ctas * work.instructions, m)});
@@ -351,8 +351,14 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
         waves.push_back(wave_term<T>(part, m, full_round, traffic));
     T tail = leaf<T>("tail", s(0.0), "no partial wave");
     if (rest > 0) {
-        const Round last{static_cast<double>(papers::ceil_div(rest, m.sm_count)),
-                         static_cast<double>(std::min<std::int64_t>(rest, m.sm_count)), full == 0};
+        // Halves of a share lie a whole number of SMs apart in the grid: those with work meet on the same
+        // SMs.
+        const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && part.ctas <= slots;
+        const std::int64_t most = pairs ? part.ctas_per_sm : papers::ceil_div(rest, m.sm_count);
+        const Round last{static_cast<double>(most),
+                         static_cast<double>(
+                             std::min<std::int64_t>(pairs ? papers::ceil_div(rest, most) : rest, m.sm_count)),
+                         full == 0};
         tail = wave_term<T>(part, m, last, traffic);
     }
     T further = full > 1 ? further_wave_term<T>(part, m, full_round, traffic)
@@ -598,6 +604,29 @@ std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, cons
     if (!missing_for_forecast(profile, plan).empty())
         return std::nullopt;
     return plan_term<Term>(plan, shape, machine_of(profile, shape.dtype, calibration));
+}
+
+std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                    const Calibration &calibration) {
+    if (!missing_for_forecast(profile, plan).empty())
+        return std::nullopt;
+    const Machine m = machine_of(profile, shape.dtype, calibration);
+    CallTimes times{s(m.launch_s), s(m.gap_s), s(m.cold_start_s), {}};
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches) {
+            const Traffic traffic = traffic_of(part, shape);
+            const double sms =
+                static_cast<double>(std::min<std::int64_t>(part.ctas - part.idle_ctas, m.sm_count));
+            CtaStay &stay = times.stays.emplace_back();
+            stay.idle = s(m.l2_latency_s); // it looks at its arguments and leaves
+            stay.before_s = part.constant_bytes > 0 ? s(m.launch_s + m.gap_s) : s(0.0);
+            for (std::int64_t ctas = 1; ctas <= part.ctas_per_sm; ++ctas) {
+                const Round round{static_cast<double>(ctas), sms, true};
+                stay.first.push_back(wave_term<Seconds>(part, m, round, traffic));
+                stay.later.push_back(further_wave_term<Seconds>(part, m, round, traffic));
+            }
+        }
+    return times;
 }
 
 std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,

@@ -37,6 +37,25 @@ std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, cons
 /// Its value alone, to the last bit the same, without building a tree: for what compares many plans.
 std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
                                      const Calibration &calibration = {});
+
+/// How long a CTA of a launch stays on its SM, by how many share the SM: the first entry is of one alone, the
+/// last of Partition::ctas_per_sm.
+struct CtaStay {
+    std::vector<Seconds> first; ///< it starts with the launch, when all ask for data at once
+    std::vector<Seconds> later; ///< it takes the place of one that left, while others compute
+    Seconds idle;               ///< one that finds no work
+    Seconds before_s;           ///< what the launch waits for besides: a copy of filters to constant memory
+};
+
+/// What a simulation of a call needs: the leaves around its launches, and of each launch, prepared ones
+/// first, its CTAs' stays. Absent where the profile lacks a number.
+struct CallTimes {
+    Seconds launch_s, gap_s, cold_start_s;
+    std::vector<CtaStay> stays;
+};
+std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                    const Calibration &calibration);
+
 std::string missing_for_forecast(const GpuProfile &profile);
 std::string missing_for_forecast(const GpuProfile &profile, const Plan &plan);
 

@@ -1,6 +1,7 @@
 #include "model/timeline.hpp"
 
-#include "model/forecast.hpp"
+#include "model/run.hpp"
+#include "model/simulation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,38 +24,6 @@ std::vector<const Partition *> parts_of(const Plan &plan) {
         for (const Partition &part : *launches)
             parts.push_back(&part);
     return parts;
-}
-
-Seconds value_of(const std::vector<Term> &terms, const char *name) {
-    for (const Term &term : terms)
-        if (term.name == name)
-            return term.value_s;
-    return Seconds(0.0);
-}
-
-/// The CTAs of a launch from its term (forecast_term): whole waves one after another, the CTAs of a wave
-/// dealt out to the SMs in turn and all as long as the wave.
-void append_waves(std::vector<CtaSpan> &spans, std::int64_t launch, const Partition &part, const Term &term,
-                  Seconds begin, std::int64_t sm_count) {
-    begin += value_of(term.children, "filters to constant memory");
-    Seconds first(0.0), further(0.0), tail(0.0);
-    for (const Term &child : term.children)
-        if (child.kind == TermKind::pipeline) {
-            first = child.value_s;
-        } else if (child.kind == TermKind::schedule) {
-            further = child.children.at(0).value_s;
-            tail = child.children.at(1).value_s;
-        }
-    const std::int64_t slots = part.ctas_per_sm * sm_count, busy = part.ctas - part.idle_ctas;
-    Seconds end = begin;
-    for (std::int64_t cta = 0; cta < busy; ++cta) {
-        const std::int64_t wave = cta / slots;
-        const Seconds start = wave == 0 ? begin : begin + first + further * static_cast<double>(wave - 1);
-        end = start + (wave == busy / slots ? tail : wave == 0 ? first : further);
-        spans.push_back({launch, cta, cta % sm_count, start, end});
-    }
-    for (std::int64_t cta = busy; cta < part.ctas; ++cta)
-        spans.push_back({launch, cta, cta % sm_count, end, end});
 }
 
 double quantile(const std::vector<double> &sorted, double p) {
@@ -123,30 +92,13 @@ std::int64_t cta_count(const Timeline &timeline) {
 
 std::optional<Timeline> forecast_timeline(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
                                           const Calibration &calibration) {
-    const std::optional<Term> term = forecast_term(plan, shape, profile, calibration);
-    if (!term)
+    const std::optional<Simulation> simulation = simulate(plan, shape, profile, calibration);
+    if (!simulation)
         return std::nullopt;
-    const std::vector<const Partition *> parts = parts_of(plan);
-    const std::size_t first_part = term->children.size() - parts.size();
-    // Gaps and cold starts come as one leaf each for all launches that do not start early.
-    double later = -1.0;
-    for (const Partition *part : parts)
-        later += part->early.value_or(false) ? 0.0 : 1.0;
-    const Seconds gap = value_of(term->children, "further launches") / std::max(1.0, later) +
-                        value_of(term->children, "cold start") / (later + 1.0);
-    std::vector<CtaSpan> spans;
     std::vector<std::string> kernels;
-    Seconds begin(0.0);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        const Term &its_term = term->children[first_part + i];
-        if (i > 0 && !parts[i]->early.value_or(false))
-            begin += gap;
-        kernels.push_back(parts[i]->kernel);
-        append_waves(spans, static_cast<std::int64_t>(i), *parts[i], its_term, begin,
-                     profile.limits.sm_count);
-        begin += its_term.value_s;
-    }
-    return timeline_of("waves of the closed form", kernels, spans);
+    for (const CallLaunch &launch : launches_of(plan))
+        kernels.push_back(launch.kernel);
+    return timeline_of("simulation", kernels, simulation->spans);
 }
 
 TimelineSummary summary_of(std::span<const CtaSpan> spans) {

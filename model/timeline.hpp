@@ -36,7 +36,7 @@ struct LaunchTimeline {
 };
 
 struct Timeline {
-    std::string by;                ///< "waves of the closed form", or by which timer of the chip
+    std::string by;                ///< "simulation", or by which timer of the chip
     std::optional<Seconds> call_s; ///< of a measured one: this very call by the stop-watch, stamps included
     std::optional<std::int64_t> step_ns; ///< of a measured one: what its timer advances by at once
     std::vector<LaunchTimeline> launches;
