@@ -176,7 +176,7 @@ std::string places_text(const std::vector<Ranking> &rankings, const std::vector<
 
 /// The `count` first of every ranking, timed as `run` times them; counters are not read. `conditions` are of
 /// the measurement.
-DeviceRunEnd time_best(std::vector<Ranking> &rankings, const GpuProfile &profile, std::int64_t count,
+DeviceRunEnd time_best(std::vector<Ranking> &rankings, const Question &question, std::int64_t count,
                        int device, std::map<std::string, std::string> &conditions) {
     std::vector<Case *> timed;
     for (Ranking &ranking : rankings)
@@ -187,11 +187,12 @@ DeviceRunEnd time_best(std::vector<Ranking> &rankings, const GpuProfile &profile
     cases.reserve(timed.size());
     for (const Case *item : timed)
         cases.push_back(*item);
-    Run document = new_run(profile, std::move(cases));
+    Run document = new_run(question.profile, question.sms, std::move(cases));
     RunRequest request;
     request.device = device;
+    request.sms = question.sms;
     request.no_counters = true;
-    const DeviceRunEnd end = run_on_device(document, profile, request);
+    const DeviceRunEnd end = run_on_device(document, question.profile, request);
     for (std::size_t i = 0; i < timed.size(); ++i)
         *timed[i] = std::move(document.cases[i]);
     conditions = std::move(document.conditions);
@@ -257,7 +258,11 @@ int choose(const Words &words) {
     const Arguments arguments("choose", words, options, 0);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("choose")), 0;
-    Question question = read_question("choose", arguments);
+    const int device = arguments.integer("device", 0, 0, 1023);
+    Question question =
+        arguments.has("measure")
+            ? read_question("choose", arguments, [&](int asked) { return sms_given(device, asked); })
+            : read_question("choose", arguments);
     std::vector<std::string> assumed;
     for (const std::string &text : arguments.texts("assume"))
         assumed.push_back(assume(question.profile, text));
@@ -291,8 +296,7 @@ int choose(const Words &words) {
     DeviceRunEnd end = DeviceRunEnd::finished;
     std::map<std::string, std::string> conditions;
     if (measured > 0)
-        end = time_best(rankings, question.profile, measured, arguments.integer("device", 0, 0, 1023),
-                        conditions);
+        end = time_best(rankings, question, measured, device, conditions);
 
     const std::string places = places_text(rankings, extent.placed, question.profile);
     std::string text;
@@ -311,8 +315,8 @@ int choose(const Words &words) {
     for (const std::string &said : assumed)
         text += said + "\n";
     if (arguments.has("json") || arguments.has("output")) {
-        Run document = new_run(question.profile, std::move(chosen));
-        document.conditions = std::move(conditions);
+        Run document = new_run(question.profile, question.sms, std::move(chosen));
+        document.conditions.merge(conditions);
         text = write_run(document);
     }
     write_file_atomically(output, text);

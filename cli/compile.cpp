@@ -40,7 +40,7 @@ std::vector<Case> asked_cases(const Arguments &arguments, GpuProfile &profile) {
     refuse_question_beside_document("compile", arguments);
     const std::string &file = arguments.positional().front();
     Run document = read_run(read_file(file), file == "-" ? "standard input" : file);
-    profile = document_profile("compile", document, arguments);
+    profile = document_profile("compile", document, arguments, file);
     for (Case &item : document.cases)
         item.measurements.clear(); // their plans may be another version's
     forecast_again(document.cases, profile, file, MeasuredCases::keep);

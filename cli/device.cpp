@@ -10,6 +10,7 @@
 #include "gpu/activity.hpp"
 #include "gpu/counters.hpp"
 #include "gpu/device.hpp"
+#include "gpu/green_context.hpp"
 #include "gpu/other_load.hpp"
 #include "microbench/measure.hpp"
 #include "model/errors.hpp"
@@ -127,8 +128,16 @@ std::optional<std::string> probes_hash() {
     return hash_of_probes();
 }
 
+int sms_given(int device, int asked) {
+    usable_device(device, for_kernels);
+    return green_sm_count(device, asked);
+}
+
 DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request) {
     const Device device = usable_device(request.device, for_kernels);
+    std::optional<GreenContext> some_sms;
+    if (request.sms)
+        some_sms.emplace(request.device, *request.sms);
     if (request.require_counters)
         if (const std::optional<std::string> why = why_no_counters())
             throw CounterPermissionError(*why);

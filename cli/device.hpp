@@ -27,8 +27,13 @@ RawSamples take_samples(const SamplesRequest &request);
 /// Of the probes in this binary; absent in one that was built without them.
 std::optional<std::string> probes_hash();
 
+/// The SMs that the driver gives to who asks for `asked` of the device's. Throws GpuError where it gives
+/// none.
+int sms_given(int device, int asked);
+
 struct RunRequest {
     int device = 0;
+    std::optional<int> sms; ///< run on that many only
     bool require_counters = false;
     bool no_counters = false; ///< verify and time only
     bool exact_fmas = true;   ///< count FMAs of threads too, by instrumented kernels

@@ -30,7 +30,7 @@ int facts(const Words &words) {
     Facts facts;
     for (const std::string &file : arguments.positional()) {
         const Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
-        const GpuProfile profile = document_profile("facts", run, arguments);
+        const GpuProfile profile = document_profile("facts", run, arguments, file);
         if (facts.device_code_hash.empty()) {
             facts.device_code_hash = run.producer.device_code_hash;
             facts.architecture = "sm_" + profile.compute_capability;

@@ -23,6 +23,10 @@ CompileReport compile_kernels(const std::vector<Plan> &, const GpuLimits &, int)
     throw GpuError(why);
 }
 
+int sms_given(int, int) {
+    throw GpuError(why);
+}
+
 DeviceRunEnd run_on_device(Run &, const GpuProfile &, const RunRequest &) {
     throw GpuError(why);
 }

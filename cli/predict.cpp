@@ -114,7 +114,7 @@ void add_timelines(std::vector<Case> &cases, const GpuProfile &profile) {
 /// A document with today's forecasts beside what was measured.
 Run forecast_of(const std::string &file, const Arguments &arguments) {
     Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
-    const GpuProfile profile = document_profile("predict", given, arguments);
+    const GpuProfile profile = document_profile("predict", given, arguments, file);
     given.profile_id = profile.id;
     given.profile_hash = profile_hash(profile);
     given.conditions["forecast"] = "again, by version " + producer().version;
@@ -155,7 +155,7 @@ int predict(const Words &words) {
         add_timelines(cases, question.profile);
     std::string text;
     if (arguments.has("json") || arguments.has("output")) {
-        text = write_run(new_run(question.profile, cases));
+        text = write_run(new_run(question.profile, question.sms, cases));
     } else {
         for (const Case &item : cases)
             text += explain(item);

@@ -9,10 +9,18 @@
 #include "model/sweep.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 namespace convcast::cli {
 namespace {
+
+/// What a document says when its cases have fewer SMs than the GPU.
+constexpr const char *sms_condition = "sms";
+
+std::string place_of_sms(const std::string &file) {
+    return (file == "-" ? "standard input" : file) + ": /conditions/" + sms_condition;
+}
 
 /// Of baselines that are asked all together: the one that computes on halves is no answer for another type.
 bool concerns(const std::string &baseline, const ConvShape &shape) {
@@ -28,18 +36,26 @@ bool has_timeline(const Case &item) {
 } // namespace
 
 std::vector<Option> question_options() {
-    return {{"gpu", Option::text},       {"shape", Option::texts}, {"study", Option::texts},
-            {"strategy", Option::texts}, {"json", Option::flag},   {"output,o", Option::text}};
+    return {{"gpu", Option::text},     {"sms", Option::text},       {"shape", Option::texts},
+            {"study", Option::texts},  {"strategy", Option::texts}, {"json", Option::flag},
+            {"output,o", Option::text}};
 }
 
-Question read_question(const std::string &verb, const Arguments &arguments) {
+Question read_question(const std::string &verb, const Arguments &arguments,
+                       const std::function<int(int asked)> &sms_given) {
     Question question;
     for (const std::string &text : arguments.texts("shape"))
-        question.shapes.push_back({ConvShape::parse(text), std::nullopt});
+        question.shapes.push_back({ConvShape::parse(text), std::nullopt, {}});
     for (const std::string &name : arguments.texts("study")) {
         const Study study = find_study(name);
         for (const std::string &text : study.shapes)
-            question.shapes.push_back({ConvShape::parse(text), study.id});
+            question.shapes.push_back({ConvShape::parse(text), study.id, {}});
+        if (!study.sweeps.empty() && arguments.has("strategy"))
+            throw UsageError(verb + ": the study " + study.id +
+                             " sweeps settings of its own; leave out --strategy");
+        for (const StudySweep &sweep : study.sweeps)
+            for (const std::string &text : sweep.shapes)
+                question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies});
     }
     if (question.shapes.empty())
         throw UsageError(verb + ": no shape asked; give --shape n1c64h56w56k64r3s3 or --study " +
@@ -52,12 +68,39 @@ Question read_question(const std::string &verb, const Arguments &arguments) {
         question.strategies.push_back(text);
     }
     question.profile = find_profile(arguments.text("gpu", "h200"));
+    if (arguments.has("sms")) {
+        const int asked = arguments.integer("sms", 1, 1, question.profile.limits.sm_count);
+        question.sms = sms_given ? sms_given(asked) : asked;
+        question.profile = with_sms(std::move(question.profile), *question.sms);
+    }
     return question;
+}
+
+std::optional<int> sms_of(const Run &document, const std::string &file) {
+    const auto found = document.conditions.find(sms_condition);
+    if (found == document.conditions.end())
+        return std::nullopt;
+    const std::string &text = found->second;
+    int sms = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sms);
+    if (error != std::errc{} || end != text.data() + text.size() || sms < 1)
+        throw InputError(place_of_sms(file),
+                         "expected the number of SMs, for example \"64\", found \"" + text + "\"");
+    return sms;
 }
 
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best, int drawn) {
     std::vector<Case> cases;
+    std::set<std::pair<std::string, std::string>> swept; // a case may stand in several sweeps
     for (const AskedShape &asked : question.shapes) {
+        for (const std::string &text : asked.settings) {
+            Case item = predict(parse_strategy(text), asked.shape, question.profile);
+            item.study = asked.study;
+            if (swept.emplace(item.shape, *item.strategy).second)
+                cases.push_back(std::move(item));
+        }
+        if (!asked.settings.empty())
+            continue;
         std::set<std::string> there;
         const auto add = [&](Case item) {
             item.study = asked.study;
@@ -103,7 +146,8 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
     return cases;
 }
 
-GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments) {
+GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments,
+                            const std::string &file) {
     GpuProfile profile;
     try {
         profile =
@@ -113,6 +157,13 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
             throw;
         throw UsageError(verb + ": the document was forecast from the profile '" + document.profile_id +
                          "', which does not ship; give it again with --gpu FILE");
+    }
+    if (const std::optional<int> sms = sms_of(document, file)) {
+        if (*sms > profile.limits.sm_count)
+            throw InputError(place_of_sms(file), "the document's cases have " + std::to_string(*sms) +
+                                                     " SMs, the GPU '" + profile.id + "' only " +
+                                                     std::to_string(profile.limits.sm_count));
+        profile = with_sms(std::move(profile), *sms);
     }
     if (!arguments.has("gpu") && !document.profile_hash.empty() &&
         document.profile_hash != profile_hash(profile))
@@ -156,17 +207,19 @@ void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const s
 }
 
 void refuse_question_beside_document(const std::string &verb, const Arguments &arguments) {
-    for (const char *other : {"shape", "study", "strategy", "choose", "draw"})
+    for (const char *other : {"sms", "shape", "study", "strategy", "choose", "draw"})
         if (arguments.has(other))
             throw UsageError(verb + ": a Run document and --" + other +
                              " were both given; the document already says what to " + verb);
 }
 
-Run new_run(const GpuProfile &profile, std::vector<Case> cases) {
+Run new_run(const GpuProfile &profile, std::optional<int> sms, std::vector<Case> cases) {
     Run run;
     run.producer = producer();
     run.profile_id = profile.id;
     run.profile_hash = profile_hash(profile);
+    if (sms)
+        run.conditions[sms_condition] = std::to_string(*sms);
     run.cases = std::move(cases);
     return run;
 }

@@ -6,26 +6,34 @@
 #include "model/profile.hpp"
 #include "model/run.hpp"
 
+#include <functional>
 #include <optional>
 
 namespace convcast::cli {
 
-/// --gpu, --shape, --study, --strategy, --json, --output
+/// --gpu, --sms, --shape, --study, --strategy, --json, --output
 std::vector<Option> question_options();
 
 struct AskedShape {
     ConvShape shape;
     std::optional<std::string> study;
+    std::vector<std::string> settings; ///< of the study's sweep: these strategies and no others
 };
 
 struct Question {
     GpuProfile profile;
+    std::optional<int> sms; ///< that `profile` was limited to
     std::vector<AskedShape> shapes;
     std::vector<std::string> strategies; ///< texts as given: strategies with knobs, or baselines
 };
 
-/// Throws UsageError when no shape is asked.
-Question read_question(const std::string &verb, const Arguments &arguments);
+/// Throws UsageError when no shape is asked. `sms_given`: what a GPU at hand makes of --sms.
+Question read_question(const std::string &verb, const Arguments &arguments,
+                       const std::function<int(int asked)> &sms_given = {});
+
+/// The SMs that a document's cases are limited to, of its conditions. Throws InputError if they are no
+/// number.
+std::optional<int> sms_of(const Run &document, const std::string &file);
 
 /// Strategies and baselines for every shape, predicted. No --strategy: every strategy that does the shape,
 /// then every cuDNN algorithm where `with_baselines`. Of every shape also the `best` settings that `choose`
@@ -33,13 +41,14 @@ Question read_question(const std::string &verb, const Arguments &arguments);
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0, int drawn = 0);
 
 /// The profile that a document's cases are forecast from: --gpu, or the document's own where it ships as it
-/// was.
-GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments);
+/// was; with the document's number of SMs.
+GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments,
+                            const std::string &file);
 
 /// What becomes of the forecasts of measured cases when a document is forecast again.
 enum class MeasuredCases {
-    keep,  ///< as they were when measured: what will be run must be planned by one version
-    renew, ///< by this code, beside the measurements as they are: how good is today's model?
+    keep,             ///< as they were when measured: what will be run must be planned by one version
+    renew,            ///< by this code, beside the measurements as they are: how good is today's model?
     renew_given_work, ///< likewise, from the work that was counted: how good is its time alone?
 };
 
@@ -52,6 +61,6 @@ void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const s
 void refuse_question_beside_document(const std::string &verb, const Arguments &arguments);
 
 /// The document around cases: who made it, and from which profile.
-Run new_run(const GpuProfile &profile, std::vector<Case> cases);
+Run new_run(const GpuProfile &profile, std::optional<int> sms, std::vector<Case> cases);
 
 } // namespace convcast::cli

@@ -13,6 +13,8 @@
 #include "reports/profile_page.hpp"
 #include "reports/write_report.hpp"
 
+#include <boost/describe.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,6 +81,50 @@ std::string accuracy_text(const Accuracy &accuracy) {
     return text;
 }
 
+std::string name_of(Regime regime) {
+    return boost::describe::enum_to_string(regime, "?");
+}
+
+/// The opinions on regimes against the counters, and what warps waited for, for a terminal.
+std::string regimes_text(const RegimeTables &tables) {
+    std::vector<std::vector<std::string>> rows;
+    for (const RegimeStatistics &r : tables.opinions)
+        if (r.group == "all")
+            for (std::size_t i = 0; i + 2 < r.counts.size(); i += 3)
+                rows.push_back({r.opinion, name_of(r.counts[i].measured), std::to_string(r.counts[i].n),
+                                std::to_string(r.counts[i + 1].n), std::to_string(r.counts[i + 2].n)});
+    if (rows.empty())
+        return "";
+    std::string text = "\n" + table({{"regime by"},
+                                     {"measured"},
+                                     {"said compute", Align::right},
+                                     {"bulk", Align::right},
+                                     {"exposed", Align::right}},
+                                    rows, terminal_width() * 2);
+    rows.clear();
+    for (const RegimeStatistics &r : tables.opinions)
+        rows.push_back({r.group, r.opinion, std::to_string(r.n),
+                        share(static_cast<double>(r.agree) / static_cast<double>(r.n)),
+                        r.kappa ? fmt::format("{:.3f}", *r.kappa) : "-", share(*r.balanced)});
+    text += "\n" + table({{"regimes of"},
+                          {"by"},
+                          {"cases", Align::right},
+                          {"agree", Align::right},
+                          {"kappa", Align::right},
+                          {"balanced", Align::right}},
+                         rows, terminal_width() * 2);
+    rows.clear();
+    constexpr double worth_a_line = 0.05;
+    for (const StallStatistics &s : tables.stalls)
+        if (s.share >= worth_a_line)
+            rows.push_back({name_of(s.measured), s.reason, std::to_string(s.n), share(s.share)});
+    if (!rows.empty())
+        text +=
+            "\n" + table({{"measured"}, {"warps wait for"}, {"cases", Align::right}, {"share", Align::right}},
+                         rows, terminal_width() * 2);
+    return text;
+}
+
 /// By its schema alone; what else may be wrong with it, its reader says.
 bool is_profile(const std::string &text, const std::string &name) {
     const JsonValue document = parse_json(text, name);
@@ -124,7 +170,7 @@ int report(const Words &words) {
     Run run = read_run(document, shown);
     // Data ships without forecasts: this version makes them. The others stay as they are.
     if (std::any_of(run.cases.begin(), run.cases.end(), forecast_missing)) {
-        const GpuProfile profile = document_profile("report", run, arguments);
+        const GpuProfile profile = document_profile("report", run, arguments, file);
         std::vector<Case> open;
         std::vector<std::size_t> places;
         for (std::size_t i = 0; i < run.cases.size(); ++i)
@@ -157,7 +203,8 @@ int report(const Words &words) {
     if (!json || arguments.has("output")) {
         const ReportFiles files = write_report(run, studies, arguments.text("output", "page"), producer());
         const ReportStatistics statistics = summarize(run, studies);
-        text = answer(statistics) + accuracy_text(statistics.accuracy) + "\n" + files_text(files);
+        text = answer(statistics) + accuracy_text(statistics.accuracy) + regimes_text(statistics.regimes) +
+               "\n" + files_text(files);
     }
     write_file_atomically("-", json ? to_text(described::write(summarize(run, studies))) : text);
     return 0;

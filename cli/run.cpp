@@ -18,6 +18,8 @@
 namespace convcast::cli {
 namespace {
 
+constexpr int most_devices = 1023;
+
 bool measured(const Run &run) {
     return std::any_of(run.cases.begin(), run.cases.end(),
                        [](const Case &item) { return !item.measurements.empty(); });
@@ -38,8 +40,8 @@ void require_same_origin(const Run &earlier, const Run &now, const std::string &
 /// A document's cases, forecast again by this code: a plan of another version would not fit its kernels.
 Run document_run(const std::string &file, const Arguments &arguments, GpuProfile &profile) {
     Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
-    profile = document_profile("run", given, arguments);
-    Run run = new_run(profile, std::move(given.cases));
+    profile = document_profile("run", given, arguments, file);
+    Run run = new_run(profile, sms_of(given, file), std::move(given.cases));
     run.conditions = given.conditions;
     if (measured(run))
         require_same_origin(given, run, file);
@@ -61,9 +63,14 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, bool &sharded) {
         refuse_question_beside_document("run", arguments);
         return document_run(arguments.positional().front(), arguments, profile);
     }
+    if (arguments.has("resume") && !asks && arguments.has("sms"))
+        throw UsageError(
+            "run: a Run document and --sms were both given; the document already says on how many "
+            "SMs to run");
     if (arguments.has("resume") && !asks)
         return document_run(arguments.text("resume", ""), arguments, profile);
-    Question question = read_question("run", arguments);
+    const int device = arguments.integer("device", 0, 0, most_devices);
+    Question question = read_question("run", arguments, [&](int asked) { return sms_given(device, asked); });
     profile = question.profile;
     if (arguments.has("shard")) { // only its shapes are forecast; cases_of would pick the same ones
         const Shard shard = parse_shard(arguments.text("shard", ""));
@@ -76,9 +83,10 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, bool &sharded) {
             });
         sharded = std::ssize(order) >= shard.count;
     }
-    return new_run(profile, predict_all(question, !arguments.has("no-baselines"),
-                                        arguments.integer("choose", 0, 0, 1000),
-                                        arguments.integer("draw", 0, 0, 1000)));
+    return new_run(profile, question.sms,
+                   predict_all(question, !arguments.has("no-baselines"),
+                               arguments.integer("choose", 0, 0, 1000),
+                               arguments.integer("draw", 0, 0, 1000)));
 }
 
 /// Takes over what an earlier run measured: into the cases asked for, and the others behind them, so that
@@ -87,6 +95,8 @@ void resume(Run &run, const std::string &file) {
     Run earlier = read_run(read_file(file), file);
     if (measured(earlier))
         require_same_origin(earlier, run, file);
+    if (sms_of(earlier, file) != sms_of(run, file))
+        throw InputError(file, "was forecast for another number of SMs; give the same --sms, or none");
     run.conditions = earlier.conditions;
     std::size_t kept = 0;
     for (Case &old : earlier.cases) {
@@ -170,7 +180,8 @@ int run(const Words &words) {
 
     const std::string output = arguments.text("output", "");
     RunRequest request;
-    request.device = arguments.integer("device", 0, 0, 1023);
+    request.device = arguments.integer("device", 0, 0, most_devices);
+    request.sms = sms_of(document, arguments.text("resume", "the document"));
     request.require_counters = arguments.has("require-counters");
     request.exact_fmas = !arguments.has("no-exact-fmas");
     request.no_counters = arguments.has("no-counters");

@@ -1,10 +1,12 @@
 #include "model/fit.hpp"
 
 #include "model/errors.hpp"
+#include "model/parallel.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 namespace convcast {
 namespace {
@@ -16,34 +18,76 @@ struct Number {
 
 /// The bounds are what the numbers can physically be.
 constexpr std::array<Number, 4> numbers = {{{&Calibration::dependent_share, 0.2, 0.25, 2.0},
-                                          {&Calibration::cold_start_s, 0.4e-6, 0.0, 3e-6},
-                                          {&Calibration::issue_efficiency, 0.05, 0.6, 1.0},
-                                          {&Calibration::first_wave_miss, 0.25, 0.0, 1.5}}};
+                                            {&Calibration::cold_start_s, 0.4e-6, 0.0, 3e-6},
+                                            {&Calibration::issue_efficiency, 0.05, 0.6, 1.0},
+                                            {&Calibration::first_wave_miss, 0.25, 0.0, 1.5}}};
 
-double log_ratio(const MeasuredCall &call, const GpuProfile &profile, const Calibration &calibration) {
-    const double bound = speed_of_light(call.shape, profile)->value_s.value;
-    const double time = forecast_time(call.plan, call.shape, profile, calibration)->value;
-    return std::log(std::max(time, bound) / call.time_s.value);
-}
+using Calls = std::vector<const MeasuredCall *>;
 
-double mean_error(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
-                  const Calibration &calibration) {
-    double sum = 0.0;
+template <class Condition> Calls calls_where(const std::vector<MeasuredCall> &calls, Condition condition) {
+    Calls which;
     for (const MeasuredCall &call : calls)
-        sum += std::abs(log_ratio(call, profile, calibration));
-    return sum / static_cast<double>(calls.size());
+        if (condition(call))
+            which.push_back(&call);
+    return which;
 }
 
-} // namespace
+/// log(forecast / measured) of each call, on all cores.
+std::vector<double> log_ratios_of(const Calls &calls, const GpuProfile &profile,
+                                  const Calibration &calibration) {
+    std::vector<double> ratios(calls.size());
+    in_parallel(calls.size(), [&](std::size_t i) {
+        const MeasuredCall &call = *calls[i];
+        const double bound = speed_of_light(call.shape, profile)->value_s.value;
+        const double time = forecast_time(call.plan, call.shape, profile, calibration)->value;
+        ratios[i] = std::log(std::max(time, bound) / call.time_s.value);
+    });
+    return ratios;
+}
 
-Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
-    if (calls.empty())
-        throw UsageError("fit: no measured call of our own strategies in the training part");
-    if (const std::string missing = missing_for_forecast(profile); !missing.empty())
-        throw UsageError("fit: the profile " + profile.id + " lacks " + missing);
+/// Those of the training calls. What was asked for before is kept: fits that leave out one strategy each try
+/// mostly the same numbers.
+class LogRatios {
+  public:
+    LogRatios(Calls calls, const GpuProfile &profile) : calls_(std::move(calls)), profile_(profile) {}
+
+    const std::vector<double> &of(const Calibration &calibration) {
+        std::array<double, numbers.size()> key{};
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            key[i] = calibration.*numbers[i].number;
+        const auto [found, fresh] = known_.try_emplace(key);
+        if (fresh)
+            found->second = log_ratios_of(calls_, profile_, calibration);
+        return found->second;
+    }
+
+    /// Indices of those of other strategies than `strategy`; of all where it is empty.
+    std::vector<std::size_t> without(const std::string &strategy) const {
+        std::vector<std::size_t> which;
+        for (std::size_t i = 0; i < calls_.size(); ++i)
+            if (strategy.empty() || calls_[i]->strategy != strategy)
+                which.push_back(i);
+        return which;
+    }
+
+  private:
+    Calls calls_;
+    const GpuProfile &profile_;
+    std::map<std::array<double, numbers.size()>, std::vector<double>> known_;
+};
+
+double mean_error(const std::vector<std::size_t> &which, const std::vector<double> &log_ratios) {
+    double sum = 0.0;
+    for (const std::size_t i : which)
+        sum += std::abs(log_ratios[i]);
+    return sum / static_cast<double>(which.size());
+}
+
+/// To the calls that `which` names.
+Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios, const GpuProfile &profile) {
     Calibration best;
     best.gpu = profile.id;
-    double error = mean_error(calls, profile, best);
+    double error = mean_error(which, log_ratios.of(best));
     constexpr int halvings = 4;
     double scale = 1.0;
     for (int halving = 0; halving <= halvings; ++halving, scale /= 2.0) {
@@ -54,7 +98,7 @@ Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuPro
                     Calibration next = best;
                     next.*knob.number = std::clamp(next.*knob.number + direction * scale * knob.first_step,
                                                    knob.least, knob.most);
-                    const double its_error = mean_error(calls, profile, next);
+                    const double its_error = mean_error(which, log_ratios.of(next));
                     if (its_error < error - 1e-6) {
                         best = next;
                         error = its_error;
@@ -64,8 +108,8 @@ Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuPro
         }
     }
     std::vector<double> ratios; // measured over forecast
-    for (const MeasuredCall &call : calls)
-        ratios.push_back(std::exp(-log_ratio(call, profile, best)));
+    for (const std::size_t i : which)
+        ratios.push_back(std::exp(-log_ratios.of(best)[i]));
     std::sort(ratios.begin(), ratios.end());
     // Split conformal: with n ratios the p-th percentile of (n + 1) of them, so that a new one lies inside as
     // promised.
@@ -74,10 +118,80 @@ Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuPro
         return ratios[static_cast<std::size_t>(
             std::clamp(std::lround(at), 0L, static_cast<long>(ratios.size()) - 1))];
     };
-    best.cases = static_cast<std::int64_t>(calls.size());
+    best.cases = static_cast<std::int64_t>(which.size());
     best.ratio_p05 = percentile(0.05);
     best.ratio_p95 = percentile(0.95);
     return best;
+}
+
+Calls training_of(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
+    Calls training = calls_where(calls, [](const MeasuredCall &call) { return call.training; });
+    if (training.empty())
+        throw UsageError("fit: no measured call of our own strategies in the training part");
+    if (const std::string missing = missing_for_forecast(profile); !missing.empty())
+        throw UsageError("fit: the profile " + profile.id + " lacks " + missing);
+    return training;
+}
+
+double mean_of(const std::vector<double> &values) {
+    double sum = 0.0;
+    for (const double value : values)
+        sum += value;
+    return sum / static_cast<double>(values.size());
+}
+
+double mean_relative_error(std::vector<double> log_ratios) {
+    for (double &ratio : log_ratios)
+        ratio = std::abs(std::exp(ratio) - 1.0);
+    return mean_of(log_ratios);
+}
+
+} // namespace
+
+Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
+    LogRatios log_ratios(training_of(calls, profile), profile);
+    return fit_to(log_ratios.without(""), log_ratios, profile);
+}
+
+std::vector<LeftOut> leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
+    LogRatios log_ratios(training_of(calls, profile), profile);
+    const std::vector<std::size_t> all = log_ratios.without("");
+    const Calibration full = fit_to(all, log_ratios, profile);
+    std::vector<std::string> strategies;
+    for (const MeasuredCall &call : calls)
+        if (!call.training &&
+            std::find(strategies.begin(), strategies.end(), call.strategy) == strategies.end())
+            strategies.push_back(call.strategy);
+    if (strategies.empty())
+        throw UsageError("fit: no measured call outside the training part to judge by");
+    std::vector<LeftOut> out;
+    std::vector<double> zero_of_all, fitted_of_all, left_out_of_all;
+    for (const std::string &strategy : strategies) {
+        const std::vector<std::size_t> others = log_ratios.without(strategy);
+        if (others.empty())
+            throw UsageError("fit: --leave-one-out needs training calls of two strategies at least");
+        const Calls test = calls_where(
+            calls, [&](const MeasuredCall &call) { return !call.training && call.strategy == strategy; });
+        LeftOut &row = out.emplace_back();
+        row.strategy = strategy;
+        row.training = std::ssize(all) - std::ssize(others);
+        row.test = std::ssize(test);
+        row.calibration = fit_to(others, log_ratios, profile);
+        const std::vector<double> zero = log_ratios_of(test, profile, {}),
+                                  fitted = log_ratios_of(test, profile, full),
+                                  left_out = log_ratios_of(test, profile, row.calibration);
+        row.zero_fit = mean_relative_error(zero);
+        row.fitted = mean_relative_error(fitted);
+        row.left_out = mean_relative_error(left_out);
+        row.left_out_bias = std::exp(mean_of(left_out));
+        zero_of_all.insert(zero_of_all.end(), zero.begin(), zero.end());
+        fitted_of_all.insert(fitted_of_all.end(), fitted.begin(), fitted.end());
+        left_out_of_all.insert(left_out_of_all.end(), left_out.begin(), left_out.end());
+    }
+    out.push_back({"all", std::ssize(all), std::ssize(zero_of_all), mean_relative_error(zero_of_all),
+                   mean_relative_error(fitted_of_all), mean_relative_error(left_out_of_all),
+                   std::exp(mean_of(left_out_of_all)), full});
+    return out;
 }
 
 } // namespace convcast

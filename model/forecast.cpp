@@ -1,10 +1,12 @@
 #include "model/forecast.hpp"
 
+#include "model/baselines_of_forecast.hpp"
 #include "model/errors.hpp"
 #include "model/facts.hpp"
 #include "model/formula.hpp"
 #include "model/papers.hpp"
 #include "model/parallel.hpp"
+#include "model/regimes.hpp"
 
 #include <fmt/format.h>
 
@@ -389,27 +391,6 @@ Work total_work(const Plan &plan) {
     return total;
 }
 
-/// The regime that tier 2 sees in the launch's steady state: what the longest leaf of a step is.
-Regime tier2_regime(const Partition &part, const ConvShape &shape, const Machine &m) {
-    const Round round{
-        static_cast<double>(std::min(part.ctas_per_sm, papers::ceil_div(part.ctas, m.sm_count))),
-        static_cast<double>(std::min<std::int64_t>(part.ctas, m.sm_count)),
-        part.ctas <= part.ctas_per_sm * m.sm_count};
-    const Traffic traffic = traffic_of(part, shape);
-    Term wave = wave_term<Term>(part, m, round, traffic);
-    const double total = evaluate(wave).value, step = wave.children.at(1).value_s.value;
-    const double steady =
-        std::max(0.0, static_cast<double>(part.steps) - 1.0) * step + wave.children.at(2).value_s.value;
-    Term core = busy_term<Term>(part, part.step, round.ctas, m);
-    Term memory =
-        memory_term<Term>(round.ctas * round.sms * part.step.load_bytes,
-                          round.ctas * round.sms * part.step.store_bytes * traffic.store_factor, traffic, m);
-    const double core_share = evaluate(core).value / step, memory_share = evaluate(memory).value / step;
-    if (steady < total / 2.0 || std::max(core_share, memory_share) < busy_fma_share)
-        return Regime::exposed; // the fill, or waiting for loads or results, takes most of the time
-    return core_share >= memory_share ? Regime::compute_hidden : Regime::bulk_hidden;
-}
-
 /// Relative half-widths of the inputs' own spread do not say how wrong the model's structure is; until
 /// residuals of recorded runs give an interval, the range is from the speed of light to the tree with nothing
 /// overlapped.
@@ -697,7 +678,6 @@ Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &pro
                                           resident * active * main.step.load_bytes *
                                               static_cast<double>(std::max<std::int64_t>(1, main.stages - 1)),
                                           m.read_bw * m.latency_s);
-        regimes.tier2 = tier2_regime(main, shape, m);
         if (!profile.knee_exponent)
             prediction.assumptions.push_back(fmt::format("knee exponent {}: the profile has none", m.knee));
         if (!profile.ffma_outer_rate)
@@ -715,8 +695,11 @@ Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &pro
         const Term bound = bound_of<Term>(feasible.plan, shape, m);
         prediction.times.tier0_s = bound.value_s;
         prediction.times.roofline_s = wave_roofline(worked, m);
+        prediction.times.mwp_cwp_s = mwp_cwp_time(worked, profile);
         const Calibration *fitted = shipped_calibration(profile.id);
         prediction.times.tier2_s = bounded(plan_term<Seconds>(worked, shape, m), bound.value_s);
+        const Utilisation busy = utilisation_of(worked, *prediction.work, *prediction.times.tier2_s, profile);
+        regimes.tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
         Term term = bounded(
             plan_term<Term>(worked, shape, fitted ? machine_of(profile, shape.dtype, *fitted) : m), bound);
         if (fitted)
@@ -735,6 +718,8 @@ Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &pro
             (missing.find('(') == std::string::npos ? "; `convcast measure` finds it on a GPU at hand" : "");
     }
     prediction.regimes = regimes;
+    feasible.rules.round_fmas = feasible.paper_round_fmas;
+    feasible.rules.round_bytes = feasible.paper_round_bytes * profile.limits.sm_count;
     prediction.rules = std::move(feasible.rules);
     prediction.plan = std::move(feasible.plan);
     out.prediction = std::move(prediction);

@@ -212,6 +212,14 @@ GpuProfile find_profile(const std::string &name_or_file) {
     return read_profile(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
 }
 
+GpuProfile with_sms(GpuProfile profile, int sms) {
+    if (sms < 1 || sms > profile.limits.sm_count)
+        throw UsageError(std::to_string(sms) + " SMs of the GPU '" + profile.id + "' were asked for, which has " +
+                         std::to_string(profile.limits.sm_count));
+    profile.limits.sm_count = sms;
+    return profile;
+}
+
 std::string profile_hash(const GpuProfile &profile) {
     return content_hash({write_profile(profile)});
 }

@@ -302,6 +302,10 @@ std::string write_profile(const GpuProfile &profile);
 GpuProfile find_profile(const std::string &name_or_file);
 std::vector<std::string> shipped_profiles();
 
+/// The same GPU with fewer SMs and everything else as it is: L2 and DRAM whole. Throws UsageError if it does
+/// not have so many.
+GpuProfile with_sms(GpuProfile profile, int sms);
+
 /// XXH3-128 of the profile's canonical text, as hex.
 std::string profile_hash(const GpuProfile &profile);
 

@@ -152,11 +152,14 @@ struct Rules {
     std::optional<std::int64_t> run_pieces;                   ///< what really fits and runs
     std::optional<std::int64_t> segment_bytes, tile_w, tile_k_min, step_fma;
     std::optional<double> bank_ratio; ///< n = W_SMB / W_CD
+    /// One round as the paper counts it: its FMAs on an SM, against n_fma, and its bytes of all SMs, against
+    /// v_s_bytes.
+    std::optional<double> round_fmas, round_bytes;
     std::vector<std::string> remarks; ///< e.g. "no P in range: lower bound 12 > upper bound 3"
     BOOST_DESCRIBE_CLASS(Rules, (),
                          (n_fma, v_s_bytes, threads_per_sm, warps_per_sm, method, pieces_p, pieces_q,
                           candidate_p, candidate_q, d1_bytes, d2_bytes, th1, th2, run_pieces, segment_bytes,
-                          tile_w, tile_k_min, step_fma, bank_ratio, remarks),
+                          tile_w, tile_k_min, step_fma, bank_ratio, round_fmas, round_bytes, remarks),
                          (), ())
 };
 
@@ -171,7 +174,8 @@ struct TierTimes {
     std::optional<Seconds>
         fitted_s; ///< with the numbers of data/calibration for this GPU, where there are any
     std::optional<Seconds> roofline_s; ///< wave-quantised roofline: the white-box model to beat
-    BOOST_DESCRIBE_CLASS(TierTimes, (), (tier0_s, tier2_s, fitted_s, roofline_s), (), ())
+    std::optional<Seconds> mwp_cwp_s;  ///< Hong and Kim's model: likewise (model/baselines_of_forecast.hpp)
+    BOOST_DESCRIBE_CLASS(TierTimes, (), (tier0_s, tier2_s, fitted_s, roofline_s, mwp_cwp_s), (), ())
 };
 
 /// What a leaf of the forecast adds to the time of this case and of the one it is compared with.

@@ -4,25 +4,62 @@
 #include "model/described.hpp"
 #include "model/embedded.hpp"
 #include "model/files.hpp"
+#include "model/strategies.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace convcast {
 
 extern const std::vector<EmbeddedFile> shipped_study_files;
 
+namespace {
+
+void make_canonical(std::vector<std::string> &shapes, const std::string &place,
+                    std::vector<InputProblem> &problems) {
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        try {
+            shapes[i] = ConvShape::parse(shapes[i]).id();
+        } catch (const UsageError &error) {
+            problems.push_back({place + "/" + std::to_string(i), error.what()});
+        }
+    }
+}
+
+void check_sweep(StudySweep &sweep, const std::string &place, std::vector<InputProblem> &problems) {
+    make_canonical(sweep.shapes, place + "/shapes", problems);
+    if (sweep.shapes.empty() || sweep.strategies.empty())
+        problems.push_back({place, "expected at least one shape and one strategy"});
+    bool knob_of_all = true;
+    for (std::size_t i = 0; i < sweep.strategies.size(); ++i) {
+        try {
+            const std::string canonical = to_text(parse_strategy(sweep.strategies[i]));
+            knob_of_all = knob_of_all && (canonical.find(":" + sweep.swept + "=") != std::string::npos ||
+                                          canonical.find("," + sweep.swept + "=") != std::string::npos);
+        } catch (const UsageError &error) {
+            problems.push_back({place + "/strategies/" + std::to_string(i), error.what()});
+        }
+    }
+    if (sweep.swept != "h" && !knob_of_all)
+        problems.push_back({place + "/swept",
+                            "expected \"h\" or a knob of all its strategies, found \"" + sweep.swept + "\""});
+    const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+    if (sweep.id.empty() || !std::all_of(sweep.id.begin(), sweep.id.end(), plain)) // names a figure's file
+        problems.push_back(
+            {place + "/id", "expected small letters, digits and _, found \"" + sweep.id + "\""});
+}
+
+} // namespace
+
 Study read_study(const std::string &text, const std::string &file) {
     Study study = described::read_document<Study>(text, file, "convcast/study/1");
     std::vector<InputProblem> problems;
-    for (std::size_t i = 0; i < study.shapes.size(); ++i) {
-        try {
-            study.shapes[i] = ConvShape::parse(study.shapes[i]).id();
-        } catch (const UsageError &error) {
-            problems.push_back({file + ": /shapes/" + std::to_string(i), error.what()});
-        }
-    }
-    if (study.shapes.empty())
-        problems.push_back({file + ": /shapes", "expected at least one shape, for example \"n1c1h28w28k512r3s3\""});
+    make_canonical(study.shapes, file + ": /shapes", problems);
+    for (std::size_t i = 0; i < study.sweeps.size(); ++i)
+        check_sweep(study.sweeps[i], file + ": /sweeps/" + std::to_string(i), problems);
+    if (study.shapes.empty() && study.sweeps.empty())
+        problems.push_back(
+            {file + ": /shapes", "expected at least one shape, for example \"n1c1h28w28k512r3s3\""});
     if (!study.counts.empty() && study.counts.size() != study.shapes.size())
         problems.push_back({file + ": /counts", "expected one count for each of the " +
                                                     std::to_string(study.shapes.size()) + " shapes, got " +

@@ -18,6 +18,16 @@ struct PublishedGain {
     BOOST_DESCRIBE_CLASS(PublishedGain, (), (gpu, baseline, low, high, average, remark), (), ())
 };
 
+/// Cases in which one number is swept and all else stays: each setting for each shape.
+struct StudySweep {
+    std::string id;    ///< "map_split_q"
+    std::string swept; ///< a knob's name, or "h": the map's height
+    std::string title;
+    std::vector<std::string> shapes;     ///< canonical shape texts
+    std::vector<std::string> strategies; ///< with the knobs that are set
+    BOOST_DESCRIBE_CLASS(StudySweep, (), (id, swept, title, shapes, strategies), (), ())
+};
+
 struct Study {
     std::string schema = "convcast/study/1";
     std::string id;       ///< "chang_single"
@@ -26,8 +36,9 @@ struct Study {
     std::vector<std::string> shapes;     ///< canonical shape texts
     std::vector<std::int64_t>
         counts; ///< of each shape: layers of the network that have it; empty: no network
+    std::vector<StudySweep> sweeps; ///< besides `shapes`: asked with the settings that they name
     std::vector<PublishedGain> published;
-    BOOST_DESCRIBE_CLASS(Study, (), (schema, id, title, citation, shapes, counts, published), (), ())
+    BOOST_DESCRIBE_CLASS(Study, (), (schema, id, title, citation, shapes, counts, sweeps, published), (), ())
 };
 
 /// Throws InputError with every problem at once, shapes included.

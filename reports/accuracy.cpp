@@ -15,8 +15,9 @@ struct Model {
     const char *name;
     std::optional<Seconds> TierTimes::*time;
 };
-constexpr std::array<Model, 4> models = {{{"speed of light", &TierTimes::tier0_s},
+constexpr std::array<Model, 5> models = {{{"speed of light", &TierTimes::tier0_s},
                                           {"wave-quantised roofline", &TierTimes::roofline_s},
+                                          {"MWP-CWP", &TierTimes::mwp_cwp_s},
                                           {"zero fit", &TierTimes::tier2_s},
                                           {"four numbers fitted", &TierTimes::fitted_s}}};
 

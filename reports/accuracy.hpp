@@ -13,7 +13,7 @@ namespace convcast {
 /// Times of one model over one part of the cases, against what was measured cold.
 struct TimeAccuracy {
     std::string part;  ///< "test" or "training": model/sweep.hpp
-    std::string model; ///< "speed of light", "wave-quantised roofline", "zero fit", "four numbers fitted"
+    std::string model; ///< "speed of light", "wave-quantised roofline", "MWP-CWP", "zero fit", "four numbers fitted"
     std::int64_t n = 0;
     double mean = 0.0, median = 0.0, p90 = 0.0; ///< of |forecast / measured - 1|
     double bias = 0.0;                          ///< geometric mean of forecast / measured

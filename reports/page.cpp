@@ -95,7 +95,7 @@ struct RuleText {
 };
 
 /// The papers' symbols and numbers; docs/model.md, tier 1.
-constexpr std::array<RuleText, 20> rule_texts = {{
+constexpr std::array<RuleText, 22> rule_texts = {{
     {"n_fma", "N_FMA, FMAs per SM that hide the latency (Chang, Table 1)"},
     {"v_s_bytes", "V_s, bytes in flight that hide the latency (Chang, Table 1)"},
     {"threads_per_sm", "threads per SM (Chang, Table 1)"},
@@ -115,6 +115,8 @@ constexpr std::array<RuleText, 20> rule_texts = {{
     {"tile_k_min", "least M', filters per step (Chang, section 3.2, rule 3)"},
     {"step_fma", "FMAs per step, S/4 · M' · W'x (Chang, section 3.2)"},
     {"bank_ratio", "n = W_SMB / W_CD (Chen, eq. 1)"},
+    {"round_fmas", "FMAs of an SM in a round, against N_FMA (Chang, section 2.2)"},
+    {"round_bytes", "bytes of all SMs in a round, against V_s (Chang, section 2.2)"},
     {"remarks", "remarks"},
 }};
 
@@ -247,14 +249,7 @@ class PageWriter : HtmlWriter {
         figure("error_cdf");
         figure("waterfall");
         out_ += "</div>\n";
-        if (std::any_of(statistics_.regimes.begin(), statistics_.regimes.end(),
-                        [](const RegimeStatistics &r) { return r.n > 0; })) {
-            out_ += "<h3>Regimes: which opinion agrees with the counters?</h3>\n";
-            head(1, {"opinion", "cases with both", "agree"});
-            for (const RegimeStatistics &r : statistics_.regimes)
-                line({r.opinion, std::to_string(r.n), std::to_string(r.agree)});
-            tail();
-        }
+        regimes();
         accuracy();
         if (statistics_.choice.n > 0)
             add("<p>Choosing: among the measured settings of {}, the one with the best forecast was the "
@@ -264,6 +259,34 @@ class PageWriter : HtmlWriter {
                 percent(statistics_.choice.regret_geomean.value_or(1.0) - 1.0),
                 percent(statistics_.choice.regret_max.value_or(1.0) - 1.0));
         out_ += "</section>\n";
+    }
+
+    void regimes() {
+        const RegimeTables &r = statistics_.regimes;
+        if (r.opinions.empty())
+            return;
+        out_ += "<h3>Regimes: which opinion agrees with the counters?</h3>\n";
+        head(2, {"strategy", "opinion", "cases", "agree", "kappa", "balanced"});
+        for (const RegimeStatistics &o : r.opinions)
+            line({o.group, o.opinion, std::to_string(o.n),
+                  percent(static_cast<double>(o.agree) / static_cast<double>(o.n)), ratio(o.kappa),
+                  percent(o.balanced)});
+        tail();
+        out_ += "<p class=\"small\">kappa: Cohen's, 0 is chance. balanced: mean over the measured regimes of the "
+                "share that was forecast right.</p>\n";
+        head(3, {"opinion, all strategies", "measured", "forecast", "cases"});
+        for (const RegimeStatistics &o : r.opinions)
+            if (o.group == "all")
+                for (const RegimeCount &c : o.counts)
+                    line({o.opinion, enum_name(c.measured), enum_name(c.forecast), std::to_string(c.n)});
+        tail();
+        out_ += "<div class=\"pair\">";
+        figure("regimes");
+        figure("stalls");
+        for (const Study &study : studies_)
+            for (const StudySweep &sweep : study.sweeps)
+                figure("sweep_" + sweep.id);
+        out_ += "</div>\n";
     }
 
     /// What is judged on the shapes that nothing was fitted on.

@@ -59,6 +59,12 @@ CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
             row.physical = prediction.regimes->physical;
             row.tier2 = prediction.regimes->tier2;
         }
+        if (const std::optional<Rules> &rules = prediction.rules; rules && rules->n_fma && rules->v_s_bytes) {
+            if (rules->round_fmas)
+                row.round_over_n_fma = *rules->round_fmas / static_cast<double>(*rules->n_fma);
+            if (rules->round_bytes)
+                row.round_over_v_s = *rules->round_bytes / static_cast<double>(*rules->v_s_bytes);
+        }
         if (prediction.term)
             for (const Bar &bar : waterfall(*prediction.term))
                 row.waterfall.push_back({bar.name, bar.added_s});
@@ -375,18 +381,6 @@ std::vector<WorkStatistics> work_errors_of(const std::vector<WorkRow> &work,
     return out;
 }
 
-RegimeStatistics regime_of(const std::string &opinion, std::optional<Regime> CaseRow::*member,
-                           const std::vector<CaseRow> &rows) {
-    RegimeStatistics out;
-    out.opinion = opinion;
-    for (const CaseRow &row : rows)
-        if (!row.baseline && row.*member && row.measured) {
-            ++out.n;
-            out.agree += row.*member == row.measured ? 1 : 0;
-        }
-    return out;
-}
-
 std::vector<StatusCount> statuses_of(const std::vector<CaseRow> &rows) {
     std::map<std::tuple<bool, std::string, Status, std::string>, std::int64_t> counts;
     for (const CaseRow &row : rows)
@@ -453,9 +447,7 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies) {
     out.timelines = timeline_rows(run);
     out.work = work_of(run);
     out.work_errors = work_errors_of(out.work, out.cases);
-    out.regimes = {regime_of("paper", &CaseRow::paper, out.cases),
-                   regime_of("physical", &CaseRow::physical, out.cases),
-                   regime_of("tier2", &CaseRow::tier2, out.cases)};
+    out.regimes = regimes_of(run);
     out.statuses = statuses_of(out.cases);
     return out;
 }

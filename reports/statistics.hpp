@@ -5,6 +5,7 @@
 #include "model/run.hpp"
 #include "model/study.hpp"
 #include "reports/accuracy.hpp"
+#include "reports/regimes.hpp"
 
 #include <span>
 
@@ -34,6 +35,8 @@ struct CaseRow {
     std::optional<Seconds> cold_low_s, cold_high_s; ///< 5th and 95th percentile of the cold samples
     std::optional<double> error;                    ///< predicted / measured cold - 1
     std::optional<Regime> paper, physical, tier2, measured;
+    /// One round as the paper counts it: its FMAs over N_FMA, its bytes over V_s. 1 is the boundary.
+    std::optional<double> round_over_n_fma, round_over_v_s;
     std::optional<std::string> limiter;
     std::optional<double> speedup; ///< time of cuDNN's fastest in true FP32 over this case's, both cold
     std::optional<double> relative_l2_error;
@@ -41,7 +44,8 @@ struct CaseRow {
     BOOST_DESCRIBE_CLASS(CaseRow, (),
                          (id, study, shape, name, group, baseline, status, reason, detail, predicted_s,
                           tier0_s, cold_s, warm_s, cold_low_s, cold_high_s, error, paper, physical, tier2,
-                          measured, limiter, speedup, relative_l2_error, waterfall),
+                          measured, round_over_n_fma, round_over_v_s, limiter, speedup, relative_l2_error,
+                          waterfall),
                          (), ())
 };
 
@@ -82,7 +86,7 @@ struct ShapeRow {
 };
 
 struct SpeedupStatistics {
-    std::string study;   ///< a study's id, "other shapes", or "all"
+    std::string study; ///< a study's id, "other shapes", or "all"
     /// "cudnn", "cudnn, deterministic" or "cudnn without Winograd and FFT"; or, of ours on tensor cores,
     /// "ours without tensor cores"
     std::string against;
@@ -134,13 +138,6 @@ struct WorkStatistics {
                          (group, quantity, n, zero, ratio_geomean, worst_ratio, worst_case), (), ())
 };
 
-/// How often an opinion about the regime agrees with the measured one.
-struct RegimeStatistics {
-    std::string opinion; ///< "paper", "physical", "tier2"
-    std::int64_t n = 0, agree = 0;
-    BOOST_DESCRIBE_CLASS(RegimeStatistics, (), (opinion, n, agree), (), ())
-};
-
 struct StatusCount {
     std::string group;
     Status status = Status::not_run;
@@ -169,7 +166,7 @@ struct ReportStatistics {
     Accuracy accuracy;
     std::vector<WorkRow> work;
     std::vector<WorkStatistics> work_errors;
-    std::vector<RegimeStatistics> regimes;
+    RegimeTables regimes;
     std::vector<StatusCount> statuses; ///< adds up to the number of cases
     std::vector<TimelineRow> timelines;
     BOOST_DESCRIBE_CLASS(ReportStatistics, (),

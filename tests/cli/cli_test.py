@@ -536,7 +536,7 @@ class Json(Cli):
     WORK = {"fmas", "instructions", "shared_wavefronts", "shared_conflicts", "l2_read_bytes", "l2_write_bytes",
             "dram_read_bytes", "dram_write_bytes"}
     RULES = {"n_fma", "v_s_bytes", "threads_per_sm", "warps_per_sm", "method", "pieces_p", "pieces_q", "d1_bytes", "d2_bytes",
-             "th1", "th2", "segment_bytes", "tile_w", "tile_k_min", "step_fma", "bank_ratio"}
+             "th1", "th2", "segment_bytes", "tile_w", "tile_k_min", "step_fma", "bank_ratio", "round_fmas", "round_bytes"}
 
     def predict(self, gpu, shape, strategy=None):
         words = ["predict", "--gpu", gpu, "--shape", shape, "--json"] + (["--strategy", strategy] if strategy else [])
@@ -554,7 +554,7 @@ class Json(Cli):
                 p = case["prediction"]
                 self.assertEqual(set(p) - {"assumptions"}, {"time_s", "times", "time_low_s", "time_high_s", "regimes", "limiter",
                                                             "work", "plan", "term", "rules"})
-                self.assertEqual(set(p["times"]), {"tier0_s", "tier2_s", "roofline_s"})
+                self.assertEqual(set(p["times"]), {"tier0_s", "tier2_s", "roofline_s", "mwp_cwp_s"})
                 self.assertEqual(set(p["regimes"]), {"paper", "physical", "tier2"})
                 self.assertLessEqual(set(p["regimes"].values()), {"compute_hidden", "bulk_hidden", "exposed"})
                 self.assertEqual(set(p["work"]), self.WORK)
@@ -992,6 +992,60 @@ class Files(Cli):
         for name, shapes, needle in (("none.json", [], "at least one shape"), ("bad.json", [SINGLE, "n1"], "/shapes/1")):
             self.write(name, {**study, "shapes": shapes})
             self.refused(3, ["predict", "--study", name], name, needle, "n1c")
+
+    def test_a_study_of_sweeps(self):
+        sweep = {"id": "q", "swept": "pieces", "title": "t", "shapes": [SINGLE],
+                 "strategies": ["map_split:pieces=1", "map_split:pieces=4"]}
+        study = {"schema": "convcast/study/1", "id": "mine", "title": "t", "citation": "c", "shapes": [], "sweeps": [sweep]}
+        self.write("mine.json", study)
+        cases = self.ok("predict", "--gpu", "toy", "--study", "mine.json", "--json").json()["cases"]
+        self.assertEqual([c["strategy"] for c in cases], sweep["strategies"], "these settings and no others")
+        self.assertEqual({c["study"] for c in cases}, {"mine"})
+        self.ok("predict", "--gpu", "toy", "--study", "mine.json", "-o", "run.json")
+        self.ok("report", "run.json", "--study", "mine.json", "-o", "page")
+        self.assertIn("pieces", (self.folder / "page" / "figures" / "sweep_q.svg").read_text())
+        self.refused(2, ["predict", "--study", "mine.json", "--strategy", "map_split"], "settings of its own", "--strategy")
+        for name, broken, needle in (("swept.json", {"swept": "p"}, "/sweeps/0/swept"), ("id.json", {"id": "../q"}, "/sweeps/0/id"),
+                                     ("none.json", {"strategies": []}, "/sweeps/0"),
+                                     ("strategy.json", {"strategies": ["map_spli"]}, "/sweeps/0/strategies/0")):
+            self.write(name, {**study, "sweeps": [{**sweep, **broken}]})
+            self.refused(3, ["predict", "--study", name], name, needle)
+
+    def test_fewer_sms(self):
+        """The profile with another number of SMs and nothing else, and a document that says so."""
+        words = ("--shape", MULTI, "--strategy", "naive_global", "--json")
+        profile = toy()
+        profile["limits"]["sm_count"] = 4
+        self.write("four.json", profile)
+        four = self.ok("predict", "--gpu", "toy", "--sms", "4", *words).json()
+        other = self.ok("predict", "--gpu", "four.json", *words).json()
+        self.assertEqual(four["conditions"], {"sms": "4"})
+        self.assertEqual((four["cases"], four["profile_hash"]), (other["cases"], other["profile_hash"]))
+        self.assertNotEqual(four["cases"], self.ok("predict", "--gpu", "toy", *words).json()["cases"])
+        self.write("run.json", four)
+        again = self.ok("predict", "run.json").json()
+        self.assertEqual((again["cases"], again["conditions"]["sms"]), (four["cases"], "4"), "by its document's number")
+        self.refused(2, ["predict", "run.json", "--sms", "4"], "--sms were both given")
+        self.refused(2, ["run", "--resume", "run.json", "--sms", "4", "-o", "run.json"], "--sms were both given")
+        for sms in ("0", "11", "x", "-1", ""):
+            self.refused(2, ["predict", "--gpu", "toy", "--sms", sms, *words], "--sms")
+        self.refused(4, ["run", "--gpu", "toy", "--sms", "4", *words], NO_GPU)
+        for sms in ("x", "", "0", "-4", "11", "4 ", "99999999999999999999"):
+            self.write("bad.json", {**four, "conditions": {"sms": sms}})
+            for verb in ("predict", "run"):
+                self.refused(3, [verb, "bad.json"], r"bad\.json: /conditions/sms")
+
+    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    def test_a_fit_without_each_strategy(self):
+        chang = SOURCE / "data" / "recorded" / "h200" / "chang.json.gz"
+        rows = self.ok("fit", chang, "--leave-one-out", "--json").json()
+        text = self.ok("fit", chang, "--leave-one-out").out
+        self.assertEqual(rows[-1]["strategy"], "all")
+        self.assertEqual(rows[-1]["test"], sum(r["test"] for r in rows[:-1]))
+        self.assertEqual(rows[-1]["training"], sum(r["training"] for r in rows[:-1]))
+        for row in rows:
+            self.assertRegex(text, rf"(?m)^{row['strategy']} .* {100 * row['left_out']:.1f} %")
+        self.refused(2, ["fit", chang, "--json"], "--leave-one-out")
 
     def test_run_documents(self):
         run = self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").json()

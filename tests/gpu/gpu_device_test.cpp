@@ -2,6 +2,7 @@
 #include "gpu/activity.hpp"
 #include "gpu/counters.hpp"
 #include "gpu/device.hpp"
+#include "gpu/green_context.hpp"
 #include "gpu/kernel.hpp"
 #include "gpu/kernels.hpp"
 #include "gpu/memory.hpp"
@@ -16,6 +17,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <set>
 
 namespace convcast {
 namespace {
@@ -52,6 +54,15 @@ extern "C" __global__ void read_all(const float4 *data, int count, float *never)
 
 extern "C" __global__ void fill(float *data, int count) {
     for (int i = threadIdx.x; i < count; i += blockDim.x) data[i] = 1.0f;
+}
+
+// Long enough that all CTAs find an SM of their own where there is one.
+extern "C" __global__ void where(unsigned *sm_of_cta) {
+    unsigned sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    const long long start = clock64();
+    while (clock64() - start < 100000) {}
+    if (threadIdx.x == 0) sm_of_cta[blockIdx.x] = sm;
 }
 
 extern "C" __global__ void write_to_null(int *pointer) { *pointer = 1; }
@@ -103,6 +114,34 @@ TEST_F(GpuTest, FactsAreSane) {
     EXPECT_GE(device_.memory_bytes, device_.memory_free_bytes);
     EXPECT_GT(device_.memory_free_bytes, 0u);
     EXPECT_GE(device_.driver_version, device_.runtime_version / 1000 * 1000);
+}
+
+TEST_F(GpuTest, AGreenContextHasTheSmsItSays) {
+    const auto sms_used = [&] { // everything made in the context that is current
+        const Module module(compiler_->compile(test_request(device_.compute_capability())));
+        const int ctas = 8 * device_.sm_count;
+        DeviceBuffer<unsigned> sm_of_cta(static_cast<std::size_t>(ctas));
+        cudaStream_t stream = nullptr;
+        check(cudaStreamCreate(&stream), "cudaStreamCreate");
+        unsigned *const pointer = sm_of_cta.data();
+        module.kernel("where").launch_with(dim3(static_cast<unsigned>(ctas)), dim3(256), 0, stream, pointer);
+        check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        check(cudaStreamDestroy(stream), "cudaStreamDestroy");
+        const std::vector<unsigned> seen = sm_of_cta.to_host();
+        return static_cast<int>(std::set<unsigned>(seen.begin(), seen.end()).size());
+    };
+    EXPECT_EQ(sms_used(), device_.sm_count);
+    for (const int divisor : {2, 4}) {
+        const int sms = green_sm_count(0, device_.sm_count / divisor);
+        EXPECT_GE(sms, device_.sm_count / divisor);
+        EXPECT_LT(sms, device_.sm_count);
+        const GreenContext some(0, sms);
+        EXPECT_EQ(some.sm_count(), sms);
+        EXPECT_EQ(sms_used(), sms);
+    }
+    EXPECT_EQ(sms_used(), device_.sm_count) << "the context before is current again";
+    EXPECT_THROW(green_sm_count(0, device_.sm_count + 1), GpuError);
+    EXPECT_THROW(GreenContext(0, 0), GpuError);
 }
 
 TEST_F(GpuTest, NoSuchDevice) {

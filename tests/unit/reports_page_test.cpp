@@ -141,7 +141,7 @@ TEST_F(Folder, HoldsThePageAndThreeFilesPerFigure) {
     EXPECT_TRUE(std::filesystem::exists(files.page));
     for (const std::filesystem::path &file : files.figures)
         EXPECT_GT(std::filesystem::file_size(file), 0u) << file;
-    EXPECT_EQ(files.figures.size(), files.pdf_note.empty() ? 32u : 24u);
+    EXPECT_EQ(files.figures.size(), files.pdf_note.empty() ? 36u : 27u);
     std::size_t count = 0;
     for (const auto &entry : std::filesystem::recursive_directory_iterator(path_))
         count += entry.is_regular_file() ? 1u : 0u;

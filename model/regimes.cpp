@@ -1,0 +1,49 @@
+#include "model/regimes.hpp"
+
+#include <algorithm>
+
+namespace convcast {
+namespace {
+
+/// SMs that have work, on average over the waves of all launches, of all SMs.
+double busy_sms(const Plan &plan, int sm_count) {
+    double busy = 0.0, waves = 0.0;
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches) {
+            const std::int64_t ctas = part.ctas - part.idle_ctas, slots = part.ctas_per_sm * sm_count;
+            const std::int64_t full = ctas / slots, rest = ctas % slots;
+            busy += static_cast<double>(full) +
+                    static_cast<double>(std::min<std::int64_t>(rest, sm_count)) / sm_count;
+            waves += static_cast<double>(full + (rest > 0 ? 1 : 0));
+        }
+    return waves > 0.0 ? busy / waves : 1.0;
+}
+
+} // namespace
+
+Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, const GpuProfile &profile) {
+    Utilisation out;
+    const auto launches = static_cast<double>(plan.prepare.size() + plan.launches.size());
+    const double floor_s = profile.launch_floor ? profile.launch_floor->value.value : 0.0;
+    const double gap_s = profile.launch_gap ? profile.launch_gap->value.value : floor_s;
+    // Launching takes no SM's time; of a forecast near the floor some is left all the same.
+    const double running = std::max(time.value - floor_s - (launches - 1.0) * gap_s, time.value / 10.0);
+    if (profile.sm_clock) {
+        const double clocks = running * busy_sms(plan, profile.limits.sm_count) * profile.limits.sm_count *
+                              profile.sm_clock->value.value; // of all SMs
+        out.fma = work.fmas.value_or(0.0) / (clocks * profile.limits.cores_per_sm);
+        out.issue = work.instructions.value_or(0.0) / (clocks * profile.limits.schedulers_per_sm);
+    }
+    if (profile.dram_read_bandwidth) {
+        const double read = profile.dram_read_bandwidth->value.value;
+        const double write = profile.dram_write_bandwidth ? profile.dram_write_bandwidth->value.value : read;
+        out.dram = (work.dram_read_bytes.value_or(0.0) / read + work.dram_write_bytes.value_or(0.0) / write) /
+                   time.value;
+    }
+    if (profile.l2_read_bandwidth)
+        out.l2 = (work.l2_read_bytes.value_or(0.0) + work.l2_write_bytes.value_or(0.0)) /
+                 profile.l2_read_bandwidth->value.value / time.value;
+    return out;
+}
+
+} // namespace convcast

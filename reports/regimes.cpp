@@ -1,0 +1,136 @@
+#include "reports/regimes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+namespace convcast {
+namespace {
+
+constexpr std::array<Regime, 3> all_regimes = {Regime::compute_hidden, Regime::bulk_hidden, Regime::exposed};
+constexpr std::size_t index_of(Regime regime) {
+    return static_cast<std::size_t>(regime);
+}
+static_assert(index_of(Regime::compute_hidden) == 0 && index_of(Regime::exposed) == 2);
+
+struct Opinion {
+    const char *name;
+    std::optional<Regime> Regimes::*member;
+};
+constexpr std::array<Opinion, 3> opinions = {
+    {{"paper", &Regimes::paper}, {"physical", &Regimes::physical}, {"tier2", &Regimes::tier2}}};
+
+struct Judged {
+    const Case *item;
+    const Measurement *cold;
+    std::string group;
+};
+
+RegimeStatistics agreement(const Opinion &opinion, const std::string &group,
+                           const std::vector<Judged> &cases) {
+    std::array<std::array<double, 3>, 3> table{}; // measured, forecast
+    RegimeStatistics out;
+    out.opinion = opinion.name;
+    out.group = group;
+    for (const Judged &judged : cases) {
+        const std::optional<Regimes> &regimes = judged.item->prediction->regimes;
+        if ((group != "all" && judged.group != group) || !regimes || !((*regimes).*opinion.member))
+            continue;
+        table[index_of(*judged.cold->regime)][index_of(*((*regimes).*opinion.member))] += 1.0;
+        ++out.n;
+    }
+    if (out.n == 0)
+        return out;
+    const auto n = static_cast<double>(out.n);
+    double agree = 0.0, chance = 0.0, recalls = 0.0, measured_regimes = 0.0;
+    for (const Regime one : all_regimes) {
+        const std::size_t i = index_of(one);
+        double row = 0.0, column = 0.0;
+        for (const Regime other : all_regimes) {
+            const std::size_t j = index_of(other);
+            row += table[i][j];
+            column += table[j][i];
+            out.counts.push_back({one, other, static_cast<std::int64_t>(table[i][j])});
+        }
+        agree += table[i][i];
+        chance += row / n * column / n;
+        if (row > 0.0) {
+            recalls += table[i][i] / row;
+            measured_regimes += 1.0;
+        }
+    }
+    out.agree = static_cast<std::int64_t>(agree);
+    out.balanced = recalls / measured_regimes;
+    if (chance < 1.0)
+        out.kappa = (agree / n - chance) / (1.0 - chance);
+    return out;
+}
+
+/// "long_scoreboard" of the counter's name; empty of another counter.
+std::string stall_reason(const std::string &counter) {
+    constexpr std::string_view before = "smsp__average_warps_issue_stalled_",
+                               after = "_per_issue_active.ratio";
+    if (!counter.starts_with(before) || !counter.ends_with(after) ||
+        counter.size() <= before.size() + after.size())
+        return "";
+    return counter.substr(before.size(), counter.size() - before.size() - after.size());
+}
+
+/// "selected" issued: no stall.
+constexpr const char *issued = "selected";
+
+std::vector<StallStatistics> stalls_of(Regime regime, const std::vector<Judged> &cases) {
+    std::map<std::string, double> shares;
+    std::int64_t n = 0;
+    for (const Judged &judged : cases) {
+        if (*judged.cold->regime != regime || !judged.cold->counters)
+            continue;
+        std::map<std::string, double> waiting;
+        double total = 0.0;
+        for (const auto &[name, value] : *judged.cold->counters)
+            if (const std::string reason = stall_reason(name); !reason.empty() && reason != issued) {
+                waiting[reason] = value;
+                total += value;
+            }
+        if (!(total > 0.0))
+            continue;
+        ++n;
+        for (const auto &[reason, value] : waiting)
+            shares[reason] += value / total;
+    }
+    std::vector<StallStatistics> out;
+    for (const auto &[reason, sum] : shares)
+        out.push_back({regime, reason, n, sum / static_cast<double>(n)});
+    std::stable_sort(out.begin(), out.end(),
+                     [](const StallStatistics &a, const StallStatistics &b) { return a.share > b.share; });
+    return out;
+}
+
+} // namespace
+
+RegimeTables regimes_of(const Run &run) {
+    std::vector<Judged> cases;
+    std::vector<std::string> groups = {"all"};
+    for (const Case &item : run.cases) {
+        const Measurement *cold = item.measured(L2State::cold);
+        if (!item.strategy || item.status != Status::ok || !item.prediction || !cold || !cold->regime)
+            continue;
+        cases.push_back({&item, cold, item.strategy->substr(0, item.strategy->find(':'))});
+        if (std::find(groups.begin(), groups.end(), cases.back().group) == groups.end())
+            groups.push_back(cases.back().group);
+    }
+    RegimeTables out;
+    for (const std::string &group : groups)
+        for (const Opinion &opinion : opinions) {
+            RegimeStatistics statistics = agreement(opinion, group, cases);
+            if (statistics.n > 0 && (group == "all" || statistics.n >= least_regime_cases))
+                out.opinions.push_back(std::move(statistics));
+        }
+    for (const Regime regime : all_regimes)
+        for (StallStatistics &stall : stalls_of(regime, cases))
+            out.stalls.push_back(std::move(stall));
+    return out;
+}
+
+} // namespace convcast

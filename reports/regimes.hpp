@@ -1,0 +1,52 @@
+// Regimes as a claim that is tested: each opinion of the forecast against what the counters say.
+#pragma once
+
+#include "model/run.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// Cases that were measured as one regime and forecast as another, or the same.
+struct RegimeCount {
+    Regime measured = Regime::exposed, forecast = Regime::exposed;
+    std::int64_t n = 0;
+    BOOST_DESCRIBE_CLASS(RegimeCount, (), (measured, forecast, n), (), ())
+};
+
+/// One opinion against the counters, over one strategy or all.
+struct RegimeStatistics {
+    std::string opinion; ///< "paper", "physical", "tier2"
+    std::string group;   ///< a strategy, or "all"
+    std::int64_t n = 0, agree = 0;
+    std::optional<double> kappa;     ///< Cohen's: agreement beyond chance; absent where chance leaves none
+    std::optional<double> balanced;  ///< mean over the measured regimes of the share that was forecast right
+    std::vector<RegimeCount> counts; ///< all nine, by measured, then forecast
+    BOOST_DESCRIBE_CLASS(RegimeStatistics, (), (opinion, group, n, agree, kappa, balanced, counts), (), ())
+};
+
+/// What warps waited for where the counters say a regime: mean share of a reason in the warps that had an
+/// instruction but did not issue it.
+struct StallStatistics {
+    Regime measured = Regime::exposed;
+    std::string reason; ///< "long_scoreboard": the counter's
+    std::int64_t n = 0; ///< cases of the regime
+    double share = 0.0;
+    BOOST_DESCRIBE_CLASS(StallStatistics, (), (measured, reason, n, share), (), ())
+};
+
+struct RegimeTables {
+    std::vector<RegimeStatistics>
+        opinions;                        ///< of "all", then of strategies with `least_regime_cases` or more
+    std::vector<StallStatistics> stalls; ///< of each regime, the largest first
+    BOOST_DESCRIBE_CLASS(RegimeTables, (), (opinions, stalls), (), ())
+};
+
+inline constexpr std::int64_t least_regime_cases = 30;
+
+/// Of our own strategies' ok cases, cold. Empty where nothing was counted.
+RegimeTables regimes_of(const Run &run);
+
+} // namespace convcast

@@ -1,0 +1,275 @@
+// What docs/regimes.md says of the papers' hand rules and of regimes, held by the recorded runs.
+#include "model/conv_shape.hpp"
+#include "model/facts.hpp"
+#include "model/files.hpp"
+#include "model/fit.hpp"
+#include "model/forecast.hpp"
+#include "model/study.hpp"
+#include "model/sweep.hpp"
+#include "reports/regimes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+using namespace convcast;
+
+namespace {
+
+convcast::Run read_recorded(const std::string &file) {
+    return read_run(read_file(CONVCAST_SOURCE_DIR "/data/recorded/h200/" + file), file);
+}
+
+double geometric_mean(const std::vector<double> &values) {
+    double sum = 0.0;
+    for (const double value : values)
+        sum += std::log(value);
+    return std::exp(sum / static_cast<double>(values.size()));
+}
+
+std::string name_of(const Case &item) {
+    return item.strategy->substr(0, item.strategy->find(':'));
+}
+
+/// A knob's value in a canonical text; -1 where the strategy has no such knob.
+int knob_of(const Case &item, const std::string &knob) {
+    for (const char before : {':', ','})
+        if (const std::size_t at = item.strategy->find(before + knob + "="); at != std::string::npos)
+            return std::stoi(item.strategy->substr(at + knob.size() + 2));
+    return -1;
+}
+
+/// Own, ok and measured cold: the case and its time.
+template <class Use> void for_measured(const convcast::Run &run, Use use) {
+    for (const Case &item : run.cases)
+        if (const Measurement *cold = item.measured(L2State::cold);
+            item.strategy && item.status == Status::ok && cold)
+            use(item, cold->time_s.value);
+}
+
+/// "Channel split is obviously slower": than the fastest of the paper's other three ways, by the map's
+/// height.
+TEST(HandRules, ChannelSplitIsSlowerOnLargeMapsOnly) {
+    struct Best {
+        double split = 1.0, others = 1.0;
+    };
+    std::map<std::string, Best> shapes;
+    for_measured(read_recorded("partition_2bcde.json.gz"), [&](const Case &item, double time) {
+        const std::string name = name_of(item);
+        Best &best = shapes[item.shape];
+        if (name == "channel_split")
+            best.split = std::min(best.split, time);
+        else if (name == "filter_stream" || name == "map_stream" || name == "stride_fixed_block")
+            best.others = std::min(best.others, time);
+    });
+    ASSERT_EQ(shapes.size(), 30u);
+    std::vector<double> small, large, all;
+    for (const auto &[shape, best] : shapes) {
+        const double ratio = best.split / best.others;
+        all.push_back(ratio);
+        const std::int64_t h = ConvShape::parse(shape).h;
+        if (h <= 14)
+            small.push_back(ratio);
+        if (h >= 112)
+            large.push_back(ratio);
+    }
+    const auto faster = [](const std::vector<double> &ratios) {
+        return std::count_if(ratios.begin(), ratios.end(), [](double r) { return r < 1.0; });
+    };
+    EXPECT_NEAR(geometric_mean(all), 1.27, 0.01);
+    EXPECT_EQ(faster(all), 14);
+    EXPECT_EQ(small.size(), 9u);
+    EXPECT_EQ(faster(small), 8);
+    EXPECT_NEAR(geometric_mean(small), 0.37, 0.01);
+    EXPECT_EQ(large.size(), 6u);
+    EXPECT_EQ(faster(large), 0);
+    EXPECT_NEAR(geometric_mean(large), 6.45, 0.01);
+}
+
+/// n = W_SMB / W_CD: time with single elements over that with n of them as one unit.
+TEST(HandRules, UnitsOfTwoPayWhateverTheBanksSay) {
+    std::map<std::pair<DataType, std::string>, std::map<std::string, std::map<int, double>>> times;
+    for_measured(read_recorded("chen_bank_width.json.gz"), [&](const Case &item, double time) {
+        if (const int unit = knob_of(item, "unit"); unit > 0)
+            times[{ConvShape::parse(item.shape).dtype, name_of(item)}][item.shape][unit] = time;
+    });
+    const auto gain = [&](DataType type, const char *strategy, int unit) {
+        std::vector<double> ratios;
+        for (const auto &[shape, by_unit] : times.at({type, strategy}))
+            ratios.push_back(by_unit.at(1) / by_unit.at(unit));
+        return geometric_mean(ratios);
+    };
+    EXPECT_NEAR(gain(DataType::f32, "row_register", 2), 1.10, 0.005); // n = 1 says: no gain
+    EXPECT_NEAR(gain(DataType::f32, "row_register", 4), 0.83, 0.005);
+    EXPECT_NEAR(gain(DataType::f32, "block_register", 2), 1.02, 0.005);
+    EXPECT_NEAR(gain(DataType::f16, "row_register", 2), 1.14, 0.005); // n = 2
+    EXPECT_NEAR(gain(DataType::f16, "block_register", 2), 1.06, 0.005);
+    EXPECT_NEAR(gain(DataType::i8, "row_register", 4), 1.04, 0.005); // n = 4
+    EXPECT_NEAR(gain(DataType::i8, "row_register", 2), 1.08, 0.005);
+    EXPECT_NEAR(gain(DataType::i8, "block_register", 4), 1.04, 0.005);
+}
+
+/// Chen's product against cuBLAS, without and with units.
+TEST(HandRules, MatchingSavesASeventhOfChensProduct) {
+    std::map<std::string, std::map<int, double>> times; // 0: cuBLAS
+    for (const Case &item : read_recorded("chen_sgemm.json.gz").cases)
+        if (const Measurement *cold = item.measured(L2State::cold); item.status == Status::ok && cold) {
+            if (item.baseline && *item.baseline == "cublas")
+                times[item.shape][0] = cold->time_s.value;
+            else if (item.strategy && name_of(item) == "block_register")
+                times[item.shape][knob_of(item, "unit")] = cold->time_s.value;
+        }
+    std::vector<double> unmatched, four, over_cublas;
+    for (const auto &[shape, by_unit] : times) {
+        unmatched.push_back(by_unit.at(1) / by_unit.at(2));
+        four.push_back(by_unit.at(1) / by_unit.at(4));
+        over_cublas.push_back(by_unit.at(4) / by_unit.at(0));
+    }
+    EXPECT_NEAR(geometric_mean(unmatched), 1.16, 0.005);
+    EXPECT_NEAR(geometric_mean(four), 1.17, 0.005);
+    EXPECT_NEAR(geometric_mean(over_cublas), 3.43, 0.01);
+}
+
+/// Of one sweep of the study `boundaries`: microseconds and the counters' regime by the swept number.
+struct Swept {
+    double time_us = 0.0;
+    Regime regime = Regime::exposed;
+};
+std::map<int, Swept> swept(const std::string &id) {
+    static const convcast::Run run = read_recorded("boundaries.json.gz");
+    static const Study study = find_study("boundaries");
+    const auto sweep = std::find_if(study.sweeps.begin(), study.sweeps.end(),
+                                    [&](const StudySweep &s) { return s.id == id; });
+    std::map<int, Swept> out;
+    for_measured(run, [&](const Case &item, double time) {
+        if (std::find(sweep->shapes.begin(), sweep->shapes.end(), item.shape) == sweep->shapes.end())
+            return;
+        for (const std::string &text : sweep->strategies)
+            if (*item.strategy ==
+                *predict(parse_strategy(text), ConvShape::parse(item.shape), find_profile("h200")).strategy)
+                out[sweep->swept == "h" ? static_cast<int>(ConvShape::parse(item.shape).h)
+                                        : knob_of(item, sweep->swept)] = {
+                    time * 1e6, *item.measured(L2State::cold)->regime};
+    });
+    return out;
+}
+
+TEST(HandRules, EverySweepIsThere) {
+    for (const StudySweep &sweep : find_study("boundaries").sweeps)
+        EXPECT_EQ(swept(sweep.id).size(), sweep.shapes.size() * sweep.strategies.size()) << sweep.id;
+}
+
+TEST(HandRules, TheLeastPAndQAreNotTheFastest) {
+    const auto q = swept("map_split_q"), p = swept("filter_split_p");
+    EXPECT_NEAR(q.at(1).time_us / q.at(8).time_us, 1.19, 0.01); // 8 is the last with N_FMA in a round
+    for (const auto &[pieces, it] : q)
+        EXPECT_GE(it.time_us, q.at(8).time_us) << pieces;
+    EXPECT_NEAR(p.at(4).time_us / p.at(64).time_us, 1.15, 0.01);
+    EXPECT_NEAR(p.at(16).time_us / p.at(64).time_us, 1.04, 0.01); // the last with N_FMA
+    for (const auto &[pieces, it] : p)
+        EXPECT_GE(it.time_us, p.at(64).time_us) << pieces;
+    // Where the round has most FMAs, the counters see least of them.
+    EXPECT_EQ(q.at(1).regime, Regime::exposed);
+    EXPECT_EQ(p.at(4).regime, Regime::exposed);
+    EXPECT_EQ(q.at(64).regime, Regime::compute_hidden);
+    EXPECT_EQ(p.at(112).regime, Regime::compute_hidden);
+}
+
+TEST(HandRules, TheBlocksOf64And128) {
+    const auto s = swept("block_s"), m = swept("block_m"), w = swept("block_w");
+    EXPECT_NEAR(s.at(32).time_us / s.at(64).time_us, 1.15, 0.01);
+    EXPECT_NEAR(s.at(128).time_us / s.at(64).time_us, 0.955, 0.01);
+    EXPECT_NEAR(m.at(32).time_us / m.at(64).time_us, 0.82, 0.01);
+    EXPECT_NEAR(m.at(96).time_us / m.at(64).time_us, 1.53, 0.01);
+    EXPECT_NEAR(m.at(128).time_us / m.at(64).time_us, 0.985, 0.01);
+    EXPECT_NEAR(w.at(32).time_us / w.at(128).time_us, 1.44, 0.01);
+    EXPECT_NEAR(w.at(64).time_us / w.at(128).time_us, 1.035, 0.01);
+    EXPECT_NEAR(w.at(256).time_us / w.at(128).time_us, 1.005, 0.01);
+    // Rounds from a fifth of N_FMA up are all hidden by arithmetic.
+    for (const auto *sweep : {&s, &m, &w})
+        for (const auto &[value, it] : *sweep)
+            EXPECT_EQ(it.regime, Regime::compute_hidden) << value;
+}
+
+/// Forecast by this code, from the profile with as many SMs as there were.
+convcast::Run forecast_again(const std::string &file) {
+    convcast::Run run = read_recorded(file);
+    GpuProfile profile = find_profile("h200");
+    if (const auto sms = run.conditions.find("sms"); sms != run.conditions.end())
+        profile = with_sms(std::move(profile), std::stoi(sms->second));
+    EXPECT_EQ(run.profile_hash, profile_hash(profile)) << file;
+    for (Case &item : run.cases)
+        if (item.strategy && item.status == Status::ok)
+            item.prediction =
+                predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), profile).prediction;
+    return run;
+}
+
+/// The sweep's table of docs/regimes.md, with a margin for what a change of the forecast may do.
+TEST(RecordedRegimes, Tier2AgreesWithTheCountersThePapersRuleDoesNot) {
+    const RegimeTables tables = regimes_of(forecast_again("sweep.json.gz"));
+    const auto of_all = [&](const std::string &opinion) {
+        for (const RegimeStatistics &r : tables.opinions)
+            if (r.group == "all" && r.opinion == opinion)
+                return r;
+        ADD_FAILURE() << opinion;
+        return RegimeStatistics{};
+    };
+    const auto agreement = [](const RegimeStatistics &r) {
+        return static_cast<double>(r.agree) / static_cast<double>(r.n);
+    };
+    const RegimeStatistics paper = of_all("paper"), physical = of_all("physical"), tier2 = of_all("tier2");
+    EXPECT_EQ(tier2.n, 3350);
+    EXPECT_NEAR(agreement(paper), 0.451, 0.005);
+    EXPECT_LE(*paper.kappa, 0.1);
+    EXPECT_NEAR(agreement(physical), 0.531, 0.01);
+    EXPECT_GE(agreement(tier2), 0.84);
+    EXPECT_GE(*tier2.kappa, 0.65);
+    EXPECT_GE(*tier2.balanced, 0.65);
+    for (const StallStatistics &stall : tables.stalls)
+        if (stall.share >= 0.2) { // what stands out tells the regimes apart
+            EXPECT_EQ(stall.reason == "not_selected", stall.measured == Regime::compute_hidden)
+                << stall.reason;
+        }
+}
+
+/// A GPU that the model has not met: the profile with another number of SMs.
+TEST(RecordedRegimes, PartsOfTheGpuAreForecastAsWellAsAllOfIt) {
+    for (const char *file : {"green_64.json.gz", "green_32.json.gz"}) {
+        const convcast::Run run = forecast_again(file);
+        std::vector<double> errors, ratios;
+        for_measured(run, [&](const Case &item, double time) {
+            ratios.push_back(item.prediction->times.tier2_s->value / time);
+            errors.push_back(std::abs(ratios.back() - 1.0));
+        });
+        ASSERT_EQ(errors.size(), 66u) << file;
+        double mean = 0.0;
+        for (const double error : errors)
+            mean += error / static_cast<double>(errors.size());
+        EXPECT_LE(mean, 0.125) << file;
+        EXPECT_NEAR(geometric_mean(ratios), 0.915, 0.03) << file;
+    }
+}
+
+/// The four numbers hold for a strategy that they were fitted without.
+TEST(RecordedRegimes, AFitThatNeverSawAStrategyIsHardlyWorse) {
+    const GpuProfile profile = find_profile("h200");
+    std::vector<MeasuredCall> calls;
+    for_measured(read_recorded("sweep.json.gz"), [&](const Case &item, double time) {
+        const ConvShape shape = ConvShape::parse(item.shape);
+        auto planned = plan(parse_strategy(*item.strategy), shape, profile);
+        if (auto *good = std::get_if<PlannedStrategy>(&planned))
+            calls.push_back({with_facts(std::move(good->feasible.plan), shipped_facts()), shape,
+                             Seconds(time), name_of(item), in_training_part(item.shape)});
+    });
+    const std::vector<LeftOut> rows = leave_one_out(calls, profile);
+    ASSERT_EQ(rows.size(), strategy_names().size() + 1);
+    EXPECT_LE(rows.back().left_out, 0.172);
+    EXPECT_LE(rows.back().left_out, rows.back().fitted + 0.012);
+    for (const LeftOut &row : rows)
+        EXPECT_LE(row.left_out, row.fitted + 0.04) << row.strategy;
+}
+
+} // namespace

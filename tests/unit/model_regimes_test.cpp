@@ -1,0 +1,176 @@
+// Regimes of forecasts, models of others, fits that leave a strategy out, and GPUs with fewer SMs.
+#include "model/baselines_of_forecast.hpp"
+#include "model/errors.hpp"
+#include "model/fit.hpp"
+#include "model/regimes.hpp"
+#include "model/study.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace convcast;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+namespace {
+
+/// One launch of 15 CTAs, two an SM, on the 10 SMs of the toy: one wave with five SMs' CTAs in pairs.
+Plan toy_plan(std::int64_t ctas) {
+    Partition part;
+    part.threads = 64;
+    part.ctas_per_sm = 2;
+    part.ctas = ctas;
+    part.steps = 10;
+    part.step.instructions = 80;
+    part.step.load_bytes = 2560;
+    part.work.l2_read_bytes = 1000;
+    part.work.dram_read_bytes = 1000;
+    Plan plan;
+    plan.launches = {part};
+    return plan;
+}
+
+GpuProfile toy() {
+    GpuProfile profile = find_profile("toy");
+    profile.launch_floor->value = Seconds(1e-6);
+    return profile;
+}
+
+TEST(Utilisation, IsThatOfTheCounters) {
+    Work work;
+    work.fmas = 256e3;
+    work.instructions = 20000;
+    work.dram_read_bytes = 100e9 * 4e-6;  // 4 us of 100 GB/s
+    work.dram_write_bytes = 100e9 * 3e-6; // and 3 us
+    work.l2_read_bytes = 200e9 * 2e-6;
+    work.l2_write_bytes = 200e9 * 1e-6;
+    // 10 us besides the floor of 1 us; 5 of 10 SMs have work: 5 SMs * 4 schedulers * 10,000 clocks at 1 GHz.
+    const Utilisation half = utilisation_of(toy_plan(5), work, Seconds(11e-6), toy());
+    EXPECT_NEAR(half.fma, 256e3 / (5 * 64 * 10e3), 1e-12); // 64 cores
+    EXPECT_NEAR(half.issue, 20000.0 / 200e3, 1e-12);
+    EXPECT_NEAR(half.dram, 7.0 / 11.0, 1e-12);
+    EXPECT_NEAR(half.l2, 3.0 / 11.0, 1e-12);
+    // A full wave and one of five SMs: three quarters.
+    EXPECT_NEAR(utilisation_of(toy_plan(25), work, Seconds(11e-6), toy()).issue, 20000.0 / 300e3, 1e-12);
+    // Not below a tenth of the time: a forecast at the launch floor has a share all the same.
+    EXPECT_TRUE(std::isfinite(utilisation_of(toy_plan(20), work, Seconds(1e-6), toy()).issue));
+}
+
+TEST(MwpCwp, IsThePapersArithmetic) {
+    // Worked by hand from the paper's equations. A warp: 10 * 80 / 2 instructions over 4 schedulers: 100
+    // clocks; 10 * 2560 / 2 / 128 = 100 loads of 100 clocks: 10,000. An SM's share of L2 is 20 B/clk: 6.4
+    // clocks apart, so 15.6 could overlap; a warp of DRAM reads moves 1.28 B/clk, ten SMs of the 100 B/clk
+    // have room for 7.8125. N = 4 is the least: MWP = CWP = 4, (22): 10,000 + 100 + 100 / 100 * 3 = 10,103
+    // clocks of a full wave; ten barriers of two CTAs cost 6.4 * 3 each (26): 384.
+    EXPECT_NEAR(mwp_cwp_time(toy_plan(20), toy())->value, 1e-6 + (10103.0 + 384.0) * 1e-9, 1e-12);
+    // Twice the CTAs take the waves twice.
+    EXPECT_NEAR(mwp_cwp_time(toy_plan(40), toy())->value, 1e-6 + 2.0 * (10103.0 + 384.0) * 1e-9, 1e-12);
+    // 10 loads a warp, 1,000 clocks, and 500 of arithmetic: CWP 3 is below MWP 4, (24).
+    Plan busy = toy_plan(20);
+    busy.launches[0].step.instructions = 400;
+    busy.launches[0].step.load_bytes = 256;
+    EXPECT_NEAR(mwp_cwp_time(busy, toy())->value, 1e-6 + (100.0 + 500.0 * 4.0 + 384.0) * 1e-9, 1e-12);
+    // More arithmetic than memory is (23) in print, however little that says of 100,000 clocks a warp.
+    busy.launches[0].step.instructions = 80000;
+    EXPECT_NEAR(mwp_cwp_time(busy, toy())->value, 1e-6 + (1000.0 + 10000.0 * 3.0 + 384.0) * 1e-9, 1e-12);
+    GpuProfile without = toy();
+    without.dram_latency.reset();
+    EXPECT_FALSE(mwp_cwp_time(busy, without));
+}
+
+TEST(Profile, FewerSmsChangeNothingElse) {
+    const GpuProfile whole = find_profile("h200"), half = with_sms(whole, 64);
+    EXPECT_EQ(half.limits.sm_count, 64);
+    EXPECT_NE(profile_hash(half), profile_hash(whole));
+    EXPECT_EQ(write_profile(with_sms(whole, whole.limits.sm_count)), write_profile(whole));
+    EXPECT_THAT([&] { with_sms(whole, 133); }, ThrowsMessage<UsageError>(HasSubstr("132")));
+    EXPECT_THROW(with_sms(whole, 0), UsageError);
+}
+
+/// Calls whose times are exactly what a calibration says, of two strategies that need different numbers.
+std::vector<MeasuredCall> planted_calls(const GpuProfile &profile) {
+    std::vector<MeasuredCall> calls;
+    for (const char *strategy : {"stride_fixed_block", "block_register"})
+        for (const int size : {14, 20, 28, 40, 56}) {
+            const std::string edge = std::to_string(size);
+            const ConvShape shape = ConvShape::parse("n1c32h" + edge + "w" + edge + "k32r3s3");
+            auto planned = plan(parse_strategy(strategy), shape, profile);
+            Calibration truth;
+            truth.issue_efficiency = 0.9;
+            truth.cold_start_s = strategy[0] == 's' ? 0.4e-6 : 2e-6;
+            MeasuredCall call{std::get<PlannedStrategy>(planned).feasible.plan, shape, Seconds(0.0), strategy,
+                              size != 20};
+            call.time_s = forecast_term(call.plan, shape, profile, truth)->value_s;
+            calls.push_back(std::move(call));
+        }
+    return calls;
+}
+
+TEST(Fit, LeavingAStrategyOutIsFittingWithoutItsCalls) {
+    const GpuProfile profile = find_profile("h200");
+    const std::vector<MeasuredCall> calls = planted_calls(profile);
+    const std::vector<LeftOut> rows = leave_one_out(calls, profile);
+    ASSERT_EQ(rows.size(), 3u);
+    for (std::size_t i = 0; i < 2; ++i) {
+        std::vector<MeasuredCall> others;
+        for (const MeasuredCall &call : calls)
+            if (call.strategy != rows[i].strategy)
+                others.push_back(call);
+        const Calibration alone = fit_calibration(others, profile);
+        EXPECT_EQ(write_calibration(rows[i].calibration), write_calibration(alone)) << rows[i].strategy;
+        EXPECT_EQ(rows[i].training, 4);
+        EXPECT_EQ(rows[i].test, 1);
+        // What the others' launches lack or have too much of shows.
+        EXPECT_GT(rows[i].left_out, rows[i].fitted) << rows[i].strategy;
+    }
+    EXPECT_GT(rows[0].left_out_bias, 1.0) << "fitted to longer cold starts";
+    EXPECT_LT(rows[1].left_out_bias, 1.0) << "fitted to shorter ones";
+    EXPECT_EQ(rows[2].strategy, "all");
+    EXPECT_EQ(rows[2].test, 2);
+    EXPECT_NEAR(rows[2].left_out, (rows[0].left_out + rows[1].left_out) / 2.0, 1e-12);
+}
+
+TEST(Fit, SaysWhatIsMissing) {
+    const GpuProfile profile = find_profile("h200");
+    std::vector<MeasuredCall> calls = planted_calls(profile);
+    for (MeasuredCall &call : calls)
+        call.strategy = "one";
+    EXPECT_THAT([&] { leave_one_out(calls, profile); },
+                ThrowsMessage<UsageError>(HasSubstr("two strategies")));
+    for (MeasuredCall &call : calls)
+        call.training = false;
+    EXPECT_THAT([&] { fit_calibration(calls, profile); },
+                ThrowsMessage<UsageError>(HasSubstr("training part")));
+}
+
+TEST(Studies, SweepsAreChecked) {
+    const Study study = find_study("boundaries");
+    EXPECT_GE(study.sweeps.size(), 5u);
+    const auto with = [](const std::string &sweep) {
+        return "{\"schema\":\"convcast/study/"
+               "1\",\"id\":\"s\",\"title\":\"t\",\"citation\":\"c\",\"shapes\":[],"
+               "\"sweeps\":[" +
+               sweep + "]}";
+    };
+    const auto sweep = [](const std::string &id, const std::string &swept, const std::string &shape,
+                          const std::string &strategy) {
+        return "{\"id\":\"" + id + "\",\"swept\":\"" + swept + "\",\"title\":\"t\",\"shapes\":[\"" + shape +
+               "\"],\"strategies\":[\"" + strategy + "\"]}";
+    };
+    const std::string shape = "n1c1h28w28k64r3s3";
+    EXPECT_EQ(read_study(with(sweep("q", "pieces", shape, "map_split:pieces=2")), "s.json").sweeps.size(),
+              1u);
+    const auto refused = [&](const std::string &text, const char *what) {
+        EXPECT_THAT([&] { read_study(with(text), "s.json"); }, ThrowsMessage<InputError>(HasSubstr(what)))
+            << text;
+    };
+    refused(sweep("q", "pices", shape, "map_split:pieces=2"), "/sweeps/0/swept");
+    refused(sweep("q", "pieces", "n1c1", "map_split:pieces=2"), "/sweeps/0/shapes/0");
+    refused(sweep("q", "pieces", shape, "map_splt"), "/sweeps/0/strategies/0");
+    refused(sweep("../q", "pieces", shape, "map_split"), "/sweeps/0/id");
+    refused("", "at least one shape");
+}
+
+} // namespace
