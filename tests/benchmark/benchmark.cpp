@@ -6,6 +6,7 @@
 #include "model/forecast.hpp"
 #include "model/json.hpp"
 #include "model/parallel.hpp"
+#include "model/simulation.hpp"
 #include "model/study.hpp"
 
 #include <boost/describe.hpp>
@@ -139,6 +140,16 @@ Benchmark measure(double seconds) {
                      throw std::runtime_error("a plan has no time");
              }),
         200'000.0);
+    const Calibration *fitted = shipped_calibration(profile.id);
+    add("simulation", "simulations/s",
+        rate(plans.size(), seconds,
+             [&](std::size_t i) {
+                 const auto simulated = simulate(plans[i].plan, plans[i].shape, profile,
+                                                 fitted ? *fitted : Calibration{}, false);
+                 if (!(simulated->time_s.value > 0.0))
+                     throw std::runtime_error("a plan has no simulated time");
+             }),
+        2'000.0);
     add("plans", "plans/s",
         rate(plans.size(), seconds,
              [&](std::size_t i) {
