@@ -1030,6 +1030,7 @@ class Files(Cli):
         for sms in ("0", "11", "x", "-1", ""):
             self.refused(2, ["predict", "--gpu", "toy", "--sms", sms, *words], "--sms")
         self.refused(4, ["run", "--gpu", "toy", "--sms", "4", *words], NO_GPU)
+        self.refused(4, ["choose", "--gpu", "toy", "--sms", "4", "--shape", MULTI, "--measure", "1"], NO_GPU)
         for sms in ("x", "", "0", "-4", "11", "4 ", "99999999999999999999"):
             self.write("bad.json", {**four, "conditions": {"sms": sms}})
             for verb in ("predict", "run"):
