@@ -203,7 +203,9 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
         facts.per_stored_line = x[4];
         facts.l2_read_share = its.read_shares.empty() ? 1.0 : quantile(its.read_shares, 0.5);
-        facts.l2_write_share = its.write_shares.empty() ? 1.0 : quantile(its.write_shares, 0.5);
+        // Not below one: what is stored is written.
+        facts.l2_write_share =
+            its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));
         facts.cases = static_cast<std::int64_t>(its.rows.size());
         facts.median_error = quantile(errors, 0.5);
         facts.p90_error = quantile(errors, 0.9);

@@ -345,9 +345,10 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
 
 template <Yield T> T partition_term(const Partition &part, const ConvShape &shape, const Machine &m) {
     const Traffic traffic = traffic_of(part, shape);
-    const std::int64_t slots = part.ctas_per_sm * m.sm_count, busy = part.ctas - part.idle_ctas;
+    const std::int64_t sms = usable_sms(part, m.sm_count);
+    const std::int64_t slots = part.ctas_per_sm * sms, busy = part.ctas - part.idle_ctas;
     const std::int64_t full = busy / slots, rest = busy % slots;
-    const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(m.sm_count), true};
+    const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(sms), true};
     List<T> waves;
     if (full > 0)
         waves.push_back(wave_term<T>(part, m, full_round, traffic));
@@ -356,11 +357,11 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
         // Halves of a share lie a whole number of SMs apart in the grid: those with work meet on the same
         // SMs.
         const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && part.ctas <= slots;
-        const std::int64_t most = pairs ? part.ctas_per_sm : papers::ceil_div(rest, m.sm_count);
-        const Round last{static_cast<double>(most),
-                         static_cast<double>(
-                             std::min<std::int64_t>(pairs ? papers::ceil_div(rest, most) : rest, m.sm_count)),
-                         full == 0};
+        const std::int64_t most = pairs ? part.ctas_per_sm : papers::ceil_div(rest, sms);
+        const Round last{
+            static_cast<double>(most),
+            static_cast<double>(std::min<std::int64_t>(pairs ? papers::ceil_div(rest, most) : rest, sms)),
+            full == 0};
         tail = wave_term<T>(part, m, last, traffic);
     }
     T further = full > 1 ? further_wave_term<T>(part, m, full_round, traffic)
@@ -472,6 +473,17 @@ Plan with_work(Plan plan, const Work &counted) {
                     part.work.*field = *(part.work.*field) * ratio(field);
         }
     return plan;
+}
+
+std::int64_t usable_sms(const Partition &part, std::int64_t sm_count) {
+    const std::int64_t cluster = part.cluster.value_or(1);
+    constexpr std::int64_t pair = 2; // SMs come in pairs, which share a cluster always
+    constexpr double found = 0.94;
+    return cluster <= pair
+               ? sm_count
+               : std::max<std::int64_t>(1, static_cast<std::int64_t>(found * static_cast<double>(sm_count)) /
+                                               cluster) *
+                     cluster;
 }
 
 std::string missing_for_forecast(const GpuProfile &p) {
@@ -597,7 +609,7 @@ std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, co
         for (const Partition &part : *launches) {
             const Traffic traffic = traffic_of(part, shape);
             const double sms =
-                static_cast<double>(std::min<std::int64_t>(part.ctas - part.idle_ctas, m.sm_count));
+                static_cast<double>(std::min(part.ctas - part.idle_ctas, usable_sms(part, m.sm_count)));
             CtaStay &stay = times.stays.emplace_back();
             stay.idle = s(m.l2_latency_s); // it looks at its arguments and leaves
             stay.before_s = part.constant_bytes > 0 ? s(m.launch_s + m.gap_s) : s(0.0);

@@ -278,17 +278,6 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     return out;
 }
 
-/// By how much a setting is slower, beside others, than its forecast says: clusters of four do not find room
-/// on all SMs at once. On an H200, 128 CTAs in clusters of four, one an SM, took two rounds
-/// (n1c512h28w28k512r3s3_pad1x1, 88 us of forecast 60), 112 took one.
-double handicap(const Partition &part, const ImplicitGemm3xTf32 &g, const GpuLimits &limits) {
-    if (g.split < 4)
-        return 1.0;
-    constexpr double found = 0.9;
-    const double places = found * static_cast<double>(limits.sm_count * part.ctas_per_sm);
-    return std::ceil(static_cast<double>(part.ctas) / places) / static_cast<double>(part.waves);
-}
-
 /// Buffers for as many CTAs an SM as registers allow, each with two at least and no more than four: what a
 /// CTA copies while it waits at its start or end, another one multiplies.
 int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const GpuLimits &limits) {
@@ -347,9 +336,7 @@ PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, cons
                 }
                 Feasible &feasible = std::get<Feasible>(made);
                 const std::optional<Seconds> forecast = forecast_time(feasible.plan, s, *known);
-                const double time =
-                    forecast ? forecast->value * handicap(feasible.plan.launches[0], setting, profile.limits)
-                             : 0.0;
+                const double time = forecast ? forecast->value : 0.0;
                 if (!best || time < best_time) {
                     best = Planned<ImplicitGemm3xTf32>{setting, std::move(feasible)};
                     best_time = time;
