@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 #include <set>
 
 namespace convcast {
@@ -125,7 +127,9 @@ class PageWriter : HtmlWriter {
     PageWriter(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
                const Producer &current)
         : run_(run), studies_(studies), statistics_(statistics), current_(current),
-          figures_(report_figures(statistics, studies)) {}
+          figures_(report_figures(statistics, studies)) {
+        choose_explained();
+    }
 
     std::string write() {
         const std::string title =
@@ -272,8 +276,9 @@ class PageWriter : HtmlWriter {
                   percent(static_cast<double>(o.agree) / static_cast<double>(o.n)), ratio(o.kappa),
                   percent(o.balanced)});
         tail();
-        out_ += "<p class=\"small\">kappa: Cohen's, 0 is chance. balanced: mean over the measured regimes of the "
-                "share that was forecast right.</p>\n";
+        out_ +=
+            "<p class=\"small\">kappa: Cohen's, 0 is chance. balanced: mean over the measured regimes of the "
+            "share that was forecast right.</p>\n";
         head(3, {"opinion, all strategies", "measured", "forecast", "cases"});
         for (const RegimeStatistics &o : r.opinions)
             if (o.group == "all")
@@ -532,16 +537,48 @@ class PageWriter : HtmlWriter {
         return out;
     }
 
-    bool explained(const CaseRow &r) const {
-        return run_.cases[static_cast<std::size_t>(r.id)].prediction.has_value() && !r.baseline;
+    bool explained(const CaseRow &r) const { return explained_.contains(r.id); }
+
+    /// Which forecasts the page explains: all, or where they would make it too large to open, of each shape
+    /// that of the case measured fastest and that of the one whose forecast is furthest off.
+    void choose_explained() {
+        constexpr std::size_t most = 1000;
+        struct OfShape {
+            const CaseRow *fastest = nullptr, *furthest = nullptr;
+        };
+        std::map<std::string, OfShape> shapes;
+        for (const CaseRow &r : statistics_.cases) {
+            if (r.baseline || !run_.cases[static_cast<std::size_t>(r.id)].prediction)
+                continue;
+            ++forecasts_;
+            explained_.insert(r.id);
+            OfShape &its = shapes[r.shape];
+            if (r.cold_s && (its.fastest == nullptr || *r.cold_s < *its.fastest->cold_s))
+                its.fastest = &r;
+            if (r.error && (its.furthest == nullptr || std::abs(*r.error) > std::abs(*its.furthest->error)))
+                its.furthest = &r;
+        }
+        if (explained_.size() <= most)
+            return;
+        explained_.clear();
+        for (const auto &[shape, its] : shapes)
+            for (const CaseRow *r : {its.fastest, its.furthest})
+                if (r != nullptr)
+                    explained_.insert(r->id);
     }
 
     void forecasts() {
         out_ += "<section id=\"forecasts\"><h2>How each forecast comes about</h2>\n";
-        bool any = false;
+        const bool any = forecasts_ > 0;
+        if (forecasts_ > explained_.size())
+            add("<p class=\"note\">Of {} forecasts {} are explained here: of each shape that of the case "
+                "measured "
+                "fastest and that of the one furthest off. <code>convcast predict --shape SHAPE --strategy "
+                "TEXT</code> "
+                "explains any other.</p>\n",
+                forecasts_, explained_.size());
         for (const CaseRow &r : statistics_.cases)
             if (explained(r)) {
-                any = true;
                 forecast(r, *run_.cases[static_cast<std::size_t>(r.id)].prediction);
             }
         out_ += any ? "</section>\n" : "<p>No case carries a forecast.</p></section>\n";
@@ -666,6 +703,8 @@ class PageWriter : HtmlWriter {
     const ReportStatistics &statistics_;
     const Producer &current_;
     std::vector<Figure> figures_;
+    std::set<std::int64_t> explained_; ///< ids of cases whose forecast the page explains
+    std::size_t forecasts_ = 0;        ///< of our strategies, in the document
 };
 
 } // namespace

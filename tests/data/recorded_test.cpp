@@ -189,22 +189,23 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
         return TimeAccuracy{};
     };
     const TimeAccuracy zero = times("test", "zero fit"), fitted = times("test", "four numbers fitted");
-    EXPECT_EQ(zero.n, 739);
-    EXPECT_EQ(fitted.n, 739);
-    EXPECT_LE(zero.mean, 0.206);
-    EXPECT_LE(zero.median, 0.161);
-    EXPECT_LE(zero.p90, 0.455);
-    EXPECT_NEAR(zero.bias, 0.872, 0.005);
-    EXPECT_LE(fitted.mean, 0.216);
-    EXPECT_NEAR(fitted.bias, 0.977, 0.005);
-    EXPECT_GE(*fitted.coverage, 0.855);
+    EXPECT_EQ(zero.n, 2588);
+    EXPECT_EQ(fitted.n, 2588);
+    EXPECT_LE(zero.mean, 0.161);
+    EXPECT_LE(zero.median, 0.129);
+    EXPECT_LE(zero.p90, 0.325);
+    EXPECT_NEAR(zero.bias, 0.933, 0.005);
+    EXPECT_LE(fitted.mean, 0.158);
+    EXPECT_NEAR(fitted.bias, 0.978, 0.005);
+    EXPECT_GE(*fitted.coverage, 0.85);
     EXPECT_LE(*fitted.coverage, 0.95);
     EXPECT_GT(times("test", "wave-quantised roofline").mean, 2.5 * zero.mean);
     EXPECT_GT(times("test", "speed of light").mean, 3.0 * zero.mean);
     for (const RankingAccuracy &row : accuracy.rankings)
-        if (row.model == "four numbers fitted") {
-            EXPECT_LE(row.mean_regret, 0.10);
-            EXPECT_GE(row.kendall_tau, 0.795);
+        if (row.model == "zero fit" || row.model == "four numbers fitted") {
+            EXPECT_EQ(row.shapes, 157) << row.model;
+            EXPECT_LE(row.mean_regret, row.model == "zero fit" ? 0.035 : 0.044) << row.model;
+            EXPECT_GE(row.kendall_tau, 0.855) << row.model;
         }
 }
 
@@ -214,14 +215,22 @@ TEST(Recorded, TheSpeedUpsAreAsStated) {
         const char *file, *study;
         std::int64_t shapes;
         double geomean, worst;
-        double geomean_direct, worst_direct; ///< ours without Winograd, against all of cuDNN
+        /// Ours without Winograd, against all of cuDNN; 0: not stated, some lose.
+        double geomean_direct = 0.0, worst_direct = 0.0;
     };
     for (const Stated &stated : {Stated{"chang.json.gz", "chang_single", 18, 2.31, 1.70, 2.31, 1.70},
                                  Stated{"chang.json.gz", "chang_multi", 33, 3.27, 1.09, 2.09, 1.09},
                                  Stated{"chen.json.gz", "chen_special", 36, 3.29, 1.24, 3.29, 1.24},
                                  Stated{"chen.json.gz", "chen_general", 24, 2.68, 1.26, 1.54, 1.05},
-                                 Stated{"networks.json.gz", "vgg16_b1", 9, 3.23, 1.57, 1.73, 1.38},
-                                 Stated{"networks.json.gz", "resnet50_b1", 23, 2.49, 1.39, 2.46, 1.40}}) {
+                                 Stated{"networks.json.gz", "alexnet_b1", 5, 3.32, 1.45, 3.01, 1.45},
+                                 Stated{"networks.json.gz", "vgg16_b1", 9, 3.23, 1.60, 1.74, 1.39},
+                                 Stated{"networks.json.gz", "resnet18_b1", 11, 2.91, 1.58, 2.84, 1.58},
+                                 Stated{"networks.json.gz", "resnet50_b1", 23, 2.51, 1.41, 2.49, 1.41},
+                                 Stated{"networks_b32.json.gz", "alexnet_b32", 5, 1.26, 1.07},
+                                 Stated{"networks_b32.json.gz", "vgg16_b32", 9, 1.32, 1.22},
+                                 Stated{"networks_b32.json.gz", "resnet18_b32", 11, 1.41, 1.13},
+                                 Stated{"networks_b32.json.gz", "resnet50_b32", 23, 1.42, 1.11},
+                                 Stated{"partition_2bcde.json.gz", "partition_2bcde", 30, 3.40, 1.20}}) {
         const std::vector<Study> studies = {find_study(stated.study)};
         const auto expect = [&](const convcast::Run &run, double geomean, double worst) {
             bool there = false;
@@ -238,6 +247,8 @@ TEST(Recorded, TheSpeedUpsAreAsStated) {
         };
         convcast::Run run = read_recorded(stated.file);
         expect(run, stated.geomean, stated.worst);
+        if (stated.geomean_direct == 0.0)
+            continue;
         std::erase_if(run.cases, [](const Case &item) {
             return item.strategy && item.strategy->starts_with("winograd");
         });
@@ -278,7 +289,7 @@ TEST(Recorded, TimelinesFitTheirPlans) {
 }
 
 /// Of the kernel that the model knows best, on the layers of the papers.
-TEST(Recorded, StrideFixedBlocksAreForecastWithin11Percent) {
+TEST(Recorded, StrideFixedBlocksAreForecastWithin12Percent) {
     std::vector<double> errors;
     for_own_cases([&](const Case &item, const Prediction &p, const Measurement &cold) {
         if (item.strategy->starts_with("stride_fixed_block"))
@@ -287,7 +298,7 @@ TEST(Recorded, StrideFixedBlocksAreForecastWithin11Percent) {
     ASSERT_EQ(errors.size(), 33u);
     std::sort(errors.begin(), errors.end());
     EXPECT_LE(errors[errors.size() / 2], 0.088);
-    EXPECT_LE(errors[errors.size() * 9 / 10], 0.108);
+    EXPECT_LE(errors[errors.size() * 9 / 10], 0.115);
 }
 
 } // namespace
