@@ -212,6 +212,9 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     const std::int64_t operands = g.thread_k + g.thread_pixels;
     constexpr std::int64_t few_taps = 9;
     std::int64_t registers = sums + 2 * operands + kept + 3 * places + (taps > few_taps ? 40 : 32);
+    constexpr std::int64_t warp = 32, of_all_copies = 16;
+    if (part.threads == warp) // which has the places of every copy to itself
+        registers += of_all_copies;
     registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
     if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
         registers = most / 8 * 8;
