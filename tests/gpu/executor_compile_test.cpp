@@ -7,7 +7,7 @@
 #include "executor/reference_kernel.hpp"
 #include "model/errors.hpp"
 #include "model/strategies.hpp"
-#include "tests/gpu/require_gpu.hpp"
+#include "tests/gpu/require_compiler.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,15 +20,6 @@ namespace convcast {
 namespace {
 
 constexpr int hopper = 90;
-
-std::optional<std::string> why_no_compiler() {
-    try {
-        Compiler compiler{std::filesystem::path()};
-        return std::nullopt;
-    } catch (const GpuError &error) {
-        return error.what();
-    }
-}
 
 /// From the studies, and awkward ones: maps smaller than a tile, rows that are not 16-byte aligned, one
 /// filter, a filter count that fills no tile.

@@ -1,7 +1,7 @@
 // Every probe compiles where there is NVRTC, without a GPU, and keeps its data in registers.
 #include "microbench/measure.hpp"
 #include "microbench/runners.hpp"
-#include "tests/gpu/require_gpu.hpp"
+#include "tests/gpu/require_compiler.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,15 +10,6 @@
 
 namespace convcast {
 namespace {
-
-std::optional<std::string> why_no_compiler() {
-    try {
-        Compiler compiler{std::filesystem::path()};
-        return std::nullopt;
-    } catch (const GpuError &error) {
-        return error.what();
-    }
-}
 
 /// As many as 1024 threads of an SM can have; where the tile of a thread is the question, the 256 threads
 /// that its launch bounds name.

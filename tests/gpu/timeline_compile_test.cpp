@@ -6,7 +6,7 @@
 #include "executor/timeline.hpp"
 #include "model/errors.hpp"
 #include "model/strategies.hpp"
-#include "tests/gpu/require_gpu.hpp"
+#include "tests/gpu/require_compiler.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,15 +16,6 @@ namespace convcast {
 namespace {
 
 constexpr int hopper = 90;
-
-std::optional<std::string> why_no_compiler() {
-    try {
-        Compiler compiler{std::filesystem::path()};
-        return std::nullopt;
-    } catch (const GpuError &error) {
-        return error.what();
-    }
-}
 
 TEST(TimelineCompile, StampsCostNoResidency) {
     CONVCAST_SKIP_IF(why_no_compiler());
