@@ -33,7 +33,8 @@ struct Event {
 };
 
 /// Whether a CTA finds work. The two CTAs of an SM's share lie a half of the grid apart (filter_split,
-/// map_split); of others those without work are the last.
+/// map_split): with an even number at work both halves are taken to work, though of a share of a single row
+/// only the first does. Of other kernels those without work are the last.
 bool has_work(const Partition &part, std::int64_t cta) {
     if (part.idle_ctas == 0)
         return true;
@@ -57,9 +58,9 @@ class Launch {
         }
     }
 
-    /// CTAs from `first` to before `last`; `on_end` is told each one's stay.
-    template <class OnEnd> double run(std::int64_t first, std::int64_t last, const OnEnd &on_end) {
-        next_ = first, last_ = last;
+    /// The first `count` CTAs; `on_end` is told each one's stay.
+    template <class OnEnd> double run(std::int64_t count, const OnEnd &on_end) {
+        next_ = 0, last_ = count;
         double end = begin_;
         const auto done = [&](const Resident &cta, std::size_t sm, double time) {
             on_end(CtaSpan{0, cta.cta, static_cast<std::int64_t>(sm), Seconds(cta.start), Seconds(time)});
@@ -164,7 +165,7 @@ std::optional<Simulation> simulate(const Plan &plan, const ConvShape &shape, con
             if (!keep_spans && part.idle_ctas == 0 && part.ctas > waves_simulated * places)
                 skipped = (part.ctas - waves_simulated * places) / places;
             Launch simulation(part, stay, sms, now);
-            now = simulation.run(0, part.ctas - skipped * places, [&](CtaSpan span) {
+            now = simulation.run(part.ctas - skipped * places, [&](CtaSpan span) {
                 span.launch = static_cast<std::int64_t>(launch);
                 if (keep_spans)
                     out.spans.push_back(span);
