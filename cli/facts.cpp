@@ -26,6 +26,7 @@ int facts(const Words &words) {
 
     std::deque<Plan> plans; // that the calls point at
     std::deque<Work> counted;
+    std::deque<std::map<std::string, double>> counters;
     std::vector<CountedCall> calls;
     Facts facts;
     for (const std::string &file : arguments.positional()) {
@@ -51,7 +52,8 @@ int facts(const Words &words) {
             if (auto *good = std::get_if<PlannedStrategy>(&planned)) {
                 plans.push_back(std::move(good->feasible.plan));
                 counted.push_back(*cold->work);
-                calls.push_back({&plans.back(), &counted.back()});
+                counters.push_back(cold->counters.value_or(std::map<std::string, double>{}));
+                calls.push_back({&plans.back(), &counted.back(), &counters.back()});
             }
         }
     }

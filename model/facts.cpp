@@ -17,6 +17,7 @@ namespace {
 constexpr double line_bytes = 128.0;
 constexpr std::size_t features = 5;
 using Features = std::array<double, features>;
+constexpr std::size_t kinds = 2; // FFMAs, other instructions
 
 double warps_of(const Partition &part) {
     return std::ceil(static_cast<double>(part.threads) / 32.0);
@@ -41,27 +42,29 @@ Features coefficients(const CompiledWork &facts) {
     return {facts.per_ffma, facts.per_counted, facts.per_warp, facts.per_warp_step, facts.per_stored_line};
 }
 
-double dot(const Features &a, const Features &b) {
+template <std::size_t N> double dot(const std::array<double, N> &a, const std::array<double, N> &b) {
     double sum = 0.0;
-    for (std::size_t i = 0; i < features; ++i)
+    for (std::size_t i = 0; i < N; ++i)
         sum += a[i] * b[i];
     return sum;
 }
 
 /// The non-negative x that minimises sum (row . x - right)^2, by coordinate descent, which converges here as
 /// the sum is convex.
-Features least_squares(const std::vector<Features> &rows, const std::vector<double> &right) {
+template <std::size_t N>
+std::array<double, N> least_squares(const std::vector<std::array<double, N>> &rows,
+                                    const std::vector<double> &right) {
     constexpr int rounds = 20000;
-    std::array<Features, features> products{};
-    Features along{}, x{};
+    std::array<std::array<double, N>, N> products{};
+    std::array<double, N> along{}, x{};
     for (std::size_t n = 0; n < rows.size(); ++n)
-        for (std::size_t i = 0; i < features; ++i) {
+        for (std::size_t i = 0; i < N; ++i) {
             along[i] += rows[n][i] * right[n];
-            for (std::size_t j = 0; j < features; ++j)
+            for (std::size_t j = 0; j < N; ++j)
                 products[i][j] += rows[n][i] * rows[n][j];
         }
     for (int round = 0; round < rounds; ++round)
-        for (std::size_t i = 0; i < features; ++i)
+        for (std::size_t i = 0; i < N; ++i)
             if (products[i][i] > 0.0)
                 x[i] = std::max(0.0, x[i] + (along[i] - dot(products[i], x)) / products[i][i]);
     return x;
@@ -98,6 +101,7 @@ void apply(Partition &part, const CompiledWork &facts) {
     if (counted > 0.0)
         part.step.copying *= part.step.instructions / counted;
     part.drain.instructions = instructions(part.drain, warps, 0.0);
+    part.pace = facts.pace;
     if (part.work.l2_write_bytes)
         *part.work.l2_write_bytes *= facts.l2_write_share;
     part.step.load_bytes *= facts.l2_read_share;
@@ -107,6 +111,32 @@ void apply(Partition &part, const CompiledWork &facts) {
         // What DRAM delivers passes L2 once at least.
         part.work.l2_read_bytes = std::max(*part.work.l2_read_bytes, part.work.dram_read_bytes.value_or(0.0));
     }
+}
+
+/// What a warp waits for by itself, clocks an instruction; what it waits for because of others (a pipe in use, memory, a
+/// barrier) is the model's.
+constexpr std::array<const char *, 5> own_stalls = {
+    "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
+};
+constexpr const char *fma_pipe = "sm__inst_executed_pipe_fma.sum";
+constexpr std::array<const char *, 2> shared_access = {"smsp__inst_executed_op_shared_ld.sum",
+                                                       "smsp__inst_executed_op_shared_st.sum"};
+
+template <std::size_t N>
+std::optional<double> sum_of(const std::map<std::string, double> &counters,
+                             const std::array<const char *, N> &names) {
+    double sum = 0.0;
+    for (const char *name : names) {
+        const auto found = counters.find(name);
+        if (found == counters.end())
+            return std::nullopt;
+        sum += found->second;
+    }
+    return sum;
 }
 
 } // namespace
@@ -153,6 +183,9 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         std::vector<Features> rows;
         std::vector<double> other_shares, read_shares,
             write_shares; ///< of all instructions; of loads, stores
+        std::vector<std::array<double, kinds>> mixes; ///< shares of FFMAs and of others in the instructions
+        std::vector<double> clocks;     ///< of a warp alone, per instruction: with the mixes
+        std::vector<double> alu_shares; ///< of the others
     };
     std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
     for (const CountedCall &call : calls) {
@@ -160,7 +193,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             continue;
         const Partition &main = main_launch(*call.plan);
         // What other kernels of the call take is small: theirs is what the plan counts.
-        double of_others = 0.0, ffmas = 0.0, reads = 0.0, writes = 0.0;
+        double of_others = 0.0, ffmas = 0.0, reads = 0.0, writes = 0.0, loads = 0.0;
         Features sum{};
         for_each_launch(*call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
@@ -170,6 +203,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
                 return;
             }
             ffmas += part.work.fmas.value_or(0.0) / 32.0;
+            loads += static_cast<double>(part.ctas - part.idle_ctas) *
+                     (static_cast<double>(part.steps) * part.step.loads + part.drain.loads);
             const Features its = features_of(part);
             for (std::size_t i = 0; i < features; ++i)
                 sum[i] += its[i];
@@ -184,6 +219,17 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             value /= total;
         its.rows.push_back(sum);
         its.other_shares.push_back(left / total);
+        if (call.counters) {
+            if (const auto waits = sum_of(*call.counters, own_stalls)) {
+                its.mixes.push_back({ffmas / (ffmas + left), left / (ffmas + left)});
+                its.clocks.push_back(1.0 + *waits);
+            }
+            const auto pipe = sum_of(*call.counters, std::array<const char *, 1>{fma_pipe}),
+                       shared = sum_of(*call.counters, shared_access);
+            if (pipe && shared)
+                its.alu_shares.push_back(
+                    std::clamp((*call.counted->instructions - *pipe - *shared - loads) / (left + of_others), 0.0, 1.0));
+        }
         if (reads > 0.0 && call.counted->l2_read_bytes)
             its.read_shares.push_back(*call.counted->l2_read_bytes / reads);
         if (writes > 0.0 && call.counted->l2_write_bytes)
@@ -206,6 +252,10 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         // Not below one: what is stored is written.
         facts.l2_write_share =
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));
+        if (!its.clocks.empty()) {
+            const std::array<double, kinds> clocks = least_squares(its.mixes, its.clocks);
+            facts.pace = {std::max(1.0, clocks[0]), std::max(1.0, clocks[1]), quantile(its.alu_shares, 0.5)};
+        }
         facts.cases = static_cast<std::int64_t>(its.rows.size());
         facts.median_error = quantile(errors, 0.5);
         facts.p90_error = quantile(errors, 0.9);

@@ -7,6 +7,7 @@
 
 #include <boost/describe.hpp>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,12 @@ struct CompiledWork {
     double per_ffma = 0.0, per_counted = 1.0, per_warp = 0.0, per_warp_step = 0.0, per_stored_line = 0.0;
     double l2_read_share = 1.0; ///< of the bytes that the plan loads, those that L1 does not have: the median
     double l2_write_share = 1.0; ///< sectors written over those that the stored bytes fill: the median
+    Pace pace;
     std::int64_t cases = 0;      ///< counted ones behind the numbers
     double median_error = 0.0, p90_error = 0.0; ///< of the instructions, over those cases
     BOOST_DESCRIBE_CLASS(CompiledWork, (),
                          (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, per_stored_line,
-                          l2_read_share, l2_write_share, cases, median_error, p90_error),
+                          l2_read_share, l2_write_share, pace, cases, median_error, p90_error),
                          (), ())
 };
 
@@ -48,10 +50,11 @@ const Facts &shipped_facts();
 /// kernels without facts stay as they are.
 Plan with_facts(Plan plan, const Facts &facts);
 
-/// A call that was counted: the plan as the strategy counts it, and the counters.
+/// A call that was counted: the plan as the strategy counts it, and what the counters say.
 struct CountedCall {
     const Plan *plan = nullptr;
     const Work *counted = nullptr;
+    const std::map<std::string, double> *counters = nullptr; ///< by metric name; nullptr: of the work only
 };
 
 /// The facts of every kernel that has most of the FMAs of at least `least_cases` calls: least squares of

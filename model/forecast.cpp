@@ -32,6 +32,9 @@ constexpr double assumed_ffma_latency = 4.0;
 /// published for an H800 (HPMLL NVIDIA-Hopper-Benchmark, distributed shared memory).
 constexpr double assumed_cluster_latency = 181.0;
 
+/// Clocks of a load that hits L1, where the profile has none of its own: about what every GPU since Volta takes.
+constexpr double assumed_l1_latency = 32.0;
+
 /// Multiply-adds of 32-bit integers against those of floats, per clock of an SM: 64 of 128 on compute
 /// capability 8.6 to 9.0 (CUDA C++ Programming Guide, throughput of native arithmetic instructions). 8-bit
 /// elements are summed by them.
@@ -41,7 +44,7 @@ constexpr double products_of_a_dot = 4.0; // at the same rate: what a kernel of 
 /// The numbers of a profile that tier 2 uses, unwrapped.
 struct Machine {
     double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, snaked_rate,
-        shared_bw, launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency;
+        shared_bw, launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency, l1_latency;
     double dependent_share, cold_start_s, first_wave_miss; ///< of the calibration
     int sm_count;
     bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
@@ -90,6 +93,7 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.first_wave_miss = calibration.first_wave_miss;
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;
+    m.l1_latency = p.l1_latency ? p.l1_latency->value.value : assumed_l1_latency;
     m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
     m.tensor_rate = p.tf32_mma_rate ? p.tf32_mma_rate->value.value : 0.0;
     return m;
@@ -114,6 +118,15 @@ template <Yield T> T tensor_leaf(double fmas, const Machine &m) {
 template <Yield T> T issue_leaf(double instructions, const Machine &m) {
     return leaf<T>("other issue", s(instructions / m.issue_rate / m.clock),
                    "{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions, m.issue_rate,
+                   m.clock / 1e6);
+}
+
+/// Integers and logic have half the lanes of FFMAs (CUDA C++ Programming Guide, throughput of native arithmetic
+/// instructions): an instruction keeps the pipe of its scheduler busy for two clocks.
+template <Yield T> T alu_leaf(double instructions, const Machine &m) {
+    constexpr double clocks = 2.0;
+    return leaf<T>("integers and logic", s(instructions * clocks / m.issue_rate / m.clock),
+                   "{:.0f} warp instructions * {:.0f} clk / {:.0f} / {:.0f} MHz", instructions, clocks, m.issue_rate,
                    m.clock / 1e6);
 }
 
@@ -144,11 +157,13 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
     if (!m.fills_issue)
         issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * work.fmas, fma_rate, m),
                                           issue_leaf<T>(ctas * work.instructions, m)});
-    T busy = pnorm<T>(core_name, overlap_exponent(ctas * busy_warps(part) / m.issue_rate),
-                      {std::move(issue),
-                       leaf<T>("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
-                               "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * passes,
-                               m.shared_bw, m.clock / 1e6)});
+    if (part.pace && part.pace->alu_share > 0.0)
+        issue = max_of<T>("issue slots and pipes", {std::move(issue), alu_leaf<T>(ctas * others * part.pace->alu_share, m)});
+    List<T> pipes = {std::move(issue),
+                     leaf<T>("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
+                             "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * passes, m.shared_bw,
+                             m.clock / 1e6)};
+    T busy = pnorm<T>(core_name, overlap_exponent(ctas * busy_warps(part) / m.issue_rate), std::move(pipes));
     if (work.tensor_fmas) // beside the warps, which only start it
         return max_of<T>("cores", {std::move(busy), tensor_leaf<T>(ctas * *work.tensor_fmas, m)});
     return busy;
@@ -161,13 +176,16 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
     const double ffmas = work.fmas / 32.0;
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
-    const double clocks = std::max(1.0, m.ffma_latency * m.dependent_share);
-    const double computing =
-        (ffmas * std::max(1.0, m.ffma_latency / sums) + (others - copying) * clocks) / busy_warps(part);
+    // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
+    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, 0.0});
+    const double clocks = 1.0 + (pace.other_clocks - 1.0) * m.dependent_share;
+    const double computing = (ffmas * std::max(1.0 + (pace.ffma_clocks - 1.0) * m.dependent_share, m.ffma_latency / sums) +
+                              (others - copying) * clocks) /
+                             busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
     const double chain = part.copy_warps > 0
                              ? std::max(computing, copying * clocks / static_cast<double>(part.copy_warps))
-                             : computing + copying * clocks / all_warps;
+                             : computing + copying * clocks / all_warps + work.l1_waits * m.l1_latency;
     return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
                    m.clock / 1e6);
 }
@@ -266,7 +284,8 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
     // another, use the SM meanwhile.
     const double jobs = together ? round.ctas : round.ctas * busy_warps(part) / m.issue_rate;
     List<T> alone = {latency_leaf<T>(latency, 1.0),
-                     core_term<T>("arithmetic of one CTA", part, part.step, 1.0, m)};
+                     together ? core_term<T>("arithmetic of one CTA", part, part.step, 1.0, m)
+                              : chain_leaf<T>(part, part.step, m)};
     if (together) {
         alone.push_back(barrier_leaf<T>(m));
         alone.push_back(barrier_leaf<T>(m));
@@ -330,6 +349,7 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     whole.fmas += steps * part.step.fmas;
     whole.instructions += steps * part.step.instructions;
     whole.shared_wavefronts += steps * part.step.shared_wavefronts;
+    whole.l1_waits += steps * part.step.l1_waits;
     whole.load_bytes += steps * part.step.load_bytes;
     whole.store_bytes += steps * part.step.store_bytes;
     if (part.step.tensor_fmas)

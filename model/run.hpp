@@ -66,12 +66,22 @@ struct StepWork {
     double instructions = 0;           ///< warp instructions, FFMA included
     double copying = 0; ///< of them those that are not left to the busy warps: Partition::copy_warps do them
     double shared_wavefronts = 0; ///< and those of global loads that hit L1, which share the data path
+    double loads = 0; ///< warp instructions that load from global memory to registers
+    double l1_waits = 0;          ///< times that a warp waits for loads that hit L1, behind its first loads of the step
     double load_bytes = 0;        ///< global to shared memory or registers
     double store_bytes = 0;       ///< written to the output in this step
     BOOST_DESCRIBE_CLASS(StepWork, (),
-                         (fmas, tensor_fmas, instructions, copying, shared_wavefronts, load_bytes,
+                         (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, l1_waits, load_bytes,
                           store_bytes),
                          (), ())
+};
+
+/// How fast one warp and its scheduler run a kernel's instructions, as the compiler ordered them: its facts
+/// (model/facts.hpp).
+struct Pace {
+    double ffma_clocks = 1.0, other_clocks = 0.0; ///< of a warp alone, for an FFMA, for another instruction
+    double alu_share = 0.0; ///< of the others, those that the pipe of integers and logic executes
+    BOOST_DESCRIBE_CLASS(Pace, (), (ffma_clocks, other_clocks, alu_share), (), ())
 };
 
 /// What a launch's pointer parameter points at: a tensor of the call, or the plan's own memory.
@@ -112,6 +122,7 @@ struct Partition {
     std::int64_t independent_sums = 1; ///< accumulators of a thread: FFMAs that do not wait for each other
     bool snaked =
         false; ///< its FFMAs walk an outer product back and forth: each shares an operand with the one before
+    std::optional<Pace> pace; ///< absent: no counted case tells it
     StepWork step;  ///< of one full CTA
     StepWork drain; ///< what a CTA does once: loads before its first step, the rest after its last
     std::int64_t filter_begin = 0, filter_count = 0; ///< filters this launch computes
@@ -125,7 +136,7 @@ struct Partition {
                          (kernel, variant, template_arguments, operands, grid, early, cluster, threads,
                           shared_bytes, register_cap, ctas_per_sm, ctas, waves, idle_ctas, tail, stages,
                           steps, busy_warps, copy_warps, barriers, copy_passes, independent_sums, snaked,
-                          step, drain, filter_begin, filter_count, parts, pieces, bank_floats, band_floats,
+                          pace, step, drain, filter_begin, filter_count, parts, pieces, bank_floats, band_floats,
                           tile_h, tile_k, tile_begin, tile_count, constant_bytes, work),
                          (), ())
 };

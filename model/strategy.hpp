@@ -93,8 +93,23 @@ double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::
 /// rows are aligned, otherwise what spanned_bytes says.
 double written_bytes(const ConvShape &shape);
 
+/// Lines of 128 bytes in which `rows` runs of `run_bytes` lie, `pitch_bytes` from start to start, that begin at any
+/// multiple of 4 bytes.
+double lines_touched(double run_bytes, double rows, double pitch_bytes);
+
+/// Passes through L1 of a warp's load that hits there: half one for each line it touches, half one for each pass that the
+/// banks need for its words. So kernels that do little else took on an H200: 1 for one address, 1.5 for 32 neighbours that
+/// start anywhere.
+constexpr double l1_passes(double lines, double bank_passes) { return (lines + bank_passes) / 2.0; }
+
+/// Of data that is read again after `bytes` of others have passed through L2, the share that DRAM delivers again.
+double lost_from_l2(double bytes, const GpuLimits &limits);
+
 /// DRAM traffic of a call that starts with a cold L2: inputs read once; of the output, what L2 cannot keep.
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits);
+
+/// And of one that reads its input `passes` times, an image from end to end before it starts again.
+void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits, double passes);
 
 /// The paper's condition for data that stays on the SMs (section 2.3): its bytes against N_sm * S_shared.
 std::string cached_remark(const std::string &whose, std::int64_t bytes, const GpuLimits &limits);

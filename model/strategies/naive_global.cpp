@@ -43,6 +43,20 @@ double footprint_bytes(const ConvShape &s, double count) {
     return rows * std::min(spanned_bytes(std::min(span, w) * 4.0), touched);
 }
 
+/// Passes through L1 of a warp's pixels of one tap.
+double pixel_passes_of(const ConvShape &s) {
+    constexpr std::int64_t lanes = 32;
+    constexpr double pixel = 4.0;
+    const double q = static_cast<double>(s.q());
+    const double rows = std::min(1.0 + static_cast<double>(lanes - 1) / q, static_cast<double>(s.p()));
+    const double run = (s.q() < lanes ? q - 1.0 : static_cast<double>(lanes - 1) / rows) * static_cast<double>(s.stride_w) + 1.0;
+    const double lines = std::min(static_cast<double>(lanes), lines_touched(run * pixel, rows, static_cast<double>(s.stride_h * s.w) * pixel));
+    const Passes banks = shared_passes(lanes, 1, [&](std::int64_t lane) {
+        return lane / s.q() % s.p() * s.stride_h * s.w + lane % s.q() * s.stride_w;
+    });
+    return l1_passes(lines, banks.taken);
+}
+
 std::string outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
         return "only FP32 is built for this strategy";
@@ -103,10 +117,13 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
                  1.0 + static_cast<double>(threads - 1) / static_cast<double>(s.p() * s.q()));
     const double map_bytes = footprint_bytes(s, static_cast<double>(threads));
     const double filter_bytes = planes * spanned_bytes(taps * static_cast<double>(channels) * 4.0);
-    const double pixel_passes = static_cast<double>(std::clamp<std::int64_t>(s.stride_w, 1, 32));
+    const double pixel_passes = pixel_passes_of(s);
+    const double warp_planes = 1.0 + 31.0 / static_cast<double>(s.p() * s.q());
     part.step.fmas = static_cast<double>(threads) * taps;
     part.step.instructions = warps * (taps * per_tap + per_channel);
-    part.step.shared_wavefronts = warps * taps * (pixel_passes + 1.0);
+    part.step.shared_wavefronts = warps * taps * (pixel_passes + l1_passes(warp_planes, 1.0));
+    part.step.loads = warps * taps * 2.0;
+    part.step.l1_waits = unrolled ? 0.0 : static_cast<double>(s.r - 1); // a row of taps at a time
     part.step.load_bytes = map_bytes + filter_bytes / static_cast<double>(channels);
     part.drain.instructions = warps * per_thread;
     part.drain.store_bytes = static_cast<double>(threads) * 4.0;
@@ -119,7 +136,10 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     work.shared_wavefronts = work.shared_conflicts = 0.0;
     work.l2_read_bytes = ctas * (steps * map_bytes + filter_bytes);
     work.l2_write_bytes = static_cast<double>(s.output_bytes()); // a warp's outputs follow one another
-    fill_dram(work, s, profile.limits);
+    // A filter's outputs follow one another in the grid; what is resident at once shares the pixels.
+    const double resident = static_cast<double>(std::min(part.ctas_per_sm * profile.limits.sm_count, part.ctas) * threads);
+    const double planes_at_once = std::max(1.0, resident / static_cast<double>(s.p() * s.q()));
+    fill_dram(work, s, profile.limits, static_cast<double>(s.k) / planes_at_once);
     out.assumptions.emplace_back("what a CTA reads of a channel stays in L1 while the filter passes over it");
     out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
     out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);

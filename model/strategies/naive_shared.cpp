@@ -123,6 +123,9 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const Passes pixels = shared_passes(threads, 1, [&](std::int64_t t) {
         return t / knobs.tile_w * s.stride_h * columns + t % knobs.tile_w * s.stride_w;
     });
+    const Passes global_pixels = shared_passes(threads, 1, [&](std::int64_t t) {
+        return t / knobs.tile_w * s.stride_h * s.w + t % knobs.tile_w * s.stride_w;
+    });
     const double taps = static_cast<double>(s.r * s.s), channels = static_cast<double>(s.c);
     const double warps = static_cast<double>(part.busy_warps), lanes = static_cast<double>(threads);
     // A tap is two loads and an FMA, with the map in global memory also four comparisons and a selection; a
@@ -154,10 +157,14 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
          full_y * warps_inside(last_columns, knobs.tile_h) + full_x * warps_inside(knobs.tile_w, last_rows) +
          warps_inside(last_columns, last_rows)) /
         static_cast<double>(tiles_x * tiles_y);
-    const double pixel_passes = pixels.taken * active / warps;
+    const double run = static_cast<double>(std::min<std::int64_t>(32, knobs.tile_w) - 1) * static_cast<double>(s.stride_w) + 1.0;
+    const double lines = lines_touched(4.0 * run, std::max(1.0, 32.0 / static_cast<double>(knobs.tile_w)), 4.0 * static_cast<double>(s.stride_h * s.w));
+    const double pixel_passes = (shared_map ? pixels.taken / warps : l1_passes(lines, global_pixels.taken / warps)) * active;
     part.step.fmas = lanes * taps * channels_a_step;
     part.step.instructions = active * channels_a_step * (taps * per_tap + per_channel);
     part.step.shared_wavefronts = channels_a_step * taps * (pixel_passes + active);
+    part.step.l1_waits = shared_map || s.r * s.s <= 16 ? 0.0 : static_cast<double>(s.r - 1); // a row of taps at a time
+    part.step.loads = shared_map ? 0.0 : active * channels_a_step * taps;
     part.drain.instructions = warps * (per_cta_warp + copies);
     part.drain.store_bytes = lanes * 4.0;
 
@@ -179,11 +186,12 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         shared_map ? ctas * channels * taps * (pixels.taken - pixels.least) * active / warps : 0.0;
     work.l2_read_bytes = static_cast<double>(s.n * s.k) * channels * map_bytes +
                          ctas * spanned_bytes(static_cast<double>(filter_floats) * 4.0);
-    const double run = static_cast<double>(std::min<std::int64_t>({32, knobs.tile_w, s.q()})) * 4.0;
+    const double stored = static_cast<double>(std::min<std::int64_t>({32, knobs.tile_w, s.q()})) * 4.0;
     const bool whole_sectors = s.q() % 8 == 0 && knobs.tile_w % 8 == 0;
     work.l2_write_bytes =
-        static_cast<double>(s.output_bytes()) * (whole_sectors ? 1.0 : spanned_bytes(run) / run);
-    fill_dram(work, s, limits);
+        static_cast<double>(s.output_bytes()) * (whole_sectors ? 1.0 : spanned_bytes(stored) / stored);
+    const double planes_at_once = std::max(1.0, static_cast<double>(part.ctas_per_sm * limits.sm_count) / tiles);
+    fill_dram(work, s, limits, static_cast<double>(s.k) / planes_at_once);
     if (!shared_map)
         out.assumptions.emplace_back(
             "what a CTA reads of a channel stays in L1 while the filter passes over it");
