@@ -15,7 +15,7 @@ extern const std::vector<EmbeddedFile> shipped_facts_files;
 namespace {
 
 constexpr double line_bytes = 128.0;
-constexpr std::size_t features = 5;
+constexpr std::size_t features = 6;
 using Features = std::array<double, features>;
 constexpr std::size_t kinds = 2; // FFMAs, other instructions
 
@@ -27,7 +27,7 @@ double warps_of(const Partition &part) {
 Features features_of(const StepWork &work, double warps, double warp_steps, double times) {
     const double ffmas = work.fmas / 32.0;
     return {times * ffmas, times * std::max(0.0, work.instructions - ffmas), times * warps,
-            times * warp_steps, times * work.store_bytes / line_bytes};
+            times * warp_steps, times * work.store_bytes / line_bytes, 0.0};
 }
 
 Features features_of(const Partition &part) {
@@ -35,11 +35,13 @@ Features features_of(const Partition &part) {
     const double ffmas = part.work.fmas.value_or(0.0) / 32.0;
     return {ffmas, std::max(0.0, part.work.instructions.value_or(ffmas) - ffmas), ctas * warps,
             ctas * warps * static_cast<double>(part.steps),
-            part.work.l2_write_bytes.value_or(0.0) / line_bytes};
+            part.work.l2_write_bytes.value_or(0.0) / line_bytes,
+            static_cast<double>(part.idle_ctas) * warps};
 }
 
 Features coefficients(const CompiledWork &facts) {
-    return {facts.per_ffma, facts.per_counted, facts.per_warp, facts.per_warp_step, facts.per_stored_line};
+    return {facts.per_ffma, facts.per_counted, facts.per_warp, facts.per_warp_step, facts.per_stored_line,
+            facts.per_idle_warp};
 }
 
 template <std::size_t N> double dot(const std::array<double, N> &a, const std::array<double, N> &b) {
@@ -115,13 +117,16 @@ void apply(Partition &part, const CompiledWork &facts) {
 
 /// What a warp waits for by itself, clocks an instruction; what it waits for because of others (a pipe in use, memory, a
 /// barrier) is the model's.
-constexpr std::array<const char *, 5> own_stalls = {
+constexpr std::array<const char *, 4> own_stalls = {
     "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio",
-    "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
 };
+/// And for values of shared memory, which a pipe in use delays: what it is at least.
+constexpr std::array<const char *, 1> shared_stall = {
+    "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio"};
+constexpr double undelayed = 0.25; // quantile
 constexpr const char *fma_pipe = "sm__inst_executed_pipe_fma.sum";
 constexpr std::array<const char *, 2> shared_access = {"smsp__inst_executed_op_shared_ld.sum",
                                                        "smsp__inst_executed_op_shared_st.sum"};
@@ -147,7 +152,7 @@ Facts read_facts(const std::string &text, const std::string &file) {
     for (std::size_t i = 0; i < facts.kernels.size(); ++i) {
         const CompiledWork &kernel = facts.kernels[i];
         for (const double value : {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
-                                   kernel.per_stored_line, kernel.l2_read_share, kernel.l2_write_share})
+                                   kernel.per_stored_line, kernel.per_idle_warp, kernel.l2_read_share, kernel.l2_write_share})
             if (!(value >= 0.0 && value < 1e6))
                 problems.push_back({file + ": /kernels/" + std::to_string(i),
                                     "expected counts from 0 to a million for " + kernel.kernel});
@@ -185,7 +190,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             write_shares; ///< of all instructions; of loads, stores
         std::vector<std::array<double, kinds>> mixes; ///< shares of FFMAs and of others in the instructions
         std::vector<double> clocks;     ///< of a warp alone, per instruction: with the mixes
-        std::vector<double> alu_shares; ///< of the others
+        std::vector<double> shared_waits; ///< for shared memory, clocks per instruction that is no FFMA
+        std::vector<double> alu_shares;   ///< of the others
     };
     std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
     for (const CountedCall &call : calls) {
@@ -223,6 +229,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             if (const auto waits = sum_of(*call.counters, own_stalls)) {
                 its.mixes.push_back({ffmas / (ffmas + left), left / (ffmas + left)});
                 its.clocks.push_back(1.0 + *waits);
+                if (const auto shared = sum_of(*call.counters, shared_stall))
+                    its.shared_waits.push_back(*shared * (ffmas + left) / left);
             }
             const auto pipe = sum_of(*call.counters, std::array<const char *, 1>{fma_pipe}),
                        shared = sum_of(*call.counters, shared_access);
@@ -247,14 +255,14 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.kernel = name.first;
         facts.variant = name.second;
         facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
-        facts.per_stored_line = x[4];
+        facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
         facts.l2_read_share = its.read_shares.empty() ? 1.0 : quantile(its.read_shares, 0.5);
         // Not below one: what is stored is written.
         facts.l2_write_share =
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));
         if (!its.clocks.empty()) {
             const std::array<double, kinds> clocks = least_squares(its.mixes, its.clocks);
-            facts.pace = {std::max(1.0, clocks[0]), std::max(1.0, clocks[1]), quantile(its.alu_shares, 0.5)};
+            facts.pace = {std::max(1.0, clocks[0]), std::max(1.0, clocks[1]) + quantile(its.shared_waits, undelayed), quantile(its.alu_shares, 0.5)};
         }
         facts.cases = static_cast<std::int64_t>(its.rows.size());
         facts.median_error = quantile(errors, 0.5);

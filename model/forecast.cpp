@@ -43,7 +43,7 @@ constexpr double products_of_a_dot = 4.0; // at the same rate: what a kernel of 
 
 /// The numbers of a profile that tier 2 uses, unwrapped.
 struct Machine {
-    double clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, snaked_rate,
+    double schedulers, clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, snaked_rate,
         shared_bw, launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency, l1_latency;
     double dependent_share, cold_start_s, first_wave_miss; ///< of the calibration
     int sm_count;
@@ -69,6 +69,7 @@ double snaked_rate(const GpuProfile &p) {
 /// For elements of `type`; halves are widened and multiplied as floats.
 Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibration) {
     Machine m{};
+    m.schedulers = p.limits.schedulers_per_sm;
     m.clock = p.sm_clock->value.value;
     m.latency_s = p.dram_latency->value.value / m.clock;
     m.read_bw = p.dram_read_bandwidth->value.value;
@@ -136,6 +137,20 @@ double busy_warps(const Partition &part) {
     return static_cast<double>(std::max<std::int64_t>(1, part.busy_warps));
 }
 
+/// Warps of the busiest scheduler over those of an average one. Warps are dealt out to the schedulers in turn; where a
+/// CTA has a whole number of them for each, its busy ones, the first, meet those of the other CTAs.
+double imbalance(const Partition &part, const Machine &m) {
+    const double schedulers = m.schedulers, warps = busy_warps(part);
+    if (part.threads % static_cast<std::int64_t>(32.0 * schedulers) != 0)
+        return 1.0;
+    return std::ceil(warps / schedulers) * schedulers / warps;
+}
+
+/// Jobs in the queue of that scheduler.
+double queued_warps(const Partition &part, double ctas, const Machine &m) {
+    return ctas * busy_warps(part) * imbalance(part, m) / m.schedulers;
+}
+
 /// How well two resources overlap that each of `warps` warps of a scheduler uses in turn (F5): a closed queue
 /// of two stations takes (warps + 1) / warps of the time of the longer where both take as long. As a p-norm:
 /// one warp adds the times, many hide the shorter.
@@ -148,22 +163,25 @@ double overlap_exponent(double warps) {
 /// which keeps its pipe busy for two clocks, another instruction issues. Shared memory works beside them as
 /// far as there are warps to use both.
 template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
-    const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
+    const double uneven = imbalance(part, m);
+    const double all_others = std::max(0.0, work.instructions - work.fmas / 32.0);
+    const double copying = std::min(all_others, work.copying); // by all warps
+    const double others = (all_others - copying) * uneven + copying, fmas = work.fmas * uneven;
     const double fma_rate = part.snaked && part.independent_sums >= 32 ? m.snaked_rate : m.outer_rate;
     constexpr double wavefront_bytes = 128.0;
     const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
     T issue =
-        sum<T>("issue slots", {fma_leaf<T>(ctas * work.fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
+        sum<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
     if (!m.fills_issue)
-        issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * work.fmas, fma_rate, m),
-                                          issue_leaf<T>(ctas * work.instructions, m)});
+        issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m),
+                                          issue_leaf<T>(ctas * (others + fmas / 32.0), m)});
     if (part.pace && part.pace->alu_share > 0.0)
-        issue = max_of<T>("issue slots and pipes", {std::move(issue), alu_leaf<T>(ctas * others * part.pace->alu_share, m)});
+        issue = pnorm<T>("issue slots and pipes", 3.0, {std::move(issue), alu_leaf<T>(ctas * others * part.pace->alu_share, m)});
     List<T> pipes = {std::move(issue),
                      leaf<T>("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
                              "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * passes, m.shared_bw,
                              m.clock / 1e6)};
-    T busy = pnorm<T>(core_name, overlap_exponent(ctas * busy_warps(part) / m.issue_rate), std::move(pipes));
+    T busy = pnorm<T>(core_name, overlap_exponent(queued_warps(part, ctas, m)), std::move(pipes));
     if (work.tensor_fmas) // beside the warps, which only start it
         return max_of<T>("cores", {std::move(busy), tensor_leaf<T>(ctas * *work.tensor_fmas, m)});
     return busy;
@@ -197,7 +215,7 @@ T core_term(const char *name, const Partition &part, const StepWork &work, doubl
     T alone = chain_leaf<T>(part, work, m);
     if (work.tensor_fmas) // a warp splits its pixels, then waits for the products of its CTA
         alone = sum<T>("one CTA", {std::move(alone), tensor_leaf<T>(*work.tensor_fmas, m)});
-    return queue<T>(name, ctas * busy_warps(part) / m.issue_rate, busy_term<T>(part, work, ctas, m),
+    return queue<T>(name, queued_warps(part, ctas, m), busy_term<T>(part, work, ctas, m),
                     std::move(alone));
 }
 
@@ -282,7 +300,7 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
     }
     // Without a pipeline a CTA loads, waits and computes; other CTAs, or other warps where none waits for
     // another, use the SM meanwhile.
-    const double jobs = together ? round.ctas : round.ctas * busy_warps(part) / m.issue_rate;
+    const double jobs = together ? round.ctas : queued_warps(part, round.ctas, m);
     List<T> alone = {latency_leaf<T>(latency, 1.0),
                      together ? core_term<T>("arithmetic of one CTA", part, part.step, 1.0, m)
                               : chain_leaf<T>(part, part.step, m)};
