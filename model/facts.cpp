@@ -17,7 +17,7 @@ namespace {
 constexpr double line_bytes = 128.0;
 constexpr std::size_t features = 6;
 using Features = std::array<double, features>;
-constexpr std::size_t kinds = 2; // FFMAs, other instructions
+constexpr std::size_t kinds = 3; // FFMAs, other instructions of steps, those of what a CTA does once
 
 double warps_of(const Partition &part) {
     return std::ceil(static_cast<double>(part.threads) / 32.0);
@@ -200,6 +200,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         const Partition &main = main_launch(*call.plan);
         // What other kernels of the call take is small: theirs is what the plan counts.
         double of_others = 0.0, ffmas = 0.0, reads = 0.0, writes = 0.0, loads = 0.0;
+        double step_instructions = 0.0, once_instructions = 0.0; // beside FFMAs
         Features sum{};
         for_each_launch(*call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
@@ -211,6 +212,10 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             ffmas += part.work.fmas.value_or(0.0) / 32.0;
             loads += static_cast<double>(part.ctas - part.idle_ctas) *
                      (static_cast<double>(part.steps) * part.step.loads + part.drain.loads);
+            const double ctas = static_cast<double>(part.ctas - part.idle_ctas);
+            step_instructions += ctas * static_cast<double>(part.steps) *
+                                 std::max(0.0, part.step.instructions - part.step.fmas / 32.0);
+            once_instructions += ctas * std::max(0.0, part.drain.instructions - part.drain.fmas / 32.0);
             const Features its = features_of(part);
             for (std::size_t i = 0; i < features; ++i)
                 sum[i] += its[i];
@@ -218,6 +223,10 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         const double left = *call.counted->instructions - of_others - ffmas;
         if (!(left > 0.0))
             continue;
+        // By what the plan counts, since the compiler's own are known only when the facts are.
+        const double once = once_instructions + step_instructions > 0.0
+                                ? once_instructions / (once_instructions + step_instructions)
+                                : 0.0;
         // Relative to all instructions: an error of the others counts as it does in the total.
         const double total = *call.counted->instructions - of_others;
         Seen &its = seen[{main.kernel, main.variant}];
@@ -227,7 +236,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         its.other_shares.push_back(left / total);
         if (call.counters) {
             if (const auto waits = sum_of(*call.counters, own_stalls)) {
-                its.mixes.push_back({ffmas / (ffmas + left), left / (ffmas + left)});
+                its.mixes.push_back({ffmas / (ffmas + left), left * (1.0 - once) / (ffmas + left),
+                                     left * once / (ffmas + left)});
                 its.clocks.push_back(1.0 + *waits);
                 if (const auto shared = sum_of(*call.counters, shared_stall))
                     its.shared_waits.push_back(*shared * (ffmas + left) / left);
@@ -262,7 +272,9 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));
         if (!its.clocks.empty()) {
             const std::array<double, kinds> clocks = least_squares(its.mixes, its.clocks);
-            facts.pace = {std::max(1.0, clocks[0]), std::max(1.0, clocks[1]) + quantile(its.shared_waits, undelayed), quantile(its.alu_shares, 0.5)};
+            const double shared_wait = quantile(its.shared_waits, undelayed);
+            facts.pace = {std::max(1.0, clocks[0]), std::max(1.0, clocks[1]) + shared_wait,
+                          std::max(1.0, clocks[2]) + shared_wait, quantile(its.alu_shares, 0.5)};
         }
         facts.cases = static_cast<std::int64_t>(its.rows.size());
         facts.median_error = quantile(errors, 0.5);

@@ -191,12 +191,13 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
 /// other within a sum; of addresses, loads and their uses every second waits for the one before. What the
 /// busy warps compute, and what all warps, or others beside them, copy.
 template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
+    const bool once = &work != &part.step;
     const double ffmas = work.fmas / 32.0;
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
-    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, 0.0});
-    const double clocks = 1.0 + (pace.other_clocks - 1.0) * m.dependent_share;
+    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0});
+    const double clocks = 1.0 + ((once ? pace.once_clocks : pace.other_clocks) - 1.0) * m.dependent_share;
     const double computing = (ffmas * std::max(1.0 + (pace.ffma_clocks - 1.0) * m.dependent_share, m.ffma_latency / sums) +
                               (others - copying) * clocks) /
                              busy_warps(part);

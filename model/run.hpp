@@ -79,9 +79,11 @@ struct StepWork {
 /// How fast one warp and its scheduler run a kernel's instructions, as the compiler ordered them: its facts
 /// (model/facts.hpp).
 struct Pace {
-    double ffma_clocks = 1.0, other_clocks = 0.0; ///< of a warp alone, for an FFMA, for another instruction
-    double alu_share = 0.0; ///< of the others, those that the pipe of integers and logic executes
-    BOOST_DESCRIBE_CLASS(Pace, (), (ffma_clocks, other_clocks, alu_share), (), ())
+    double ffma_clocks = 1.0;  ///< of a warp alone, for an FFMA
+    double other_clocks = 1.0; ///< for another instruction of a step
+    double once_clocks = 1.0;  ///< for an instruction of what a CTA does once
+    double alu_share = 0.0;    ///< of all but FFMAs, those that the pipe of integers and logic executes
+    BOOST_DESCRIBE_CLASS(Pace, (), (ffma_clocks, other_clocks, once_clocks, alu_share), (), ())
 };
 
 /// What a launch's pointer parameter points at: a tensor of the call, or the plan's own memory.

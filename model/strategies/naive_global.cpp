@@ -57,6 +57,15 @@ double pixel_passes_of(const ConvShape &s) {
     return l1_passes(lines, banks.taken);
 }
 
+/// Registers of a thread as compiled for sm_90 (NVRTC 13.0): by how many pixels are under way at once.
+std::int64_t registers_of(std::int64_t taps, bool padded, bool unrolled) {
+    if (!unrolled)
+        return 40;
+    if (padded)
+        return taps <= 3 ? 32 : taps <= 5 ? 48 : taps <= 7 ? 56 : 64;
+    return taps <= 7 ? 32 : taps <= 14 ? 56 : 64;
+}
+
 std::string outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
         return "only FP32 is built for this strategy";
@@ -101,7 +110,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     part.filter_count = s.k;
     part.busy_warps = threads / 32;
     part.barriers = 0;
-    part.ctas_per_sm = resident_ctas(profile.limits, threads, part.register_cap, 0);
+    part.ctas_per_sm = resident_ctas(profile.limits, threads, registers_of(s.r * s.s, padded, unrolled), 0);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};
     fill_schedule(part, profile.limits);

@@ -56,6 +56,20 @@ std::string outside(const ConvShape &s) {
 
 } // namespace
 
+namespace {
+
+/// Registers of a thread where the map is in global memory, as compiled for sm_90 (NVRTC 13.0): by how many pixels are
+/// under way at once.
+std::int64_t registers_of_global_map(const ConvShape &s) {
+    if (s.r * s.s > 16) // one row of taps at a time
+        return s.s <= 5 ? 32 : 40;
+    if (s.r == 1 || s.r * s.s <= 3)
+        return 32;
+    return std::clamp<std::int64_t>(24 + 8 * (s.s == 1 ? (s.r - 1) / 2 : s.s == 3 ? s.r - 1 : s.s - 2), 32, 64);
+}
+
+} // namespace
+
 PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &profile) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
@@ -113,7 +127,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     part.busy_warps = ceil_div(threads, 32);
     part.barriers = shared_map ? 1 : 0;
     part.copy_passes = shared_map ? narrow_copy_passes : 0.0;
-    part.ctas_per_sm = resident_ctas(limits, threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(
+        limits, threads, shared_map ? part.register_cap : registers_of_global_map(s), part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(threads) + " threads with " +
                           std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
