@@ -234,29 +234,39 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const double weight_loads = channel_rows * static_cast<double>(s.s * group / n);
     const double result_stores = static_cast<double>(group * width / store_width);
     const double warps = static_cast<double>(part.busy_warps);
-    // Warp instructions beside arithmetic and loads: a filter row (addresses, loop), a copy, a step (loop,
-    // barrier, pointers), the start, an output (place, comparisons, shared memory, store).
-    constexpr double per_row = 4.0, per_copy = 6.0, per_step = 40.0, per_cta_warp = 120.0, per_output = 14.0;
-    const double lanes = static_cast<double>(part.threads);
-    const double copies =
-        std::ceil(static_cast<double>(taps * knobs.tile_k) / lanes) +
-        static_cast<double>(knobs.channels) * std::ceil(static_cast<double>(rows * row_copies) / lanes);
+    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a filter row (addresses, loop), a copy of
+    // a filter value or of pixels (place, comparisons; with divisions where a thread's copies do not stay in one
+    // column), a step (loop, barrier, pointers), the start, an output (place, comparisons, shared memory, store).
+    constexpr double per_row = 1.0, per_filter_copy = 20.0, per_pixel_copy = 38.0, per_divided_copy = 20.0, per_step = 20.0,
+                     per_cta_warp = 60.0, per_output = 34.0;
+    const std::int64_t filters_a_pass = part.threads / taps, rows_a_pass = part.threads / row_copies;
+    const double filter_copies = static_cast<double>(
+        filters_a_pass > 0 ? ceil_div(knobs.tile_k, filters_a_pass) : ceil_div(taps * knobs.tile_k, part.threads));
+    const double pixel_copies = static_cast<double>(
+        rows_a_pass > 0 ? knobs.channels * ceil_div(rows, rows_a_pass)
+                        : ceil_div(knobs.channels * rows * row_copies, part.threads));
+    const double copying = filter_copies * per_filter_copy +
+                           pixel_copies * (per_pixel_copy + (rows_a_pass > 0 ? 0.0 : per_divided_copy));
     // Short elements: one instruction more to widen what is read (a single byte is widened by its load), and
     // the copies' way from registers to shared memory.
     const bool widens = s.dtype == DataType::f16 || (s.dtype == DataType::i8 && n > 1);
     const double widened = widens ? channel_rows * static_cast<double>(pixel_registers + s.s * group) : 0.0;
     const double puts = static_cast<double>(held);
+    constexpr double per_short_copy = 6.0;
     part.step.fmas = static_cast<double>(taps * knobs.tile_k * tile_pixels);
     part.step.shared_wavefronts = pixel_loads * pixel.taken + weight_loads * weight.taken + warps * puts;
     part.step.instructions = static_cast<double>(taps * width * group) * warps +
                              warps * (pixel_loads + weight_loads + widened + channel_rows * per_row +
-                                      (short_type ? puts : copies) * per_copy + puts + per_step);
+                                      (short_type ? puts * per_short_copy : copying) + puts + per_step);
     part.step.load_bytes =
         static_cast<double>((taps * std::min<std::int64_t>(knobs.tile_k, s.k) +
                              knobs.channels * std::min(rows, s.h) * std::min(knobs.tile_w + s.s - 1, s.w)) *
                             bytes);
     const double outputs = static_cast<double>(group * width);
-    part.drain.instructions = warps * (per_cta_warp + result_stores + outputs * per_output);
+    // Of a CTA's filters and pixels those that are there: the others are left out when it stores.
+    const double stored = static_cast<double>(s.k) / static_cast<double>(part.grid[1] * knobs.tile_k) *
+                          static_cast<double>(s.p() * s.q()) / static_cast<double>(part.grid[0] * tile_pixels);
+    part.drain.instructions = warps * (per_cta_warp + result_stores + stored * outputs * per_output);
     part.drain.shared_wavefronts = result_stores * result.taken + outputs * warps;
     part.drain.store_bytes = static_cast<double>(
         std::min<std::int64_t>(knobs.tile_w, s.q()) * std::min<std::int64_t>(knobs.tile_h, s.p()) *
