@@ -115,18 +115,19 @@ void apply(Partition &part, const CompiledWork &facts) {
     }
 }
 
-/// What a warp waits for by itself, clocks an instruction; what it waits for because of others (a pipe in use, memory, a
-/// barrier) is the model's.
-constexpr std::array<const char *, 4> own_stalls = {
+/// What a warp waits for by itself, clocks an instruction: latencies that the compiler knows, and branches.
+constexpr std::array<const char *, 2> own_stalls = {
     "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio",
-    "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio",
-    "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio",
 };
-/// And for values of shared memory, which a pipe in use delays: what it is at least.
-constexpr std::array<const char *, 1> shared_stall = {
-    "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio"};
-constexpr double undelayed = 0.25; // quantile
+/// For operands in constant memory, where a kernel has any.
+constexpr const char *constant_stall = "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio";
+/// For values of shared memory and for instructions, which pipes in use and cold caches delay: what it is at least.
+constexpr std::array<const char *, 2> delayed_stalls = {
+    "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio",
+};
+constexpr double undelayed = 0.5; // quantile
 constexpr const char *fma_pipe = "sm__inst_executed_pipe_fma.sum";
 constexpr std::array<const char *, 2> shared_access = {"smsp__inst_executed_op_shared_ld.sum",
                                                        "smsp__inst_executed_op_shared_st.sum"};
@@ -190,7 +191,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             write_shares; ///< of all instructions; of loads, stores
         std::vector<std::array<double, kinds>> mixes; ///< shares of FFMAs and of others in the instructions
         std::vector<double> clocks;     ///< of a warp alone, per instruction: with the mixes
-        std::vector<double> shared_waits; ///< for shared memory, clocks per instruction that is no FFMA
+        std::vector<double> delayed_waits; ///< clocks per instruction that is no FFMA
         std::vector<double> alu_shares;   ///< of the others
     };
     std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
@@ -213,8 +214,10 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             loads += static_cast<double>(part.ctas - part.idle_ctas) *
                      (static_cast<double>(part.steps) * part.step.loads + part.drain.loads);
             const double ctas = static_cast<double>(part.ctas - part.idle_ctas);
-            step_instructions += ctas * static_cast<double>(part.steps) *
-                                 std::max(0.0, part.step.instructions - part.step.fmas / 32.0);
+            const double of_step = std::max(0.0, part.step.instructions - part.step.fmas / 32.0);
+            const double copying = std::min(of_step, part.step.copying);
+            step_instructions += ctas * static_cast<double>(part.steps) * (of_step - copying);
+            once_instructions += ctas * static_cast<double>(part.steps) * copying;
             once_instructions += ctas * std::max(0.0, part.drain.instructions - part.drain.fmas / 32.0);
             const Features its = features_of(part);
             for (std::size_t i = 0; i < features; ++i)
@@ -235,12 +238,22 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         its.rows.push_back(sum);
         its.other_shares.push_back(left / total);
         if (call.counters) {
-            if (const auto waits = sum_of(*call.counters, own_stalls)) {
-                its.mixes.push_back({ffmas / (ffmas + left), left * (1.0 - once) / (ffmas + left),
-                                     left * once / (ffmas + left)});
-                its.clocks.push_back(1.0 + *waits);
-                if (const auto shared = sum_of(*call.counters, shared_stall))
-                    its.shared_waits.push_back(*shared * (ffmas + left) / left);
+            std::optional<double> waits = sum_of(*call.counters, own_stalls);
+            const std::optional<double> constants = sum_of(*call.counters, std::array<const char *, 1>{constant_stall});
+            if (waits && constants && main.constant_bytes > 0) // its FFMAs read them
+                *waits += *constants;
+            if (waits) {
+                // A case counts as far as its warps wait for themselves.
+                double all = 0.0;
+                for (const auto &[metric, value] : *call.counters)
+                    if (metric.find("issue_stalled") != std::string::npos)
+                        all += value;
+                const double weight = (1.0 + *waits) / std::max(1.0 + *waits, all);
+                its.mixes.push_back({weight * ffmas / (ffmas + left), weight * left * (1.0 - once) / (ffmas + left),
+                                     weight * left * once / (ffmas + left)});
+                its.clocks.push_back(weight * (1.0 + *waits));
+                if (const auto delayed = sum_of(*call.counters, delayed_stalls))
+                    its.delayed_waits.push_back(*delayed * (ffmas + left) / left);
             }
             const auto pipe = sum_of(*call.counters, std::array<const char *, 1>{fma_pipe}),
                        shared = sum_of(*call.counters, shared_access);
@@ -272,9 +285,9 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));
         if (!its.clocks.empty()) {
             const std::array<double, kinds> clocks = least_squares(its.mixes, its.clocks);
-            const double shared_wait = quantile(its.shared_waits, undelayed);
-            facts.pace = {std::max(1.0, clocks[0]), std::max(1.0, clocks[1]) + shared_wait,
-                          std::max(1.0, clocks[2]) + shared_wait, quantile(its.alu_shares, 0.5)};
+            const double delayed = quantile(its.delayed_waits, undelayed);
+            facts.pace = {std::max(1.0, clocks[0]), std::max(1.0, clocks[1]) + delayed,
+                          std::max(1.0, clocks[2]) + delayed, quantile(its.alu_shares, 0.5)};
         }
         facts.cases = static_cast<std::int64_t>(its.rows.size());
         facts.median_error = quantile(errors, 0.5);

@@ -197,14 +197,15 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
     const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0});
-    const double clocks = 1.0 + ((once ? pace.once_clocks : pace.other_clocks) - 1.0) * m.dependent_share;
-    const double computing = (ffmas * std::max(1.0 + (pace.ffma_clocks - 1.0) * m.dependent_share, m.ffma_latency / sums) +
+    const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
+    const double copy_clocks = waiting(pace.once_clocks), clocks = once ? copy_clocks : waiting(pace.other_clocks);
+    const double computing = (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) +
                               (others - copying) * clocks) /
                              busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
     const double chain = part.copy_warps > 0
-                             ? std::max(computing, copying * clocks / static_cast<double>(part.copy_warps))
-                             : computing + copying * clocks / all_warps + work.l1_waits * m.l1_latency;
+                             ? std::max(computing, copying * copy_clocks / static_cast<double>(part.copy_warps))
+                             : computing + copying * copy_clocks / all_warps + work.l1_waits * m.l1_latency;
     return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
                    m.clock / 1e6);
 }

@@ -146,16 +146,19 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     const double tap_loads = t * std::ceil(static_cast<double>(group) / 4.0);
     const double tap_passes = group >= 4 ? uniform_wide_wavefronts : 1.0;
     const double per_channel_shared = pixel_loads * pixel.taken + tap_loads * warps * tap_passes;
-    // Warp instructions beside arithmetic and loads: a copy, a channel, a step, an output, the start.
-    constexpr double per_copy = 7.0, per_channel = 12.0, per_step = 60.0, per_output = 8.0,
-                     per_cta_warp = 120.0;
+    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a warp's copy from a channel and its start on
+    // one, a step, a copy of filter values and its start on a filter, an output, the start.
+    constexpr double per_copy = 14.0, per_channel_warp = 28.0, per_step_warp = 96.0, per_bank_copy = 125.0,
+                     per_filter_warp = 11.0, per_output = 14.0, per_cta_warp = 87.0;
     const double outputs = static_cast<double>(thread_rows * group),
                  here = static_cast<double>(step_channels);
-    const double copies = std::ceil(static_cast<double>((band + s.r - 1) * s.w) / (wide ? 4.0 : 1.0) / lanes);
-    const double channel_instructions =
-        outputs * t + pixel_loads + tap_loads + per_channel + copies * per_copy;
+    const double copies = // of all warps
+        std::ceil(static_cast<double>((std::min(band, s.p()) + s.r - 1) * s.w) / (wide ? 128.0 : 32.0));
+    const double channel_instructions = outputs * t + pixel_loads + tap_loads;
+    const double channel_copying = copies * per_copy + warps * per_channel_warp;
     part.step.fmas = static_cast<double>(positions * groups) * outputs * t * here;
-    part.step.instructions = warps * (here * channel_instructions + per_step);
+    part.step.copying = here * channel_copying + warps * per_step_warp;
+    part.step.instructions = warps * here * channel_instructions + part.step.copying;
     part.step.shared_wavefronts = here * per_channel_shared;
     part.step.load_bytes = here * static_cast<double>((std::min(band, s.p()) + s.r - 1) * s.w) * 4.0;
     // A band is stored after its last channels; nothing covers the last band's stores.
@@ -164,9 +167,9 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
         band_bytes * static_cast<double>(part.pieces - 1) / static_cast<double>(part.steps);
     part.drain.store_bytes = band_bytes;
     part.drain.load_bytes = static_cast<double>(filters * s.c * taps) * 4.0;
-    const double bank_copies =
-        static_cast<double>(filters) * std::ceil(static_cast<double>(s.c * taps) / lanes);
-    part.drain.instructions = warps * (per_cta_warp + bank_copies * per_copy);
+    const double bank_copying =
+        static_cast<double>(filters) * (std::ceil(static_cast<double>(s.c * taps) / 32.0) * per_bank_copy + warps * per_filter_warp);
+    part.drain.instructions = warps * (per_cta_warp + outputs * per_output) + bank_copying;
 
     // A band's last rows and the last CTA's filters may be fewer: their threads do nothing.
     const std::int64_t last_band = s.p() - (part.pieces - 1) * band;
@@ -184,8 +187,10 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
         ctas * static_cast<double>(part.pieces) * channels_d * per_channel_shared * std::min(1.0, share);
     work.shared_conflicts =
         ctas * static_cast<double>(part.pieces) * channels_d * pixel_loads * (pixel.taken - pixel.least);
-    work.instructions = active / 32.0 * (channels_d * channel_instructions + outputs * per_output) +
-                        ctas * (static_cast<double>(part.steps) * warps * per_step + part.drain.instructions);
+    work.instructions =
+        active / 32.0 * (channels_d * channel_instructions + outputs * per_output) +
+        ctas * (static_cast<double>(part.pieces) * channels_d * channel_copying +
+                static_cast<double>(part.steps) * warps * per_step_warp + bank_copying + warps * per_cta_warp);
     const double map_rows = static_cast<double>(s.p() + part.pieces * (s.r - 1));
     work.l2_read_bytes = ctas * channels_d *
                              (map_rows * static_cast<double>(s.w) * 4.0 +
