@@ -311,6 +311,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
 
     float *const end = shared + Stages * stage_floats;
     float *to_stage = shared;
+    if constexpr (Prepared)
+        wait_for_launch_before();
 #pragma unroll
     for (int i = 0; i < Stages - 1; ++i) {
         if (first_step + i < last_step)
@@ -418,8 +420,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
                 for (int i = 0; i < ThreadK; ++i) {
                     const int m = m0 + row_of(i);
                     if (whole_tiles || filter0 + m < Filters)
-                        *reinterpret_cast<float4 *>(to + static_cast<long long>(m) * pixels_of_image) =
-                            make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
+                        store_four(to + static_cast<long long>(m) * pixels_of_image, sum[i][j], sum[i][j + 1],
+                                   sum[i][j + 2], sum[i][j + 3]);
                 }
             }
         }

@@ -116,6 +116,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
         int dy = row % taps / S * DilationH, dx = row % S * DilationW;
         long long offset = row / taps * (static_cast<long long>(row_values) * plane) + dy * Width + dx;
         int slot = 0, turn = 0;
+        if (thread == 0) // which alone reads what the launch before has prepared
+            wait_for_launch_before();
         for (int step = first_step; step < last_step; ++step) {
             if (step >= first_step + Stages)
                 barrier_wait(empty + 8 * slot, turn ^ 1);

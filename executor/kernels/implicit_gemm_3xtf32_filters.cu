@@ -17,6 +17,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
 
     const int value0 = blockIdx.x * block_values, filter0 = blockIdx.y * eight, group = blockIdx.z;
     filters += static_cast<long long>(group) * Filters * values + value0;
+    constexpr int under_way = 8; // loads of a thread
+#pragma unroll under_way
     for (int i = threadIdx.x; i < eight * block_values; i += blockDim.x) {
         const int filter = filter0 + i / block_values, value = i % block_values;
         shared[i / block_values * pitch + value] =
@@ -25,6 +27,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
                 : 0.0f;
     }
     __syncthreads();
+    let_next_launch_start();
 
     const int row0 = blockIdx.x * BlockRows;
     const long long tile_rows =

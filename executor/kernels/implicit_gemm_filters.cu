@@ -33,6 +33,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
             there && filter < Filters ? filters[static_cast<long long>(filter) * (Channels * R * S)] : 0.0f;
     }
     __syncthreads();
+    let_next_launch_start();
     prepared += static_cast<long long>(blockIdx.z) * values * padded_filters + filter0 + lane;
 #pragma unroll
     for (int i = 0; i < tile; i += rows)

@@ -356,7 +356,29 @@ __global__ void __maxnreg__(REGISTER_CAP)
                static_cast<long long>(row / P) * (static_cast<long long>(Groups) * Filters * (P * Q)) +
                row % P * Q + q;
     };
-    if constexpr (WarpSplit * Split == 1 && Q % 4 == 0) {
+    if constexpr (WarpSplit * Split == 1 && Q % 4 == 0 && ThreadPixels == 8 && lanes_n % 2 == 0) {
+        // A thread's two fours are halves of a sector. Of two lanes side by side each takes one half of both, so that
+        // together they store whole sectors: the first lane's, then the second's.
+        const bool second = lane & 1;
+        float *to_first = output_of(tile_unit & ~1, second ? 4 : 0), *to_second = output_of(tile_unit | 1, second ? 4 : 0);
+#pragma unroll
+        for (int i = 0; i < ThreadK; ++i) {
+            const int m = m0 + row_of(i);
+            float theirs[4];
+#pragma unroll
+            for (int j = 0; j < 4; ++j)
+                theirs[j] = __shfl_xor_sync(0xFFFFFFFF, second ? sum[i][j] : sum[i][j + 4], 1);
+            if (!whole_tiles && filter0 + m >= Filters)
+                continue;
+            const long long at = static_cast<long long>(m) * (P * Q);
+            if (to_first)
+                store_four(to_first + at, second ? theirs[0] : sum[i][0], second ? theirs[1] : sum[i][1],
+                           second ? theirs[2] : sum[i][2], second ? theirs[3] : sum[i][3]);
+            if (to_second)
+                store_four(to_second + at, second ? sum[i][4] : theirs[0], second ? sum[i][5] : theirs[1],
+                           second ? sum[i][6] : theirs[2], second ? sum[i][7] : theirs[3]);
+        }
+    } else if constexpr (WarpSplit * Split == 1 && Q % 4 == 0) {
 #pragma unroll
         for (int j = 0; j < ThreadPixels; j += 4)
             if (float *to = output_of(tile_unit, j)) {
@@ -364,8 +386,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
                 for (int i = 0; i < ThreadK; ++i) {
                     const int m = m0 + row_of(i);
                     if (whole_tiles || filter0 + m < Filters)
-                        *reinterpret_cast<float4 *>(to + static_cast<long long>(m) * (P * Q)) =
-                            make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
+                        store_four(to + static_cast<long long>(m) * (P * Q), sum[i][j], sum[i][j + 1],
+                                   sum[i][j + 2], sum[i][j + 3]);
                 }
             }
     } else {

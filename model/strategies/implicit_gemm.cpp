@@ -320,6 +320,7 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     if (g.filters == 2) {
         out.plan.workspace_bytes = s.groups * o.steps * o.slice * round_up(o.filters, 4) * 4;
         part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
+        part.early = true;
         *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // they are in L2
         out.plan.prepare = {prepare_launch(s, g, o, profile.limits)};
         if (out.plan.prepare[0].grid[1] > 65535)

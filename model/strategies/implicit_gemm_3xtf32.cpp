@@ -274,6 +274,7 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     out.plan.prepare = {prepare_launch(s, g, o, profile.limits)};
     if (out.plan.prepare[0].grid[1] > 65535)
         return no("the grid of the launch that prepares filters exceeds 65535 in y");
+    part.early = true;
     out.plan.launches = {std::move(part)};
     return out;
 }
