@@ -121,7 +121,8 @@ constexpr std::array<const char *, 2> own_stalls = {
     "smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio",
 };
 /// For operands in constant memory, where a kernel has any.
-constexpr const char *constant_stall = "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio";
+constexpr std::array<const char *, 1> constant_stall = {
+    "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio"};
 /// For values of shared memory and for instructions, which pipes in use and cold caches delay: what it is at least.
 constexpr std::array<const char *, 2> delayed_stalls = {
     "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
@@ -191,6 +192,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             write_shares; ///< of all instructions; of loads, stores
         std::vector<std::array<double, kinds>> mixes; ///< shares of FFMAs and of others in the instructions
         std::vector<double> clocks;     ///< of a warp alone, per instruction: with the mixes
+        std::vector<double> constant_waits; ///< clocks per FFMA
         std::vector<double> delayed_waits; ///< clocks per instruction that is no FFMA
         std::vector<double> alu_shares;   ///< of the others
     };
@@ -238,10 +240,10 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         its.rows.push_back(sum);
         its.other_shares.push_back(left / total);
         if (call.counters) {
-            std::optional<double> waits = sum_of(*call.counters, own_stalls);
-            const std::optional<double> constants = sum_of(*call.counters, std::array<const char *, 1>{constant_stall});
-            if (waits && constants && main.constant_bytes > 0) // its FFMAs read them
-                *waits += *constants;
+            const std::optional<double> waits = sum_of(*call.counters, own_stalls),
+                                        constants = sum_of(*call.counters, constant_stall);
+            if (constants && main.constant_bytes > 0 && ffmas > 0.0) // its FFMAs read them
+                its.constant_waits.push_back(*constants * (ffmas + left) / ffmas);
             if (waits) {
                 // A case counts as far as its warps wait for themselves.
                 double all = 0.0;
@@ -286,7 +288,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         if (!its.clocks.empty()) {
             const std::array<double, kinds> clocks = least_squares(its.mixes, its.clocks);
             const double delayed = quantile(its.delayed_waits, undelayed);
-            facts.pace = {std::max(1.0, clocks[0]), std::max(1.0, clocks[1]) + delayed,
+            facts.pace = {std::max(1.0, clocks[0]) + quantile(its.constant_waits, undelayed), std::max(1.0, clocks[1]) + delayed,
                           std::max(1.0, clocks[2]) + delayed, quantile(its.alu_shares, 0.5)};
         }
         facts.cases = static_cast<std::int64_t>(its.rows.size());

@@ -199,6 +199,12 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
         (pieces_d - 1.0) * written_bytes(s);
     work.l2_write_bytes = pieces_d * written_bytes(s);
     fill_dram(work, s, limits);
+    // The sums of a piece are read again by the next, when all that is resident has stored its own.
+    const double at_once = std::min(1.0, static_cast<double>(part.ctas_per_sm * limits.sm_count) / ctas);
+    const double again_bytes = (pieces_d - 1.0) * static_cast<double>(s.output_bytes()) *
+                               lost_from_l2(at_once * static_cast<double>(s.output_bytes()), limits);
+    *work.dram_read_bytes += again_bytes;
+    *work.dram_write_bytes += again_bytes;
     if (part.pieces > 1)
         out.rules.remarks.push_back("not all channels fit: " + std::to_string(part.pieces) +
                                     " pieces of them, whose sums are added in the output");
