@@ -158,7 +158,9 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     const double channel_copying = copies * per_copy + warps * per_channel_warp;
     part.step.fmas = static_cast<double>(positions * groups) * outputs * t * here;
     part.step.copying = here * channel_copying + warps * per_step_warp;
-    part.step.instructions = warps * here * channel_instructions + part.step.copying;
+    // A band's outputs come with its last channels; those of the last band, at the end.
+    const double stores = outputs * per_output * static_cast<double>(part.pieces - 1) / static_cast<double>(part.steps);
+    part.step.instructions = warps * (here * channel_instructions + stores) + part.step.copying;
     part.step.shared_wavefronts = here * per_channel_shared;
     part.step.load_bytes = here * static_cast<double>((std::min(band, s.p()) + s.r - 1) * s.w) * 4.0;
     // A band is stored after its last channels; nothing covers the last band's stores.
