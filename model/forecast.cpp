@@ -397,7 +397,8 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
         // Halves of a share lie a whole number of SMs apart in the grid: those with work meet on the same
         // SMs.
         const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && part.ctas <= slots;
-        const std::int64_t most = pairs ? part.ctas_per_sm : papers::ceil_div(rest, sms);
+        constexpr std::int64_t halves = 2;
+        const std::int64_t most = pairs ? halves : papers::ceil_div(rest, sms);
         const Round last{
             static_cast<double>(most),
             static_cast<double>(std::min<std::int64_t>(pairs ? papers::ceil_div(rest, most) : rest, sms)),

@@ -6,6 +6,13 @@ namespace convcast::division {
 
 using papers::ceil_div;
 
+std::int64_t registers_of(const ConvShape &shape, Tile tile) {
+    constexpr std::int64_t few = 40;
+    const std::int64_t taps = shape.r * shape.s, sums = tile.rows * tile.group;
+    const bool square = tile.rows == 2 && tile.group == 2;
+    return (taps == 1 && sums <= 4 && !square) || (taps == 9 && sums == 1) ? few : register_cap;
+}
+
 Tile choose_tile(std::int64_t rows, std::int64_t filters) {
     const std::int64_t row_tile = rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
     // 4 x 8 accumulators do not fit beside their operands in 64 registers; 4 x 4 loads less per FMA than 2 x 8.

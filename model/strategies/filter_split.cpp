@@ -46,8 +46,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.band_floats = round_up((round_up(half_rows, tile.rows) + s.r - 1) * s.w, 4);
     part.shared_bytes = (part.bank_floats + part.stages * part.band_floats) * 4;
     part.template_arguments = {s.r, s.s, tile.rows, tile.group, part.stages, wide ? 1 : 0};
-    part.ctas_per_sm = std::min<std::int64_t>(
-        papers::ctas_per_sm, resident_ctas(profile.limits, part.threads, register_cap, part.shared_bytes));
+    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, registers_of(s, tile), part.shared_bytes);
     if (!with_work)
         return part;
     fill_schedule(part, profile.limits);
@@ -109,7 +108,7 @@ PlanResult<FilterSplit> FilterSplit::plan(const ConvShape &s, const GpuProfile &
         return Infeasible{"pieces = " + std::to_string(first) + " exceeds the " + std::to_string(s.p()) +
                           " output rows"};
     const auto fits = [&](std::int64_t count) {
-        return partition_for(s, profile, count, false).ctas_per_sm == papers::ctas_per_sm;
+        return partition_for(s, profile, count, false).ctas_per_sm >= papers::ctas_per_sm;
     };
     if (const std::optional<std::int64_t> count = smallest_fitting(first, last, fits)) {
         remark_pieces(out.rules, "P", paper, *count);

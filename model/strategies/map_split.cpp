@@ -46,8 +46,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.band_floats = round_up((round_up(rows, tile.rows) + s.r - 1) * s.w, 4);
     part.shared_bytes = (part.stages * part.bank_floats + part.band_floats) * 4;
     part.template_arguments = {s.r, s.s, tile.rows, tile.group, part.stages, wide ? 1 : 0};
-    part.ctas_per_sm = std::min<std::int64_t>(
-        papers::ctas_per_sm, resident_ctas(profile.limits, part.threads, register_cap, part.shared_bytes));
+    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, registers_of(s, tile), part.shared_bytes);
     if (!with_work)
         return part;
     fill_schedule(part, profile.limits);
@@ -110,7 +109,7 @@ PlanResult<MapSplit> MapSplit::plan(const ConvShape &s, const GpuProfile &profil
         return Infeasible{"pieces = " + std::to_string(first) + " exceeds the " + std::to_string(s.k) +
                           " filters"};
     const auto fits = [&](std::int64_t count) {
-        return partition_for(s, profile, count, false).ctas_per_sm == papers::ctas_per_sm;
+        return partition_for(s, profile, count, false).ctas_per_sm >= papers::ctas_per_sm;
     };
     if (const std::optional<std::int64_t> count = smallest_fitting(first, last, fits)) {
         remark_pieces(out.rules, "Q", paper, *count);

@@ -115,10 +115,10 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
         return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};
     fill_schedule(part, profile.limits);
 
-    // A tap is two loads and an FMA, and where there is padding also two comparisons and a selection; a
-    // channel moves two pointers; a thread finds its output with three divisions, of 64 bits where there are
-    // so many outputs.
-    const double per_tap = padded ? 6.0 : 3.0, per_channel = 12.0,
+    // As compiled for sm_90: a tap is two loads, an FMA and addresses, and where there is padding comparisons and a
+    // selection, in a loop more of them; a channel moves two pointers; a thread finds its output with three divisions, of
+    // 64 bits where there are so many outputs.
+    const double per_tap = padded ? (unrolled ? 8.5 : 12.5) : 4.8, per_channel = 12.0,
                  per_thread = outputs + threads > int_max ? 400.0 : 120.0;
     const double taps = static_cast<double>(s.r * s.s), warps = static_cast<double>(threads) / 32.0;
     const double planes =
