@@ -153,11 +153,20 @@ Facts read_facts(const std::string &text, const std::string &file) {
     std::vector<InputProblem> problems;
     for (std::size_t i = 0; i < facts.kernels.size(); ++i) {
         const CompiledWork &kernel = facts.kernels[i];
+        const Pace &pace = kernel.pace;
         for (const double value : {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
-                                   kernel.per_stored_line, kernel.per_idle_warp, kernel.l2_read_share, kernel.l2_write_share})
+                                   kernel.per_stored_line, kernel.per_idle_warp, kernel.l2_read_share,
+                                   kernel.l2_write_share})
             if (!(value >= 0.0 && value < 1e6))
                 problems.push_back({file + ": /kernels/" + std::to_string(i),
                                     "expected counts from 0 to a million for " + kernel.kernel});
+        for (const double clocks : {pace.ffma_clocks, pace.other_clocks, pace.once_clocks})
+            if (!(clocks >= 1.0 && clocks < 1e4))
+                problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace",
+                                    "expected clocks of an instruction from 1 to 10000 for " + kernel.kernel});
+        if (!(pace.alu_share >= 0.0 && pace.alu_share <= 1.0))
+            problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/alu_share",
+                                "expected a share from 0 to 1 for " + kernel.kernel});
     }
     if (!problems.empty())
         throw InputError(std::move(problems));

@@ -99,7 +99,7 @@ std::vector<MeasuredCall> planted_calls(const GpuProfile &profile) {
             auto planned = plan(parse_strategy(strategy), shape, profile);
             Calibration truth;
             truth.issue_efficiency = 0.9;
-            truth.cold_start_s = strategy[0] == 's' ? 0.4e-6 : 2e-6;
+            truth.cold_start_s = strategy[0] == 's' ? 0.1e-6 : 2.9e-6;
             MeasuredCall call{std::get<PlannedStrategy>(planned).feasible.plan, shape, Seconds(0.0), strategy,
                               size != 20};
             call.time_s = forecast_term(call.plan, shape, profile, truth)->value_s;

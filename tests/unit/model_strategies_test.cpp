@@ -172,10 +172,12 @@ TEST(ImplicitGemm, PreparedFiltersComeFromTheWorkspace) {
     EXPECT_EQ(plan.prepare[0].operands.at(0).memory, Memory::filters);
     EXPECT_EQ(plan.prepare[0].operands.at(1).memory, Memory::workspace);
     EXPECT_EQ(plan.launches[0].operands.at(1).memory, Memory::workspace);
-    // The second launch's gap is in the time.
+    // It starts early: its gap is behind the launch that prepares.
+    EXPECT_TRUE(plan.launches[0].early.value_or(false));
+    EXPECT_FALSE(plan.prepare[0].early.value_or(false));
     const Term &term = *item.prediction->term;
-    EXPECT_TRUE(std::any_of(term.children.begin(), term.children.end(),
-                            [](const Term &child) { return child.name == "further launches"; }));
+    EXPECT_TRUE(std::none_of(term.children.begin(), term.children.end(),
+                             [](const Term &child) { return child.name == "further launches"; }));
 }
 
 TEST(ImplicitGemm, RefusesWithReasons) {

@@ -1,0 +1,173 @@
+// Facts of kernels: planted counters are found again, and change a plan as the formulas say.
+#include "model/errors.hpp"
+#include "model/facts.hpp"
+#include "model/forecast.hpp"
+#include "model/strategy.hpp"
+
+#include <gmock/gmock.h>
+
+#include <deque>
+
+namespace convcast {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+Partition launch(double ffmas, double step_others, double copying, double once, std::int64_t ctas, std::int64_t idle) {
+    Partition part;
+    part.kernel = "planted";
+    part.threads = 128;
+    part.ctas = ctas, part.idle_ctas = idle, part.steps = 4, part.busy_warps = 4;
+    part.step.fmas = 32.0 * ffmas;
+    part.step.instructions = ffmas + step_others + copying;
+    part.step.copying = copying;
+    part.drain.instructions = once;
+    const double busy = static_cast<double>(ctas - idle);
+    part.work.fmas = busy * 4.0 * part.step.fmas;
+    part.work.instructions = busy * (4.0 * part.step.instructions + once);
+    part.work.l2_read_bytes = 1e6;
+    part.work.l2_write_bytes = 1e5;
+    return part;
+}
+
+/// Counters of a launch whose kernel has the planted facts.
+struct Planted {
+    static constexpr double per_counted = 1.5, per_idle_warp = 20.0, ffma = 1.25, other = 3.0, copy = 2.0, alu = 0.6;
+
+    std::deque<Plan> plans;
+    std::deque<Work> works;
+    std::deque<std::map<std::string, double>> counters;
+    std::vector<CountedCall> calls;
+
+    void add(const Partition &part, double l2_share) {
+        const double busy = static_cast<double>(part.ctas - part.idle_ctas);
+        const double ffmas = *part.work.fmas / 32.0, others = *part.work.instructions - ffmas;
+        const double idle = static_cast<double>(part.idle_ctas) * 4.0 * per_idle_warp;
+        const double copies = busy * (4.0 * part.step.copying + part.drain.instructions);
+        Work work;
+        work.instructions = ffmas + per_counted * others + idle;
+        work.l2_read_bytes = l2_share * 1e6;
+        work.l2_write_bytes = 2e5;
+        const double left = *work.instructions - ffmas, copy_share = copies / others;
+        const double waits =
+            (ffmas * ffma + left * (1.0 - copy_share) * other + left * copy_share * copy) / *work.instructions - 1.0;
+        const std::string stalled = "smsp__average_warps_issue_stalled_", ratio = "_per_issue_active.ratio";
+        counters.push_back({{stalled + "wait" + ratio, waits},
+                            {stalled + "branch_resolving" + ratio, 0.0},
+                            {stalled + "short_scoreboard" + ratio, 0.0},
+                            {stalled + "no_instruction" + ratio, 0.0},
+                            {stalled + "imc_miss" + ratio, 0.0},
+                            {"sm__inst_executed_pipe_fma.sum", ffmas},
+                            {"smsp__inst_executed_op_shared_ld.sum", (1.0 - alu) * left},
+                            {"smsp__inst_executed_op_shared_st.sum", 0.0}});
+        works.push_back(work);
+        plans.push_back({});
+        plans.back().launches = {part};
+        calls.push_back({&plans.back(), &works.back(), &counters.back()});
+    }
+};
+
+TEST(Facts, PlantedOnesAreFoundAgain) {
+    Planted planted;
+    for (const double scale : {1.0, 2.0, 3.0})
+        for (const std::int64_t idle : {0, 50, 90}) {
+            planted.add(launch(100.0 * scale, 40.0, 10.0 * scale, 30.0, 100, idle), 0.5);
+            planted.add(launch(20.0, 60.0 * scale, 5.0, 90.0 * scale, 100, idle), 0.5);
+        }
+    const std::vector<CompiledWork> facts = derive_facts(planted.calls);
+    ASSERT_EQ(facts.size(), 1U);
+    EXPECT_NEAR(facts[0].per_ffma, 0.0, 1e-6);
+    EXPECT_NEAR(facts[0].per_counted, Planted::per_counted, 1e-6);
+    EXPECT_NEAR(facts[0].per_idle_warp, Planted::per_idle_warp, 1e-3);
+    EXPECT_NEAR(facts[0].pace.ffma_clocks, Planted::ffma, 1e-3);
+    EXPECT_NEAR(facts[0].pace.other_clocks, Planted::other, 1e-3);
+    EXPECT_NEAR(facts[0].pace.once_clocks, Planted::copy, 1e-3);
+    EXPECT_NEAR(facts[0].pace.alu_share, Planted::alu, 1e-9);
+    EXPECT_EQ(facts[0].l2_read_share, 0.5);
+    EXPECT_EQ(facts[0].l2_write_share, 2.0);
+    EXPECT_NEAR(facts[0].p90_error, 0.0, 1e-6);
+
+    Facts document;
+    document.kernels = facts;
+    Plan plan;
+    plan.launches = {launch(100.0, 40.0, 10.0, 30.0, 100, 50)};
+    const Partition &counted = with_facts(plan, document).launches[0], &own = plan.launches[0];
+    EXPECT_NEAR(counted.step.instructions, 100.0 + 1.5 * 50.0, 1e-4);
+    EXPECT_NEAR(counted.step.copying, 10.0 * (100.0 + 75.0) / 150.0, 1e-3);
+    EXPECT_NEAR(counted.drain.instructions, 45.0, 1e-4);
+    EXPECT_NEAR(*counted.work.instructions, *own.work.fmas / 32.0 + 1.5 * (*own.work.instructions - *own.work.fmas / 32.0) + 50 * 4 * 20.0, 1.0);
+    EXPECT_EQ(*counted.work.l2_write_bytes, 2e5);
+    ASSERT_TRUE(counted.pace);
+    EXPECT_EQ(counted.pace->alu_share, facts[0].pace.alu_share);
+}
+
+TEST(Facts, TooFewCallsTellNothing) {
+    Planted planted;
+    for (std::size_t i = 0; i + 1 < least_cases; ++i)
+        planted.add(launch(100.0, 40.0, 10.0, 30.0, 100, 0), 0.5);
+    EXPECT_TRUE(derive_facts(planted.calls).empty());
+}
+
+TEST(Facts, ADocumentReadsBackAndHostileOnesAreRefused) {
+    const std::string text = write_facts(shipped_facts());
+    EXPECT_EQ(write_facts(read_facts(text, "facts.json")), text);
+    for (const CompiledWork &kernel : shipped_facts().kernels) {
+        EXPECT_GE(kernel.pace.ffma_clocks, 1.0) << kernel.kernel;
+        EXPECT_GE(kernel.pace.other_clocks, 1.0) << kernel.kernel;
+        EXPECT_GE(kernel.pace.once_clocks, 1.0) << kernel.kernel;
+        EXPECT_GE(kernel.pace.alu_share, 0.0) << kernel.kernel;
+        EXPECT_LE(kernel.pace.alu_share, 1.0) << kernel.kernel;
+    }
+    for (const auto &break_it : {+[](CompiledWork &kernel) { kernel.pace.alu_share = 1.5; },
+                                 +[](CompiledWork &kernel) { kernel.pace.other_clocks = -1.0; },
+                                 +[](CompiledWork &kernel) { kernel.per_idle_warp = 1e9; }}) {
+        Facts broken = shipped_facts();
+        break_it(broken.kernels.front());
+        EXPECT_THAT([&] { read_facts(write_facts(broken), "broken.json"); },
+                    ThrowsMessage<InputError>(HasSubstr("broken.json: /kernels/0")));
+    }
+}
+
+/// A slower pace, and more integers, never make a forecast faster.
+TEST(Facts, ASlowerPaceIsNeverFaster) {
+    const GpuProfile profile = find_profile("h200");
+    const ConvShape shape = ConvShape::parse("n1c64h56w56k64r3s3");
+    for (const char *strategy : {"block_register", "naive_global", "filter_stream", "implicit_gemm_3xtf32"}) {
+        Plan plan = std::get<PlannedStrategy>(convcast::plan(parse_strategy(strategy), shape, profile)).feasible.plan;
+        double before = 0.0;
+        for (const double step : {1.0, 2.0, 4.0, 8.0}) {
+            for (Partition &part : plan.launches)
+                part.pace = Pace{1.0 + step / 8.0, step, step, step / 8.0};
+            const double time = forecast_time(plan, shape, profile, {})->value;
+            EXPECT_GE(time, before) << strategy << " " << step;
+            before = time;
+        }
+    }
+}
+
+TEST(Passes, LinesAndBanksOfALoad) {
+    // 32 neighbours that start anywhere: 1 + 31 / 32 lines; a column of four rows far apart: one line each.
+    EXPECT_DOUBLE_EQ(lines_touched(128.0, 1.0, 0.0), 1.0 + 124.0 / 128.0);
+    EXPECT_DOUBLE_EQ(lines_touched(4.0, 4.0, 4096.0), 4.0);
+    EXPECT_DOUBLE_EQ(lines_touched(4.0, 32.0, 4.0), 1.0 + 124.0 / 128.0); // rows that lie side by side share lines
+    EXPECT_DOUBLE_EQ(l1_passes(1.0, 1.0), 1.0);
+}
+
+TEST(L2, LosesWhatIsReadAgainTooLate) {
+    const GpuLimits limits = find_profile("h200").limits;
+    const double half = static_cast<double>(limits.l2_bytes) / 2.0;
+    EXPECT_EQ(lost_from_l2(0.5 * half, limits), 0.0);
+    EXPECT_EQ(lost_from_l2(2.0 * half, limits), 1.0);
+    EXPECT_NEAR(lost_from_l2(1.05 * half, limits), 0.5, 1e-9);
+    // A map that fits is read from DRAM once, one that does not as often as the kernel passes over it.
+    Work small, large;
+    const ConvShape fits = ConvShape::parse("n1c4h256w256k8r3s3"), not_at_all = ConvShape::parse("n1c4h4096w4096k8r3s3");
+    fill_dram(small, fits, limits, 8.0);
+    fill_dram(large, not_at_all, limits, 8.0);
+    EXPECT_EQ(*small.dram_read_bytes, static_cast<double>(fits.input_bytes() + fits.filter_bytes()));
+    EXPECT_EQ(*large.dram_read_bytes, static_cast<double>(8 * not_at_all.input_bytes() + not_at_all.filter_bytes()));
+}
+
+} // namespace
+} // namespace convcast
