@@ -15,6 +15,7 @@
 #include "microbench/measure.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
+#include "model/shards.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -160,8 +161,16 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     options.compile_threads = std::max(2u, std::thread::hardware_concurrency()) - 1;
     options.say = note;
     options.interrupt = &interrupted;
-    run.conditions["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-    run.conditions["gpu_uuid"] = device.facts().uuid;
+    // What the document holds of earlier stays true of it.
+    const bool goes_on = std::any_of(run.cases.begin(), run.cases.end(),
+                                     [](const Case &item) { return !item.measurements.empty(); });
+    for (const auto &[name, now] :
+         {std::pair<std::string, std::string>{
+              "date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+          {"gpu_uuid", device.facts().uuid}})
+        run.conditions[name] = goes_on && run.conditions.contains(name)
+                                   ? joined_condition(name, {run.conditions[name], now})
+                                   : now;
     run.conditions["toolkit"] =
         "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " + compiler.nvrtc_version();
     const unsigned compile_threads = options.compile_threads;

@@ -26,22 +26,28 @@ double warps_of(const Partition &part) {
 /// What the facts' coefficients of instructions multiply, for work that `times` CTAs do.
 Features features_of(const StepWork &work, double warps, double warp_steps, double times) {
     const double ffmas = work.fmas / 32.0;
-    return {times * ffmas, times * std::max(0.0, work.instructions - ffmas), times * warps,
-            times * warp_steps, times * work.store_bytes / line_bytes, 0.0};
+    return {times * ffmas,
+            times * std::max(0.0, work.instructions - ffmas),
+            times * warps,
+            times * warp_steps,
+            times * work.store_bytes / line_bytes,
+            0.0};
 }
 
 Features features_of(const Partition &part) {
     const double ctas = static_cast<double>(part.ctas - part.idle_ctas), warps = warps_of(part);
     const double ffmas = part.work.fmas.value_or(0.0) / 32.0;
-    return {ffmas, std::max(0.0, part.work.instructions.value_or(ffmas) - ffmas), ctas * warps,
+    return {ffmas,
+            std::max(0.0, part.work.instructions.value_or(ffmas) - ffmas),
+            ctas * warps,
             ctas * warps * static_cast<double>(part.steps),
             part.work.l2_write_bytes.value_or(0.0) / line_bytes,
             static_cast<double>(part.idle_ctas) * warps};
 }
 
 Features coefficients(const CompiledWork &facts) {
-    return {facts.per_ffma, facts.per_counted, facts.per_warp, facts.per_warp_step, facts.per_stored_line,
-            facts.per_idle_warp};
+    return {facts.per_ffma,      facts.per_counted,     facts.per_warp,
+            facts.per_warp_step, facts.per_stored_line, facts.per_idle_warp};
 }
 
 template <std::size_t N> double dot(const std::array<double, N> &a, const std::array<double, N> &b) {
@@ -123,7 +129,8 @@ constexpr std::array<const char *, 2> own_stalls = {
 /// For operands in constant memory, where a kernel has any.
 constexpr std::array<const char *, 1> constant_stall = {
     "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio"};
-/// For values of shared memory and for instructions, which pipes in use and cold caches delay: what it is at least.
+/// For values of shared memory and for instructions, which pipes in use and cold caches delay: what it is at
+/// least.
 constexpr std::array<const char *, 2> delayed_stalls = {
     "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio",
@@ -154,16 +161,17 @@ Facts read_facts(const std::string &text, const std::string &file) {
     for (std::size_t i = 0; i < facts.kernels.size(); ++i) {
         const CompiledWork &kernel = facts.kernels[i];
         const Pace &pace = kernel.pace;
-        for (const double value : {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
-                                   kernel.per_stored_line, kernel.per_idle_warp, kernel.l2_read_share,
-                                   kernel.l2_write_share})
+        for (const double value :
+             {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
+              kernel.per_stored_line, kernel.per_idle_warp, kernel.l2_read_share, kernel.l2_write_share})
             if (!(value >= 0.0 && value < 1e6))
                 problems.push_back({file + ": /kernels/" + std::to_string(i),
                                     "expected counts from 0 to a million for " + kernel.kernel});
         for (const double clocks : {pace.ffma_clocks, pace.other_clocks, pace.once_clocks})
             if (!(clocks >= 1.0 && clocks < 1e4))
-                problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace",
-                                    "expected clocks of an instruction from 1 to 10000 for " + kernel.kernel});
+                problems.push_back(
+                    {file + ": /kernels/" + std::to_string(i) + "/pace",
+                     "expected clocks of an instruction from 1 to 10000 for " + kernel.kernel});
         if (!(pace.alu_share >= 0.0 && pace.alu_share <= 1.0))
             problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/alu_share",
                                 "expected a share from 0 to 1 for " + kernel.kernel});
@@ -198,12 +206,12 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
     struct Seen {
         std::vector<Features> rows;
         std::vector<double> other_shares, read_shares,
-            write_shares; ///< of all instructions; of loads, stores
+            write_shares;                             ///< of all instructions; of loads, stores
         std::vector<std::array<double, kinds>> mixes; ///< shares of FFMAs and of others in the instructions
-        std::vector<double> clocks;     ///< of a warp alone, per instruction: with the mixes
-        std::vector<double> constant_waits; ///< clocks per FFMA
-        std::vector<double> delayed_waits; ///< clocks per instruction that is no FFMA
-        std::vector<double> alu_shares;   ///< of the others
+        std::vector<double> clocks;                   ///< of a warp alone, per instruction: with the mixes
+        std::vector<double> constant_waits;           ///< clocks per FFMA
+        std::vector<double> delayed_waits;            ///< clocks per instruction that is no FFMA
+        std::vector<double> alu_shares;               ///< of the others
     };
     std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
     for (const CountedCall &call : calls) {
@@ -260,7 +268,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
                     if (metric.find("issue_stalled") != std::string::npos)
                         all += value;
                 const double weight = (1.0 + *waits) / std::max(1.0 + *waits, all);
-                its.mixes.push_back({weight * ffmas / (ffmas + left), weight * left * (1.0 - once) / (ffmas + left),
+                its.mixes.push_back({weight * ffmas / (ffmas + left),
+                                     weight * left * (1.0 - once) / (ffmas + left),
                                      weight * left * once / (ffmas + left)});
                 its.clocks.push_back(weight * (1.0 + *waits));
                 if (const auto delayed = sum_of(*call.counters, delayed_stalls))
@@ -269,8 +278,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             const auto pipe = sum_of(*call.counters, std::array<const char *, 1>{fma_pipe}),
                        shared = sum_of(*call.counters, shared_access);
             if (pipe && shared)
-                its.alu_shares.push_back(
-                    std::clamp((*call.counted->instructions - *pipe - *shared - loads) / (left + of_others), 0.0, 1.0));
+                its.alu_shares.push_back(std::clamp(
+                    (*call.counted->instructions - *pipe - *shared - loads) / (left + of_others), 0.0, 1.0));
         }
         if (reads > 0.0 && call.counted->l2_read_bytes)
             its.read_shares.push_back(*call.counted->l2_read_bytes / reads);
@@ -297,8 +306,9 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         if (!its.clocks.empty()) {
             const std::array<double, kinds> clocks = least_squares(its.mixes, its.clocks);
             const double delayed = quantile(its.delayed_waits, undelayed);
-            facts.pace = {std::max(1.0, clocks[0]) + quantile(its.constant_waits, undelayed), std::max(1.0, clocks[1]) + delayed,
-                          std::max(1.0, clocks[2]) + delayed, quantile(its.alu_shares, 0.5)};
+            facts.pace = {std::max(1.0, clocks[0]) + quantile(its.constant_waits, undelayed),
+                          std::max(1.0, clocks[1]) + delayed, std::max(1.0, clocks[2]) + delayed,
+                          quantile(its.alu_shares, 0.5)};
         }
         facts.cases = static_cast<std::int64_t>(its.rows.size());
         facts.median_error = quantile(errors, 0.5);

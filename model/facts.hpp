@@ -24,11 +24,11 @@ struct CompiledWork {
     double l2_read_share = 1.0; ///< of the bytes that the plan loads, those that L1 does not have: the median
     double l2_write_share = 1.0; ///< sectors written over those that the stored bytes fill: the median
     Pace pace;
-    std::int64_t cases = 0;      ///< counted ones behind the numbers
+    std::int64_t cases = 0;                     ///< counted ones behind the numbers
     double median_error = 0.0, p90_error = 0.0; ///< of the instructions, over those cases
     BOOST_DESCRIBE_CLASS(CompiledWork, (),
-                         (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, per_stored_line, per_idle_warp,
-                          l2_read_share, l2_write_share, pace, cases, median_error, p90_error),
+                         (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, per_stored_line,
+                          per_idle_warp, l2_read_share, l2_write_share, pace, cases, median_error, p90_error),
                          (), ())
 };
 

@@ -38,7 +38,10 @@ std::vector<double> log_ratios_of(const Calls &calls, const GpuProfile &profile,
     std::vector<double> ratios(calls.size());
     in_parallel(calls.size(), [&](std::size_t i) {
         const MeasuredCall &call = *calls[i];
-        const double bound = speed_of_light(call.shape, profile)->value_s.value;
+        // What a transforming algorithm multiplies; tensor cores, faster than FFMAs, are bounded by memory here.
+        const std::optional<double> fmas =
+            uses_tensor_cores(call.plan) ? std::optional<double>(0.0) : call.plan.transformed_fmas;
+        const double bound = speed_of_light(call.shape, profile, fmas)->value_s.value;
         const double time = forecast_time(call.plan, call.shape, profile, calibration)->value;
         ratios[i] = std::log(std::max(time, bound) / call.time_s.value);
     });

@@ -32,7 +32,8 @@ constexpr double assumed_ffma_latency = 4.0;
 /// published for an H800 (HPMLL NVIDIA-Hopper-Benchmark, distributed shared memory).
 constexpr double assumed_cluster_latency = 181.0;
 
-/// Clocks of a load that hits L1, where the profile has none of its own: about what every GPU since Volta takes.
+/// Clocks of a load that hits L1, where the profile has none of its own: about what every GPU since Volta
+/// takes.
 constexpr double assumed_l1_latency = 32.0;
 
 /// Multiply-adds of 32-bit integers against those of floats, per clock of an SM: 64 of 128 on compute
@@ -43,8 +44,8 @@ constexpr double products_of_a_dot = 4.0; // at the same rate: what a kernel of 
 
 /// The numbers of a profile that tier 2 uses, unwrapped.
 struct Machine {
-    double schedulers, clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate, snaked_rate,
-        shared_bw, launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency, l1_latency;
+    double schedulers, clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate,
+        snaked_rate, shared_bw, launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency, l1_latency;
     double dependent_share, cold_start_s, first_wave_miss; ///< of the calibration
     int sm_count;
     bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
@@ -122,13 +123,13 @@ template <Yield T> T issue_leaf(double instructions, const Machine &m) {
                    m.clock / 1e6);
 }
 
-/// Integers and logic have half the lanes of FFMAs (CUDA C++ Programming Guide, throughput of native arithmetic
-/// instructions): an instruction keeps the pipe of its scheduler busy for two clocks.
+/// Integers and logic have half the lanes of FFMAs (CUDA C++ Programming Guide, throughput of native
+/// arithmetic instructions): an instruction keeps the pipe of its scheduler busy for two clocks.
 template <Yield T> T alu_leaf(double instructions, const Machine &m) {
     constexpr double clocks = 2.0;
     return leaf<T>("integers and logic", s(instructions * clocks / m.issue_rate / m.clock),
-                   "{:.0f} warp instructions * {:.0f} clk / {:.0f} / {:.0f} MHz", instructions, clocks, m.issue_rate,
-                   m.clock / 1e6);
+                   "{:.0f} warp instructions * {:.0f} clk / {:.0f} / {:.0f} MHz", instructions, clocks,
+                   m.issue_rate, m.clock / 1e6);
 }
 
 constexpr const char *core_name = "issue slots and shared memory";
@@ -137,8 +138,9 @@ double busy_warps(const Partition &part) {
     return static_cast<double>(std::max<std::int64_t>(1, part.busy_warps));
 }
 
-/// Warps of the busiest scheduler over those of an average one. Warps are dealt out to the schedulers in turn; where a
-/// CTA has a whole number of them for each, its busy ones, the first, meet those of the other CTAs.
+/// Warps of the busiest scheduler over those of an average one. Warps are dealt out to the schedulers in
+/// turn; where a CTA has a whole number of them for each, its busy ones, the first, meet those of the other
+/// CTAs.
 double imbalance(const Partition &part, const Machine &m) {
     const double schedulers = m.schedulers, warps = busy_warps(part);
     if (part.threads % static_cast<std::int64_t>(32.0 * schedulers) != 0)
@@ -170,13 +172,13 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
     const double fma_rate = part.snaked && part.independent_sums >= 32 ? m.snaked_rate : m.outer_rate;
     constexpr double wavefront_bytes = 128.0;
     const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
-    T issue =
-        sum<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
+    T issue = sum<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
     if (!m.fills_issue)
         issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m),
                                           issue_leaf<T>(ctas * (others + fmas / 32.0), m)});
     if (part.pace && part.pace->alu_share > 0.0)
-        issue = pnorm<T>("issue slots and pipes", 3.0, {std::move(issue), alu_leaf<T>(ctas * others * part.pace->alu_share, m)});
+        issue = pnorm<T>("issue slots and pipes", 3.0,
+                         {std::move(issue), alu_leaf<T>(ctas * others * part.pace->alu_share, m)});
     List<T> pipes = {std::move(issue),
                      leaf<T>("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
                              "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * passes, m.shared_bw,
@@ -198,14 +200,16 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
     const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0});
     const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
-    const double copy_clocks = waiting(pace.once_clocks), clocks = once ? copy_clocks : waiting(pace.other_clocks);
-    const double computing = (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) +
-                              (others - copying) * clocks) /
-                             busy_warps(part);
+    const double copy_clocks = waiting(pace.once_clocks),
+                 clocks = once ? copy_clocks : waiting(pace.other_clocks);
+    const double computing =
+        (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) + (others - copying) * clocks) /
+        busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
-    const double chain = part.copy_warps > 0
-                             ? std::max(computing, copying * copy_clocks / static_cast<double>(part.copy_warps))
-                             : computing + copying * copy_clocks / all_warps + work.l1_waits * m.l1_latency;
+    const double chain =
+        part.copy_warps > 0
+            ? std::max(computing, copying * copy_clocks / static_cast<double>(part.copy_warps))
+            : computing + copying * copy_clocks / all_warps + work.l1_waits * m.l1_latency;
     return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
                    m.clock / 1e6);
 }
@@ -217,8 +221,7 @@ T core_term(const char *name, const Partition &part, const StepWork &work, doubl
     T alone = chain_leaf<T>(part, work, m);
     if (work.tensor_fmas) // a warp splits its pixels, then waits for the products of its CTA
         alone = sum<T>("one CTA", {std::move(alone), tensor_leaf<T>(*work.tensor_fmas, m)});
-    return queue<T>(name, queued_warps(part, ctas, m), busy_term<T>(part, work, ctas, m),
-                    std::move(alone));
+    return queue<T>(name, queued_warps(part, ctas, m), busy_term<T>(part, work, ctas, m), std::move(alone));
 }
 
 template <Yield T> T bandwidth_leaf(const char *name, double bytes, double bandwidth) {

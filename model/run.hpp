@@ -66,13 +66,14 @@ struct StepWork {
     double instructions = 0;           ///< warp instructions, FFMA included
     double copying = 0; ///< of them those that are not left to the busy warps: Partition::copy_warps do them
     double shared_wavefronts = 0; ///< and those of global loads that hit L1, which share the data path
-    double loads = 0; ///< warp instructions that load from global memory to registers
-    double l1_waits = 0;          ///< times that a warp waits for loads that hit L1, behind its first loads of the step
-    double load_bytes = 0;        ///< global to shared memory or registers
-    double store_bytes = 0;       ///< written to the output in this step
+    double loads = 0;             ///< warp instructions that load from global memory to registers
+    double l1_waits =
+        0; ///< times that a warp waits for loads that hit L1, behind its first loads of the step
+    double load_bytes = 0;  ///< global to shared memory or registers
+    double store_bytes = 0; ///< written to the output in this step
     BOOST_DESCRIBE_CLASS(StepWork, (),
-                         (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, l1_waits, load_bytes,
-                          store_bytes),
+                         (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, l1_waits,
+                          load_bytes, store_bytes),
                          (), ())
 };
 
@@ -125,8 +126,8 @@ struct Partition {
     bool snaked =
         false; ///< its FFMAs walk an outer product back and forth: each shares an operand with the one before
     std::optional<Pace> pace; ///< absent: no counted case tells it
-    StepWork step;  ///< of one full CTA
-    StepWork drain; ///< what a CTA does once: loads before its first step, the rest after its last
+    StepWork step;            ///< of one full CTA
+    StepWork drain;           ///< what a CTA does once: loads before its first step, the rest after its last
     std::int64_t filter_begin = 0, filter_count = 0; ///< filters this launch computes
     std::int64_t parts = 0, pieces = 0;              ///< single-channel divisions: SMs divided over, P or Q
     std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map
@@ -138,8 +139,8 @@ struct Partition {
                          (kernel, variant, template_arguments, operands, grid, early, cluster, threads,
                           shared_bytes, register_cap, ctas_per_sm, ctas, waves, idle_ctas, tail, stages,
                           steps, busy_warps, copy_warps, barriers, copy_passes, independent_sums, snaked,
-                          pace, step, drain, filter_begin, filter_count, parts, pieces, bank_floats, band_floats,
-                          tile_h, tile_k, tile_begin, tile_count, constant_bytes, work),
+                          pace, step, drain, filter_begin, filter_count, parts, pieces, bank_floats,
+                          band_floats, tile_h, tile_k, tile_begin, tile_count, constant_bytes, work),
                          (), ())
 };
 
@@ -201,9 +202,9 @@ struct TermDifference {
 /// Why a case stands where it does in a ranking; model/why.hpp.
 struct Margin {
     std::int64_t rank = 0;
-    std::string best;    ///< the strategy it is compared with: that of the first rank
-    double factor = 1.0; ///< its time over the best's
-    std::string decides; ///< the leaf that makes most of the difference
+    std::string best;                  ///< the strategy it is compared with: that of the first rank
+    double factor = 1.0;               ///< its time over the best's
+    std::string decides;               ///< the leaf that makes most of the difference
     std::vector<TermDifference> terms; ///< largest difference first; together they are the margin
     BOOST_DESCRIBE_CLASS(Margin, (), (rank, best, factor, decides, terms), (), ())
 };
@@ -248,7 +249,8 @@ struct Measurement {
     std::optional<Regime> regime;
     std::optional<double> relative_l2_error;
     std::optional<double> max_error_ratio; ///< largest |error| / its bound 4 n 2^-24 sum|x w|; <= 1 passes
-    std::optional<Timeline> timeline; ///< of a verified call beside the timed ones; only where it was asked for
+    std::optional<Timeline>
+        timeline; ///< of a verified call beside the timed ones; only where it was asked for
     BOOST_DESCRIBE_CLASS(Measurement, (),
                          (time_s, prepared_time_s, samples_s, event_time_s, l2, sm_clock_hz,
                           throttled_samples, method, stop_reason, kernels, work, counters, regime,

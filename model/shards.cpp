@@ -68,27 +68,44 @@ std::vector<std::string> differences(const Run &first, const Run &later) {
     return reasons;
 }
 
-/// Every value of every condition once, in order; of dates the first and the last.
 std::map<std::string, std::string> joined_conditions(const std::vector<NamedRun> &documents) {
     std::map<std::string, std::vector<std::string>> values;
     for (const NamedRun &document : documents)
         for (const auto &[name, value] : document.run.conditions)
-            if (std::vector<std::string> &seen = values[name];
-                std::find(seen.begin(), seen.end(), value) == seen.end())
-                seen.push_back(value);
+            values[name].push_back(value);
     std::map<std::string, std::string> joined;
-    for (auto &[name, seen] : values) {
-        if (name == "date" && seen.size() > 1) {
-            const auto [first, last] = std::minmax_element(seen.begin(), seen.end());
-            joined[name] = *first + " to " + *last;
-        } else {
-            joined[name] = join(seen, ", ");
-        }
-    }
+    for (const auto &[name, its] : values)
+        joined[name] = joined_condition(name, its);
     return joined;
 }
 
+/// `text` where `between` stands between its parts.
+std::vector<std::string> split(const std::string &text, const std::string &between) {
+    std::vector<std::string> parts;
+    std::size_t begin = 0;
+    for (std::size_t end; (end = text.find(between, begin)) != std::string::npos;
+         begin = end + between.size())
+        parts.push_back(text.substr(begin, end - begin));
+    parts.push_back(text.substr(begin));
+    return parts;
+}
+
 } // namespace
+
+std::string joined_condition(const std::string &name, const std::vector<std::string> &values) {
+    const bool dates = name == "date", lists = name == "gpu_uuid" || name == "shard";
+    std::vector<std::string> seen;
+    for (const std::string &value : values)
+        for (std::string &part : dates   ? split(value, " to ")
+                                 : lists ? split(value, ", ")
+                                         : std::vector<std::string>{value})
+            if (std::find(seen.begin(), seen.end(), part) == seen.end())
+                seen.push_back(std::move(part));
+    if (!dates || seen.size() < 2)
+        return join(seen, ", ");
+    const auto [first, last] = std::minmax_element(seen.begin(), seen.end());
+    return *first + " to " + *last;
+}
 
 Shard parse_shard(const std::string &text) {
     const std::size_t slash = text.find('/');

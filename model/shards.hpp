@@ -30,6 +30,10 @@ struct NamedRun {
 /// date.
 enum class Conflict { refuse, newest };
 
+/// A condition of which documents, or a run and the one that it goes on with, have these values: every one
+/// once, in order, of GPUs and shards also where a value is a list already; of dates the first to the last.
+std::string joined_condition(const std::string &name, const std::vector<std::string> &values);
+
 /// One document with the cases of all, in order of first appearance. What was measured goes before what was
 /// only forecast. Throws InputError, every problem at once, where documents were made by other code, from
 /// another profile or on another kind of GPU, and by `conflict`. Requires at least one document.

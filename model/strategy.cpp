@@ -108,8 +108,8 @@ double lines_touched(double run_bytes, double rows, double pitch_bytes) {
 }
 
 double lost_from_l2(double bytes, const GpuLimits &limits) {
-    // Read from end to end again and again, as counted on an H200: a quarter comes from DRAM again where the data is as
-    // large as the half of L2 that holds distinct lines, all where it is a quarter larger.
+    // Read from end to end again and again, as counted on an H200: a quarter comes from DRAM again where the
+    // data is as large as the half of L2 that holds distinct lines, all where it is a quarter larger.
     const double fill = bytes / (static_cast<double>(limits.l2_bytes) / 2.0);
     return std::clamp((fill - 0.85) / 0.4, 0.0, 1.0);
 }
@@ -117,9 +117,12 @@ double lost_from_l2(double bytes, const GpuLimits &limits) {
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits, double passes) {
     fill_dram(work, shape, limits);
     const double image = static_cast<double>(shape.input_bytes()) / static_cast<double>(shape.n);
-    *work.dram_read_bytes += std::max(0.0, passes - 1.0) * static_cast<double>(shape.input_bytes()) * lost_from_l2(image, limits);
+    *work.dram_read_bytes +=
+        std::max(0.0, passes - 1.0) * static_cast<double>(shape.input_bytes()) * lost_from_l2(image, limits);
     if (work.l2_read_bytes) // which every byte from DRAM passes
-        work.dram_read_bytes = std::min(*work.dram_read_bytes, std::max(*work.l2_read_bytes, static_cast<double>(shape.input_bytes() + shape.filter_bytes())));
+        work.dram_read_bytes = std::min(
+            *work.dram_read_bytes,
+            std::max(*work.l2_read_bytes, static_cast<double>(shape.input_bytes() + shape.filter_bytes())));
 }
 
 std::string cached_remark(const std::string &whose, std::int64_t bytes, const GpuLimits &limits) {

@@ -81,28 +81,32 @@ struct Passes {
 Passes shared_passes(std::int64_t threads, int width,
                      const std::function<std::int64_t(std::int64_t)> &first_word);
 
-/// Passes of the shared memory pipe per 128 bytes copied asynchronously, by 16 and by 4 bytes a lane. Assumed: what
-/// kernels that do little else took on an H200 (2.5 to 4.9 clocks a 4-byte copy of a warp).
+/// Passes of the shared memory pipe per 128 bytes copied asynchronously, by 16 and by 4 bytes a lane.
+/// Assumed: what kernels that do little else took on an H200 (2.5 to 4.9 clocks a 4-byte copy of a warp).
 inline constexpr double wide_copy_passes = 1.0, narrow_copy_passes = 2.5;
 
-/// Elements inside a map of `size` that `tiles` windows of `window` elements, `step` apart and starting `pad` before
-/// the map, have together. All but the first and the last are taken to lie inside.
-double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad, std::int64_t size);
+/// Elements inside a map of `size` that `tiles` windows of `window` elements, `step` apart and starting `pad`
+/// before the map, have together. All but the first and the last are taken to lie inside.
+double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,
+               std::int64_t size);
 
 /// Bytes of the sectors written by warps that store 32 consecutive output pixels each: whole sectors where
 /// rows are aligned, otherwise what spanned_bytes says.
 double written_bytes(const ConvShape &shape);
 
-/// Lines of 128 bytes in which `rows` runs of `run_bytes` lie, `pitch_bytes` from start to start, that begin at any
-/// multiple of 4 bytes.
+/// Lines of 128 bytes in which `rows` runs of `run_bytes` lie, `pitch_bytes` from start to start, that begin
+/// at any multiple of 4 bytes.
 double lines_touched(double run_bytes, double rows, double pitch_bytes);
 
-/// Passes through L1 of a warp's load that hits there: half one for each line it touches, half one for each pass that the
-/// banks need for its words. So kernels that do little else took on an H200: 1 for one address, 1.5 for 32 neighbours that
-/// start anywhere.
-constexpr double l1_passes(double lines, double bank_passes) { return (lines + bank_passes) / 2.0; }
+/// Passes through L1 of a warp's load that hits there: half one for each line it touches, half one for each
+/// pass that the banks need for its words. So kernels that do little else took on an H200: 1 for one
+/// address, 1.5 for 32 neighbours that start anywhere.
+constexpr double l1_passes(double lines, double bank_passes) {
+    return (lines + bank_passes) / 2.0;
+}
 
-/// Of data that is read again after `bytes` of others have passed through L2, the share that DRAM delivers again.
+/// Of data that is read again after `bytes` of others have passed through L2, the share that DRAM delivers
+/// again.
 double lost_from_l2(double bytes, const GpuLimits &limits);
 
 /// DRAM traffic of a call that starts with a cold L2: inputs read once; of the output, what L2 cannot keep.

@@ -234,17 +234,19 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const double weight_loads = channel_rows * static_cast<double>(s.s * group / n);
     const double result_stores = static_cast<double>(group * width / store_width);
     const double warps = static_cast<double>(part.busy_warps);
-    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a filter row (addresses, loop), a copy of
-    // a filter value or of pixels (place, comparisons; with divisions where a thread's copies do not stay in one
-    // column), a step (loop, barrier, pointers), the start, an output (place, comparisons, shared memory, store).
-    constexpr double per_row = 1.0, per_filter_copy = 20.0, per_pixel_copy = 38.0, per_divided_copy = 20.0, per_step = 20.0,
-                     per_cta_warp = 60.0, per_output = 34.0;
+    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a filter row (addresses, loop), a
+    // copy of a filter value or of pixels (place, comparisons; with divisions where a thread's copies do not
+    // stay in one column), a step (loop, barrier, pointers), the start, an output (place, comparisons, shared
+    // memory, store).
+    constexpr double per_row = 1.0, per_filter_copy = 20.0, per_pixel_copy = 38.0, per_divided_copy = 20.0,
+                     per_step = 20.0, per_cta_warp = 60.0, per_output = 34.0;
     const std::int64_t filters_a_pass = part.threads / taps, rows_a_pass = part.threads / row_copies;
-    const double filter_copies = static_cast<double>(
-        filters_a_pass > 0 ? ceil_div(knobs.tile_k, filters_a_pass) : ceil_div(taps * knobs.tile_k, part.threads));
-    const double pixel_copies = static_cast<double>(
-        rows_a_pass > 0 ? knobs.channels * ceil_div(rows, rows_a_pass)
-                        : ceil_div(knobs.channels * rows * row_copies, part.threads));
+    const double filter_copies =
+        static_cast<double>(filters_a_pass > 0 ? ceil_div(knobs.tile_k, filters_a_pass)
+                                               : ceil_div(taps * knobs.tile_k, part.threads));
+    const double pixel_copies =
+        static_cast<double>(rows_a_pass > 0 ? knobs.channels * ceil_div(rows, rows_a_pass)
+                                            : ceil_div(knobs.channels * rows * row_copies, part.threads));
     const double copying = filter_copies * per_filter_copy +
                            pixel_copies * (per_pixel_copy + (rows_a_pass > 0 ? 0.0 : per_divided_copy));
     // Short elements: one instruction more to widen what is read (a single byte is widened by its load), and
@@ -265,7 +267,8 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const double outputs = static_cast<double>(group * width);
     // Of a CTA's filters and pixels those that are there: the others are left out when it stores.
     const double stored = static_cast<double>(s.k) / static_cast<double>(part.grid[1] * knobs.tile_k) *
-                          static_cast<double>(s.p() * s.q()) / static_cast<double>(part.grid[0] * tile_pixels);
+                          static_cast<double>(s.p() * s.q()) /
+                          static_cast<double>(part.grid[0] * tile_pixels);
     part.drain.instructions = warps * (per_cta_warp + result_stores + stored * outputs * per_output);
     part.drain.shared_wavefronts = result_stores * result.taken + outputs * warps;
     part.drain.store_bytes = static_cast<double>(

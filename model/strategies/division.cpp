@@ -15,7 +15,8 @@ std::int64_t registers_of(const ConvShape &shape, Tile tile) {
 
 Tile choose_tile(std::int64_t rows, std::int64_t filters) {
     const std::int64_t row_tile = rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
-    // 4 x 8 accumulators do not fit beside their operands in 64 registers; 4 x 4 loads less per FMA than 2 x 8.
+    // 4 x 8 accumulators do not fit beside their operands in 64 registers; 4 x 4 loads less per FMA than 2
+    // x 8.
     const std::int64_t group = filters >= 8 && row_tile < 4 ? 8 : filters >= 4 ? 4 : filters >= 2 ? 2 : 1;
     return {row_tile, group};
 }
@@ -24,19 +25,20 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     StepWork work;
     if (rows <= 0 || filters <= 0)
         return work;
-    const double units = static_cast<double>(ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group));
+    const double units =
+        static_cast<double>(ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group));
     const double warps = std::ceil(units / 32.0);
     const double taps = static_cast<double>(s.r * s.s);
     const double pixel_loads = static_cast<double>(s.s * (tile.rows + s.r - 1));
     const double tap_loads = taps; // one load brings the tap of a whole group
     const double tap_passes = tile.group >= 4 ? uniform_wide_wavefronts : 1.0;
     const double outputs = static_cast<double>(tile.rows * tile.group);
-    // Warp instructions beside arithmetic and loads, as counted on sm_90: a unit finds its place with two divisions,
-    // loops over the filter's columns and stores its outputs (address, comparison, store).
+    // Warp instructions beside arithmetic and loads, as counted on sm_90: a unit finds its place with two
+    // divisions, loops over the filter's columns and stores its outputs (address, comparison, store).
     constexpr double per_unit = 65.0, per_column = 20.0, per_output = 6.0;
     work.fmas = units * outputs * taps;
     work.instructions = warps * (outputs * taps + pixel_loads + tap_loads + per_output * outputs +
-                                  per_column * static_cast<double>(s.s) + per_unit);
+                                 per_column * static_cast<double>(s.s) + per_unit);
     work.shared_wavefronts = warps * (pixel_loads + tap_loads * tap_passes);
     work.store_bytes = static_cast<double>(rows * s.q() * filters * 4);
     return work;
@@ -76,9 +78,9 @@ Rules rules(const ConvShape &shape, const GpuProfile &profile) {
         if (!choice->in_range)
             rules.remarks.push_back("out of range, so 1: " + choice->why);
     if (d.overruns_shared)
-        rules.remarks.push_back("the paper's pieces overrun S_shared = " +
-                                std::to_string(profile.limits.shared_bytes_per_sm) +
-                                " bytes by part of a row: its bounds divide real numbers");
+        rules.remarks.push_back(
+            "the paper's pieces overrun S_shared = " + std::to_string(profile.limits.shared_bytes_per_sm) +
+            " bytes by part of a row: its bounds divide real numbers");
     return rules;
 }
 
@@ -91,8 +93,8 @@ std::string unsupported(const ConvShape &shape) {
 void remark_pieces(Rules &rules, const char *letter, std::int64_t paper, std::int64_t run) {
     rules.run_pieces = run;
     if (paper != run)
-        rules.remarks.push_back(std::string("runs ") + letter + " = " + std::to_string(run) + ", the paper's rules give " +
-                                std::to_string(paper) +
+        rules.remarks.push_back(std::string("runs ") + letter + " = " + std::to_string(run) +
+                                ", the paper's rules give " + std::to_string(paper) +
                                 ": two CTAs an SM with double buffers need more shared memory than D counts");
 }
 

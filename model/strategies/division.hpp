@@ -16,7 +16,8 @@ struct Tile {
 };
 Tile choose_tile(std::int64_t rows, std::int64_t filters);
 
-/// Registers of a thread as compiled for sm_90 (NVRTC 13.0): a third CTA fits an SM where a thread has few sums and taps.
+/// Registers of a thread as compiled for sm_90 (NVRTC 13.0): a third CTA fits an SM where a thread has few
+/// sums and taps.
 std::int64_t registers_of(const ConvShape &shape, Tile tile);
 
 /// What one call of convolve_band costs for a band of `rows` rows and `filters` filters.

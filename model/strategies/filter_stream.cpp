@@ -146,8 +146,8 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     const double tap_loads = t * std::ceil(static_cast<double>(group) / 4.0);
     const double tap_passes = group >= 4 ? uniform_wide_wavefronts : 1.0;
     const double per_channel_shared = pixel_loads * pixel.taken + tap_loads * warps * tap_passes;
-    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a warp's copy from a channel and its start on
-    // one, a step, a copy of filter values and its start on a filter, an output, the start.
+    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a warp's copy from a channel and
+    // its start on one, a step, a copy of filter values and its start on a filter, an output, the start.
     constexpr double per_copy = 14.0, per_channel_warp = 28.0, per_step_warp = 96.0, per_bank_copy = 125.0,
                      per_filter_warp = 11.0, per_output = 14.0, per_cta_warp = 87.0;
     const double outputs = static_cast<double>(thread_rows * group),
@@ -159,7 +159,8 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     part.step.fmas = static_cast<double>(positions * groups) * outputs * t * here;
     part.step.copying = here * channel_copying + warps * per_step_warp;
     // A band's outputs come with its last channels; those of the last band, at the end.
-    const double stores = outputs * per_output * static_cast<double>(part.pieces - 1) / static_cast<double>(part.steps);
+    const double stores =
+        outputs * per_output * static_cast<double>(part.pieces - 1) / static_cast<double>(part.steps);
     part.step.instructions = warps * (here * channel_instructions + stores) + part.step.copying;
     part.step.shared_wavefronts = here * per_channel_shared;
     part.step.load_bytes = here * static_cast<double>((std::min(band, s.p()) + s.r - 1) * s.w) * 4.0;
@@ -170,7 +171,8 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     part.drain.store_bytes = band_bytes;
     part.drain.load_bytes = static_cast<double>(filters * s.c * taps) * 4.0;
     const double bank_copying =
-        static_cast<double>(filters) * (std::ceil(static_cast<double>(s.c * taps) / 32.0) * per_bank_copy + warps * per_filter_warp);
+        static_cast<double>(filters) *
+        (std::ceil(static_cast<double>(s.c * taps) / 32.0) * per_bank_copy + warps * per_filter_warp);
     part.drain.instructions = warps * (per_cta_warp + outputs * per_output) + bank_copying;
 
     // A band's last rows and the last CTA's filters may be fewer: their threads do nothing.
@@ -189,10 +191,10 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
         ctas * static_cast<double>(part.pieces) * channels_d * per_channel_shared * std::min(1.0, share);
     work.shared_conflicts =
         ctas * static_cast<double>(part.pieces) * channels_d * pixel_loads * (pixel.taken - pixel.least);
-    work.instructions =
-        active / 32.0 * (channels_d * channel_instructions + outputs * per_output) +
-        ctas * (static_cast<double>(part.pieces) * channels_d * channel_copying +
-                static_cast<double>(part.steps) * warps * per_step_warp + bank_copying + warps * per_cta_warp);
+    work.instructions = active / 32.0 * (channels_d * channel_instructions + outputs * per_output) +
+                        ctas * (static_cast<double>(part.pieces) * channels_d * channel_copying +
+                                static_cast<double>(part.steps) * warps * per_step_warp + bank_copying +
+                                warps * per_cta_warp);
     const double map_rows = static_cast<double>(s.p() + part.pieces * (s.r - 1));
     work.l2_read_bytes = ctas * channels_d *
                              (map_rows * static_cast<double>(s.w) * 4.0 +

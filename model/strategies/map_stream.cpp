@@ -135,12 +135,13 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     const double block_fmas = t * columns_d * static_cast<double>(group);
     const double block_loads = t * (columns_d + static_cast<double>(group) / 4.0);
     const double block_passes = t * (columns_d + static_cast<double>(group) / 4.0 * uniform_wide_wavefronts);
-    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a channel and a block of positions, an output
-    // stored, one of an earlier piece read again; a copy of filter values and the start on a filter, a step of a warp; a
-    // copy from a channel of the map and the start on it, the start of a piece, of a CTA.
-    constexpr double per_channel = 4.5, per_block = 25.0, per_output = 1.3, per_output_again = 7.5, per_filter_copy = 9.5,
-                     per_filter = 14.5, per_step_warp = 336.0, per_map_copy = 23.0, per_channel_warp = 11.0,
-                     per_piece_warp = 104.0, per_cta_warp = 111.0;
+    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a channel and a block of
+    // positions, an output stored, one of an earlier piece read again; a copy of filter values and the start
+    // on a filter, a step of a warp; a copy from a channel of the map and the start on it, the start of a
+    // piece, of a CTA.
+    constexpr double per_channel = 4.5, per_block = 25.0, per_output = 1.3, per_output_again = 7.5,
+                     per_filter_copy = 9.5, per_filter = 14.5, per_step_warp = 336.0, per_map_copy = 23.0,
+                     per_channel_warp = 11.0, per_piece_warp = 104.0, per_cta_warp = 111.0;
     const double here = static_cast<double>(channels), all_channels = static_cast<double>(s.c);
     const double again = static_cast<double>(part.pieces - 1) / static_cast<double>(part.pieces);
     const double block_ends =
@@ -153,12 +154,14 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
         return filters * (std::ceil(here * t / 32.0) * per_filter_copy + per_filter);
     };
     const auto map_copies = [&](double count) {
-        return count * (per_map_copy * std::ceil(static_cast<double>((part.tile_h + s.r - 1) * s.w) / (wide ? 128.0 : 32.0)) +
+        return count * (per_map_copy * std::ceil(static_cast<double>((part.tile_h + s.r - 1) * s.w) /
+                                                 (wide ? 128.0 : 32.0)) +
                         warps * per_channel_warp);
     };
     const double step_blocks = static_cast<double>(blocks * real_groups);
     part.step.fmas = step_blocks * here * block_fmas * 32.0;
-    part.step.copying = filter_copies(static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k))) + warps * per_step_warp +
+    part.step.copying = filter_copies(static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k))) +
+                        warps * per_step_warp +
                         (map_copies(here) + warps * per_piece_warp) / static_cast<double>(filter_steps);
     part.drain.instructions = warps * per_cta_warp;
     part.step.instructions = step_blocks * block_instructions(here) + part.step.copying;
@@ -188,8 +191,9 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     work.shared_conflicts = 0.0;
     work.instructions =
         all_blocks * (all_channels * (block_fmas + block_loads + per_channel) + pieces_d * block_ends) +
-        ctas * (pieces_d * filter_copies(static_cast<double>(s.k)) + static_cast<double>(part.steps) * warps * per_step_warp +
-                map_copies(all_channels) + pieces_d * warps * per_piece_warp + warps * per_cta_warp);
+        ctas * (pieces_d * filter_copies(static_cast<double>(s.k)) +
+                static_cast<double>(part.steps) * warps * per_step_warp + map_copies(all_channels) +
+                pieces_d * warps * per_piece_warp + warps * per_cta_warp);
     const double map_rows = static_cast<double>(s.p() + part.grid[0] * (s.r - 1));
     work.l2_read_bytes =
         images * all_channels *

@@ -49,8 +49,12 @@ double pixel_passes_of(const ConvShape &s) {
     constexpr double pixel = 4.0;
     const double q = static_cast<double>(s.q());
     const double rows = std::min(1.0 + static_cast<double>(lanes - 1) / q, static_cast<double>(s.p()));
-    const double run = (s.q() < lanes ? q - 1.0 : static_cast<double>(lanes - 1) / rows) * static_cast<double>(s.stride_w) + 1.0;
-    const double lines = std::min(static_cast<double>(lanes), lines_touched(run * pixel, rows, static_cast<double>(s.stride_h * s.w) * pixel));
+    const double run =
+        (s.q() < lanes ? q - 1.0 : static_cast<double>(lanes - 1) / rows) * static_cast<double>(s.stride_w) +
+        1.0;
+    const double lines =
+        std::min(static_cast<double>(lanes),
+                 lines_touched(run * pixel, rows, static_cast<double>(s.stride_h * s.w) * pixel));
     const Passes banks = shared_passes(lanes, 1, [&](std::int64_t lane) {
         return lane / s.q() % s.p() * s.stride_h * s.w + lane % s.q() * s.stride_w;
     });
@@ -115,9 +119,9 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
         return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};
     fill_schedule(part, profile.limits);
 
-    // As compiled for sm_90: a tap is two loads, an FMA and addresses, and where there is padding comparisons and a
-    // selection, in a loop more of them; a channel moves two pointers; a thread finds its output with three divisions, of
-    // 64 bits where there are so many outputs.
+    // As compiled for sm_90: a tap is two loads, an FMA and addresses, and where there is padding comparisons
+    // and a selection, in a loop more of them; a channel moves two pointers; a thread finds its output with
+    // three divisions, of 64 bits where there are so many outputs.
     const double per_tap = padded ? (unrolled ? 8.5 : 12.5) : 4.8, per_channel = 12.0,
                  per_thread = outputs + threads > int_max ? 400.0 : 120.0;
     const double taps = static_cast<double>(s.r * s.s), warps = static_cast<double>(threads) / 32.0;
@@ -146,7 +150,8 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     work.l2_read_bytes = ctas * (steps * map_bytes + filter_bytes);
     work.l2_write_bytes = static_cast<double>(s.output_bytes()); // a warp's outputs follow one another
     // A filter's outputs follow one another in the grid; what is resident at once shares the pixels.
-    const double resident = static_cast<double>(std::min(part.ctas_per_sm * profile.limits.sm_count, part.ctas) * threads);
+    const double resident =
+        static_cast<double>(std::min(part.ctas_per_sm * profile.limits.sm_count, part.ctas) * threads);
     const double planes_at_once = std::max(1.0, resident / static_cast<double>(s.p() * s.q()));
     fill_dram(work, s, profile.limits, static_cast<double>(s.k) / planes_at_once);
     out.assumptions.emplace_back("what a CTA reads of a channel stays in L1 while the filter passes over it");

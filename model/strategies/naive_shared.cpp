@@ -58,14 +58,17 @@ std::string outside(const ConvShape &s) {
 
 namespace {
 
-/// Registers of a thread where the map is in global memory, as compiled for sm_90 (NVRTC 13.0): by how many pixels are
-/// under way at once.
+/// Registers of a thread where the map is in global memory, as compiled for sm_90 (NVRTC 13.0): by how many
+/// pixels are under way at once.
 std::int64_t registers_of_global_map(const ConvShape &s) {
     if (s.r * s.s > 16) // one row of taps at a time
         return s.s <= 5 ? 32 : 40;
     if (s.r == 1 || s.r * s.s <= 3)
         return 32;
-    return std::clamp<std::int64_t>(24 + 8 * (s.s == 1 ? (s.r - 1) / 2 : s.s == 3 ? s.r - 1 : s.s - 2), 32, 64);
+    return std::clamp<std::int64_t>(24 + 8 * (s.s == 1   ? (s.r - 1) / 2
+                                              : s.s == 3 ? s.r - 1
+                                                         : s.s - 2),
+                                    32, 64);
 }
 
 } // namespace
@@ -172,13 +175,18 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
          full_y * warps_inside(last_columns, knobs.tile_h) + full_x * warps_inside(knobs.tile_w, last_rows) +
          warps_inside(last_columns, last_rows)) /
         static_cast<double>(tiles_x * tiles_y);
-    const double run = static_cast<double>(std::min<std::int64_t>(32, knobs.tile_w) - 1) * static_cast<double>(s.stride_w) + 1.0;
-    const double lines = lines_touched(4.0 * run, std::max(1.0, 32.0 / static_cast<double>(knobs.tile_w)), 4.0 * static_cast<double>(s.stride_h * s.w));
-    const double pixel_passes = (shared_map ? pixels.taken / warps : l1_passes(lines, global_pixels.taken / warps)) * active;
+    const double run =
+        static_cast<double>(std::min<std::int64_t>(32, knobs.tile_w) - 1) * static_cast<double>(s.stride_w) +
+        1.0;
+    const double lines = lines_touched(4.0 * run, std::max(1.0, 32.0 / static_cast<double>(knobs.tile_w)),
+                                       4.0 * static_cast<double>(s.stride_h * s.w));
+    const double pixel_passes =
+        (shared_map ? pixels.taken / warps : l1_passes(lines, global_pixels.taken / warps)) * active;
     part.step.fmas = lanes * taps * channels_a_step;
     part.step.instructions = active * channels_a_step * (taps * per_tap + per_channel);
     part.step.shared_wavefronts = channels_a_step * taps * (pixel_passes + active);
-    part.step.l1_waits = shared_map || s.r * s.s <= 16 ? 0.0 : static_cast<double>(s.r - 1); // a row of taps at a time
+    part.step.l1_waits =
+        shared_map || s.r * s.s <= 16 ? 0.0 : static_cast<double>(s.r - 1); // a row of taps at a time
     part.step.loads = shared_map ? 0.0 : active * channels_a_step * taps;
     part.drain.instructions = warps * (per_cta_warp + copies);
     part.drain.store_bytes = lanes * 4.0;
@@ -205,7 +213,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const bool whole_sectors = s.q() % 8 == 0 && knobs.tile_w % 8 == 0;
     work.l2_write_bytes =
         static_cast<double>(s.output_bytes()) * (whole_sectors ? 1.0 : spanned_bytes(stored) / stored);
-    const double planes_at_once = std::max(1.0, static_cast<double>(part.ctas_per_sm * limits.sm_count) / tiles);
+    const double planes_at_once =
+        std::max(1.0, static_cast<double>(part.ctas_per_sm * limits.sm_count) / tiles);
     fill_dram(work, s, limits, static_cast<double>(s.k) / planes_at_once);
     if (!shared_map)
         out.assumptions.emplace_back(

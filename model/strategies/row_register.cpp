@@ -110,7 +110,9 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         part.kernel = name;
         // For how many FFMAs a filter value from constant memory serves.
         const int thread_pixels = knobs.unit * knobs.units;
-        part.variant = thread_pixels == 1 ? "" : thread_pixels == 2 ? "two pixels a thread" : "four pixels a thread or more";
+        part.variant = thread_pixels == 1   ? ""
+                       : thread_pixels == 2 ? "two pixels a thread"
+                                            : "four pixels a thread or more";
         const bool whole_units = knobs.unit > 1 && s.q() % knobs.unit == 0;
         part.template_arguments = {s.r, s.s, threads, knobs.unit, knobs.units, whole_units ? 1 : 0};
         if (s.dtype != DataType::f32)

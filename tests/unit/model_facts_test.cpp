@@ -14,7 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-Partition launch(double ffmas, double step_others, double copying, double once, std::int64_t ctas, std::int64_t idle) {
+Partition launch(double ffmas, double step_others, double copying, double once, std::int64_t ctas,
+                 std::int64_t idle) {
     Partition part;
     part.kernel = "planted";
     part.threads = 128;
@@ -33,7 +34,8 @@ Partition launch(double ffmas, double step_others, double copying, double once, 
 
 /// Counters of a launch whose kernel has the planted facts.
 struct Planted {
-    static constexpr double per_counted = 1.5, per_idle_warp = 20.0, ffma = 1.25, other = 3.0, copy = 2.0, alu = 0.6;
+    static constexpr double per_counted = 1.5, per_idle_warp = 20.0, ffma = 1.25, other = 3.0, copy = 2.0,
+                            alu = 0.6;
 
     std::deque<Plan> plans;
     std::deque<Work> works;
@@ -50,8 +52,9 @@ struct Planted {
         work.l2_read_bytes = l2_share * 1e6;
         work.l2_write_bytes = 2e5;
         const double left = *work.instructions - ffmas, copy_share = copies / others;
-        const double waits =
-            (ffmas * ffma + left * (1.0 - copy_share) * other + left * copy_share * copy) / *work.instructions - 1.0;
+        const double waits = (ffmas * ffma + left * (1.0 - copy_share) * other + left * copy_share * copy) /
+                                 *work.instructions -
+                             1.0;
         const std::string stalled = "smsp__average_warps_issue_stalled_", ratio = "_per_issue_active.ratio";
         counters.push_back({{stalled + "wait" + ratio, waits},
                             {stalled + "branch_resolving" + ratio, 0.0},
@@ -96,7 +99,9 @@ TEST(Facts, PlantedOnesAreFoundAgain) {
     EXPECT_NEAR(counted.step.instructions, 100.0 + 1.5 * 50.0, 1e-4);
     EXPECT_NEAR(counted.step.copying, 10.0 * (100.0 + 75.0) / 150.0, 1e-3);
     EXPECT_NEAR(counted.drain.instructions, 45.0, 1e-4);
-    EXPECT_NEAR(*counted.work.instructions, *own.work.fmas / 32.0 + 1.5 * (*own.work.instructions - *own.work.fmas / 32.0) + 50 * 4 * 20.0, 1.0);
+    EXPECT_NEAR(
+        *counted.work.instructions,
+        *own.work.fmas / 32.0 + 1.5 * (*own.work.instructions - *own.work.fmas / 32.0) + 50 * 4 * 20.0, 1.0);
     EXPECT_EQ(*counted.work.l2_write_bytes, 2e5);
     ASSERT_TRUE(counted.pace);
     EXPECT_EQ(counted.pace->alu_share, facts[0].pace.alu_share);
@@ -134,7 +139,8 @@ TEST(Facts, ASlowerPaceIsNeverFaster) {
     const GpuProfile profile = find_profile("h200");
     const ConvShape shape = ConvShape::parse("n1c64h56w56k64r3s3");
     for (const char *strategy : {"block_register", "naive_global", "filter_stream", "implicit_gemm_3xtf32"}) {
-        Plan plan = std::get<PlannedStrategy>(convcast::plan(parse_strategy(strategy), shape, profile)).feasible.plan;
+        Plan plan =
+            std::get<PlannedStrategy>(convcast::plan(parse_strategy(strategy), shape, profile)).feasible.plan;
         double before = 0.0;
         for (const double step : {1.0, 2.0, 4.0, 8.0}) {
             for (Partition &part : plan.launches)
@@ -150,7 +156,8 @@ TEST(Passes, LinesAndBanksOfALoad) {
     // 32 neighbours that start anywhere: 1 + 31 / 32 lines; a column of four rows far apart: one line each.
     EXPECT_DOUBLE_EQ(lines_touched(128.0, 1.0, 0.0), 1.0 + 124.0 / 128.0);
     EXPECT_DOUBLE_EQ(lines_touched(4.0, 4.0, 4096.0), 4.0);
-    EXPECT_DOUBLE_EQ(lines_touched(4.0, 32.0, 4.0), 1.0 + 124.0 / 128.0); // rows that lie side by side share lines
+    EXPECT_DOUBLE_EQ(lines_touched(4.0, 32.0, 4.0),
+                     1.0 + 124.0 / 128.0); // rows that lie side by side share lines
     EXPECT_DOUBLE_EQ(l1_passes(1.0, 1.0), 1.0);
 }
 
@@ -162,11 +169,13 @@ TEST(L2, LosesWhatIsReadAgainTooLate) {
     EXPECT_NEAR(lost_from_l2(1.05 * half, limits), 0.5, 1e-9);
     // A map that fits is read from DRAM once, one that does not as often as the kernel passes over it.
     Work small, large;
-    const ConvShape fits = ConvShape::parse("n1c4h256w256k8r3s3"), not_at_all = ConvShape::parse("n1c4h4096w4096k8r3s3");
+    const ConvShape fits = ConvShape::parse("n1c4h256w256k8r3s3"),
+                    not_at_all = ConvShape::parse("n1c4h4096w4096k8r3s3");
     fill_dram(small, fits, limits, 8.0);
     fill_dram(large, not_at_all, limits, 8.0);
     EXPECT_EQ(*small.dram_read_bytes, static_cast<double>(fits.input_bytes() + fits.filter_bytes()));
-    EXPECT_EQ(*large.dram_read_bytes, static_cast<double>(8 * not_at_all.input_bytes() + not_at_all.filter_bytes()));
+    EXPECT_EQ(*large.dram_read_bytes,
+              static_cast<double>(8 * not_at_all.input_bytes() + not_at_all.filter_bytes()));
 }
 
 } // namespace

@@ -142,6 +142,17 @@ TEST(Merge, ACaseMeasuredTwiceIsRefusedOrTheNewer) {
     EXPECT_THROW(merge(failed, Conflict::refuse), InputError) << "a wrong result is a result";
 }
 
+TEST(Conditions, EveryValueOnceAndTheWholeTime) {
+    EXPECT_EQ(joined_condition("gpu_uuid", {"GPU-a, GPU-b", "GPU-b", "GPU-c, GPU-a"}), "GPU-a, GPU-b, GPU-c");
+    EXPECT_EQ(joined_condition("date", {"2026-01-02T00:00:00Z to 2026-01-03T00:00:00Z",
+                                        "2026-01-01T00:00:00Z", "2026-01-02T12:00:00Z"}),
+              "2026-01-01T00:00:00Z to 2026-01-03T00:00:00Z");
+    EXPECT_EQ(joined_condition("date", {"2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z"}),
+              "2026-01-02T00:00:00Z");
+    EXPECT_EQ(joined_condition("toolkit", {"CUDA 13.0, NVRTC 13.0", "CUDA 13.0, NVRTC 13.0"}),
+              "CUDA 13.0, NVRTC 13.0");
+}
+
 TEST(Merge, NumbersOfOtherOriginAreNotMixed) {
     const auto against = [](const std::function<void(convcast::Run &)> &change) {
         std::vector<NamedRun> documents = {document("a", {measured("s", "x", 1.0)}),

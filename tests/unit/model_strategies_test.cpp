@@ -118,8 +118,9 @@ TEST(PatchRegister, SaysWhatDoesNotFit) {
 
 TEST(ImplicitGemm, PlanByHand) {
     const GpuProfile h200 = find_profile("h200");
-    const char *knobs = "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=4,slice_channels=2,stages=3,"
-                        "warp_split=1,split=2,filters=1,staging=1,columns=1";
+    const char *knobs =
+        "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=4,slice_channels=2,stages=3,"
+        "warp_split=1,split=2,filters=1,staging=1,columns=1";
     const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200);
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     EXPECT_EQ(*item.strategy, knobs);
@@ -127,7 +128,8 @@ TEST(ImplicitGemm, PlanByHand) {
     ASSERT_EQ(plan.launches.size(), 1U);
     EXPECT_TRUE(plan.prepare.empty());
     const Partition &part = plan.launches[0];
-    EXPECT_EQ(part.grid, (std::array<std::int64_t, 3>{49 * 2, 1, 1})); // 3136 pixels, one tile of filters, two parts
+    EXPECT_EQ(part.grid,
+              (std::array<std::int64_t, 3>{49 * 2, 1, 1})); // 3136 pixels, one tile of filters, two parts
     EXPECT_EQ(part.cluster, 2);
     EXPECT_EQ(part.threads, 8 * 16);
     EXPECT_EQ(part.shared_bytes, 3 * 18 * (68 + 64) * 4); // 2 channels of 9 taps; filter rows padded by 4
@@ -139,8 +141,9 @@ TEST(ImplicitGemm, PlanByHand) {
 
 TEST(ImplicitGemm, PlanOfStagedRowsByHand) {
     const GpuProfile h200 = find_profile("h200");
-    const char *knobs = "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,slice_channels=4,stages=2,"
-                        "warp_split=1,split=1,filters=1,staging=2,columns=7";
+    const char *knobs =
+        "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,slice_channels=4,stages=2,"
+        "warp_split=1,split=1,filters=1,staging=2,columns=7";
     const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200);
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     EXPECT_EQ(*item.strategy, knobs);
@@ -154,7 +157,8 @@ TEST(ImplicitGemm, PlanOfStagedRowsByHand) {
     EXPECT_EQ(part.step.fmas, 36 * 64 * 64);
     EXPECT_EQ(part.work.fmas, 49.0 * 64 * 9 * 64 * 64);
     // A 1 x 1 filter sees an image as one row.
-    const Case flat = predict(parse_strategy("implicit_gemm:staging=2"), ConvShape::parse("n2c16h6w6k16r1s1"), h200);
+    const Case flat =
+        predict(parse_strategy("implicit_gemm:staging=2"), ConvShape::parse("n2c16h6w6k16r1s1"), h200);
     ASSERT_EQ(flat.status, Status::ok) << flat.reason.value_or("");
     const std::vector<std::int64_t> &arguments = flat.prediction->plan->launches.at(0).template_arguments;
     EXPECT_EQ(arguments.at(2), 1);
@@ -168,7 +172,8 @@ TEST(ImplicitGemm, PreparedFiltersComeFromTheWorkspace) {
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     const Plan &plan = *item.prediction->plan;
     ASSERT_EQ(plan.prepare.size(), 1U);
-    EXPECT_EQ(plan.workspace_bytes, 2 * (4 * 9) * 8 * 4); // 2 groups, 3 channels in slices of 2, 5 filters up to 8
+    EXPECT_EQ(plan.workspace_bytes,
+              2 * (4 * 9) * 8 * 4); // 2 groups, 3 channels in slices of 2, 5 filters up to 8
     EXPECT_EQ(plan.prepare[0].operands.at(0).memory, Memory::filters);
     EXPECT_EQ(plan.prepare[0].operands.at(1).memory, Memory::workspace);
     EXPECT_EQ(plan.launches[0].operands.at(1).memory, Memory::workspace);
@@ -192,15 +197,20 @@ TEST(ImplicitGemm, RefusesWithReasons) {
     const std::string tile = "implicit_gemm:tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4";
     EXPECT_THAT(reason((tile + ",split=8,staging=1").c_str(), "n1c4h8w8k8r3s3"),
                 HasSubstr("split = 8 exceeds the 2 steps"));
-    EXPECT_THAT(reason((tile + ",slice_channels=9").c_str(), "n1c8h8w8k8r1s1"), HasSubstr("exceeds the 8 channels"));
+    EXPECT_THAT(reason((tile + ",slice_channels=9").c_str(), "n1c8h8w8k8r1s1"),
+                HasSubstr("exceeds the 8 channels"));
     EXPECT_THAT(reason((tile + ",split=3,staging=1").c_str(), "n1c8h8w8k8r1s1"), HasSubstr("1, 2, 4 or 8"));
-    EXPECT_THAT(reason((tile + ",columns=2,staging=1").c_str(), "n1c8h8w8k8r3s3"), HasSubstr("for staged rows"));
-    EXPECT_THAT(reason((tile + ",columns=9,staging=2").c_str(), "n1c8h8w8k8r3s3"), HasSubstr("units of a row"));
+    EXPECT_THAT(reason((tile + ",columns=2,staging=1").c_str(), "n1c8h8w8k8r3s3"),
+                HasSubstr("for staged rows"));
+    EXPECT_THAT(reason((tile + ",columns=9,staging=2").c_str(), "n1c8h8w8k8r3s3"),
+                HasSubstr("units of a row"));
     EXPECT_THAT(reason((tile + ",filters=2,staging=2").c_str(), "n1c8h8w8k8r3s3"), HasSubstr("as they lie"));
     EXPECT_THAT(reason((tile + ",stages=3,staging=2").c_str(), "n1c8h8w8k8r3s3"), HasSubstr("two buffers"));
-    EXPECT_THAT(reason((tile + ",slice_channels=3,staging=2").c_str(), "n1c8h8w8k8r3s3"), HasSubstr("divide the 8"));
+    EXPECT_THAT(reason((tile + ",slice_channels=3,staging=2").c_str(), "n1c8h8w8k8r3s3"),
+                HasSubstr("divide the 8"));
     EXPECT_THAT(reason("implicit_gemm:tile_k=48", "n1c4h8w8k8r3s3"), HasSubstr("knobs"));
-    EXPECT_THAT(reason("implicit_gemm:tile_k=16,tile_pixels=16,thread_k=8,thread_pixels=8,warp_split=1", "n1c8h8w8k8r1s1"),
+    EXPECT_THAT(reason("implicit_gemm:tile_k=16,tile_pixels=16,thread_k=8,thread_pixels=8,warp_split=1",
+                       "n1c8h8w8k8r1s1"),
                 HasSubstr("no whole warps"));
 }
 
