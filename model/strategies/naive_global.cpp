@@ -3,6 +3,7 @@
 #include "model/papers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace convcast {
@@ -112,7 +113,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     part.register_cap = s.r * s.s == 1 ? 32 : 64;
     part.steps = channels;
     part.filter_count = s.k;
-    part.busy_warps = threads / 32;
+    part.busy_warps = ceil_div(std::min<std::int64_t>(threads, outputs), 32);
     part.barriers = 0;
     part.ctas_per_sm = resident_ctas(profile.limits, threads, registers_of(s.r * s.s, padded, unrolled), 0);
     if (part.ctas_per_sm < 1)
@@ -124,7 +125,8 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     // three divisions, of 64 bits where there are so many outputs.
     const double per_tap = padded ? (unrolled ? 8.5 : 12.5) : 4.8, per_channel = 12.0,
                  per_thread = outputs + threads > int_max ? 400.0 : 120.0;
-    const double taps = static_cast<double>(s.r * s.s), warps = static_cast<double>(threads) / 32.0;
+    const double taps = static_cast<double>(s.r * s.s),
+                 warps = std::ceil(static_cast<double>(std::min<std::int64_t>(threads, outputs)) / 32.0);
     const double planes =
         std::min(static_cast<double>(s.n * s.k),
                  1.0 + static_cast<double>(threads - 1) / static_cast<double>(s.p() * s.q()));
@@ -132,7 +134,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     const double filter_bytes = planes * spanned_bytes(taps * static_cast<double>(channels) * 4.0);
     const double pixel_passes = pixel_passes_of(s);
     const double warp_planes = 1.0 + 31.0 / static_cast<double>(s.p() * s.q());
-    part.step.fmas = static_cast<double>(threads) * taps;
+    part.step.fmas = 32.0 * warps * taps; // also of the lanes past the last output
     part.step.instructions = warps * (taps * per_tap + per_channel);
     part.step.shared_wavefronts = warps * taps * (pixel_passes + l1_passes(warp_planes, 1.0));
     part.step.loads = warps * taps * 2.0;

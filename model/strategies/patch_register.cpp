@@ -195,21 +195,23 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
         return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
     part.stages = 1;
     part.steps = 1;
-    part.busy_warps = part.threads / 32;
+    part.busy_warps = ceil_div(std::min(part.threads, positions), 32);
     part.independent_sums = knobs.rows * knobs.vector;
     fill_schedule(part, profile.limits);
 
     const WarpCounts counts = counts_of(s, outputs, part.threads, part.tile_k);
-    const double warps = static_cast<double>(part.threads) / 32.0, filters = static_cast<double>(part.tile_k);
+    // Of a small map a CTA has fewer positions than threads; warps without any end at once.
+    const std::int64_t lanes = std::min(part.threads, positions);
+    const double warps = static_cast<double>(ceil_div(lanes, 32)), filters = static_cast<double>(part.tile_k);
     // Of the input a CTA reads either a strip of its threads' columns or whole rows.
-    const std::int64_t columns = part.threads * knobs.vector;
+    const std::int64_t columns = lanes * knobs.vector;
     const double input_bytes =
         s.q() >= columns
             ? static_cast<double>(knobs.rows + s.r - 1) *
                   spanned_bytes(static_cast<double>(columns + s.s - 1) * 4.0)
             : spanned_bytes(static_cast<double>((ceil_div(columns, s.q()) * knobs.rows + s.r - 1) * s.w) *
                             4.0);
-    part.step.fmas = static_cast<double>(part.threads) * filters * counts.fmas_per_filter;
+    part.step.fmas = static_cast<double>(lanes) * filters * counts.fmas_per_filter;
     part.step.instructions = warps * (counts.instructions_once + filters * counts.instructions_per_filter);
     part.step.shared_wavefronts = warps * filters * counts.wavefronts_per_filter;
     part.step.load_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0) +
