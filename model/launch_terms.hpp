@@ -1,0 +1,341 @@
+// The time of one launch, as a tree of terms or as its value alone: formulas F2 to F11 of docs/model.md. Work
+// and counts come from its Partition, rates and latencies from the Machine; seconds.
+#pragma once
+
+#include "model/forecast.hpp"
+#include "model/formula.hpp"
+#include "model/machine.hpp"
+#include "model/papers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convcast::launch_terms {
+
+using namespace formula; // every formula below yields a tree or its value alone
+
+/// Clocks from a CTA's load of another one's shared memory to the value, where no probe measures it:
+/// published for an H800 (HPMLL NVIDIA-Hopper-Benchmark, distributed shared memory).
+inline constexpr double assumed_cluster_latency = 181.0;
+
+inline Seconds s(double value) {
+    return Seconds(value);
+}
+
+template <Yield T> T fma_leaf(double fmas, double rate, const Machine &m) {
+    return leaf<T>("FMA", s(fmas / rate / m.clock), "{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, rate,
+                   m.clock / 1e6);
+}
+
+inline constexpr const char *tensor_name = "tensor cores";
+
+template <Yield T> T tensor_leaf(double fmas, const Machine &m) {
+    return leaf<T>(tensor_name, s(fmas / m.tensor_rate / m.clock), "{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz",
+                   fmas, m.tensor_rate, m.clock / 1e6);
+}
+
+template <Yield T> T issue_leaf(double instructions, const Machine &m) {
+    return leaf<T>("other issue", s(instructions / m.issue_rate / m.clock),
+                   "{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions, m.issue_rate,
+                   m.clock / 1e6);
+}
+
+/// Integers and logic have half the lanes of FFMAs (CUDA C++ Programming Guide, throughput of native
+/// arithmetic instructions): an instruction keeps the pipe of its scheduler busy for two clocks.
+template <Yield T> T alu_leaf(double instructions, const Machine &m) {
+    constexpr double clocks = 2.0;
+    return leaf<T>("integers and logic", s(instructions * clocks / m.issue_rate / m.clock),
+                   "{:.0f} warp instructions * {:.0f} clk / {:.0f} / {:.0f} MHz", instructions, clocks,
+                   m.issue_rate, m.clock / 1e6);
+}
+
+inline constexpr const char *core_name = "issue slots and shared memory";
+
+inline double busy_warps(const Partition &part) {
+    return static_cast<double>(std::max<std::int64_t>(1, part.busy_warps));
+}
+
+/// Warps of the busiest scheduler over those of an average one. Warps are dealt out to the schedulers in
+/// turn; where a CTA has a whole number of them for each, its busy ones, the first, meet those of the other
+/// CTAs.
+inline double imbalance(const Partition &part, const Machine &m) {
+    const double schedulers = m.schedulers, warps = busy_warps(part);
+    if (part.threads % static_cast<std::int64_t>(32.0 * schedulers) != 0)
+        return 1.0;
+    return std::ceil(warps / schedulers) * schedulers / warps;
+}
+
+/// Jobs in the queue of that scheduler.
+inline double queued_warps(const Partition &part, double ctas, const Machine &m) {
+    return ctas * busy_warps(part) * imbalance(part, m) / m.schedulers;
+}
+
+/// How well two resources overlap that each of `warps` warps of a scheduler uses in turn (F5): a closed queue
+/// of two stations takes (warps + 1) / warps of the time of the longer where both take as long. As a p-norm:
+/// one warp adds the times, many hide the shorter.
+inline double overlap_exponent(double warps) {
+    return std::log(2.0) / std::log1p(1.0 / std::max(1.0, warps));
+}
+
+/// What the cores of an SM need for the work of `ctas` CTAs. With 128 lanes an SM, an FFMA takes an issue
+/// slot of its scheduler like any other instruction, so their times add (F3); beside an integer multiply-add,
+/// which keeps its pipe busy for two clocks, another instruction issues. Shared memory works beside them as
+/// far as there are warps to use both.
+template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+    const double uneven = imbalance(part, m);
+    const double all_others = std::max(0.0, work.instructions - work.fmas / 32.0);
+    const double copying = std::min(all_others, work.copying); // by all warps
+    const double others = (all_others - copying) * uneven + copying, fmas = work.fmas * uneven;
+    const double fma_rate = part.snaked && part.independent_sums >= 32 ? m.snaked_rate : m.outer_rate;
+    constexpr double wavefront_bytes = 128.0;
+    const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
+    T issue = sum<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
+    if (!m.fills_issue)
+        issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m),
+                                          issue_leaf<T>(ctas * (others + fmas / 32.0), m)});
+    if (part.pace && part.pace->alu_share > 0.0)
+        issue = pnorm<T>("issue slots and pipes", 3.0,
+                         {std::move(issue), alu_leaf<T>(ctas * others * part.pace->alu_share, m)});
+    List<T> pipes = {std::move(issue),
+                     leaf<T>("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
+                             "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * passes, m.shared_bw,
+                             m.clock / 1e6)};
+    T busy = pnorm<T>(core_name, overlap_exponent(queued_warps(part, ctas, m)), std::move(pipes));
+    if (work.tensor_fmas) // beside the warps, which only start it
+        return max_of<T>("cores", {std::move(busy), tensor_leaf<T>(ctas * *work.tensor_fmas, m)});
+    return busy;
+}
+
+/// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
+/// other within a sum; of addresses, loads and their uses every second waits for the one before. What the
+/// busy warps compute, and what all warps, or others beside them, copy.
+template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
+    const bool once = &work != &part.step;
+    const double ffmas = work.fmas / 32.0;
+    const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
+    const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
+    // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
+    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0});
+    const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
+    const double copy_clocks = waiting(pace.once_clocks),
+                 clocks = once ? copy_clocks : waiting(pace.other_clocks);
+    const double computing =
+        (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) + (others - copying) * clocks) /
+        busy_warps(part);
+    const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
+    const double chain =
+        part.copy_warps > 0
+            ? std::max(computing, copying * copy_clocks / static_cast<double>(part.copy_warps))
+            : computing + copying * copy_clocks / all_warps + work.l1_waits * m.l1_latency;
+    return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
+                   m.clock / 1e6);
+}
+
+/// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM: their warps share its
+/// issue slots and its shared memory, each is held up by its own chain.
+template <Yield T>
+T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+    T alone = chain_leaf<T>(part, work, m);
+    if (work.tensor_fmas) // a warp splits its pixels, then waits for the products of its CTA
+        alone = sum<T>("one CTA", {std::move(alone), tensor_leaf<T>(*work.tensor_fmas, m)});
+    return queue<T>(name, queued_warps(part, ctas, m), busy_term<T>(part, work, ctas, m), std::move(alone));
+}
+
+template <Yield T> T bandwidth_leaf(const char *name, double bytes, double bandwidth) {
+    return leaf<T>(name, s(bytes / bandwidth), "{:.0f} B / {:.1f} GB/s", bytes, bandwidth / 1e9);
+}
+
+/// A round on the whole chip: every one of `ctas` CTAs of an SM on `sms` SMs takes one step.
+struct Round {
+    double ctas; ///< resident on the busiest SM
+    double sms;  ///< that have work
+    bool first;  ///< of a launch: L2 has nothing of it yet
+};
+
+/// How a launch's bytes meet the memory system, beside what a step counts.
+struct Traffic {
+    double dram_share;   ///< of its reads that L2 does not have
+    double store_factor; ///< bytes of the sectors written per byte of output: rows that are not aligned share
+                         ///< sectors
+};
+
+inline Traffic traffic_of(const Partition &part, const ConvShape &shape) {
+    const double reads = part.work.l2_read_bytes.value_or(0.0);
+    const double dram = part.work.dram_read_bytes.value_or(reads);
+    if (part.filter_count == 0) // prepares filters: whole sectors
+        return {reads > 0.0 ? std::min(1.0, dram / reads) : 0.0, 1.0};
+    const double output = static_cast<double>(shape.output_bytes()) * static_cast<double>(part.filter_count) /
+                          static_cast<double>(shape.k);
+    return {reads > 0.0 ? std::min(1.0, dram / reads) : 0.0,
+            std::max(1.0, part.work.l2_write_bytes.value_or(output) / output)};
+}
+
+/// The memory's share of a step: L2 passes every byte, DRAM's bus carries reads and writes in turn.
+template <Yield T> T memory_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
+    return max_of<T>("memory",
+                     {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw),
+                      sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", loads * traffic.dram_share, m.read_bw),
+                                      bandwidth_leaf<T>("writes", stores, m.write_bw)})});
+}
+
+template <Yield T> T latency_leaf(double latency, double depth) {
+    if (depth == 1.0)
+        return leaf<T>("load latency", s(latency / depth), "{:.0f} ns", latency * 1e9);
+    return leaf<T>("load latency", s(latency / depth), "{:.0f} ns / {:.0f} steps under way", latency * 1e9,
+                   depth);
+}
+
+template <Yield T> T barrier_leaf(const Machine &m) {
+    return leaf<T>("barrier", s(m.barrier_s), "{:.0f} ns", m.barrier_s * 1e9);
+}
+
+/// In the first wave all CTAs pass through the same channels at once: what they share was asked of DRAM by
+/// the first of them a moment ago, and all wait for it (F8). Later ones find it in L2.
+inline double step_latency(const Round &round, const Traffic &traffic, const Machine &m) {
+    const double miss = round.first ? std::max(traffic.dram_share, m.first_wave_miss) : traffic.dram_share;
+    return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
+}
+
+/// One step of all CTAs of a round.
+template <Yield T>
+T step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
+    const double chip = round.ctas * round.sms;
+    const double latency = step_latency(round, traffic, m);
+    T memory = memory_term<T>(chip * part.step.load_bytes,
+                              chip * part.step.store_bytes * traffic.store_factor, traffic, m);
+    const bool together = part.barriers > 0; // its warps wait for each other
+    if (part.stages > 1 || part.steps == 1) {
+        // The loads of a step are under way for `depth` steps: moderate bytes in flight reach less than the
+        // bandwidth.
+        List<T> both = {core_term<T>("arithmetic", part, part.step, round.ctas, m)};
+        if (part.stages > 1)
+            both.push_back(pnorm<T>(
+                "loads", m.knee,
+                {latency_leaf<T>(latency, static_cast<double>(part.stages - 1)), std::move(memory)}));
+        else
+            both.push_back(std::move(memory));
+        List<T> step = {max_of<T>("overlap", std::move(both))};
+        if (together)
+            step.push_back(leaf<T>("barrier", s(m.barrier_s / round.ctas), "{:.0f} ns / {:.0f} CTAs an SM",
+                                   m.barrier_s * 1e9, round.ctas));
+        return sum<T>("step", std::move(step));
+    }
+    // Without a pipeline a CTA loads, waits and computes; other CTAs, or other warps where none waits for
+    // another, use the SM meanwhile.
+    const double jobs = together ? round.ctas : queued_warps(part, round.ctas, m);
+    List<T> alone = {latency_leaf<T>(latency, 1.0),
+                     together ? core_term<T>("arithmetic of one CTA", part, part.step, 1.0, m)
+                              : chain_leaf<T>(part, part.step, m)};
+    if (together) {
+        alone.push_back(barrier_leaf<T>(m));
+        alone.push_back(barrier_leaf<T>(m));
+    }
+    return queue<T>("step", jobs,
+                    max_of<T>("busy", {busy_term<T>(part, part.step, round.ctas, m), std::move(memory)}),
+                    sum<T>("one CTA", std::move(alone)));
+}
+
+/// What a CTA does once, at its start and its end, all its warps share.
+inline StepWork of_all_warps(StepWork work) {
+    work.copying = work.instructions;
+    return work;
+}
+
+template <Yield T> T wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
+    const double chip = round.ctas * round.sms;
+    // In the first round all CTAs ask for new data at once: whoever is first fetches them from DRAM, and all
+    // wait for that.
+    const double latency =
+        round.first ? m.latency_s
+                    : traffic.dram_share * m.latency_s + (1.0 - traffic.dram_share) * m.l2_latency_s;
+    const double first_loads = chip * (part.step.load_bytes + part.drain.load_bytes);
+    // The launch floor is that of a CTA on each SM; further ones start one after another.
+    const double further = std::max(0.0, chip - m.sm_count);
+    T fill = sum<T>(
+        "fill", {pnorm<T>("first loads", m.knee,
+                          {leaf<T>("load latency", s(latency), "{:.0f} ns to the first data", latency * 1e9),
+                           bandwidth_leaf<T>("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
+                           bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw)}),
+                 leaf<T>("CTA starts", s(further * m.cta_s), "{:.0f} further CTAs * {:.2f} ns", further,
+                         m.cta_s * 1e9)});
+    T last = max_of<T>(
+        "last step",
+        {core_term<T>("arithmetic", part, part.step, round.ctas, m),
+         bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, m.write_bw)});
+    T ends = max_of<T>(
+        "start and store",
+        {core_term<T>("arithmetic", part, of_all_warps(part.drain), round.ctas, m),
+         bandwidth_leaf<T>("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw)});
+    List<T> drained = {std::move(last), std::move(ends),
+                       leaf<T>("store latency", s(m.l2_latency_s), "{:.0f} ns until L2 has the last store",
+                               m.l2_latency_s * 1e9)};
+    if (part.cluster.value_or(1) > 1) {
+        // Its CTAs wait for each other before and after they read the others' sums; each time what they
+        // stored must be seen first.
+        const double meeting = m.l2_latency_s + assumed_cluster_latency / m.clock;
+        drained.push_back(leaf<T>("cluster", s(2.0 * meeting + assumed_cluster_latency / m.clock),
+                                  "two barriers of {:.0f} ns and a round of reads", meeting * 1e9));
+    }
+    T drain = sum<T>("drain", std::move(drained));
+    return pipeline<T>("CTA pipeline", static_cast<double>(part.steps), std::move(fill),
+                       step_term<T>(part, m, round, traffic), std::move(drain));
+}
+
+/// A full wave behind the first: CTAs no longer start together, so that one fills while another computes.
+template <Yield T>
+T further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
+    const double chip = round.ctas * round.sms, steps = static_cast<double>(part.steps);
+    StepWork whole = part.drain;
+    whole.fmas += steps * part.step.fmas;
+    whole.instructions += steps * part.step.instructions;
+    whole.shared_wavefronts += steps * part.step.shared_wavefronts;
+    whole.l1_waits += steps * part.step.l1_waits;
+    whole.load_bytes += steps * part.step.load_bytes;
+    whole.store_bytes += steps * part.step.store_bytes;
+    if (part.step.tensor_fmas)
+        whole.tensor_fmas = whole.tensor_fmas.value_or(0.0) + steps * *part.step.tensor_fmas;
+    T busy = max_of<T>("busy", {busy_term<T>(part, whole, round.ctas, m),
+                                memory_term<T>(chip * whole.load_bytes,
+                                               chip * whole.store_bytes * traffic.store_factor, traffic, m)});
+    Round one = round;
+    one.ctas = 1.0;
+    one.first = false;
+    return queue<T>("further wave", round.ctas, std::move(busy), wave_term<T>(part, m, one, traffic));
+}
+
+template <Yield T> T partition_term(const Partition &part, const ConvShape &shape, const Machine &m) {
+    const Traffic traffic = traffic_of(part, shape);
+    const std::int64_t sms = usable_sms(part, m.sm_count);
+    const std::int64_t slots = part.ctas_per_sm * sms, busy = part.ctas - part.idle_ctas;
+    const std::int64_t full = busy / slots, rest = busy % slots;
+    const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(sms), true};
+    List<T> waves;
+    if (full > 0)
+        waves.push_back(wave_term<T>(part, m, full_round, traffic));
+    T tail = leaf<T>("tail", s(0.0), "no partial wave");
+    if (rest > 0) {
+        // Halves of a share lie a whole number of SMs apart in the grid: those with work meet on the same
+        // SMs.
+        const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && part.ctas <= slots;
+        constexpr std::int64_t halves = 2;
+        const std::int64_t most = pairs ? halves : papers::ceil_div(rest, sms);
+        const Round last{
+            static_cast<double>(most),
+            static_cast<double>(std::min<std::int64_t>(pairs ? papers::ceil_div(rest, most) : rest, sms)),
+            full == 0};
+        tail = wave_term<T>(part, m, last, traffic);
+    }
+    T further = full > 1 ? further_wave_term<T>(part, m, full_round, traffic)
+                         : leaf<T>("further wave", s(0.0), "no further wave");
+    waves.push_back(schedule<T>("waves", std::max(0.0, static_cast<double>(full - 1)), std::move(further),
+                                std::move(tail)));
+    if (part.idle_ctas > 0)
+        waves.push_back(leaf<T>("CTA starts", s(static_cast<double>(part.idle_ctas) * m.cta_s),
+                                "{} CTAs without work * {:.2f} ns", part.idle_ctas, m.cta_s * 1e9));
+    if (part.constant_bytes > 0)
+        waves.insert(waves.begin(), leaf<T>("filters to constant memory", s(m.launch_s + m.gap_s),
+                                            "one copy of {} B: launch floor and gap", part.constant_bytes));
+    return sum<T>(part.kernel, std::move(waves));
+}
+
+} // namespace convcast::launch_terms

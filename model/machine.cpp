@@ -1,0 +1,76 @@
+#include "model/machine.hpp"
+
+#include <algorithm>
+
+namespace convcast {
+namespace {
+
+/// A hard knee overestimates what moderate bytes in flight reach; p = 2 is near what was fitted on Hopper
+/// reads and is used where the profile has no fit of its own (docs/model.md, M1).
+constexpr double assumed_knee_exponent = 2.0;
+
+/// Clocks from an FFMA to one that needs its result, where the profile has none of its own: published for
+/// Hopper (arXiv 2507.10789).
+constexpr double assumed_ffma_latency = 4.0;
+
+/// Clocks of a load that hits L1, where the profile has none of its own: about what every GPU since Volta
+/// takes.
+constexpr double assumed_l1_latency = 32.0;
+
+/// Multiply-adds of 32-bit integers against those of floats, per clock of an SM: 64 of 128 on compute
+/// capability 8.6 to 9.0 (CUDA C++ Programming Guide, throughput of native arithmetic instructions). 8-bit
+/// elements are summed by them.
+constexpr double integer_share = 0.5;
+constexpr double products_of_a_dot = 4.0; // at the same rate: what a kernel of dot products could reach
+
+/// FFMAs per clock of an outer product of 8 by 4 that is walked back and forth, so that each FFMA has an
+/// operand at hand from the one before; 0 where the profile has no sweep over outer products. Larger tiles
+/// are made of such blocks.
+double snaked_rate(const GpuProfile &p) {
+    constexpr double products = 32.0;
+    const auto found = p.curves.find("ffma_by_operands");
+    if (found == p.curves.end())
+        return 0.0;
+    for (const CurveSeries &series : found->second.series)
+        for (std::size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i)
+            if (series.x[i] == products)
+                return series.y[i];
+    return 0.0;
+}
+
+} // namespace
+
+Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibration) {
+    Machine m{};
+    m.schedulers = p.limits.schedulers_per_sm;
+    m.clock = p.sm_clock->value.value;
+    m.latency_s = p.dram_latency->value.value / m.clock;
+    m.read_bw = p.dram_read_bandwidth->value.value;
+    m.write_bw = p.dram_write_bandwidth ? p.dram_write_bandwidth->value.value : m.read_bw;
+    m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : 2.0 * m.read_bw;
+    m.l2_latency_s = p.l2_latency ? p.l2_latency->value.value / m.clock : m.latency_s / 2.0;
+    const double share = type == DataType::i8 ? integer_share : 1.0;
+    m.fills_issue = type != DataType::i8;
+    m.ffma_rate = p.ffma_rate->value.value * (type == DataType::i8 ? share * products_of_a_dot : 1.0);
+    m.outer_rate = (p.ffma_outer_rate ? *p.ffma_outer_rate : *p.ffma_rate).value.value * share;
+    m.snaked_rate = std::max(m.outer_rate, snaked_rate(p) * share);
+    m.shared_bw = p.shared_bandwidth->value.value;
+    m.launch_s = p.launch_floor->value.value;
+    m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
+    m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;
+    m.knee = p.knee_exponent ? p.knee_exponent->value.value : assumed_knee_exponent;
+    m.issue_rate = p.limits.schedulers_per_sm * calibration.issue_efficiency;
+    m.outer_rate *= calibration.issue_efficiency;
+    m.snaked_rate *= calibration.issue_efficiency;
+    m.dependent_share = calibration.dependent_share;
+    m.cold_start_s = calibration.cold_start_s;
+    m.first_wave_miss = calibration.first_wave_miss;
+    m.sm_count = p.limits.sm_count;
+    m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;
+    m.l1_latency = p.l1_latency ? p.l1_latency->value.value : assumed_l1_latency;
+    m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
+    m.tensor_rate = p.tf32_mma_rate ? p.tf32_mma_rate->value.value : 0.0;
+    return m;
+}
+
+} // namespace convcast

@@ -1,0 +1,25 @@
+// The numbers of a profile that the time model computes with.
+#pragma once
+
+#include "model/calibration.hpp"
+#include "model/conv_shape.hpp"
+#include "model/profile.hpp"
+
+namespace convcast {
+
+/// The numbers of a profile that tier 2 uses, unwrapped: Hz, seconds (`_s`), bytes a second (`_bw`; of shared
+/// memory a clock), FMAs and warp instructions a clock of an SM, clocks (`_latency`).
+struct Machine {
+    double schedulers, clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate,
+        snaked_rate, shared_bw, launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency, l1_latency;
+    double dependent_share, cold_start_s, first_wave_miss; ///< of the calibration
+    int sm_count;
+    bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
+    double tensor_rate; ///< 0: not known; plans that need it have no time then
+};
+
+/// For elements of `type`; halves are widened and multiplied as floats. What the profile lacks is assumed, as
+/// `predict` says of a case. Requires what missing_for_forecast asks for.
+Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibration);
+
+} // namespace convcast
