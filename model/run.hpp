@@ -82,7 +82,7 @@ struct StepWork {
 struct Pace {
     double ffma_clocks = 1.0;  ///< of a warp alone, for an FFMA
     double other_clocks = 1.0; ///< for another instruction of a step
-    double once_clocks = 1.0;  ///< for an instruction of what a CTA does once
+    double once_clocks = 1.0;  ///< for one of a copy, or of what a CTA does once
     double alu_share = 0.0;    ///< of all but FFMAs, those that the pipe of integers and logic executes
     BOOST_DESCRIBE_CLASS(Pace, (), (ffma_clocks, other_clocks, once_clocks, alu_share), (), ())
 };

@@ -18,13 +18,6 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
 /// Predicted against counted bytes, reads filled and writes hollow; `level` is "l2" or "dram".
 Figure work_bytes(const ReportStatistics &statistics, const std::string &level);
 
-/// Of each opinion and measured regime, the shares that were said to be each.
-Figure regime_confusion(const ReportStatistics &statistics);
-/// What warps waited for in each measured regime.
-Figure stall_reasons(const ReportStatistics &statistics);
-/// Time per FMA against the swept number, with the paper's boundaries as lines.
-Figure boundary_sweep(const ReportStatistics &statistics, const StudySweep &sweep);
-
 /// The bars of a case's forecast, with the measured time as a line.
 Figure waterfall_of(const CaseRow &row);
 
