@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace convcast {
 
@@ -84,7 +85,23 @@ struct Executor::Subject {
     std::string plan;      ///< of a baseline that was picked among several
 };
 
+/// A case that is verified and timed, and waits to be counted.
+struct Executor::Timed {
+    Case *item; ///< gets `done` when it is counted: a case without its counters is not finished
+    Case done;
+    Subject subject;
+
+    Measurement &cold() {
+        return *std::find_if(done.measurements.begin(), done.measurements.end(),
+                             [](const Measurement &m) { return m.l2 == L2State::cold; });
+    }
+};
+
 namespace {
+
+/// Cases that are counted together: enough to forget what switching the profiler on takes, few enough to be
+/// on disk soon.
+constexpr std::size_t most_timed = 24;
 
 /// Instrumented code is tens of times slower: a shape with more is not counted so, nor is others' code.
 constexpr double most_instrumented_fmas = 2e9;
@@ -312,24 +329,53 @@ Regime Executor::regime_of(const Measurement &m) const {
                            dram, l2);
 }
 
-/// Reads the counters of one call from a cold L2 into `measurement`; why the result cannot stand, if it
-/// cannot.
-std::optional<std::string> Executor::count(const Subject &subject, ShapeData &data,
-                                           Measurement &measurement) {
-    const auto collect = [&](CounterSession &session) {
-        return session.collect([&] { watch_.flush_l2(); },
-                               [&] { data.run(subject.call, data.reals, subject.layout, watch_.stream()); });
+/// The counters of one call of each of `cases` from a cold L2; none of a case whose call cannot be counted.
+std::vector<std::optional<CounterSession::Values>>
+Executor::collect(CounterSession &session, const std::vector<const Timed *> &cases) {
+    const auto collect_some = [&](const std::vector<const Timed *> &some) {
+        std::vector<CounterSession::Work> calls;
+        for (const Timed *timed : some)
+            calls.emplace_back([this, &subject = timed->subject] {
+                data_->run(subject.call, data_->reals, subject.layout, watch_.stream());
+            });
+        return session.collect_each([&] { watch_.flush_l2(); }, calls);
     };
-    std::map<std::string, double> counters = collect(*counters_);
-    // The counter knows floats only.
-    const bool instrument = instrumented_ && !subject.is_baseline && data.shape.dtype != DataType::i8 &&
-                            data.shape.fmas().value <= most_instrumented_fmas;
-    if (instrument)
-        counters.merge(collect(*instrumented_));
+    std::vector<std::optional<CounterSession::Values>> counters;
+    const auto fatal = [](const GpuError &error) {
+        return dynamic_cast<const DeviceLost *>(&error) ||
+               dynamic_cast<const CounterPermissionError *>(&error);
+    };
+    try {
+        for (CounterSession::Values &values : collect_some(cases))
+            counters.emplace_back(std::move(values));
+        return counters;
+    } catch (const GpuError &error) {
+        if (fatal(error))
+            throw;
+        (void)cudaGetLastError();
+    }
+    counters.clear(); // one of them is to blame
+    for (const Timed *timed : cases) {
+        try {
+            counters.emplace_back(collect_some({timed}).front());
+        } catch (const GpuError &error) {
+            if (fatal(error))
+                throw;
+            (void)cudaGetLastError();
+            say_once(fmt::format("{} on {} has no counters: {}", timed->subject.name, timed->done.shape,
+                                 error.what()));
+            counters.emplace_back();
+        }
+    }
+    return counters;
+}
+
+/// Into the case's cold measurement, or why it cannot stand.
+void Executor::note_counters(Timed &timed, const CounterSession::Values &counters) const {
     const auto value = [&](const Metric &metric) { return counters.at(metric.name); };
     constexpr double sector_bytes = 32.0;
     Work work;
-    if (instrument)
+    if (counters.contains(metrics::thread_ffma.name))
         work.fmas = value(metrics::thread_ffma);
     work.instructions = value(metrics::instructions);
     work.shared_wavefronts = value(metrics::shared_wavefronts_load) + value(metrics::shared_wavefronts_store);
@@ -338,30 +384,83 @@ std::optional<std::string> Executor::count(const Subject &subject, ShapeData &da
     work.l2_write_bytes = value(metrics::l2_sectors_write) * sector_bytes;
     work.dram_read_bytes = value(metrics::dram_bytes_read);
     work.dram_write_bytes = value(metrics::dram_bytes_write);
+    Measurement &measurement = timed.cold();
     measurement.work = work;
     measurement.counters = counters;
     measurement.regime = regime_of(measurement);
-    if (subject.true_fp32 &&
-        value(metrics::instructions_tensor_pipe) > value(metrics::instructions_tensor_hfma2))
-        return "used tensor cores: not true FP32";
-    return std::nullopt;
+    if (timed.subject.true_fp32 &&
+        value(metrics::instructions_tensor_pipe) > value(metrics::instructions_tensor_hfma2)) {
+        timed.done.status = Status::failed;
+        timed.done.reason = "used tensor cores: not true FP32";
+        timed.done.measurements.clear();
+    }
 }
 
-void Executor::measure(Case &item) {
+/// Counts the cases that wait for it and finishes them. If the device is lost they stay open.
+void Executor::count_timed() {
+    std::vector<Timed> timed = std::exchange(timed_, {});
+    if (timed.empty())
+        return;
+    std::vector<const Timed *> all, plain;
+    std::vector<std::size_t> plain_index;
+    for (std::size_t i = 0; i < timed.size(); ++i) {
+        all.push_back(&timed[i]);
+        // The counter of FMAs knows floats only.
+        if (instrumented_ && !timed[i].subject.is_baseline && data_->shape.dtype != DataType::i8 &&
+            data_->shape.fmas().value <= most_instrumented_fmas) {
+            plain.push_back(&timed[i]);
+            plain_index.push_back(i);
+        }
+    }
+    try {
+        auto counters = collect(*counters_, all);
+        if (!plain.empty()) {
+            auto exact = collect(*instrumented_, plain);
+            for (std::size_t i = 0; i < plain.size(); ++i)
+                if (exact[i] && counters[plain_index[i]])
+                    counters[plain_index[i]]->merge(*exact[i]);
+        }
+        for (std::size_t i = 0; i < timed.size(); ++i)
+            if (counters[i])
+                note_counters(timed[i], *counters[i]);
+    } catch (const CounterPermissionError &error) {
+        say_once(std::string("no counters, timing only: ") + error.what());
+        counters_.reset();
+        instrumented_.reset();
+    } catch (const DeviceLost &error) {
+        for (const Timed &one : timed) {
+            one.item->status = Status::not_run;
+            one.item->reason = std::string("the device was lost before it was counted: ") + error.what();
+        }
+        throw;
+    }
+    for (Timed &one : timed) {
+        if (!one.subject.plan.empty() && one.subject.true_fp32 && one.done.status == Status::ok)
+            picked_.emplace(one.subject.plan, one.done);
+        *one.item = std::move(one.done);
+    }
+}
+
+/// Verifies and times. What was run, if it is to be counted.
+std::optional<Executor::Subject> Executor::measure(Case &item) {
     const ConvShape shape = ConvShape::parse(item.shape);
     auto made = subject_of(item, shape);
     if (const auto *why = std::get_if<std::string>(&made)) {
         item.status = Status::unsupported;
         item.reason = *why;
-        return;
+        return std::nullopt;
     }
-    const Subject &subject = std::get<Subject>(made);
+    Subject &subject = std::get<Subject>(made);
+    if (std::any_of(timed_.begin(), timed_.end(), [&](const Timed &timed) {
+            return !subject.plan.empty() && timed.subject.plan == subject.plan;
+        }))
+        count_timed();
     if (const auto same = picked_.find(subject.plan); same != picked_.end()) {
         item.measurements = same->second.measurements;
         item.status = Status::ok;
         item.reason.reset();
         *item.detail += "; the same plan as " + *same->second.baseline + ", measured there";
-        return;
+        return std::nullopt;
     }
     ShapeData &data = data_for(shape);
 
@@ -369,6 +468,7 @@ void Executor::measure(Case &item) {
         item.status = Status::wrong_result;
         item.reason = message;
         item.measurements.clear();
+        return std::nullopt;
     };
     if (subject.second_gate == Gate::rounding)
         if (const Verdict first = verify(subject, Gate::exact, data); !first.passed)
@@ -380,7 +480,7 @@ void Executor::measure(Case &item) {
         second.relative_l2_error < roughly_right) {
         item.status = Status::unsupported;
         item.reason = "not accurate enough to be compared: " + second.message;
-        return;
+        return std::nullopt;
     }
     if (!second.passed)
         return wrong(second.message);
@@ -398,44 +498,34 @@ void Executor::measure(Case &item) {
         return wrong("after timing, " +
                      (after.passed ? "memory outside the output is written" : after.message));
 
-    const auto cold = std::find_if(item.measurements.begin(), item.measurements.end(),
-                                   [](const Measurement &m) { return m.l2 == L2State::cold; });
-    if (counters_ && cold != item.measurements.end()) {
-        try {
-            if (const std::optional<std::string> why = count(subject, data, *cold)) {
-                item.status = Status::failed;
-                item.reason = *why;
-                item.measurements.clear();
-                return;
-            }
-        } catch (const DeviceLost &) {
-            throw;
-        } catch (const CounterPermissionError &error) {
-            say_once(std::string("no counters, timing only: ") + error.what());
-            counters_.reset();
-            instrumented_.reset();
-        } catch (const GpuError &error) {
-            say_once(fmt::format("{} on {} has no counters: {}", subject.name, item.shape, error.what()));
-        }
-    }
     item.status = Status::ok;
     item.reason.reset();
+    if (counters_ && std::any_of(item.measurements.begin(), item.measurements.end(),
+                                 [](const Measurement &m) { return m.l2 == L2State::cold; }))
+        return std::move(subject);
     if (!subject.plan.empty() && subject.true_fp32)
         picked_.emplace(subject.plan, item);
+    return std::nullopt;
 }
 
-void Executor::run_case(Case &item) {
+/// Verifies and times `item`, which is finished then or when count_timed() is called.
+void Executor::start(Case &item) {
+    Case done = item;
     const auto failed = [&](const char *why) {
-        item.status = Status::failed;
-        item.reason = why;
-        item.measurements.clear();
+        done.status = Status::failed;
+        done.reason = why;
+        done.measurements.clear();
     };
-    item.measurements.clear();
-    item.detail.reset();
+    done.measurements.clear();
+    done.detail.reset();
     try {
-        measure(item);
+        if (std::optional<Subject> subject = measure(done)) {
+            timed_.push_back({&item, std::move(done), std::move(*subject)});
+            return;
+        }
     } catch (const DeviceLost &error) {
         failed(error.what());
+        item = std::move(done);
         throw;
     } catch (const GpuError &error) {
         failed(error.what());
@@ -445,6 +535,21 @@ void Executor::run_case(Case &item) {
     } catch (const std::bad_alloc &) {
         failed("out of host memory for its tensors or references");
     }
+    item = std::move(done);
+}
+
+void Executor::run_case(Case &item) {
+    start(item);
+    count_timed();
+}
+
+/// The cases that wait to be counted hold workspaces: they must go before the next may want one.
+bool Executor::must_count_before(const Case &next) const {
+    if (timed_.empty())
+        return false;
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return timed_.size() >= most_timed || next.shape != timed_.back().done.shape || free < total / 2;
 }
 
 RunEnd Executor::run_all(Run &run, const std::function<void(const Run &, std::size_t)> &keep) {
@@ -474,7 +579,9 @@ RunEnd Executor::run_all(Run &run, const std::function<void(const Run &, std::si
         if (is_open(item)) {
             if (end == RunEnd::finished) {
                 try {
-                    run_case(item);
+                    if (must_count_before(item))
+                        count_timed();
+                    start(item);
                 } catch (const DeviceLost &error) {
                     end = RunEnd::device_lost;
                     why_not_run = std::string("the device was lost in an earlier case: ") + error.what();
@@ -487,9 +594,14 @@ RunEnd Executor::run_all(Run &run, const std::function<void(const Run &, std::si
         }
         ++settled;
         if (Clock::now() - kept >= between_keeps) {
-            keep(run, settled);
+            keep(run, settled - timed_.size());
             kept = Clock::now();
         }
+    }
+    try {
+        count_timed();
+    } catch (const DeviceLost &) {
+        end = RunEnd::device_lost;
     }
     for (const auto &[library, version] : baselines_.versions())
         run.conditions[library] = version;

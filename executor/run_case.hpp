@@ -1,4 +1,5 @@
-// A predicted case on the GPU: verify, then time, then count.
+// A predicted case on the GPU: verify, then time, then count. Counted are a shape's cases together, as the
+// profiler takes longer to be switched on than a case takes.
 #pragma once
 
 #include "executor/baseline_calls.hpp"
@@ -23,7 +24,7 @@ struct RunOptions {
     std::uint64_t seed = 0; ///< of inputs; every shape makes its own of it
     std::vector<L2State> l2 = {L2State::cold, L2State::warm};
     int min_samples = 10, max_samples = 40; ///< per L2 state
-    Seconds max_time = Seconds(0.1);       ///< per L2 state, warm-up not included
+    Seconds max_time = Seconds(0.1);        ///< per L2 state, warm-up not included
     bool count = true;                      ///< read performance counters if permitted
     bool count_exact_fmas = true; ///< those that need instrumented kernels too, of short calls of ours
     unsigned compile_threads = 1; ///< that compile kernels while the GPU measures
@@ -53,15 +54,21 @@ class Executor {
   private:
     struct ShapeData;
     struct Subject;
+    struct Timed;
 
     ShapeData &data_for(const ConvShape &shape);
     std::variant<Subject, std::string> subject_of(Case &item, const ConvShape &shape);
     std::variant<Subject, std::string> baseline_subject(Case &item, const ConvShape &shape);
     Verdict verify(const Subject &subject, Gate gate, ShapeData &data);
     Measurement time(const Subject &subject, L2State l2, ShapeData &data);
-    std::optional<std::string> count(const Subject &subject, ShapeData &data, Measurement &measurement);
+    void start(Case &item);
+    std::optional<Subject> measure(Case &item);
+    void count_timed();
+    bool must_count_before(const Case &next) const;
+    std::vector<std::optional<CounterSession::Values>> collect(CounterSession &session,
+                                                               const std::vector<const Timed *> &cases);
+    void note_counters(Timed &timed, const CounterSession::Values &counters) const;
     Regime regime_of(const Measurement &measurement) const;
-    void measure(Case &item);
     void say_once(const std::string &what);
 
     DeviceFacts device_;
@@ -76,6 +83,7 @@ class Executor {
         picked_; ///< of the last shape, by plan: one plan may stand for several baselines
     std::vector<std::string> said_;
     std::unique_ptr<ShapeData> data_;
+    std::vector<Timed> timed_; ///< of the last shape, not counted yet
 };
 
 } // namespace convcast

@@ -113,7 +113,8 @@ class ProfilerHost {
     }
 
     std::map<std::string, double> evaluate(const std::vector<std::string> &metrics,
-                                           const std::vector<std::uint8_t> &counter_data) const {
+                                           const std::vector<std::uint8_t> &counter_data,
+                                           std::size_t range) const {
         std::vector<const char *> names = pointers_to(metrics);
         std::vector<double> values(metrics.size(), std::nan(""));
         auto params = sized<CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
@@ -121,7 +122,7 @@ class ProfilerHost {
         params.pHostObject = object_;
         params.pCounterDataImage = counter_data.data();
         params.counterDataImageSize = counter_data.size();
-        params.rangeIndex = 0;
+        params.rangeIndex = range;
         params.ppMetricNames = names.data();
         params.numMetrics = names.size();
         params.pMetricValues = values.data();
@@ -171,15 +172,16 @@ class RangeProfiler {
         (void)cupti_.symbol<decltype(cuptiRangeProfilerDisable)>("cuptiRangeProfilerDisable")(&params);
     }
 
-    std::vector<std::uint8_t> counter_data_image(const std::vector<std::string> &metrics) const {
+    std::vector<std::uint8_t> counter_data_image(const std::vector<std::string> &metrics,
+                                                 std::size_t ranges) const {
         std::vector<const char *> names = pointers_to(metrics);
         auto size = sized<CUpti_RangeProfiler_GetCounterDataSize_Params>(
             CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);
         size.pRangeProfilerObject = object_;
         size.pMetricNames = names.data();
         size.numMetrics = names.size();
-        size.maxNumOfRanges = 1;
-        size.maxNumRangeTreeNodes = 1;
+        size.maxNumOfRanges = ranges;
+        size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(ranges);
         cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerGetCounterDataSize)>(
                          "cuptiRangeProfilerGetCounterDataSize")(&size),
                      "cuptiRangeProfilerGetCounterDataSize");
@@ -195,7 +197,8 @@ class RangeProfiler {
         return image;
     }
 
-    void set_config(const std::vector<std::uint8_t> &config, std::vector<std::uint8_t> &counter_data) const {
+    void set_config(const std::vector<std::uint8_t> &config, std::vector<std::uint8_t> &counter_data,
+                    std::size_t ranges) const {
         auto params =
             sized<CUpti_RangeProfiler_SetConfig_Params>(CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
         params.pRangeProfilerObject = object_;
@@ -205,7 +208,7 @@ class RangeProfiler {
         params.pCounterDataImage = counter_data.data();
         params.range = CUPTI_UserRange;
         params.replayMode = CUPTI_UserReplay;
-        params.maxRangesPerPass = 1;
+        params.maxRangesPerPass = ranges;
         params.numNestingLevels = 1;
         params.minNestingLevel = 1;
         params.passIndex = 0;
@@ -215,32 +218,22 @@ class RangeProfiler {
             "cuptiRangeProfilerSetConfig");
     }
 
-    /// One pass over `work`; true when it was the last that the configuration needs.
-    bool pass(const std::function<void()> &work) const {
+    /// One pass over `works`, each in a range; true when it was the last that the configuration needs.
+    bool pass(const CounterSession::Work &before, const std::vector<CounterSession::Work> &works) const {
         auto start = sized<CUpti_RangeProfiler_Start_Params>(CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
         start.pRangeProfilerObject = object_;
         cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerStart)>("cuptiRangeProfilerStart")(&start),
                      "cuptiRangeProfilerStart");
-        auto push =
-            sized<CUpti_RangeProfiler_PushRange_Params>(CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
-        push.pRangeProfilerObject = object_;
-        push.pRangeName = "convcast";
-        cupti_.check(
-            cupti_.symbol<decltype(cuptiRangeProfilerPushRange)>("cuptiRangeProfilerPushRange")(&push),
-            "cuptiRangeProfilerPushRange");
-        work();
-        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize in a counter pass");
-        auto pop =
-            sized<CUpti_RangeProfiler_PopRange_Params>(CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE);
-        pop.pRangeProfilerObject = object_;
-        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerPopRange)>("cuptiRangeProfilerPopRange")(&pop),
-                     "cuptiRangeProfilerPopRange");
+        for (std::size_t i = 0; i < works.size(); ++i)
+            range(range_name(i), before, works[i]);
         auto stop = sized<CUpti_RangeProfiler_Stop_Params>(CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
         stop.pRangeProfilerObject = object_;
         cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerStop)>("cuptiRangeProfilerStop")(&stop),
                      "cuptiRangeProfilerStop");
         return stop.isAllPassSubmitted != 0;
     }
+
+    static std::string range_name(std::size_t index) { return "work_" + std::to_string(index); }
 
     void decode() const {
         auto params =
@@ -255,6 +248,27 @@ class RangeProfiler {
     }
 
   private:
+    void range(const std::string &name, const CounterSession::Work &before,
+               const CounterSession::Work &work) const {
+        if (before)
+            before();
+        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize before a counter range");
+        auto push =
+            sized<CUpti_RangeProfiler_PushRange_Params>(CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
+        push.pRangeProfilerObject = object_;
+        push.pRangeName = name.c_str();
+        cupti_.check(
+            cupti_.symbol<decltype(cuptiRangeProfilerPushRange)>("cuptiRangeProfilerPushRange")(&push),
+            "cuptiRangeProfilerPushRange");
+        work();
+        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize in a counter range");
+        auto pop =
+            sized<CUpti_RangeProfiler_PopRange_Params>(CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE);
+        pop.pRangeProfilerObject = object_;
+        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerPopRange)>("cuptiRangeProfilerPopRange")(&pop),
+                     "cuptiRangeProfilerPopRange");
+    }
+
     const Cupti &cupti_;
     CUpti_RangeProfiler_Object *object_ = nullptr;
 };
@@ -268,6 +282,20 @@ std::size_t range_count(const Cupti &cupti, const std::vector<std::uint8_t> &cou
                     "cuptiRangeProfilerGetCounterDataInfo")(&params),
                 "cuptiRangeProfilerGetCounterDataInfo");
     return params.numTotalRanges;
+}
+
+std::string name_of_range(const Cupti &cupti, const std::vector<std::uint8_t> &counter_data,
+                          std::size_t index) {
+    auto params = sized<CUpti_RangeProfiler_CounterData_GetRangeInfo_Params>(
+        CUpti_RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE);
+    params.pCounterDataImage = counter_data.data();
+    params.counterDataImageSize = counter_data.size();
+    params.rangeIndex = index;
+    params.rangeDelimiter = "/";
+    cupti.check(cupti.symbol<decltype(cuptiRangeProfilerCounterDataGetRangeInfo)>(
+                    "cuptiRangeProfilerCounterDataGetRangeInfo")(&params),
+                "cuptiRangeProfilerCounterDataGetRangeInfo");
+    return params.rangeName;
 }
 
 /// What the current device says before any profiling: its context, chip and which counters are free.
@@ -379,28 +407,45 @@ int CounterSession::passes() const {
     return state_->passes;
 }
 
-std::map<std::string, double> CounterSession::collect(const std::function<void()> &before_pass,
-                                                      const std::function<void()> &work) {
+CounterSession::Values CounterSession::collect(const Work &before, const Work &work) {
+    return collect_each(before, {work}).front();
+}
+
+std::vector<CounterSession::Values> CounterSession::collect_each(const Work &before,
+                                                                 const std::vector<Work> &works) {
+    if (works.empty())
+        return {};
     std::vector<std::uint8_t> counter_data;
     {
         // Switched on for this collection only, so that nothing is slowed down between collections.
         const RangeProfiler profiler(state_->cupti, state_->device.context);
-        counter_data = profiler.counter_data_image(state_->metrics);
-        profiler.set_config(state_->config, counter_data);
+        counter_data = profiler.counter_data_image(state_->metrics, works.size());
+        profiler.set_config(state_->config, counter_data, works.size());
         bool last = false;
         for (int done = 0; !last; ++done) {
             if (done > 2 * state_->passes)
                 throw GpuError("CUPTI still asks for more passes after " + std::to_string(done));
-            if (before_pass)
-                before_pass();
-            check(cudaDeviceSynchronize(), "cudaDeviceSynchronize before a counter pass");
-            last = profiler.pass(work);
+            last = profiler.pass(before, works);
         }
         profiler.decode();
     }
-    if (range_count(state_->cupti, counter_data) != 1)
-        throw GpuError("CUPTI returned no counters for the measured range");
-    return state_->host.evaluate(state_->metrics, counter_data);
+    const std::size_t ranges = range_count(state_->cupti, counter_data);
+    if (ranges != works.size())
+        throw GpuError("CUPTI returned the counters of " + std::to_string(ranges) + " ranges, not of " +
+                       std::to_string(works.size()));
+    std::map<std::string, Values> by_range;
+    for (std::size_t i = 0; i < ranges; ++i)
+        by_range[name_of_range(state_->cupti, counter_data, i)] =
+            state_->host.evaluate(state_->metrics, counter_data, i);
+    std::vector<Values> values;
+    for (std::size_t i = 0; i < works.size(); ++i) {
+        const auto found = by_range.find(RangeProfiler::range_name(i));
+        if (found == by_range.end())
+            throw GpuError("CUPTI returned no counters for " + RangeProfiler::range_name(i) + ", but for " +
+                           by_range.begin()->first);
+        values.push_back(std::move(found->second));
+    }
+    return values;
 }
 
 } // namespace convcast

@@ -1,4 +1,4 @@
-// Performance counters of a piece of work, by CUPTI's range profiler: one user range, replayed by us.
+// Performance counters of pieces of work, by CUPTI's range profiler: user ranges, replayed by us.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +28,16 @@ class CounterSession {
 
     int passes() const;
 
-    /// Runs `work` once per pass and reads the counters of all kernels it launches, by metric name.
-    /// `before_pass` runs outside the range, ahead of each pass: restore inputs, flush L2. Nothing else may
-    /// use the device.
-    std::map<std::string, double> collect(const std::function<void()> &before_pass,
-                                          const std::function<void()> &work);
+    using Work = std::function<void()>;
+    using Values = std::map<std::string, double>; ///< by metric name
+
+    /// Runs `work` once per pass and reads the counters of all kernels it launches. `before` runs outside the
+    /// range, ahead of each time: restore inputs, flush L2. Nothing else may use the device.
+    Values collect(const Work &before, const Work &work);
+
+    /// The same of several pieces of work, each counted by itself, in their order. Switching the profiler on
+    /// takes some 0.17 s and a pass 4 ms (H200), however many pieces there are.
+    std::vector<Values> collect_each(const Work &before, const std::vector<Work> &works);
 
   private:
     struct State;

@@ -3,7 +3,9 @@
 #include "model/papers.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 namespace convcast {
 
@@ -12,22 +14,68 @@ using papers::round_up;
 
 namespace {
 
-/// What a thread computes at a time.
+/// What a thread computes at a time: `vector` neighbours in each of `rows` bands. A band is as many rows of
+/// the output as make it a multiple of two vectors, a sector, so that each starts with one.
 struct Outputs {
     std::int64_t rows, vector;
+    std::int64_t band; ///< rows of one; where the map has too few, just a multiple of one vector
+    std::int64_t
+        classes; ///< 2: every other filter's plane starts in the middle of a sector, and has CTAs of its own
 };
 
-/// Neighbours share pixels where a vector never goes on in the next row.
-bool whole_rows(const ConvShape &s, Outputs o) {
-    return s.q() % o.vector == 0;
+/// Neighbours known to be in one row, which share pixels.
+std::int64_t unit_of(const ConvShape &s, std::int64_t vector) {
+    return std::gcd(vector, s.q());
+}
+
+Outputs outputs_of(const ConvShape &s, std::int64_t rows, std::int64_t vector) {
+    const std::int64_t least = vector / unit_of(s, vector);
+    if (vector == 1)
+        return {rows, vector, least, 1};
+    const std::int64_t of_sectors = 2 * vector / std::gcd(2 * vector, s.q());
+    if (of_sectors * rows > s.p())
+        return {rows, vector, least, 1};
+    return {rows, vector, of_sectors, s.k > 1 && s.p() * s.q() % (2 * vector) != 0 ? 2 : 1};
 }
 
 std::int64_t pixels_of(const ConvShape &s, Outputs o) {
-    return whole_rows(s, o) ? (o.rows + s.r - 1) * (s.s + o.vector - 1) : o.vector * s.r * s.s;
+    const std::int64_t unit = unit_of(s, o.vector);
+    return o.vector / unit * (std::min(o.band, s.r) * (o.rows - 1) + s.r) * (s.s + unit - 1);
 }
 
+/// Pixels in a load: neighbours in a row, as aligned as the map's width lets them be.
+std::int64_t load_step(const ConvShape &s, Outputs o) {
+    return std::gcd(unit_of(s, o.vector), s.w);
+}
+
+/// Of a thread each.
 std::int64_t positions_of(const ConvShape &s, Outputs o) {
-    return whole_rows(s, o) ? ceil_div(s.p(), o.rows) * (s.q() / o.vector) : s.p() * s.q() / o.vector;
+    return ceil_div(s.p(), o.band * o.rows) * (o.band * s.q() / o.vector);
+}
+
+/// The output leaves L2 before it is complete.
+bool is_streamed(const ConvShape &s, const GpuProfile &profile) {
+    return s.output_bytes() > profile.limits.l2_bytes;
+}
+
+struct Grid {
+    std::int64_t positions; ///< CTAs of a chunk; the second class's positions are one further on
+    std::int64_t filters;   ///< CTAs, of both classes
+    std::int64_t chunks;    ///< of the map, one after another
+};
+
+Grid grid_of(const ConvShape &s, const GpuProfile &profile, Outputs o, std::int64_t threads,
+             std::int64_t tile_k) {
+    Grid grid{};
+    grid.filters = o.classes * ceil_div(ceil_div(s.k, o.classes), tile_k);
+    const std::int64_t positions = ceil_div(positions_of(s, o) + o.classes - 1, threads);
+    // A map of 4 MiB stays in 60 MiB of L2 while the output streams by; one of 16 MiB does not.
+    constexpr std::int64_t chunks_of_l2 = 12;
+    grid.chunks = is_streamed(s, profile) && grid.filters > 1
+                      ? std::min(positions, ceil_div(s.h * s.w * 4 * chunks_of_l2, profile.limits.l2_bytes))
+                      : 1;
+    grid.positions = ceil_div(positions, grid.chunks);
+    return grid;
 }
 
 /// Counts of one warp, as the kernel's loops give them.
@@ -58,16 +106,23 @@ WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t threads, std::i
     constexpr double per_filter = 4.0, per_copy = 16.0, per_thread = 60.0;
     WarpCounts counts{};
     counts.fmas_per_filter = static_cast<double>(o.rows * o.vector) * taps;
+    const double pixel_loads = static_cast<double>(pixels_of(s, o) / load_step(s, o));
+    if (tile_k == 1) { // taps straight into registers
+        counts.instructions_per_filter = counts.fmas_per_filter + static_cast<double>(o.rows);
+        counts.instructions_once = pixel_loads + taps + per_thread;
+        return counts;
+    }
     counts.instructions_per_filter =
         counts.fmas_per_filter + loads + static_cast<double>(o.rows) + per_filter;
-    counts.instructions_once = static_cast<double>(pixels_of(s, o)) + copies * per_copy + per_thread;
+    counts.instructions_once = pixel_loads + copies * per_copy + per_thread;
     counts.wavefronts_per_filter = loads * (s.r * s.s == 2 || s.r * s.s == 3 ? 1.0 : uniform_wide_wavefronts);
     return counts;
 }
 
+/// Pixels, one filter's taps (the next one's take their place), sums, and what addresses them.
 std::int64_t registers_needed(const ConvShape &s, Outputs o) {
-    constexpr std::int64_t addresses = 16;
-    const std::int64_t taps = padded(s.r * s.s) * group_of(s.r * s.s);
+    constexpr std::int64_t addresses = 12;
+    const std::int64_t taps = s.r * s.s == 1 ? group_of(1) : padded(s.r * s.s);
     return std::clamp<std::int64_t>(round_up(pixels_of(s, o) + taps + o.rows * o.vector + addresses, 8), 32,
                                     255);
 }
@@ -77,7 +132,8 @@ std::int64_t registers_needed(const ConvShape &s, Outputs o) {
 double cost(const ConvShape &s, const GpuProfile &profile, Outputs o, std::int64_t threads,
             std::int64_t tile_k) {
     const WarpCounts counts = counts_of(s, o, threads, tile_k);
-    const std::int64_t ctas = ceil_div(positions_of(s, o), threads) * ceil_div(s.k, tile_k) * s.n;
+    const Grid grid = grid_of(s, profile, o, threads, tile_k);
+    const std::int64_t ctas = grid.positions * grid.filters * grid.chunks * s.n;
     const double warps = static_cast<double>(threads) / 32.0;
     const double of_cta =
         warps * (counts.instructions_once + static_cast<double>(tile_k) * counts.instructions_per_filter);
@@ -89,8 +145,16 @@ double cost(const ConvShape &s, const GpuProfile &profile, Outputs o, std::int64
     const double busiest =
         of_cta * static_cast<double>(ctas <= slots ? ceil_div(ctas, profile.limits.sm_count)
                                                    : ceil_div(ctas, slots) * resident);
-    const double alone = counts.instructions_once * 4.0 +
-                         static_cast<double>(tile_k) * std::max(counts.instructions_per_filter, 40.0);
+    // A warp by itself: latency of the pixels, and what waits for what is before it, some 4 clocks an
+    // instruction.
+    constexpr double pixels_come = 600.0, taps_come = 100.0, between = 4.0;
+    const double start = pixels_come + counts.instructions_once * between + (tile_k > 1 ? taps_come : 0.0),
+                 chain = static_cast<double>(tile_k) * std::max(counts.instructions_per_filter, 40.0),
+                 rounds = std::max(1.0, static_cast<double>(ctas) / static_cast<double>(slots));
+    constexpr double stored_a_clock = 32.0; // bytes of an SM at most: a sector; 30 on an H200
+    const double ctas_of_busiest = static_cast<double>(ceil_div(ctas, profile.limits.sm_count));
+    const double stores =
+        ctas_of_busiest * static_cast<double>(threads * o.rows * o.vector * tile_k) * 4.0 / stored_a_clock;
     double writes = 0.0;
     if (profile.sm_clock && profile.dram_write_bandwidth) {
         // Rows that do not start with a sector are stored in parts, which leave L2 before they meet: 64 us
@@ -99,7 +163,8 @@ double cost(const ConvShape &s, const GpuProfile &profile, Outputs o, std::int64
         writes = parts * static_cast<double>(s.output_bytes()) / profile.dram_write_bandwidth->value.value *
                  profile.sm_clock->value.value;
     }
-    return std::max({busiest / profile.limits.schedulers_per_sm, alone, writes});
+    const double issue = busiest / profile.limits.schedulers_per_sm;
+    return std::max({rounds * (start + chain), start + issue, start + stores, start + writes}) + 0.5 * issue;
 }
 
 } // namespace
@@ -110,8 +175,9 @@ const std::vector<Knob<PatchRegister>> &PatchRegister::knobs() {
          &PatchRegister::rows,
          0,
          16,
-         {1, 2, 4, 8},
-         "output rows of a thread; 1 where a vector may go on in the next row; 0: the model chooses"},
+         {1, 2, 4},
+         "bands of output rows of a thread: of 1, 2 or 4 rows, a multiple of the vector; 0: the model "
+         "chooses"},
         {"vector",
          &PatchRegister::vector,
          0,
@@ -124,7 +190,7 @@ const std::vector<Knob<PatchRegister>> &PatchRegister::knobs() {
          1024,
          {128, 256},
          "threads of a CTA, a multiple of 32, each a column of outputs; 0: the model chooses"},
-        {"tile_k", &PatchRegister::tile_k, 0, 1024, {4, 8, 32}, "filters of a CTA; 0: the model chooses"},
+        {"tile_k", &PatchRegister::tile_k, 0, 1024, {1, 4, 8, 32}, "filters of a CTA; 0: the model chooses"},
     };
     return list;
 }
@@ -157,38 +223,49 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     double best = 0.0;
     for (const int v : free_or(vector, {4, 1}))
         for (const int r : free_or(rows, {8, 4, 2, 1}))
-            for (const int t : free_or(threads, {128, 256, 64}))
+            for (const int t : free_or(threads, {128, 256, 64, 512}))
                 for (const int k : free_or(tile_k, {32, 64, 16, 8, 4, 2, 1})) {
-                    const Outputs o{r, v};
+                    const Outputs o = outputs_of(s, r, v);
                     constexpr std::int64_t most_registers = 200;
-                    const bool possible = s.p() * s.q() % v == 0 && r <= s.p() &&
-                                          (r == 1 || whole_rows(s, o)) &&
-                                          registers_needed(s, o) < most_registers;
+                    const bool possible = s.p() * s.q() % v == 0 && o.band * r <= s.p() &&
+                                          registers_needed(s, o) < most_registers &&
+                                          resident_ctas(profile.limits, t, registers_needed(s, o), 4096) > 0;
                     if (!possible)
                         continue;
-                    const double c = cost(s, profile, o, t, std::min<std::int64_t>(k, s.k));
+                    const double c =
+                        cost(s, profile, o, t, std::min(std::int64_t{k}, ceil_div(s.k, o.classes)));
                     if (best == 0.0 || c < best)
                         best = c, knobs.rows = r, knobs.vector = v, knobs.threads = t, knobs.tile_k = k;
                 }
     if (best == 0.0)
-        return Infeasible{
-            "rows = " + std::to_string(rows) + ", vector = " + std::to_string(vector) +
-            ": more rows than the map has, more registers than a thread has, or vectors that go on in "
-            "the next row with rows > 1"};
-    knobs.tile_k = static_cast<int>(std::min<std::int64_t>(knobs.tile_k, s.k));
-    const Outputs outputs{knobs.rows, knobs.vector};
+        return Infeasible{"rows = " + std::to_string(rows) + ", vector = " + std::to_string(vector) +
+                          ": more rows than the map has, or more registers than a thread has"};
+    const Outputs outputs = outputs_of(s, knobs.rows, knobs.vector);
 
+    knobs.tile_k = static_cast<int>(std::min(std::int64_t{knobs.tile_k}, ceil_div(s.k, outputs.classes)));
     const std::int64_t positions = positions_of(s, outputs);
     Partition part;
     part.kernel = name;
-    part.template_arguments = {s.r, s.s, knobs.rows, knobs.vector, s.q()};
-    part.grid = {ceil_div(positions, knobs.threads), ceil_div(s.k, knobs.tile_k), s.n};
-    if (part.grid[1] > 65535 || positions > std::int64_t{1} << 30)
-        return Infeasible{"the grid exceeds 65535 in y; take a larger tile_k"};
+    const Grid grid = grid_of(s, profile, outputs, knobs.threads, knobs.tile_k);
+    const bool streamed = is_streamed(s, profile);
+    part.template_arguments = {s.r,
+                               s.s,
+                               knobs.rows,
+                               knobs.vector,
+                               s.q(),
+                               outputs.band,
+                               outputs.classes,
+                               grid.chunks,
+                               streamed ? 1 : 0,
+                               knobs.tile_k == 1 ? 1 : 0};
+    part.grid = {grid.positions, grid.filters, grid.chunks * s.n};
+    if (part.grid[1] > 65535 || part.grid[2] > 65535 || positions > std::int64_t{1} << 30)
+        return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_k"};
     part.threads = knobs.threads;
     part.tile_k = knobs.tile_k;
     part.filter_count = s.k;
-    part.shared_bytes = round_up(knobs.tile_k, group_of(s.r * s.s)) * padded(s.r * s.s) * 4;
+    part.shared_bytes =
+        knobs.tile_k == 1 ? 0 : round_up(knobs.tile_k, group_of(s.r * s.s)) * padded(s.r * s.s) * 4;
     part.register_cap = registers_needed(s, outputs);
     part.ctas_per_sm = resident_ctas(profile.limits, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
@@ -204,10 +281,10 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     const std::int64_t lanes = std::min(part.threads, positions);
     const double warps = static_cast<double>(ceil_div(lanes, 32)), filters = static_cast<double>(part.tile_k);
     // Of the input a CTA reads either a strip of its threads' columns or whole rows.
-    const std::int64_t columns = lanes * knobs.vector;
+    const std::int64_t columns = lanes * knobs.vector, band = outputs.band;
     const double input_bytes =
         s.q() >= columns
-            ? static_cast<double>(knobs.rows + s.r - 1) *
+            ? static_cast<double>(band * (knobs.rows - 1) + s.r) *
                   spanned_bytes(static_cast<double>(columns + s.s - 1) * 4.0)
             : spanned_bytes(static_cast<double>((ceil_div(columns, s.q()) * knobs.rows + s.r - 1) * s.w) *
                             4.0);
@@ -219,16 +296,19 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     part.step.store_bytes = static_cast<double>(columns * knobs.rows) * filters * 4.0;
 
     // Only whole warps past the last position are idle; a filter past the last one is not computed.
-    const double busy = static_cast<double>(positions) * static_cast<double>(s.n * s.k);
-    const double busy_warps = static_cast<double>(ceil_div(positions, 32) * s.n);
+    // The lane before the first of a plane that is moved by a vector computes the first once more.
+    const double busy = static_cast<double>(positions * s.n * s.k + (outputs.classes - 1) * (s.n * s.k / 2));
+    const double busy_warps = static_cast<double>(ceil_div(positions + outputs.classes - 1, 32) * s.n);
     const double tiles_k = static_cast<double>(part.grid[1]), all_filters = static_cast<double>(s.k);
     Work &work = part.work;
     work.fmas = busy * counts.fmas_per_filter;
     work.instructions =
         busy_warps * (tiles_k * counts.instructions_once + all_filters * counts.instructions_per_filter);
-    work.shared_wavefronts = busy_warps * all_filters * counts.wavefronts_per_filter +
-                             static_cast<double>(part.grid[0] * s.n) * all_filters *
-                                 std::ceil(static_cast<double>(padded(s.r * s.s)) / 32.0);
+    work.shared_wavefronts =
+        busy_warps * all_filters * counts.wavefronts_per_filter +
+        (part.shared_bytes > 0 ? static_cast<double>(grid.positions * grid.chunks * s.n) * all_filters *
+                                     std::ceil(static_cast<double>(padded(s.r * s.s)) / 32.0)
+                               : 0.0);
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = part.step.load_bytes * static_cast<double>(part.ctas);
     const double stored = static_cast<double>(positions * knobs.rows * knobs.vector * s.n * s.k) * 4.0;

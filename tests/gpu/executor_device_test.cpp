@@ -162,6 +162,17 @@ TEST(ExecutorDevice, AwkwardShapesPassBothGates) {
     run_and_expect_ok(lab, std::move(cases));
 }
 
+/// More than L2 holds, of a map that comes in chunks, whose planes start in the middle of a sector.
+TEST(ExecutorDevice, StreamedOutputsAreWhole) {
+    CONVCAST_NEED_GPU();
+    Lab lab;
+    std::vector<Case> cases;
+    for (const char *strategy : {"patch_register:rows=1,vector=4,threads=128,tile_k=3",
+                                 "patch_register:rows=3,vector=4,threads=256,tile_k=1"})
+        cases.push_back(lab.predicted(strategy, "n2c1h1300w1300k11r3s3"));
+    run_and_expect_ok(lab, std::move(cases));
+}
+
 /// Small enough for a race checker, which follows every access to shared memory.
 TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
     CONVCAST_NEED_GPU();
@@ -175,6 +186,10 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"patch_register:rows=4,vector=1,threads=32,tile_k=2", "n1c1h9w13k5r3s3"},
              {"patch_register:rows=1,vector=4,threads=32,tile_k=3", "n2c1h10w12k5r3s3"},
              {"patch_register:rows=2,vector=4,threads=64,tile_k=4", "n1c1h13w12k6r5s5"},
+             {"patch_register:rows=1,vector=4,threads=32,tile_k=2", "n3c1h8w12k5r3s3"},
+             {"patch_register:rows=2,vector=4,threads=32,tile_k=1", "n3c1h12w14k5r3s5"},
+             {"patch_register:rows=1,vector=4,threads=32,tile_k=4", "n1c1h10w11k5r3s3"},
+             {"patch_register:rows=2,vector=1,threads=32,tile_k=1", "n1c1h7w9k3r3s3"},
              {"row_register:tile_h=2,unit=1,units=1,tile_k=3", "n1c1h7w13k5r3s3"},
              {"row_register:tile_w=64,unit=2,units=1", "n1c1h5w40k2r5s5"},
              {"stride_fixed_block:segment_bytes=32,tile_w=32,tile_k=16,stages=2", "n1c3h7w7k9r3s3"},
@@ -210,11 +225,15 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
              {"implicit_gemm:tile_k=32,tile_pixels=64,split=4,filters=2", "n1c64h8w8k20r1s1"},
              {"implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,split=1,filters=2",
               "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"},
-             {"implicit_gemm:staging=2,tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,split=1,warp_split=1", "n1c3h7w7k9r3s3"},
-             {"implicit_gemm:staging=2,tile_k=32,tile_pixels=32,split=2,warp_split=2", "n2c8h8w7k33r3s3_pad1x1"},
+             {"implicit_gemm:staging=2,tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,split=1,warp_"
+              "split=1",
+              "n1c3h7w7k9r3s3"},
+             {"implicit_gemm:staging=2,tile_k=32,tile_pixels=32,split=2,warp_split=2",
+              "n2c8h8w7k33r3s3_pad1x1"},
              {"implicit_gemm:staging=2,tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,split=1",
               "n2c6h9w8k10r3s2_str2x1_pad1x2_dil1x2_g2"},
-             {"implicit_gemm:staging=2,tile_k=32,tile_pixels=64,split=4,slice_channels=8", "n1c64h8w8k20r1s1"},
+             {"implicit_gemm:staging=2,tile_k=32,tile_pixels=64,split=4,slice_channels=8",
+              "n1c64h8w8k20r1s1"},
              {"implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=2,stages=2,split=1", "n1c3h7w7k9r3s3"},
              {"implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=2,stages=3,split=4",
               "n2c16h8w7k33r3s3_pad1x1"},
@@ -269,8 +288,10 @@ TEST(ExecutorDevice, EveryGeometry) {
           "n1c64h14w14k64r1s1_str2x2", "n1c32h28w28k100r3s3_pad1x1", "n1c2h40w41k3r9s10"})
         for (const std::string knobs :
              {"", ":filters=2", ":split=1,warp_split=1,filters=1", ":split=2,warp_split=2,filters=2,stages=4",
-              ":split=4,warp_split=1", ":tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,split=2,warp_split=1,stages=2",
-              ":tile_k=64,tile_pixels=128,thread_k=8,thread_pixels=8,split=1", ":tile_k=32,tile_pixels=256,split=1",
+              ":split=4,warp_split=1",
+              ":tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,split=2,warp_split=1,stages=2",
+              ":tile_k=64,tile_pixels=128,thread_k=8,thread_pixels=8,split=1",
+              ":tile_k=32,tile_pixels=256,split=1",
               ":tile_k=128,tile_pixels=128,thread_k=16,thread_pixels=8,split=1,filters=2", ":staging=2",
               ":staging=2,split=1,warp_split=1", ":staging=2,split=2,warp_split=2", ":staging=2,columns=1",
               ":staging=2,columns=2,slice_channels=4",

@@ -393,6 +393,25 @@ TEST_F(GpuTest, FmasAreCountedExactly) {
     }
 }
 
+TEST_F(GpuTest, PiecesOfWorkAreCountedApart) {
+    CONVCAST_SKIP_IF(why_no_counters());
+    const Kernel k = kernel("ffma");
+    float *const never = nullptr;
+    std::vector<CounterSession::Work> works;
+    for (const unsigned ctas : {3u, 1u, 2u})
+        works.emplace_back(
+            [&k, never, ctas] { k.launch_with(dim3(ctas), dim3(256), 0, nullptr, never, 1.0001f, 0.5f); });
+    const std::vector<std::string> names = {metrics::thread_ffma.name, metrics::instructions_local_load.name};
+    CounterSession session(names);
+    int ahead = 0;
+    const std::vector<CounterSession::Values> counted = session.collect_each([&] { ++ahead; }, works);
+    ASSERT_EQ(counted.size(), works.size());
+    for (const std::size_t i : {0, 1, 2})
+        EXPECT_EQ(counted[i].at(names[0]), (i == 0 ? 3.0 : static_cast<double>(i)) * 256.0 * 4 * 256) << i;
+    EXPECT_EQ(ahead, 3 * session.passes());
+    EXPECT_TRUE(session.collect_each({}, {}).empty());
+}
+
 TEST_F(GpuTest, LostDeviceIsReportedAsSuch) {
     // In a process of its own: the error ends the context for good.
     testing::FLAGS_gtest_death_test_style = "threadsafe";

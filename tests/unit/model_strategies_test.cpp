@@ -91,16 +91,44 @@ TEST(PatchRegister, CountsByHand) {
     EXPECT_EQ(fmas("patch_register:rows=3,vector=1"),
               9.0 * 10 * 6 * 9); // the last group of 3 overlaps by a row
     EXPECT_EQ(fmas("patch_register:rows=1,vector=4"),
-              8.0 * 10 * 6 * 9); // vectors go on in the next row: 20 of them
+              8.0 * 10 * 6 * 9); // vectors go on in the next row: 10 of them in a band of 4 rows
     EXPECT_EQ(fmas("patch_register:rows=8,vector=1"), 8.0 * 10 * 6 * 9);
 
     const Partition tile =
         partition_of("patch_register:rows=2,vector=4,threads=32,tile_k=4", "n3c1h10w10k6r3s3");
-    EXPECT_EQ(tile.template_arguments, (std::vector<std::int64_t>{3, 3, 2, 4, 8}));
+    EXPECT_EQ(tile.template_arguments, (std::vector<std::int64_t>{3, 3, 2, 4, 8, 1, 1, 1, 0, 0}));
     EXPECT_EQ(tile.grid, (std::array<std::int64_t, 3>{
                              1, 2, 3}));      // 4 row groups x 2 vectors in 32 threads; 6 filters by 4
     EXPECT_EQ(tile.shared_bytes, 4 * 12 * 4); // 9 taps padded to 12
     EXPECT_EQ(*tile.work.l2_write_bytes, 3.0 * 6 * 8 * 8 * 4); // aligned stores: whole sectors
+}
+
+TEST(PatchRegister, KeepsSectorsWhole) {
+    // 6 x 10 outputs: a band of 4 rows is five sectors, a plane seven and a half.
+    const Partition two =
+        partition_of("patch_register:rows=1,vector=4,threads=32,tile_k=2", "n3c1h8w12k5r3s3");
+    EXPECT_EQ(two.template_arguments, (std::vector<std::int64_t>{3, 3, 1, 4, 10, 4, 2, 1, 0, 0}));
+    // 2 bands of 10 vectors; filters 0 2 | 4 and 1 3, which is half empty beside them.
+    EXPECT_EQ(two.grid, (std::array<std::int64_t, 3>{1, 4, 3}));
+    // A map of 2 rows has no band of 4.
+    const Partition few = partition_of("patch_register:rows=1,vector=4,tile_k=2", "n1c1h4w12k5r3s3");
+    EXPECT_EQ(few.template_arguments, (std::vector<std::int64_t>{3, 3, 1, 4, 10, 2, 1, 1, 0, 0}));
+    // One filter's taps need no shared memory.
+    EXPECT_EQ(partition_of("patch_register:tile_k=1", "n1c1h8w12k5r3s3").shared_bytes, 0);
+}
+
+TEST(PatchRegister, LargeOutputsLeaveTheMapInL2) {
+    const auto arguments = [](const char *shape) {
+        return partition_of("patch_register:rows=1,vector=4,threads=128,tile_k=8", shape).template_arguments;
+    };
+    const std::int64_t chunks = 7, streamed = 8;
+    const auto small = arguments("n1c1h512w512k32r3s3"), large = arguments("n1c1h1024w1024k32r3s3"),
+               huge = arguments("n1c1h2048w2048k32r3s3");
+    EXPECT_EQ(small[streamed], 0); // 33 MB, L2 has 63
+    EXPECT_EQ(large[streamed], 1);
+    EXPECT_EQ(large[chunks], 1);
+    EXPECT_EQ(huge[streamed], 1);
+    EXPECT_EQ(huge[chunks], 4); // a map of 16 MiB in pieces of a twelfth of L2
 }
 
 TEST(PatchRegister, SaysWhatDoesNotFit) {
@@ -110,7 +138,8 @@ TEST(PatchRegister, SaysWhatDoesNotFit) {
     };
     EXPECT_THAT(reason("patch_register", "n1c2h8w8k4r3s3"), HasSubstr("need c = 1"));
     EXPECT_THAT(reason("patch_register:vector=4", "n1c1h7w7k4r3s3"), HasSubstr("planes of 25 outputs"));
-    EXPECT_THAT(reason("patch_register:vector=4,rows=2", "n1c1h10w12k6r3s3"), HasSubstr("rows > 1"));
+    EXPECT_THAT(reason("patch_register:vector=4,rows=8", "n1c1h10w12k6r3s3"),
+                HasSubstr("more rows than the map has"));
     EXPECT_THAT(reason("patch_register:rows=8", "n1c1h7w7k4r3s3"), HasSubstr("more rows than the map has"));
     EXPECT_THAT(reason("patch_register:threads=48", "n1c1h8w8k4r3s3"), HasSubstr("multiple of 32"));
     EXPECT_THAT(reason("patch_register:vector=2", "n1c1h8w8k4r3s3"), HasSubstr("1 or 4"));
