@@ -17,6 +17,9 @@ using namespace formula; // every formula below yields a tree or its value alone
 /// Clocks from a CTA's load of another one's shared memory to the value, where no probe measures it:
 /// published for an H800 (HPMLL NVIDIA-Hopper-Benchmark, distributed shared memory).
 inline constexpr double assumed_cluster_latency = 181.0;
+/// Bytes a clock that an SM reads of others' shared memory: 3.3 TB/s for all SMs of an H800, from the same
+/// source.
+inline constexpr double assumed_cluster_bandwidth = 16.0;
 
 inline Seconds s(double value) {
     return Seconds(value);
@@ -136,8 +139,13 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
 template <Yield T>
 T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m) {
     T alone = chain_leaf<T>(part, work, m);
-    if (work.tensor_fmas) // a warp splits its pixels, then waits for the products of its CTA
-        alone = sum<T>("one CTA", {std::move(alone), tensor_leaf<T>(*work.tensor_fmas, m)});
+    if (work.tensor_fmas) { // four warps split their pixels, then wait for their products
+        constexpr double warps_of_group = 4.0;
+        alone = sum<T>("four warps",
+                       {std::move(alone), tensor_leaf<T>(*work.tensor_fmas * warps_of_group /
+                                                             std::max(warps_of_group, busy_warps(part)),
+                                                         m)});
+    }
     return queue<T>(name, queued_warps(part, ctas, m), busy_term<T>(part, work, ctas, m), std::move(alone));
 }
 
@@ -196,6 +204,10 @@ inline double step_latency(const Round &round, const Traffic &traffic, const Mac
     return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
 }
 
+/// Of the steps of a pipeline some wait for their loads and others take longer to compute; the CTAs of an SM
+/// even that out. The exponent of one, chosen once over all kernels (F3).
+inline constexpr double steps_overlap = 2.0;
+
 /// One step of all CTAs of a round.
 template <Yield T>
 T step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
@@ -214,7 +226,8 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
                 {latency_leaf<T>(latency, static_cast<double>(part.stages - 1)), std::move(memory)}));
         else
             both.push_back(std::move(memory));
-        List<T> step = {max_of<T>("overlap", std::move(both))};
+        List<T> step = {part.stages > 1 ? pnorm<T>("overlap", steps_overlap * round.ctas, std::move(both))
+                                        : max_of<T>("overlap", std::move(both))};
         if (together)
             step.push_back(leaf<T>("barrier", s(m.barrier_s / round.ctas), "{:.0f} ns / {:.0f} CTAs an SM",
                                    m.barrier_s * 1e9, round.ctas));
@@ -272,9 +285,18 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     if (part.cluster.value_or(1) > 1) {
         // Its CTAs wait for each other before and after they read the others' sums; each time what they
         // stored must be seen first.
-        const double meeting = m.l2_latency_s + assumed_cluster_latency / m.clock;
-        drained.push_back(leaf<T>("cluster", s(2.0 * meeting + assumed_cluster_latency / m.clock),
-                                  "two barriers of {:.0f} ns and a round of reads", meeting * 1e9));
+        const double meeting = m.l2_latency_s + assumed_cluster_latency / m.clock,
+                     waits = part.cluster_waits.value_or(1.0),
+                     bytes = round.ctas * part.cluster_bytes.value_or(0.0);
+        drained.push_back(
+            leaf<T>("cluster meets", s(2.0 * meeting), "two barriers of {:.0f} ns", meeting * 1e9));
+        drained.push_back(max_of<T>(
+            "reads within the cluster",
+            {leaf<T>("waits", s(waits * assumed_cluster_latency / m.clock),
+                     "{:.0f} * {:.0f} clk / {:.0f} MHz", waits, assumed_cluster_latency, m.clock / 1e6),
+             leaf<T>("bytes", s(bytes / assumed_cluster_bandwidth / m.clock),
+                     "{:.0f} B / {:.0f} B/clk / {:.0f} MHz", bytes, assumed_cluster_bandwidth,
+                     m.clock / 1e6)}));
     }
     T drain = sum<T>("drain", std::move(drained));
     return pipeline<T>("CTA pipeline", static_cast<double>(part.steps), std::move(fill),

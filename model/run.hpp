@@ -108,6 +108,8 @@ struct Partition {
     std::optional<bool>
         early; ///< may start while the launch before it ends, for which its kernel waits; absent: no
     std::optional<std::int64_t> cluster; ///< CTAs along x that run at once and share their memory; absent: 1
+    std::optional<double> cluster_bytes; ///< that a CTA reads of the others' shared memory at its end
+    std::optional<double> cluster_waits; ///< times that a warp waits for such reads
     std::int64_t threads = 0;            ///< per CTA, one dimension
     std::int64_t shared_bytes = 0;       ///< dynamic, per CTA
     std::int64_t register_cap = 0;       ///< of a thread; compiled in as __maxnreg__
@@ -136,11 +138,12 @@ struct Partition {
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
     Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
-                         (kernel, variant, template_arguments, operands, grid, early, cluster, threads,
-                          shared_bytes, register_cap, ctas_per_sm, ctas, waves, idle_ctas, tail, stages,
-                          steps, busy_warps, copy_warps, barriers, copy_passes, independent_sums, snaked,
-                          pace, step, drain, filter_begin, filter_count, parts, pieces, bank_floats,
-                          band_floats, tile_h, tile_k, tile_begin, tile_count, constant_bytes, work),
+                         (kernel, variant, template_arguments, operands, grid, early, cluster, cluster_bytes,
+                          cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm, ctas, waves,
+                          idle_ctas, tail, stages, steps, busy_warps, copy_warps, barriers, copy_passes,
+                          independent_sums, snaked, pace, step, drain, filter_begin, filter_count, parts,
+                          pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin, tile_count,
+                          constant_bytes, work),
                          (), ())
 };
 

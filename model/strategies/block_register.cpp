@@ -207,7 +207,11 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     if (part.register_cap < needed + 32)
         return Infeasible{std::to_string(part.threads) + " threads of " + std::to_string(width) + " x " +
                           std::to_string(group) + " sums need more registers than a thread or an SM has"};
-    part.variant = part.threads <= 64 ? "two warps at most" : ""; // each copies many times a step
+    part.variant =
+        std::string(part.threads <= 64 ? "two warps at most" : "") + // each copies many times a step
+        (s.r * s.s > 1        ? ""
+         : part.threads <= 64 ? ", 1 x 1"
+                              : "1 x 1");
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +

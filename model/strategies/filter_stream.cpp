@@ -127,6 +127,9 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     part.steps = part.pieces * chunks;
     part.filter_count = s.k;
     part.busy_warps = part.threads / 32;
+    part.variant = part.threads <= 64 ? "two warps at most" // each copies many times a step
+                   : s.r * s.s == 1   ? "1 x 1" // nothing between the loads of one channel and the next
+                                      : "";
     part.copy_passes = wide ? wide_copy_passes : narrow_copy_passes;
     part.independent_sums = thread_rows * group;
     part.shared_bytes = (part.bank_floats + knobs.stages * step_channels * part.band_floats) * 4;

@@ -205,9 +205,16 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
           std::int64_t{g.warp_split}, std::int64_t{g.split}, std::int64_t{g.filters == 2}})
         part.template_arguments.push_back(argument);
     part.grid = {o.pixel_tiles * o.filter_tiles * g.split, s.groups, 1};
-    if (g.split > 1)
-        part.cluster = g.split;
     part.threads = o.threads;
+    if (g.split > 1) { // sums of each turn of each CTA
+        constexpr std::int64_t loads_under_way = 16;
+        const std::int64_t of_thread =
+            ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, part.threads);
+        part.cluster = g.split;
+        part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * g.warp_split * (g.split - 1) / g.split;
+        part.cluster_waits =
+            static_cast<double>(ceil_div(of_thread * g.split * g.warp_split, loads_under_way));
+    }
     part.stages = g.stages;
     part.steps = ceil_div(o.steps, g.split);
     part.filter_count = s.k;

@@ -198,8 +198,15 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     part.grid = {o.pixel_tiles * o.filter_tiles * g.split, s.groups, 1};
     if (part.grid[0] > std::int64_t{1} << 30)
         return no("more than 2^30 CTAs; take larger tiles");
-    if (g.split > 1)
+    if (g.split > 1) {
+        constexpr std::int64_t loads_under_way = 16, consumers = 128;
         part.cluster = g.split;
+        part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
+        part.cluster_waits = static_cast<double>(ceil_div(
+            ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, o.groups_of_warps * consumers) *
+                g.split,
+            loads_under_way));
+    }
     part.threads = o.threads;
     part.stages = g.stages;
     part.steps = ceil_div(o.steps, g.split);

@@ -182,8 +182,12 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     part.grid = {pixel_tiles * filter_tiles * g.split, s.groups, 1};
     if (part.grid[0] > std::int64_t{1} << 30)
         return no("more than 2^30 CTAs; take larger tiles");
-    if (g.split > 1)
+    if (g.split > 1) { // sums of each CTA, four at a time
         part.cluster = g.split;
+        part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
+        part.cluster_waits =
+            static_cast<double>(ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / 4, part.threads * g.split));
+    }
     part.stages = 2;
     part.steps = ceil_div(steps, std::int64_t{g.split});
     part.filter_count = s.k;
