@@ -191,12 +191,12 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     const TimeAccuracy zero = times("test", "zero fit"), fitted = times("test", "four numbers fitted");
     EXPECT_EQ(zero.n, 2579);
     EXPECT_EQ(fitted.n, 2579);
-    EXPECT_LE(zero.mean, 0.133);
-    EXPECT_LE(zero.median, 0.097);
-    EXPECT_LE(zero.p90, 0.277);
-    EXPECT_NEAR(zero.bias, 0.970, 0.005);
-    EXPECT_LE(fitted.mean, 0.131);
-    EXPECT_NEAR(fitted.bias, 0.970, 0.005);
+    EXPECT_LE(zero.mean, 0.128);
+    EXPECT_LE(zero.median, 0.095);
+    EXPECT_LE(zero.p90, 0.275);
+    EXPECT_NEAR(zero.bias, 0.980, 0.005);
+    EXPECT_LE(fitted.mean, 0.128);
+    EXPECT_NEAR(fitted.bias, 0.991, 0.005);
     EXPECT_GE(*fitted.coverage, 0.85);
     EXPECT_LE(*fitted.coverage, 0.95);
     EXPECT_GT(times("test", "wave-quantised roofline").mean, 2.5 * zero.mean);
@@ -205,7 +205,7 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
         if (row.model == "zero fit" || row.model == "four numbers fitted") {
             EXPECT_EQ(row.shapes, 157) << row.model;
             EXPECT_LE(row.mean_regret, 0.035) << row.model;
-            EXPECT_GE(row.kendall_tau, 0.87) << row.model;
+            EXPECT_GE(row.kendall_tau, 0.88) << row.model;
         }
 }
 
@@ -218,18 +218,18 @@ TEST(Recorded, TheSpeedUpsAreAsStated) {
         /// Ours without Winograd, against all of cuDNN; 0: not stated, some lose.
         double geomean_direct = 0.0, worst_direct = 0.0;
     };
-    for (const Stated &stated : {Stated{"chang.json.gz", "chang_single", 18, 2.31, 1.70, 2.31, 1.70},
-                                 Stated{"chang.json.gz", "chang_multi", 33, 3.27, 1.09, 2.09, 1.09},
-                                 Stated{"chen.json.gz", "chen_special", 36, 3.32, 1.24, 3.32, 1.24},
-                                 Stated{"chen.json.gz", "chen_general", 24, 2.81, 1.36, 1.64, 1.04},
-                                 Stated{"networks.json.gz", "alexnet_b1", 5, 3.32, 1.45, 3.01, 1.45},
-                                 Stated{"networks.json.gz", "vgg16_b1", 9, 3.23, 1.60, 1.74, 1.39},
-                                 Stated{"networks.json.gz", "resnet18_b1", 11, 2.91, 1.58, 2.84, 1.58},
-                                 Stated{"networks.json.gz", "resnet50_b1", 23, 2.51, 1.41, 2.49, 1.41},
-                                 Stated{"networks_b32.json.gz", "alexnet_b32", 5, 1.26, 1.07},
-                                 Stated{"networks_b32.json.gz", "vgg16_b32", 9, 1.32, 1.22},
-                                 Stated{"networks_b32.json.gz", "resnet18_b32", 11, 1.41, 1.13},
-                                 Stated{"networks_b32.json.gz", "resnet50_b32", 23, 1.42, 1.11},
+    for (const Stated &stated : {Stated{"chang.json.gz", "chang_single", 18, 2.46, 1.82, 2.46, 1.82},
+                                 Stated{"chang.json.gz", "chang_multi", 33, 3.35, 1.40, 2.27, 1.10},
+                                 Stated{"chen.json.gz", "chen_special", 36, 3.50, 1.39, 3.50, 1.39},
+                                 Stated{"chen.json.gz", "chen_general", 24, 2.78, 1.34, 1.65, 1.04},
+                                 Stated{"networks.json.gz", "alexnet_b1", 5, 3.46, 1.69, 3.16, 1.69},
+                                 Stated{"networks.json.gz", "vgg16_b1", 9, 3.28, 1.77, 1.80, 1.38},
+                                 Stated{"networks.json.gz", "resnet18_b1", 11, 2.97, 1.59, 2.91, 1.59},
+                                 Stated{"networks.json.gz", "resnet50_b1", 23, 2.62, 1.40, 2.60, 1.40},
+                                 Stated{"networks_b32.json.gz", "alexnet_b32", 5, 1.25, 1.03},
+                                 Stated{"networks_b32.json.gz", "vgg16_b32", 9, 1.35, 1.22},
+                                 Stated{"networks_b32.json.gz", "resnet18_b32", 11, 1.51, 1.25},
+                                 Stated{"networks_b32.json.gz", "resnet50_b32", 23, 1.51, 1.23},
                                  Stated{"partition_2bcde.json.gz", "partition_2bcde", 30, 3.40, 1.20}}) {
         const std::vector<Study> studies = {find_study(stated.study)};
         const auto expect = [&](const convcast::Run &run, double geomean, double worst) {
@@ -289,7 +289,7 @@ TEST(Recorded, TimelinesFitTheirPlans) {
 }
 
 /// Of the kernel that the model knows best, on the layers of the papers.
-TEST(Recorded, StrideFixedBlocksAreForecastWithin9Percent) {
+TEST(Recorded, StrideFixedBlocksAreForecastWithin12Percent) {
     std::vector<double> errors;
     for_own_cases([&](const Case &item, const Prediction &p, const Measurement &cold) {
         if (item.strategy->starts_with("stride_fixed_block"))
@@ -297,8 +297,8 @@ TEST(Recorded, StrideFixedBlocksAreForecastWithin9Percent) {
     });
     ASSERT_EQ(errors.size(), 33u);
     std::sort(errors.begin(), errors.end());
-    EXPECT_LE(errors[errors.size() / 2], 0.072);
-    EXPECT_LE(errors[errors.size() * 9 / 10], 0.086);
+    EXPECT_LE(errors[errors.size() / 2], 0.073);
+    EXPECT_LE(errors[errors.size() * 9 / 10], 0.117);
 }
 
 } // namespace
