@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <set>
 
 namespace convcast {
@@ -87,11 +88,12 @@ double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::
     return static_cast<double>(std::max(tiles * window - cut, std::min(tiles * window, size)));
 }
 
-double written_bytes(const ConvShape &shape) {
-    const double bytes = static_cast<double>(shape.output_bytes());
+double written_bytes(const ConvShape &shape, StoredAlong along) {
+    constexpr std::int64_t sector = 32, lanes = 32;
     const std::int64_t element = shape.result_bytes();
-    const double run = static_cast<double>(32 * element);
-    return shape.q() * element % 32 == 0 ? bytes : bytes * spanned_bytes(run, element) / run;
+    const std::int64_t line = shape.q() * (along == StoredAlong::planes ? shape.p() : 1) * element;
+    const double run = static_cast<double>(lanes * element);
+    return static_cast<double>(shape.output_bytes()) * spanned_bytes(run, std::gcd(line, sector)) / run;
 }
 
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {

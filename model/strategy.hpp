@@ -90,9 +90,12 @@ inline constexpr double wide_copy_passes = 1.0, narrow_copy_passes = 2.5;
 double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,
                std::int64_t size);
 
-/// Bytes of the sectors written by warps that store 32 consecutive output pixels each: whole sectors where
-/// rows are aligned, otherwise what spanned_bytes says.
-double written_bytes(const ConvShape &shape);
+/// Where a warp's 32 outputs follow each other: from the start of a row on, or of a plane.
+enum class StoredAlong { rows, planes };
+
+/// Bytes of the sectors written by such warps: whole sectors where rows, or planes, are aligned, otherwise
+/// what spanned_bytes says of the grain that they are aligned to.
+double written_bytes(const ConvShape &shape, StoredAlong along = StoredAlong::rows);
 
 /// Lines of 128 bytes in which `rows` runs of `run_bytes` lie, `pitch_bytes` from start to start, that begin
 /// at any multiple of 4 bytes.

@@ -321,7 +321,7 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     work.l2_read_bytes =
         static_cast<double>(s.filter_bytes() * o.pixel_tiles) +
         channel_pixels * 4.0 * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
-    work.l2_write_bytes = written_bytes(s);
+    work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
     fill_dram(work, s, profile.limits);
 
     out.paper_round_fmas = part.step.fmas;

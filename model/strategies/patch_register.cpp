@@ -84,6 +84,7 @@ struct WarpCounts {
     double instructions_per_filter;
     double instructions_once;
     double wavefronts_per_filter;
+    double l1_passes_once; ///< of the pixels' loads: lanes are a vector apart (docs/model.md, F12)
 };
 
 std::int64_t padded(std::int64_t taps) {
@@ -107,6 +108,8 @@ WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t threads, std::i
     WarpCounts counts{};
     counts.fmas_per_filter = static_cast<double>(o.rows * o.vector) * taps;
     const double pixel_loads = static_cast<double>(pixels_of(s, o) / load_step(s, o));
+    const auto vector = static_cast<double>(o.vector); // as many passes of the banks
+    counts.l1_passes_once = pixel_loads * (lines_touched(128.0 * vector, 1.0, 0.0) + vector) / 2.0;
     if (tile_k == 1) { // taps straight into registers
         counts.instructions_per_filter = counts.fmas_per_filter + static_cast<double>(o.rows);
         counts.instructions_once = pixel_loads + taps + per_thread;
@@ -163,8 +166,11 @@ double cost(const ConvShape &s, const GpuProfile &profile, Outputs o, std::int64
         writes = parts * static_cast<double>(s.output_bytes()) / profile.dram_write_bandwidth->value.value *
                  profile.sm_clock->value.value;
     }
-    const double issue = busiest / profile.limits.schedulers_per_sm;
-    return std::max({rounds * (start + chain), start + issue, start + stores, start + writes}) + 0.5 * issue;
+    const double issue = busiest / profile.limits.schedulers_per_sm,
+                 loads = ctas_of_busiest * warps * counts.l1_passes_once;
+    return std::max(
+               {rounds * (start + chain), start + issue, start + stores, start + loads, start + writes}) +
+           0.5 * issue;
 }
 
 } // namespace
@@ -290,7 +296,7 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
                             4.0);
     part.step.fmas = static_cast<double>(lanes) * filters * counts.fmas_per_filter;
     part.step.instructions = warps * (counts.instructions_once + filters * counts.instructions_per_filter);
-    part.step.shared_wavefronts = warps * filters * counts.wavefronts_per_filter;
+    part.step.shared_wavefronts = warps * (filters * counts.wavefronts_per_filter + counts.l1_passes_once);
     part.step.load_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0) +
                            spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
     part.step.store_bytes = static_cast<double>(columns * knobs.rows) * filters * 4.0;
