@@ -291,10 +291,10 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
         drained.push_back(
             leaf<T>("cluster meets", s(2.0 * meeting), "two barriers of {:.0f} ns", meeting * 1e9));
         drained.push_back(max_of<T>(
-            "reads within the cluster",
-            {leaf<T>("waits", s(waits * assumed_cluster_latency / m.clock),
+            "sums of the cluster",
+            {leaf<T>("waits in the cluster", s(waits * assumed_cluster_latency / m.clock),
                      "{:.0f} * {:.0f} clk / {:.0f} MHz", waits, assumed_cluster_latency, m.clock / 1e6),
-             leaf<T>("bytes", s(bytes / assumed_cluster_bandwidth / m.clock),
+             leaf<T>("reads in the cluster", s(bytes / assumed_cluster_bandwidth / m.clock),
                      "{:.0f} B / {:.0f} B/clk / {:.0f} MHz", bytes, assumed_cluster_bandwidth,
                      m.clock / 1e6)}));
     }
