@@ -295,8 +295,11 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
             : spanned_bytes(static_cast<double>((ceil_div(columns, s.q()) * knobs.rows + s.r - 1) * s.w) *
                             4.0);
     part.step.fmas = static_cast<double>(lanes) * filters * counts.fmas_per_filter;
-    part.step.instructions = warps * (counts.instructions_once + filters * counts.instructions_per_filter);
-    part.step.shared_wavefronts = warps * (filters * counts.wavefronts_per_filter + counts.l1_passes_once);
+    // A CTA fetches its pixels and taps, then computes: its warps wait for that together.
+    part.step.instructions = warps * filters * counts.instructions_per_filter;
+    part.step.shared_wavefronts = warps * filters * counts.wavefronts_per_filter;
+    part.drain.instructions = warps * counts.instructions_once;
+    part.drain.shared_wavefronts = warps * counts.l1_passes_once;
     part.step.load_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0) +
                            spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
     part.step.store_bytes = static_cast<double>(columns * knobs.rows) * filters * 4.0;
