@@ -5,10 +5,12 @@
 
 namespace convcast {
 
-/// A thread keeps the (rows + r - 1) x s pixels behind `rows` outputs of one column in registers and walks
-/// over the CTA's `tile_k` filters, whose taps come from shared memory by broadcast. Per filter it issues
-/// rows * r * s FFMAs, r * s / 4 loads and `rows` stores: nearly nothing else, where single-channel kernels
-/// drown in addresses. C = 1 only.
+/// A thread keeps the pixels behind `vector` neighbouring outputs in each of `rows` bands of the map in
+/// registers and walks over the CTA's `tile_k` filters, whose taps come from shared memory by broadcast, or,
+/// of a single filter, from registers. A band is as many rows as make its outputs whole sectors, which then
+/// are stored whole. Per filter a thread issues rows * vector * r * s FFMAs, r * s / 4 loads and `rows`
+/// stores: nearly nothing else, where single-channel kernels drown in addresses. Outputs larger than L2 are
+/// streamed past the map. C = 1 only.
 struct PatchRegister {
     static constexpr const char *name = "patch_register";
     static constexpr const char *doc =
