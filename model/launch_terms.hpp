@@ -17,8 +17,8 @@ using namespace formula; // every formula below yields a tree or its value alone
 /// Clocks from a CTA's load of another one's shared memory to the value, where no probe measures it:
 /// published for an H800 (HPMLL NVIDIA-Hopper-Benchmark, distributed shared memory).
 inline constexpr double assumed_cluster_latency = 181.0;
-/// Bytes a clock that an SM reads of others' shared memory: 3.3 TB/s for all SMs of an H800, from the same
-/// source.
+/// Bytes a clock that an SM reads of others' shared memory, where no probe measures it: 3.27 TB/s for all SMs
+/// of an H800 in clusters of two, 2.65 TB/s of four (Luo et al. 2024, arXiv 2402.13499).
 inline constexpr double assumed_cluster_bandwidth = 16.0;
 
 inline Seconds s(double value) {
