@@ -17,14 +17,21 @@ __global__ void __maxnreg__(REGISTER_CAP)
 
     const int value0 = blockIdx.x * block_values, filter0 = blockIdx.y * eight, group = blockIdx.z;
     filters += static_cast<long long>(group) * Filters * values + value0;
-    constexpr int under_way = 8; // loads of a thread
-#pragma unroll under_way
-    for (int i = threadIdx.x; i < eight * block_values; i += blockDim.x) {
-        const int filter = filter0 + i / block_values, value = i % block_values;
-        shared[i / block_values * pitch + value] =
-            filter < Filters && value0 + value < values
-                ? filters[static_cast<long long>(filter) * values + value]
-                : 0.0f;
+    // A thread's loads of a batch are all under way before the first of them is written.
+    constexpr int under_way = 8;
+    for (int first = threadIdx.x; first < eight * block_values; first += under_way * blockDim.x) {
+        float read[under_way];
+#pragma unroll
+        for (int u = 0; u < under_way; ++u) {
+            const int i = first + u * blockDim.x, filter = filter0 + i / block_values, value = i % block_values;
+            read[u] = i < eight * block_values && filter < Filters && value0 + value < values
+                          ? filters[static_cast<long long>(filter) * values + value]
+                          : 0.0f;
+        }
+#pragma unroll
+        for (int u = 0; u < under_way; ++u)
+            if (const int i = first + u * blockDim.x; i < eight * block_values)
+                shared[i / block_values * pitch + i % block_values] = read[u];
     }
     __syncthreads();
     let_next_launch_start();

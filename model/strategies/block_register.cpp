@@ -196,9 +196,11 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     if (held > most_held)
         return Infeasible{"a thread would hold " + std::to_string(held) +
                           " elements of the next step in registers; take fewer channels or more threads"};
-    // Sums, a row of pixels, filter values; places of the copies and of the loads.
-    const std::int64_t pixel_registers = round_up(width + s.s - 1, n);
-    const std::int64_t addresses = (wide ? 36 : 44) + (width * group < 64 ? 8 : 0);
+    // Sums, a row of pixels, filter values; places of the copies and of the loads. Of a long row the first
+    // pixels have left when the last ones come.
+    const bool long_row = s.s >= 5 && !short_type, in_parts = long_row && width == 8;
+    const std::int64_t pixel_registers = round_up(width + (in_parts ? 3 : s.s) - 1, n);
+    const std::int64_t addresses = (in_parts || (wide && !long_row) ? 36 : 44) + (width * group < 64 ? 8 : 0);
     const std::int64_t needed = width * group + pixel_registers + 2 * group + held;
     part.register_cap = std::clamp<std::int64_t>(round_up(needed + addresses, 8), 64, 255);
     if (const std::int64_t most = limits.registers_per_sm / round_up(part.threads, 128) / 8 * 8;

@@ -51,7 +51,7 @@ Partition sum_launch(const ConvShape &s, std::int64_t parts, const GpuLimits &li
     part.parts = parts;
     part.grid = {ceil_div(outputs, sum_threads * width), 1, 1};
     part.threads = sum_threads;
-    part.register_cap = 40;
+    part.register_cap = 32;
     part.filter_count = s.k;
     part.busy_warps = sum_threads / 32;
     part.independent_sums = width;

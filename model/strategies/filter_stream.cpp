@@ -66,7 +66,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     if ((thread_rows & (thread_rows - 1)) != 0)
         return Infeasible{"rows must be 1, 2, 4 or 8, got " + std::to_string(thread_rows)};
     // Sums, a column of pixels, filter values; places of the copies and of the loads.
-    constexpr std::int64_t addresses = 36;
+    const std::int64_t addresses = s.r == 1 ? 44 : 36;
     const std::int64_t registers =
         round_up(thread_rows * group + thread_rows + s.r - 1 + 2 * group + addresses, 8);
     part.register_cap = std::clamp<std::int64_t>(registers, 48, 255);

@@ -255,7 +255,9 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                              (per_thread - 1) * (o.padded ? 10 : 4) +
                              (o.rows == s.r ? 0 : ceil_div(o.slice, 8 * warps_v)) +
                              // filters as they are, four bytes a copy: places of the copies
-                             (g.filters == 1 && !o.by_filter && sums <= 16 ? 8 : 0);
+                             (g.filters == 1 && !o.by_filter && sums <= 16 ? 8 : 0) +
+                             // and, of a last slice that is not whole, which of them are filters' values
+                             (g.filters == 1 && !o.by_filter && filter_copies > 16.0 ? 16 : 0);
     registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
     if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
         registers = most / 8 * 8;

@@ -144,8 +144,8 @@ struct Registers {
 /// Accumulators and sums, two buffers of split pixels, addresses. A CTA starts with as many registers for
 /// each thread; then the producers give some of theirs to the consumers.
 Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLimits &limits) {
-    constexpr std::int64_t eight = 8, beside_sums = 56, usual_producer = 40, least_producer = 32,
-                           two_pixels_producer = 64;
+    constexpr std::int64_t eight = 8, beside_sums = 56, least_producer = 32, two_pixels_producer = 64;
+    const std::int64_t usual_producer = o.by_channel || o.tabled ? 40 : 48; // which finds each value's place
     const std::int64_t groups = o.groups_of_warps, consumer = round_up(g.tile_k + beside_sums, eight);
     const std::int64_t cap = round_up(ceil_div(consumer * groups + usual_producer, groups + 1), eight);
     if (cap * o.threads <= limits.registers_per_sm)

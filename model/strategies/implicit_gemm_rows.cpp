@@ -219,6 +219,8 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     constexpr std::int64_t warp = 32, of_all_copies = 16;
     if (part.threads == warp) // which has the places of every copy to itself
         registers += of_all_copies;
+    if (constexpr std::int64_t three_warps = 3 * warp; part.threads % three_warps == 0)
+        registers += 8; // lanes and rows of a copy by division
     registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
     if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
         registers = most / 8 * 8;

@@ -104,7 +104,7 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     part.template_arguments = {s.r, s.s, s.w, knobs.columns, group, knobs.stages, wide ? 1 : 0};
     part.grid = {ceil_div(s.p(), part.tile_h), s.n, 1};
     // Sums, pixels, filter values; places of the copies, loads and stores.
-    constexpr std::int64_t addresses = 56;
+    const std::int64_t addresses = s.r * s.s == 1 && knobs.columns <= 2 ? 48 : 56;
     part.register_cap = round_up(group * knobs.columns + knobs.columns + 2 * group + addresses, 8);
     const std::int64_t blocks = ceil_div(positions, 32 * knobs.columns);
     const std::int64_t most_warps =

@@ -147,8 +147,8 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
     const double instructions =
         taps * (1.0 + per_copy) + lines * (line_fmas(o.points, s.r).taps + 2.0 * p) + 3.0 * p * p + per_warp;
     Partition part = transform_launch("winograd_filters", o.channels * o.filter_pitch, threads,
-                                      o.points == 8   ? 128
-                                      : o.points == 6 ? 96
+                                      s.r == 5        ? (o.points == 8 ? 120 : 96)
+                                      : o.points == 8 ? 72
                                                       : 64,
                                       instructions, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels};
@@ -175,10 +175,7 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
     const double p = static_cast<double>(o.points), values = static_cast<double>(planes);
     constexpr double per_value = 4.0, per_warp = 90.0; // a load, a store and its address, a comparison
     Partition part = transform_launch(
-        "winograd_input", o.channels * round_up(tiles, line_floats), 128,
-        o.points == 8   ? 128
-        : o.points == 6 ? 80
-                        : 64,
+        "winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : 64,
         values * per_value + 2.0 * p * (line_fmas(o.points, s.r).pixels + p) + per_warp, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
     Work &work = part.work;
@@ -201,8 +198,8 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
     const double p = static_cast<double>(o.points), m = static_cast<double>(g.tile);
     constexpr double per_value = 2.0, per_output = 4.0, per_warp = 80.0;
     Partition part = transform_launch("winograd_output", s.k * round_up(tiles, line_floats), 128,
-                                      o.points == 8   ? 128
-                                      : o.points == 6 ? 64
+                                      o.points == 8   ? 104
+                                      : o.points == 6 ? 56
                                                       : 40,
                                       static_cast<double>(planes) * per_value + m * m * per_output +
                                           (p + m) * (line_fmas(o.points, s.r).back + p) + per_warp,
