@@ -113,8 +113,9 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
     fill_schedule(part, limits);
     const double values = static_cast<double>(eight * block_rows * row_values);
-    // A thread's reads wait for each other: what each brings goes to shared memory before the next.
-    part.steps = ceil_div(eight * block_rows * row_values, part.threads);
+    // A thread's batches of reads wait for each other: what each brings goes to shared memory before the next.
+    constexpr std::int64_t under_way = 8;
+    part.steps = ceil_div(eight * block_rows * row_values, part.threads * under_way);
     // Warp instructions for 32 values read, and for 128 split and written.
     constexpr double per_read = 20.0, per_write = 60.0;
     const double steps = static_cast<double>(part.steps);
