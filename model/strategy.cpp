@@ -3,9 +3,7 @@
 #include "model/papers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
-#include <set>
 
 namespace convcast {
 
@@ -60,25 +58,6 @@ Rules table1_rules(const GpuProfile &profile) {
 
 double spanned_bytes(double bytes, std::int64_t grain) {
     return bytes + static_cast<double>(32 - grain);
-}
-
-Passes shared_passes(std::int64_t threads, int width,
-                     const std::function<std::int64_t(std::int64_t)> &first_word) {
-    constexpr std::int64_t banks = 32;
-    const std::int64_t together = width == 4 ? papers::warp_threads / 2 : papers::warp_threads;
-    Passes passes;
-    for (std::int64_t begin = 0; begin < threads; begin += together) {
-        std::set<std::int64_t> words;
-        for (std::int64_t t = begin; t < std::min(threads, begin + together); ++t)
-            for (int i = 0; i < width; ++i)
-                words.insert(first_word(t) + i);
-        std::array<int, banks> load{};
-        for (const std::int64_t word : words)
-            ++load[static_cast<std::size_t>(word % banks)];
-        passes.taken += *std::max_element(load.begin(), load.end());
-        passes.least += static_cast<double>(ceil_div(static_cast<std::int64_t>(words.size()), banks));
-    }
-    return passes;
 }
 
 double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,

@@ -4,8 +4,8 @@
 #include "model/conv_shape.hpp"
 #include "model/profile.hpp"
 #include "model/run.hpp"
+#include "model/shared_access.hpp"
 
-#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -69,21 +69,27 @@ double spanned_bytes(double bytes, std::int64_t grain = 4);
 /// 32- or 64-bit one takes a single pass.
 inline constexpr double uniform_wide_wavefronts = 2.0;
 
-/// Passes through shared memory of one kind of access by every warp of a CTA.
-struct Passes {
-    double taken = 0.0;
-    double least = 0.0; ///< had the same words lain without conflicts
-};
-
-/// Lane t of `threads` touches `width` floats (1, 2 or 4) from word `first_word(t)` on. A bank serves one
-/// word a pass, to any number of lanes; a 128-bit access goes by half-warps (the same finding as
-/// uniform_wide_wavefronts).
-Passes shared_passes(std::int64_t threads, int width,
-                     const std::function<std::int64_t(std::int64_t)> &first_word);
-
 /// Passes of the shared memory pipe per 128 bytes copied asynchronously, by 16 and by 4 bytes a lane.
 /// Assumed: what kernels that do little else took on an H200 (2.5 to 4.9 clocks a 4-byte copy of a warp).
 inline constexpr double wide_copy_passes = 1.0, narrow_copy_passes = 2.5;
+
+/// Sum over the tiles of a map of q by p outputs: of count(columns, rows of outputs that the tile has). All
+/// but the last of a row and of a column are full.
+template <class Count>
+double over_tiles(std::int64_t q, std::int64_t tile_w, std::int64_t p, std::int64_t tile_h,
+                  const Count &count) {
+    const std::int64_t full_x = (q - 1) / tile_w, full_y = (p - 1) / tile_h;
+    const std::int64_t last_x = q - full_x * tile_w, last_y = p - full_y * tile_h;
+    const double x = static_cast<double>(full_x), y = static_cast<double>(full_y);
+    double sum = count(last_x, last_y);
+    if (full_x > 0)
+        sum += x * count(tile_w, last_y);
+    if (full_y > 0)
+        sum += y * count(last_x, tile_h);
+    if (full_x > 0 && full_y > 0)
+        sum += x * y * count(tile_w, tile_h);
+    return sum;
+}
 
 /// Elements inside a map of `size` that `tiles` windows of `window` elements, `step` apart and starting `pad`
 /// before the map, have together. All but the first and the last are taken to lie inside.

@@ -235,8 +235,15 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const Passes result = shared_passes(part.threads, store_width, [&](std::int64_t t) {
         return t % threads_x * result_pitch + strip_word(t, knobs.tile_w);
     });
+    // Of a row's last unit the compiler reads no more than what is used, one or two of four floats.
+    const std::int64_t used = width + s.s - 1 - (pixel_registers - n);
+    const Passes last_pixel = !short_type && n == 4 && used < 3
+                                  ? shared_passes(part.threads, static_cast<int>(used),
+                                                  [&](std::int64_t t) { return strip_word(t, pitch); })
+                                  : pixel;
     const double channel_rows = static_cast<double>(knobs.channels * s.r);
     const double pixel_loads = channel_rows * static_cast<double>(pixel_registers / n);
+    const double pixel_passes = (pixel_loads - channel_rows) * pixel.taken + channel_rows * last_pixel.taken;
     const double weight_loads = channel_rows * static_cast<double>(s.s * group / n);
     const double result_stores = static_cast<double>(group * width / store_width);
     const double warps = static_cast<double>(part.busy_warps);
@@ -262,7 +269,7 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const double puts = static_cast<double>(held);
     constexpr double per_short_copy = 6.0;
     part.step.fmas = static_cast<double>(taps * knobs.tile_k * tile_pixels);
-    part.step.shared_wavefronts = pixel_loads * pixel.taken + weight_loads * weight.taken + warps * puts;
+    part.step.shared_wavefronts = pixel_passes + weight_loads * weight.taken + warps * puts;
     part.step.instructions = static_cast<double>(taps * width * group) * warps +
                              warps * (pixel_loads + weight_loads + widened + channel_rows * per_row +
                                       (short_type ? puts * per_short_copy : copying) + puts + per_step);
@@ -276,7 +283,8 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
                           static_cast<double>(s.p() * s.q()) /
                           static_cast<double>(part.grid[0] * tile_pixels);
     part.drain.instructions = warps * (per_cta_warp + result_stores + stored * outputs * per_output);
-    part.drain.shared_wavefronts = result_stores * result.taken + outputs * warps;
+    const Passes result_read = position_passes({group, threads_x * tile_pixels, tile_pixels, result_pitch});
+    part.drain.shared_wavefronts = result_stores * result.taken + result_read.taken;
     part.drain.store_bytes = static_cast<double>(
         std::min<std::int64_t>(knobs.tile_w, s.q()) * std::min<std::int64_t>(knobs.tile_h, s.p()) *
         std::min<std::int64_t>(knobs.tile_k, s.k) * s.result_bytes());
@@ -285,11 +293,25 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     Work &work = part.work;
     work.fmas = ctas * steps * part.step.fmas;
     work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
-    work.shared_wavefronts = ctas * (steps * part.step.shared_wavefronts + part.drain.shared_wavefronts);
+    // Results are read where there are outputs: warps of 32 neighbouring pixels of a tile's rows.
+    const auto tile_reads = [&](std::int64_t columns, std::int64_t lines) {
+        std::int64_t reads = 0;
+        for (std::int64_t first = 0; first < tile_pixels; first += warp_lanes) {
+            const std::int64_t y = first / knobs.tile_w, x = first % knobs.tile_w;
+            const bool next_row = x + warp_lanes > knobs.tile_w && y + 1 < lines;
+            reads += (y < lines && x < columns) || next_row ? 1 : 0;
+        }
+        return static_cast<double>(reads);
+    };
+    const double result_reads = tile_pixels % warp_lanes != 0 // a warp has pixels of several filters
+                                    ? ctas * result_read.taken
+                                    : static_cast<double>(s.n * s.k) *
+                                          over_tiles(s.q(), knobs.tile_w, s.p(), knobs.tile_h, tile_reads);
+    work.shared_wavefronts =
+        ctas * (steps * part.step.shared_wavefronts + result_stores * result.taken) + result_reads;
     work.shared_conflicts =
-        ctas *
-        (steps * (pixel_loads * (pixel.taken - pixel.least) + weight_loads * (weight.taken - weight.least)) +
-         result_stores * (result.taken - result.least));
+        ctas * (steps * (pixel_loads * pixel.conflicts() + weight_loads * weight.conflicts()) +
+                result_stores * result.conflicts());
     const double row_pixels = covered(tiles_x, wide ? pitch : knobs.tile_w + s.s - 1, knobs.tile_w, 0, s.w);
     const double row_bytes =
         row_pixels * static_cast<double>(bytes) +

@@ -158,7 +158,6 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
                      per_step = 60.0, per_cta_warp = 120.0;
     const double t = static_cast<double>(taps), outputs = static_cast<double>(rows * group);
     const double columns = static_cast<double>(s.s), column_loads = static_cast<double>(rows + s.r - 1);
-    const double channel_passes = columns * column_loads + t * uniform_wide_wavefronts;
     const double channel_instructions = outputs * t + columns * (column_loads + per_column) + t + per_channel;
     const double here = static_cast<double>(channels), all_channels = static_cast<double>(s.c);
     const double unit_warps = static_cast<double>(units) / 32.0,
@@ -170,7 +169,12 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     part.step.fmas = static_cast<double>(units) * outputs * t * here;
     part.step.copying = here * band_copies + warps * per_step + filter_copies / bands_d;
     part.step.instructions = unit_warps * (here * channel_instructions + unit_ends) + part.step.copying;
-    part.step.shared_wavefronts = unit_warps * here * channel_passes;
+    const auto band_passes = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t of_channels) {
+        const Units its{ceil_div(filters, group), ceil_div(band_rows, rows) * s.q(), s.q(), rows * s.w};
+        return static_cast<double>(of_channels) * (columns * column_loads * position_passes(its).taken +
+                                                   t * group_passes(its, of_channels * taps * group, group));
+    };
+    part.step.shared_wavefronts = band_passes(band, std::min(part.tile_k, s.k), channels);
     part.step.load_bytes = here * static_cast<double>((band + s.r - 1) * s.w) * 4.0;
     part.drain.load_bytes = static_cast<double>(s.k) * here * t * 4.0;
     part.step.store_bytes = written_bytes(s) / static_cast<double>(s.output_bytes()) *
@@ -185,7 +189,18 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     const double images = static_cast<double>(s.n), bytes = static_cast<double>(s.output_bytes());
     Work &work = part.work;
     work.fmas = all_units * all_channels * outputs * t;
-    work.shared_wavefronts = all_units / 32.0 * all_channels * channel_passes;
+    const std::int64_t last_filters = s.k - (filter_pieces - 1) * part.tile_k,
+                       last_channels = s.c - (part.parts - 1) * channels;
+    const auto part_passes = [&](std::int64_t of_channels) { // of a CTA
+        const auto piece_passes = [&](std::int64_t filters) {
+            return (bands_d - 1.0) * band_passes(band, filters, of_channels) +
+                   band_passes(last_band, filters, of_channels);
+        };
+        return static_cast<double>(filter_pieces - 1) * piece_passes(part.tile_k) +
+               piece_passes(last_filters);
+    };
+    work.shared_wavefronts =
+        images * (static_cast<double>(part.parts - 1) * part_passes(channels) + part_passes(last_channels));
     work.shared_conflicts = 0.0;
     work.instructions = all_units / 32.0 * (all_channels * channel_instructions + parts_d * unit_ends) +
                         images * all_channels * static_cast<double>(part.steps) * band_copies +

@@ -31,7 +31,6 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     const double taps = static_cast<double>(s.r * s.s);
     const double pixel_loads = static_cast<double>(s.s * (tile.rows + s.r - 1));
     const double tap_loads = taps; // one load brings the tap of a whole group
-    const double tap_passes = tile.group >= 4 ? uniform_wide_wavefronts : 1.0;
     const double outputs = static_cast<double>(tile.rows * tile.group);
     // Warp instructions beside arithmetic and loads, as counted on sm_90: a unit finds its place with two
     // divisions, loops over the filter's columns and stores its outputs (address, comparison, store).
@@ -39,7 +38,13 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     work.fmas = units * outputs * taps;
     work.instructions = warps * (outputs * taps + pixel_loads + tap_loads + per_output * outputs +
                                  per_column * static_cast<double>(s.s) + per_unit);
-    work.shared_wavefronts = warps * (pixel_loads + tap_loads * tap_passes);
+    const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};
+    // A group of eight is read as two halves.
+    const double group_reads = tile.group > 4 ? static_cast<double>(tile.group) / 4.0 : 1.0;
+    work.shared_wavefronts = pixel_loads * position_passes(its).taken +
+                             tap_loads * group_reads *
+                                 group_passes(its, s.r * s.s * tile.group,
+                                              static_cast<int>(std::min<std::int64_t>(tile.group, 4)));
     work.store_bytes = static_cast<double>(rows * s.q() * filters * 4);
     return work;
 }

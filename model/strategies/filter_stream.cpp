@@ -139,16 +139,37 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
                           std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
     fill_schedule(part, limits);
 
-    const Passes pixel = shared_passes(part.threads, 1, [&](std::int64_t t) {
-        return t % positions / s.q() * thread_rows * s.w + t % positions % s.q();
-    });
-    const double warps = static_cast<double>(part.busy_warps), lanes = static_cast<double>(part.threads);
+    const double warps = static_cast<double>(part.busy_warps);
     const double t = static_cast<double>(taps);
     // Of a channel; a filter value is the same for a warp.
     const double pixel_loads = static_cast<double>(s.s * (thread_rows + s.r - 1));
     const double tap_loads = t * std::ceil(static_cast<double>(group) / 4.0);
-    const double tap_passes = group >= 4 ? uniform_wide_wavefronts : 1.0;
-    const double per_channel_shared = pixel_loads * pixel.taken + tap_loads * warps * tap_passes;
+    // Passes of a channel, where a band has so many groups of rows and a CTA so many of filters: a thread's
+    // place is that of a whole band, and in a lower one those of the missing rows do nothing.
+    const auto channel_passes = [&](std::int64_t rows_of_threads, std::int64_t filter_groups) {
+        const std::int64_t there = rows_of_threads * s.q(), pitch = thread_rows * s.w;
+        const std::int64_t distance = s.c * taps * group;
+        const int width = static_cast<int>(std::min<std::int64_t>(group, 4));
+        if (there == positions || filter_groups == 1) {
+            const Units its{filter_groups, there, s.q(), pitch};
+            return pixel_loads * position_passes(its).taken + tap_loads * group_passes(its, distance, width);
+        }
+        const auto of_thread = [&](auto word) {
+            return [&, word](std::int64_t i) {
+                const std::int64_t position = i % positions;
+                return position < there ? word(i / positions, position) : std::int64_t{-1};
+            };
+        };
+        const std::int64_t threads = filter_groups * positions;
+        return pixel_loads * shared_passes(threads, 1, of_thread([&](std::int64_t, std::int64_t position) {
+                                               return position / s.q() * pitch + position % s.q();
+                                           }))
+                                 .taken +
+               tap_loads * shared_passes(threads, width, of_thread([&](std::int64_t g, std::int64_t) {
+                                             return g * distance;
+                                         }))
+                               .taken;
+    };
     // Warp instructions beside arithmetic and loads, as compiled for sm_90: a warp's copy from a channel and
     // its start on one, a step, a copy of filter values and its start on a filter, an output, the start.
     constexpr double per_copy = 14.0, per_channel_warp = 28.0, per_step_warp = 96.0, per_bank_copy = 125.0,
@@ -165,7 +186,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     const double stores =
         outputs * per_output * static_cast<double>(part.pieces - 1) / static_cast<double>(part.steps);
     part.step.instructions = warps * (here * channel_instructions + stores) + part.step.copying;
-    part.step.shared_wavefronts = here * per_channel_shared;
+    part.step.shared_wavefronts = here * channel_passes(band / thread_rows, groups);
     part.step.load_bytes = here * static_cast<double>((std::min(band, s.p()) + s.r - 1) * s.w) * 4.0;
     // A band is stored after its last channels; nothing covers the last band's stores.
     const double band_bytes = static_cast<double>(std::min(band, s.p()) * s.q() * filters) * 4.0;
@@ -189,11 +210,14 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
         images * all_groups * all_row_groups * static_cast<double>(s.q()); // threads, over all bands
     Work &work = part.work;
     work.fmas = active * outputs * t * channels_d;
-    const double share = active / (ctas * static_cast<double>(part.pieces) * lanes);
-    work.shared_wavefronts =
-        ctas * static_cast<double>(part.pieces) * channels_d * per_channel_shared * std::min(1.0, share);
-    work.shared_conflicts =
-        ctas * static_cast<double>(part.pieces) * channels_d * pixel_loads * (pixel.taken - pixel.least);
+    const auto cta_passes = [&](std::int64_t filter_groups) { // of all bands, of a channel
+        return static_cast<double>(part.pieces - 1) * channel_passes(band / thread_rows, filter_groups) +
+               channel_passes(ceil_div(last_band, thread_rows), filter_groups);
+    };
+    const std::int64_t last_filters = s.k - (part.grid[0] - 1) * filters;
+    work.shared_wavefronts = images * channels_d *
+                             (static_cast<double>(part.grid[0] - 1) * cta_passes(groups) +
+                              cta_passes(ceil_div(last_filters, group)));
     work.instructions = active / 32.0 * (channels_d * channel_instructions + outputs * per_output) +
                         ctas * (static_cast<double>(part.pieces) * channels_d * channel_copying +
                                 static_cast<double>(part.steps) * warps * per_step_warp + bank_copying +

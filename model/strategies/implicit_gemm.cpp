@@ -311,7 +311,18 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
         (meets ? tile_quads * g.warp_split / 32.0 * 2.0 +
                      tile_quads / g.split / 32.0 * (per_sum_quad + 3.0 * g.split * g.warp_split)
                : tile_quads / 32.0 * per_output_quad);
-    part.drain.shared_wavefronts = meets ? 2.0 * tile_quads * 4.0 * g.warp_split / 32.0 : 0.0;
+    // Where sums meet, a warp stores its own and reads what it adds up: of a cluster its own CTA's part, as
+    // what it reads of the others' memory counts nowhere; otherwise only where the tile has filters and
+    // pixels.
+    const double tile_warps = tile_quads * 4.0 / 32.0 * g.warp_split;
+    const double sum_stores =
+        warps_d * static_cast<double>(sums) / 4.0 * sum_store_passes(g, lanes_n, 4, o.by_filter ? 1 : 4);
+    const double there =
+        static_cast<double>(o.filters) / static_cast<double>(o.filter_tiles * g.tile_k) *
+        static_cast<double>(std::min(o.pixel_tiles * g.tile_pixels, round_up(o.pixels, warp_lanes))) /
+        static_cast<double>(o.pixel_tiles * g.tile_pixels);
+    part.drain.shared_wavefronts =
+        meets ? sum_stores + (g.split > 1 ? tile_warps / g.split : tile_warps * there) : 0.0;
 
     const double ctas = static_cast<double>(part.ctas), ranks = static_cast<double>(g.split);
     const double all_steps = ctas / ranks * static_cast<double>(o.steps);

@@ -121,14 +121,24 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
     const double steps = static_cast<double>(part.steps);
     part.step.instructions = values / 32.0 * per_read / steps;
     part.step.shared_wavefronts = values / 32.0 / steps;
+    // A thread reads four values of its filter and half row, one after another.
+    const std::int64_t pitch = block_rows * row_values + 1;
+    const Passes read = shared_passes(block_rows * 2 * eight, 1, [&](std::int64_t i) {
+        const std::int64_t row = i / (2 * eight), half = i / eight % 2;
+        return i % eight * pitch +
+               (o.by_channel ? (row / taps * eight + half * 4) * taps + row % taps : row * eight + half * 4);
+    });
     part.step.load_bytes = values * 4.0 / steps;
     part.drain.instructions = values / 128.0 * per_write;
-    part.drain.shared_wavefronts = values / 32.0;
+    part.drain.shared_wavefronts = 4.0 * read.taken;
     part.drain.store_bytes = values * 8.0;
     const double ctas = static_cast<double>(part.ctas);
     part.work.fmas = 0.0;
     part.work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
-    part.work.shared_wavefronts = ctas * (steps * part.step.shared_wavefronts + part.drain.shared_wavefronts);
+    const double rows_there =
+        static_cast<double>(padded_rows) / static_cast<double>(part.grid[0] * block_rows); // none behind them
+    part.work.shared_wavefronts =
+        ctas * (steps * part.step.shared_wavefronts + rows_there * part.drain.shared_wavefronts);
     part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
     part.work.l2_write_bytes =
         static_cast<double>(s.groups * o.filter_tiles * padded_rows * g.tile_k * row_values * 8);
@@ -154,6 +164,19 @@ Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLi
     const std::int64_t most = limits.registers_per_sm / o.threads / eight * eight;
     const std::int64_t producer = groups < 4 || !o.by_channel ? least_producer : two_pixels_producer;
     return {producer, (most * (groups + 1) - producer) / groups / eight * eight, most};
+}
+
+/// Passes through shared memory by which warps ask barriers, for a row and a group of warps: as often as
+/// they wait. As counted on sm_90: the longer a row is multiplied, the longer the producers wait; where these
+/// are slow, as they compute the place of every value, all wait less.
+double polls_of(const ImplicitGemm3xTf32 &g, const Shape &o) {
+    const bool slow = !o.by_channel && !o.tabled;
+    return slow ? (g.tile_k == 32   ? 3.4
+                   : g.tile_k == 64 ? 5.5
+                                    : 8.0)
+                : (g.tile_k == 32   ? 6.1
+                   : g.tile_k == 64 ? 10.0
+                                    : 13.0);
 }
 
 /// The plan of a setting in which no knob is left to choose.
@@ -233,6 +256,9 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     const double depth = g.depth, warps = static_cast<double>(part.busy_warps);
     const double pixel_copies = depth * row_values * g.tile_pixels / (o.wide_pixels ? 128.0 : 32.0);
     const double load_wavefronts = depth * warps * 2.0 * 2.0;
+    // A producer warp looks up where its values lie, one after another.
+    const double lookups =
+        o.tabled ? depth * row_values * 4.0 * std::min(1.0, static_cast<double>(g.tile_pixels) / 128.0) : 0.0;
     part.step.tensor_fmas = depth * row_values * products_of_parts * g.tile_k * g.tile_pixels;
     part.step.shared_wavefronts = load_wavefronts +
                                   depth * products_of_parts * static_cast<double>(o.groups_of_warps) *
@@ -259,7 +285,11 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels) / 32.0;
     part.drain.instructions = (warps + 4.0) * per_cta_warp +
                               tile_warps * (g.split > 1 ? 1.0 + (20.0 + 4.0 * g.split) / g.split : per_sum);
-    part.drain.shared_wavefronts = g.split > 1 ? 2.0 * tile_warps : 0.0;
+    // The table takes two passes for 32 places. A CTA of a cluster writes its sums in two passes for 32
+    // pairs, and reads its own of its share; what it reads of the others' memory counts as theirs nowhere.
+    const double table_passes =
+        o.tabled ? static_cast<double>(o.steps * g.depth * row_values) * 2.0 / 32.0 : 0.0;
+    part.drain.shared_wavefronts = table_passes + (g.split > 1 ? tile_warps * (1.0 + 1.0 / g.split) : 0.0);
 
     const double ctas = static_cast<double>(part.ctas);
     const double all_steps = ctas / g.split * static_cast<double>(o.steps);
@@ -267,7 +297,9 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     work.fmas = 0.0;
     work.tensor_fmas = all_steps * *part.step.tensor_fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
-    work.shared_wavefronts = all_steps * load_wavefronts + ctas * part.drain.shared_wavefronts;
+    work.shared_wavefronts = all_steps * (load_wavefronts + lookups +
+                                          depth * static_cast<double>(o.groups_of_warps) * polls_of(g, o)) +
+                             ctas * part.drain.shared_wavefronts;
     work.l2_read_bytes =
         all_steps * depth * row_values * 8.0 * g.tile_k +
         channel_pixels * 4.0 * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);

@@ -80,6 +80,21 @@ int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g) {
 
 } // namespace
 
+double sum_store_passes(const ImplicitGemm &g, std::int64_t lanes_n, std::int64_t pixels,
+                        std::int64_t filters) {
+    return shared_passes(warp_lanes, 4,
+                         [&](std::int64_t lane) {
+                             const std::int64_t n = lanes_n == 2 ? lane & 1
+                                                                 : (lane & 1) | (lane >> 1 & 2) |
+                                                                       (lanes_n == 8 ? lane >> 2 & 4 : 0);
+                             const std::int64_t m = lanes_n == 2 ? lane >> 1
+                                                                 : (lane >> 1 & 1) | (lane >> 2 & 2) |
+                                                                       (lanes_n == 4 ? lane >> 2 & 4 : 0);
+                             return m * filters * g.tile_pixels + n * pixels;
+                         })
+        .taken;
+}
+
 std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape &s,
                                                 const GpuProfile &profile) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
@@ -260,7 +275,22 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
         (meets ? tile_quads * g.warp_split / 32.0 * 2.0 +
                      tile_quads / g.split / 32.0 * (per_sum_quad + 3.0 * g.split * g.warp_split)
                : tile_quads / 32.0 * per_output_quad);
-    part.drain.shared_wavefronts = meets ? 2.0 * tile_quads * 4.0 * g.warp_split / 32.0 : 0.0;
+    // Warps that store filters: those that copy, as long as there are values for them.
+    double filter_stores = 0.0;
+    for (std::int64_t thread = 0; thread < copiers; thread += warp_lanes)
+        if (const std::int64_t left = slice / quad - thread / side / g.tile_k * side; left > 0)
+            filter_stores += static_cast<double>(ceil_div(left, side * beside) * turns * quad);
+    // Where sums meet, a warp stores its own; the reads are of warps with outputs. Of a cluster, CTAs first
+    // add up what their warps have, and what they read of the others' memory counts nowhere.
+    const double tile_warps = tile_quads * 4.0 / 32.0;
+    const double there =
+        static_cast<double>(filters) / static_cast<double>(filter_tiles * g.tile_k); // of a tile's filters
+    const double sum_stores =
+        warps * static_cast<double>(sums) / 4.0 * sum_store_passes(g, lanes_n, g.thread_pixels, 4);
+    const double sum_reads = g.split == 1 ? there * tile_warps * g.warp_split
+                                          : there * tile_warps / g.split +
+                                                (g.warp_split > 1 ? tile_warps * (g.warp_split + 1.0) : 0.0);
+    part.drain.shared_wavefronts = meets ? sum_stores + sum_reads : 0.0;
 
     const double tiles = static_cast<double>(pixel_tiles * filter_tiles * s.groups);
     Work &work = part.work;
@@ -268,8 +298,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     work.instructions =
         tiles * (static_cast<double>(steps) * part.step.instructions + g.split * part.drain.instructions);
     work.shared_wavefronts =
-        tiles * (static_cast<double>(steps) * warps *
-                     (loads * uniform_wide_wavefronts + static_cast<double>(filter_copies * quad)) +
+        tiles * (static_cast<double>(steps) * (warps * loads * uniform_wide_wavefronts + filter_stores) +
                  g.split * part.drain.shared_wavefronts);
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = static_cast<double>(s.filter_bytes() * pixel_tiles) +

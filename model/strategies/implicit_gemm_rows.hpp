@@ -7,6 +7,12 @@
 
 namespace convcast {
 
+/// Passes through shared memory of a warp that stores four neighbouring pixels' sums a lane, where sums meet:
+/// as [filter][pixel]. Lanes lie beside each other as in the kernels, `lanes_n` along the pixels, `pixels`
+/// and `filters` apart.
+double sum_store_passes(const ImplicitGemm &setting, std::int64_t lanes_n, std::int64_t pixels,
+                        std::int64_t filters);
+
 /// The plan of a setting with staging = 2 in which only `columns` may be left to choose; it is filled in.
 std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &setting, const ConvShape &shape,
                                                 const GpuProfile &profile);

@@ -14,6 +14,28 @@ namespace {
 
 constexpr int knobs_most_pieces = 4096;
 
+/// Loads of a lane's pixels, of a channel: pixel (r, s) of position j lies at r * W + s + 32 j, and what is
+/// unrolled together is loaded once where several of these are the same.
+double pixel_loads_of(const ConvShape &s, std::int64_t columns, std::int64_t group) {
+    constexpr std::int64_t most_unrolled = 1024; // FFMAs, as the kernel does: else a filter row at a time
+    if (s.r * s.s * columns * group > most_unrolled)
+        return static_cast<double>(s.r * s.s * columns);
+    // Whether an earlier row has met the pixel at a later position.
+    const auto met_before = [&](std::int64_t r, std::int64_t x, std::int64_t j) {
+        for (std::int64_t i = j + 1; i < columns; ++i)
+            for (std::int64_t up = 1; up <= r && up * s.w + x <= warp_lanes * (i - j) + s.s - 1; ++up)
+                if (up * s.w + x >= warp_lanes * (i - j))
+                    return true;
+        return false;
+    };
+    std::int64_t loads = 0;
+    for (std::int64_t r = 0; r < s.r; ++r)
+        for (std::int64_t j = 0; j < columns; ++j)
+            for (std::int64_t x = 0; x < s.s; ++x)
+                loads += met_before(r, x, j) ? 0 : 1;
+    return static_cast<double>(loads);
+}
+
 } // namespace
 
 const std::vector<Knob<MapStream>> &MapStream::knobs() {
@@ -133,8 +155,9 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     // One block of positions of one warp's filters, one channel. Neighbouring lanes read neighbouring words.
     const double t = static_cast<double>(taps), columns_d = static_cast<double>(knobs.columns);
     const double block_fmas = t * columns_d * static_cast<double>(group);
-    const double block_loads = t * (columns_d + static_cast<double>(group) / 4.0);
-    const double block_passes = t * (columns_d + static_cast<double>(group) / 4.0 * uniform_wide_wavefronts);
+    const double pixel_loads = pixel_loads_of(s, knobs.columns, group);
+    const double block_loads = pixel_loads + t * static_cast<double>(group) / 4.0;
+    const double block_passes = pixel_loads + t * static_cast<double>(group) / 4.0 * uniform_wide_wavefronts;
     // Warp instructions beside arithmetic and loads, as compiled for sm_90: a channel and a block of
     // positions, an output stored, one of an earlier piece read again; a copy of filter values and the start
     // on a filter, a step of a warp; a copy from a channel of the map and the start on it, the start of a

@@ -1,0 +1,56 @@
+// Passes of shared memory: what the addresses of a warp's lanes cost, as counted on sm_90.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace convcast {
+
+inline constexpr std::int64_t warp_lanes = 32, shared_banks = 32;
+
+/// The first 4-byte word that each lane touches; negative: the lane does not take part.
+using LaneWords = std::array<std::int64_t, warp_lanes>;
+
+/// Passes through shared memory of one kind of access.
+struct Passes {
+    double taken = 0.0;
+    double least = 0.0; ///< had the same words lain without conflicts
+    double conflicts() const { return taken - least; }
+};
+
+/// Of one access by a warp, each lane to `width` words (1, 2 or 4) that are aligned to as many. A bank serves
+/// one word a pass, to any number of lanes. Accesses of 64 bits go by halves of the warp and of 128 bits by
+/// quarters; but by the whole and by halves where every lane i meets the address of lane i ^ 1, or every one
+/// that of lane i ^ 2, lanes that take no part counting as equal. So the counters of channel_split and
+/// filter_stream say, to the last wavefront.
+Passes warp_passes(const LaneWords &first, int width);
+
+/// Of an access by threads 0 to `threads` - 1; thread t begins at first_word(t).
+template <class FirstWord>
+Passes shared_passes(std::int64_t threads, int width, const FirstWord &first_word) {
+    Passes all;
+    for (std::int64_t begin = 0; begin < threads; begin += warp_lanes) {
+        LaneWords words;
+        for (std::int64_t lane = 0; lane < warp_lanes; ++lane)
+            words[static_cast<std::size_t>(lane)] = begin + lane < threads ? first_word(begin + lane) : -1;
+        const Passes one = warp_passes(words, width);
+        all.taken += one.taken;
+        all.least += one.least;
+    }
+    return all;
+}
+
+/// Units of work that neighbouring threads take one after another: `positions` of the first group, then those
+/// of the next. Positions run along rows of `row`, which begin `pitch` words apart in shared memory.
+struct Units {
+    std::int64_t groups = 1, positions = 0, row = 0, pitch = 0;
+    std::int64_t count() const { return groups * positions; }
+};
+
+/// Passes of all warps, each lane reading the word of its position.
+Passes position_passes(const Units &units);
+
+/// Passes of all warps, each lane reading `width` words of its group; groups lie `distance` words apart.
+double group_passes(const Units &units, std::int64_t distance, int width);
+
+} // namespace convcast
