@@ -97,6 +97,17 @@ template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit
             visit(part);
 }
 
+/// Of the bytes that a launch shares, or all where the plan does not tell them apart.
+double shared_reads(const Partition &part) {
+    return part.shared_read_bytes.value_or(part.work.l2_read_bytes.value_or(0.0));
+}
+
+/// Of all of a launch's reads, what L2 sees.
+double read_share(const Partition &part, double of_shared) {
+    const double reads = part.work.l2_read_bytes.value_or(0.0);
+    return reads > 0.0 ? 1.0 + (of_shared - 1.0) * shared_reads(part) / reads : 1.0;
+}
+
 void apply(Partition &part, const CompiledWork &facts) {
     const double warps = warps_of(part);
     const Features its = coefficients(facts);
@@ -112,10 +123,11 @@ void apply(Partition &part, const CompiledWork &facts) {
     part.pace = facts.pace;
     if (part.work.l2_write_bytes)
         *part.work.l2_write_bytes *= facts.l2_write_share;
-    part.step.load_bytes *= facts.l2_read_share;
-    part.drain.load_bytes *= facts.l2_read_share;
+    const double share = read_share(part, facts.l2_read_share);
+    part.step.load_bytes *= share;
+    part.drain.load_bytes *= share;
     if (part.work.l2_read_bytes) {
-        *part.work.l2_read_bytes *= facts.l2_read_share;
+        *part.work.l2_read_bytes *= share;
         // What DRAM delivers passes L2 once at least.
         part.work.l2_read_bytes = std::max(*part.work.l2_read_bytes, part.work.dram_read_bytes.value_or(0.0));
     }
@@ -219,12 +231,13 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             continue;
         const Partition &main = main_launch(*call.plan);
         // What other kernels of the call take is small: theirs is what the plan counts.
-        double of_others = 0.0, ffmas = 0.0, reads = 0.0, writes = 0.0, loads = 0.0;
+        double of_others = 0.0, ffmas = 0.0, reads = 0.0, met_reads = 0.0, writes = 0.0, loads = 0.0;
         double step_instructions = 0.0, once_instructions = 0.0; // beside FFMAs
         Features sum{};
         for_each_launch(*call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
             writes += part.work.l2_write_bytes.value_or(0.0);
+            met_reads += part.kernel == main.kernel ? shared_reads(part) : 0.0;
             if (part.kernel != main.kernel) {
                 of_others += part.work.instructions.value_or(0.0);
                 return;
@@ -281,8 +294,10 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
                 its.alu_shares.push_back(std::clamp(
                     (*call.counted->instructions - *pipe - *shared - loads) / (left + of_others), 0.0, 1.0));
         }
-        if (reads > 0.0 && call.counted->l2_read_bytes)
-            its.read_shares.push_back(*call.counted->l2_read_bytes / reads);
+        constexpr double enough = 0.3; // of the reads, for the counted ones to tell
+        if (met_reads > enough * reads && call.counted->l2_read_bytes)
+            its.read_shares.push_back(
+                std::max(0.0, (*call.counted->l2_read_bytes - (reads - met_reads)) / met_reads));
         if (writes > 0.0 && call.counted->l2_write_bytes)
             its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
     }

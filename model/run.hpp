@@ -136,14 +136,17 @@ struct Partition {
     std::int64_t tile_h = 0, tile_k = 0; ///< rows and filters of a CTA where they are not compiled in
     std::optional<std::int64_t> tile_begin, tile_count; ///< winograd: tiles of this launch
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
-    Work work;                       ///< of the whole launch
+    /// Of work.l2_read_bytes those of which L2 sees a part only, as SMs ask for them at the same time or L1
+    /// keeps them: the kernel's facts say which. Absent: all.
+    std::optional<double> shared_read_bytes;
+    Work work; ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
                          (kernel, variant, template_arguments, operands, grid, early, cluster, cluster_bytes,
                           cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm, ctas, waves,
                           idle_ctas, tail, stages, steps, busy_warps, copy_warps, barriers, copy_passes,
                           independent_sums, snaked, pace, step, drain, filter_begin, filter_count, parts,
                           pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin, tile_count,
-                          constant_bytes, work),
+                          constant_bytes, shared_read_bytes, work),
                          (), ())
 };
 

@@ -71,11 +71,8 @@ Passes warp_passes(const LaneWords &first, int width) {
     if (width > 1 && (in_pairs(first, 1) || in_pairs(first, 2)))
         together *= 2;
     Passes all;
-    for (std::size_t begin = 0; begin < lanes; begin += together) {
-        const Passes some = passes_together(first, begin, begin + together, width);
-        all.taken += some.taken;
-        all.least += some.least;
-    }
+    for (std::size_t begin = 0; begin < lanes; begin += together)
+        all += passes_together(first, begin, begin + together, width);
     return all;
 }
 

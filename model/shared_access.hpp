@@ -16,6 +16,13 @@ struct Passes {
     double taken = 0.0;
     double least = 0.0; ///< had the same words lain without conflicts
     double conflicts() const { return taken - least; }
+    Passes &operator+=(const Passes &more) {
+        taken += more.taken, least += more.least;
+        return *this;
+    }
+    friend Passes operator*(double times, const Passes &one) {
+        return {times * one.taken, times * one.least};
+    }
 };
 
 /// Of one access by a warp, each lane to `width` words (1, 2 or 4) that are aligned to as many. A bank serves
@@ -33,9 +40,7 @@ Passes shared_passes(std::int64_t threads, int width, const FirstWord &first_wor
         LaneWords words;
         for (std::int64_t lane = 0; lane < warp_lanes; ++lane)
             words[static_cast<std::size_t>(lane)] = begin + lane < threads ? first_word(begin + lane) : -1;
-        const Passes one = warp_passes(words, width);
-        all.taken += one.taken;
-        all.least += one.least;
+        all += warp_passes(words, width);
     }
     return all;
 }

@@ -75,6 +75,34 @@ double written_bytes(const ConvShape &shape, StoredAlong along) {
     return static_cast<double>(shape.output_bytes()) * spanned_bytes(run, std::gcd(line, sector)) / run;
 }
 
+double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows) {
+    const std::int64_t q = shape.q(), groups = papers::ceil_div(shape.p(), rows);
+    return static_cast<double>(shape.n * shape.k * shape.p()) / static_cast<double>(groups) *
+           stored_bytes({q, q, groups, rows * q}, q, shape.result_bytes());
+}
+
+double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows) {
+    const std::int64_t q = shape.q();
+    return static_cast<double>(shape.n * shape.k * shape.p()) / static_cast<double>(rows) *
+           stored_bytes({shape.w, q, rows, q}, std::gcd(shape.p() * q, rows * q), shape.result_bytes());
+}
+
+double footprint_bytes(const ConvShape &s, double count) {
+    const double q = static_cast<double>(s.q()), w = static_cast<double>(s.w);
+    count = std::min(count, static_cast<double>(s.p()) * q);
+    const double output_rows = std::min(static_cast<double>(s.p()), 1.0 + (count - 1.0) / q);
+    const double reach = static_cast<double>(s.dilation_h * (s.r - 1) + 1);
+    const double rows = std::min({static_cast<double>(s.h), output_rows * static_cast<double>(s.r),
+                                  (output_rows - 1.0) * static_cast<double>(s.stride_h) + reach});
+    const double span = (std::min(count, q) - 1.0) * static_cast<double>(s.stride_w) +
+                        static_cast<double>(s.dilation_w * (s.s - 1) + 1);
+    if (count >= q && span >= w && rows >= reach) // whole rows lie one after another
+        return spanned_bytes(rows * w * 4.0);
+    constexpr double sector = 32.0;
+    const double touched = std::min(count, q) * static_cast<double>(s.s) * sector;
+    return rows * std::min(spanned_bytes(std::min(span, w) * 4.0), touched);
+}
+
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
     work.dram_read_bytes = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
     // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/conv_shape.hpp"
+#include "model/l2_sectors.hpp"
 #include "model/profile.hpp"
 #include "model/run.hpp"
 #include "model/shared_access.hpp"
@@ -76,12 +77,12 @@ inline constexpr double wide_copy_passes = 1.0, narrow_copy_passes = 2.5;
 /// Sum over the tiles of a map of q by p outputs: of count(columns, rows of outputs that the tile has). All
 /// but the last of a row and of a column are full.
 template <class Count>
-double over_tiles(std::int64_t q, std::int64_t tile_w, std::int64_t p, std::int64_t tile_h,
-                  const Count &count) {
+auto over_tiles(std::int64_t q, std::int64_t tile_w, std::int64_t p, std::int64_t tile_h,
+                const Count &count) {
     const std::int64_t full_x = (q - 1) / tile_w, full_y = (p - 1) / tile_h;
     const std::int64_t last_x = q - full_x * tile_w, last_y = p - full_y * tile_h;
     const double x = static_cast<double>(full_x), y = static_cast<double>(full_y);
-    double sum = count(last_x, last_y);
+    auto sum = count(last_x, last_y);
     if (full_x > 0)
         sum += x * count(tile_w, last_y);
     if (full_y > 0)
@@ -102,6 +103,18 @@ enum class StoredAlong { rows, planes };
 /// Bytes of the sectors written by such warps: whole sectors where rows, or planes, are aligned, otherwise
 /// what spanned_bytes says of the grain that they are aligned to.
 double written_bytes(const ConvShape &shape, StoredAlong along = StoredAlong::rows);
+
+/// Bytes of the sectors written where a thread stores an output of each of `rows` rows below each other, and
+/// neighbouring threads take neighbouring outputs of a row, then those of the next rows.
+double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows);
+
+/// And where threads pass over the map's rows with their last s - 1 pixels, for which there are no outputs;
+/// `rows` of them start together.
+double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows);
+
+/// Bytes of the sectors of one channel that `count` neighbouring outputs of a plane read, on average over
+/// where they start. The filter's taps meet the same sectors again, in L1.
+double footprint_bytes(const ConvShape &shape, double count);
 
 /// Lines of 128 bytes in which `rows` runs of `run_bytes` lie, `pitch_bytes` from start to start, that begin
 /// at any multiple of 4 bytes.

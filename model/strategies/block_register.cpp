@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace convcast {
 
@@ -313,19 +314,40 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
         ctas * (steps * (pixel_loads * pixel.conflicts() + weight_loads * weight.conflicts()) +
                 result_stores * result.conflicts());
     const double row_pixels = covered(tiles_x, wide ? pitch : knobs.tile_w + s.s - 1, knobs.tile_w, 0, s.w);
+    const double tile_row = row_pixels * static_cast<double>(bytes) / static_cast<double>(tiles_x);
+    const bool past_l1 = wide && !short_type;
+    const std::int64_t plane = s.h * s.w * 4;
+    const Stride tiles_apart{knobs.tile_w * 4, tiles_x}, rows_apart{s.w * 4, s.h}, planes_apart{plane, s.c};
+    const std::int64_t bank_bytes = round_up(taps * filter_pitch, 4) * 4;
     const double row_bytes =
-        row_pixels * static_cast<double>(bytes) +
-        static_cast<double>(tiles_x) * (wide && !short_type ? 16.0 : spanned_bytes(0.0, copy_width * bytes));
-    work.l2_read_bytes = static_cast<double>(s.k * part.grid[0] * s.n) *
-                             spanned_bytes(static_cast<double>(s.c * s.r * s.s * bytes), bytes) +
-                         static_cast<double>(s.n * s.c * part.grid[1]) *
-                             covered(tiles_y, rows, knobs.tile_h, 0, s.h) * row_bytes;
-    const double run =
-        static_cast<double>(std::min<std::int64_t>({32, knobs.tile_w, s.q()}) * s.result_bytes());
-    const bool whole_sectors =
-        s.q() * s.result_bytes() % 32 == 0 && knobs.tile_w * s.result_bytes() % 32 == 0;
-    work.l2_write_bytes = static_cast<double>(s.output_bytes()) *
-                          (whole_sectors ? 1.0 : spanned_bytes(run, s.result_bytes()) / run);
+        past_l1 ? wide_copy_bytes(tile_row,
+                                  odd_halves(bank_bytes, {{stage_elements * 4, part.stages},
+                                                          {rows * pitch * 4 - plane, knobs.channels},
+                                                          {pitch * 4 - s.w * 4, rows},
+                                                          {knobs.tile_h * s.w * 4, tiles_y},
+                                                          {knobs.channels * plane, part.steps},
+                                                          tiles_apart}),
+                                  odd_halves(0, {tiles_apart, rows_apart, planes_apart}))
+                : spanned_bytes(tile_row, copy_width * bytes);
+    // The CTAs of a row of the grid read the same filters.
+    const double filter_bytes = static_cast<double>(s.k) / static_cast<double>(part.grid[1]) *
+                                spanned_bytes(static_cast<double>(s.c * s.r * s.s * bytes), bytes);
+    const double filter_reads =
+        static_cast<double>(part.grid[1] * s.n) *
+        read_through_l1(filter_bytes, filter_bytes, static_cast<double>(part.grid[0]), part, limits, true);
+    const double pixel_reads = static_cast<double>(s.n * s.c * part.grid[1]) *
+                               covered(tiles_y, rows, knobs.tile_h, 0, s.h) * static_cast<double>(tiles_x) *
+                               row_bytes;
+    work.l2_read_bytes = filter_reads + pixel_reads;
+    part.shared_read_bytes = filter_reads + (past_l1 ? 0.0 : pixel_reads);
+    const std::int64_t grid =
+        std::gcd(s.p() * s.q(), std::gcd(knobs.tile_h * s.q(), std::int64_t{knobs.tile_w}));
+    work.l2_write_bytes =
+        static_cast<double>(s.n * s.k) *
+        over_tiles(s.q(), knobs.tile_w, s.p(), knobs.tile_h, [&](std::int64_t x, std::int64_t y) {
+            return stored_bytes({knobs.tile_w, x, y, s.q()}, part.grid[0] > 1 ? grid : s.p() * s.q(),
+                                s.result_bytes());
+        });
     fill_dram(work, s, limits);
     out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
     out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);

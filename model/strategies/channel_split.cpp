@@ -206,12 +206,24 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
                         images * all_channels * static_cast<double>(part.steps) * band_copies +
                         ctas * (static_cast<double>(part.steps) * warps * per_step +
                                 static_cast<double>(filter_pieces) * filter_copies + part.drain.instructions);
-    const double map_rows = static_cast<double>(s.p() + part.pieces * (s.r - 1));
-    work.l2_read_bytes =
-        images * all_channels * static_cast<double>(filter_pieces) *
-            (map_rows * static_cast<double>(s.w) * 4.0 + bands_d * (wide ? 16.0 : spanned_bytes(0.0))) +
-        ctas * static_cast<double>(s.k) * spanned_bytes(here * t * 4.0);
-    work.l2_write_bytes = parts_d * written_bytes(s);
+    const double band_bytes = (static_cast<double>(s.p()) / bands_d + static_cast<double>(s.r - 1)) *
+                              static_cast<double>(s.w) * 4.0;
+    const std::int64_t plane = s.h * s.w * 4, buffer = part.band_floats * 4;
+    const Stride bands_apart{band * s.w * 4, part.pieces}, parts_apart{channels * plane, part.parts},
+        images_apart{s.c * plane, s.n};
+    const double map_bytes =
+        wide ? wide_copy_bytes(band_bytes,
+                               odd_halves(part.bank_floats * 4, {{buffer - plane, channels},
+                                                                 {channels * buffer, knobs.stages},
+                                                                 parts_apart,
+                                                                 bands_apart,
+                                                                 images_apart}),
+                               odd_halves(0, {{plane, channels}, parts_apart, bands_apart, images_apart}))
+             : spanned_bytes(band_bytes);
+    work.l2_read_bytes = images * all_channels * static_cast<double>(filter_pieces) * bands_d * map_bytes +
+                         ctas * static_cast<double>(s.k) * spanned_bytes(here * t * 4.0);
+    part.shared_read_bytes = 0.0; // each CTA has channels of its own
+    work.l2_write_bytes = parts_d * written_bytes_of_columns(s, rows);
     work.dram_read_bytes = static_cast<double>(s.input_bytes() + s.filter_bytes());
     work.dram_write_bytes = beyond_l2(parts_d * bytes, limits);
     out.paper_round_fmas = part.step.fmas;

@@ -65,19 +65,39 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;
     work.shared_conflicts = 0.0;
+    // Copies of 16 bytes pass L1. Others find there what the CTA's other pieces and the other half, on the
+    // same SM, have read, as far as L1 reaches back to their common rows.
+    const std::int64_t row_bytes = s.w * 4, image_bytes = s.h * row_bytes;
+    const bool kept =
+        !wide && l1_bytes(part, profile.limits) >= 4.0 * static_cast<double>(part.band_floats) * 4.0;
+    const auto band_read = [&](std::int64_t begin, std::int64_t buffer, double bytes) {
+        const Stride images{image_bytes, s.n};
+        return wide ? wide_copy_bytes(
+                          bytes,
+                          odd_halves(part.bank_floats * 4 + buffer * part.band_floats * 4 - begin * row_bytes,
+                                     {images}),
+                          odd_halves(begin * row_bytes, {images}))
+                    : spanned_bytes(bytes);
+    };
     const auto add_cta = [&](std::int64_t half, std::int64_t count, double times) {
+        StepWork step;
+        std::int64_t rows_before = -1;
         for (std::int64_t piece = 0; piece < pieces; ++piece) {
             const std::int64_t begin = piece * piece_rows + half * half_rows;
             const std::int64_t end = std::min({(piece + 1) * piece_rows, s.p(), begin + half_rows});
-            const StepWork step = band_work(s, tile, end - begin, count);
+            if (end - begin != rows_before) {
+                step = band_work(s, tile, end - begin, count);
+                rows_before = end - begin;
+            }
             *work.fmas += times * step.fmas;
             *work.instructions +=
                 times *
                 (step.instructions + copy_instructions(fetch_floats(end - begin), wide) + piece_instructions);
             *work.shared_wavefronts += times * step.shared_wavefronts;
-            if (end > begin)
+            if (end > begin && !kept)
                 *work.l2_read_bytes +=
-                    times * spanned_bytes(static_cast<double>(fetch_floats(end - begin)) * 4.0);
+                    times * band_read(begin, piece % part.stages,
+                                      static_cast<double>(fetch_floats(end - begin)) * 4.0);
         }
         *work.instructions += times * (cta_instructions + filter_copy_instructions(count * s.r * s.s));
         *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(count * s.r * s.s) * 4.0);
@@ -88,7 +108,10 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
         if (rest > 0)
             add_cta(half, rest, static_cast<double>(s.n));
     }
-    work.l2_write_bytes = written_bytes(s);
+    if (kept)
+        *work.l2_read_bytes += static_cast<double>(ceil_div(s.k, filters) * s.n * image_bytes);
+    part.shared_read_bytes = wide ? 0.0 : *work.l2_read_bytes;
+    work.l2_write_bytes = written_bytes_of_columns(s, tile.rows);
     fill_dram(work, s, profile.limits);
     return part;
 }

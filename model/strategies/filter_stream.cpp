@@ -222,12 +222,29 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
                         ctas * (static_cast<double>(part.pieces) * channels_d * channel_copying +
                                 static_cast<double>(part.steps) * warps * per_step_warp + bank_copying +
                                 warps * per_cta_warp);
-    const double map_rows = static_cast<double>(s.p() + part.pieces * (s.r - 1));
-    work.l2_read_bytes = ctas * channels_d *
-                             (map_rows * static_cast<double>(s.w) * 4.0 +
-                              static_cast<double>(part.pieces) * (wide ? 16.0 : spanned_bytes(0.0))) +
-                         images * static_cast<double>(s.k) * spanned_bytes(channels_d * t * 4.0);
-    work.l2_write_bytes = written_bytes(s);
+    const double run_bytes =
+        (static_cast<double>(s.p()) / static_cast<double>(part.pieces) + static_cast<double>(s.r - 1)) *
+        static_cast<double>(s.w) * 4.0;
+    const std::int64_t plane = s.h * s.w * 4, buffer = part.band_floats * 4;
+    const Stride bands_apart{band * s.w * 4, part.pieces}, images_apart{s.c * plane, s.n};
+    const double map_runs = images * channels_d * static_cast<double>(part.pieces);
+    const double bank_bytes = images * static_cast<double>(s.k) * spanned_bytes(channels_d * t * 4.0);
+    if (wide) { // past L1
+        const double crossed = odd_halves(part.bank_floats * 4, {{buffer - plane, step_channels},
+                                                                 {step_channels * buffer, knobs.stages},
+                                                                 {step_channels * plane, chunks},
+                                                                 bands_apart,
+                                                                 images_apart});
+        const double odd = odd_halves(0, {{plane, s.c}, bands_apart, images_apart});
+        part.shared_read_bytes = 0.0;
+        work.l2_read_bytes =
+            map_runs * static_cast<double>(part.grid[0]) * wide_copy_bytes(run_bytes, crossed, odd) +
+            bank_bytes;
+    } else { // all CTAs of an image pass over the same map, each on an SM of its own
+        part.shared_read_bytes = map_runs * static_cast<double>(part.grid[0]) * spanned_bytes(run_bytes);
+        work.l2_read_bytes = *part.shared_read_bytes + bank_bytes;
+    }
+    work.l2_write_bytes = written_bytes_of_columns(s, thread_rows);
     fill_dram(work, s, limits);
     out.paper_round_fmas = part.step.fmas;
     out.paper_round_bytes = part.step.load_bytes;

@@ -331,9 +331,30 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
     work.shared_wavefronts = all_steps * load_wavefronts + ctas * part.drain.shared_wavefronts;
     work.shared_conflicts = 0.0;
-    work.l2_read_bytes =
-        static_cast<double>(s.filter_bytes() * o.pixel_tiles) +
-        channel_pixels * 4.0 * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
+    const double tiles = static_cast<double>(o.pixel_tiles * o.filter_tiles * s.groups);
+    const std::int64_t plane = s.h * s.w * 4, values = o.channels * s.r * s.s;
+    // Copies of 16 bytes pass L1; of others it keeps what the taps have in common.
+    const double of_pixels =
+        o.wide_pixels
+            ? wide_copy_bytes(4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)),
+                              odd_halves(0, {{plane, s.c}, {o.stage_floats * 4, g.stages}}),
+                              odd_halves(0, {{plane, s.c}}))
+            : footprint_bytes(s, static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)));
+    const double of_filters =
+        4.0 * static_cast<double>(o.filters * values * s.groups) *
+        (g.filters == 2 ? wide_copy_bytes(1.0, odd_halves(0, {{round_up(o.filters, 4) * 4, values}}), 0.0)
+         : o.by_filter
+             ? wide_copy_bytes(1.0,
+                               odd_halves(0, {{(o.pitch - values) * 4, g.tile_k},
+                                              {o.slice * 4, o.steps},
+                                              {o.stage_floats * 4, g.stages}}),
+                               0.0)
+             : spanned_bytes(4.0 * static_cast<double>(values)) / (4.0 * static_cast<double>(values)));
+    const double pixel_reads = tiles * static_cast<double>(o.channels) * of_pixels,
+                 filter_reads = static_cast<double>(o.pixel_tiles) * of_filters;
+    work.l2_read_bytes = pixel_reads + filter_reads;
+    part.shared_read_bytes =
+        (o.wide_pixels ? 0.0 : pixel_reads) + (g.filters == 2 || o.by_filter ? 0.0 : filter_reads);
     work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
     fill_dram(work, s, profile.limits);
 

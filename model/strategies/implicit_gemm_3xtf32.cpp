@@ -300,9 +300,17 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     work.shared_wavefronts = all_steps * (load_wavefronts + lookups +
                                           depth * static_cast<double>(o.groups_of_warps) * polls_of(g, o)) +
                              ctas * part.drain.shared_wavefronts;
-    work.l2_read_bytes =
-        all_steps * depth * row_values * 8.0 * g.tile_k +
-        channel_pixels * 4.0 * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
+    // Filters come as they lie; of pixels, L1 keeps what the taps have in common, but not of copies of 16
+    // bytes.
+    const double of_pixels =
+        o.wide_pixels
+            ? wide_copy_bytes(4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)),
+                              odd_halves(0, {{s.h * s.w * 4, s.c}}), odd_halves(0, {{s.h * s.w * 4, s.c}}))
+            : footprint_bytes(s, static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)));
+    const double pixel_reads =
+        of_pixels * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
+    work.l2_read_bytes = all_steps * depth * row_values * 8.0 * g.tile_k + pixel_reads;
+    part.shared_read_bytes = o.wide_pixels ? 0.0 : pixel_reads;
     work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
     fill_dram(work, s, profile.limits);
     *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // prepared, they are in L2

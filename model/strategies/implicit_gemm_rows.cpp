@@ -78,19 +78,37 @@ int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g) {
     return best;
 }
 
+/// Where a lane stands among those along the pixels (n) and along the filters (m); as in the kernels.
+std::int64_t lane_n_of(std::int64_t lane, std::int64_t lanes_n) {
+    return lanes_n == 2 ? lane & 1 : (lane & 1) | (lane >> 1 & 2) | (lanes_n == 8 ? lane >> 2 & 4 : 0);
+}
+std::int64_t lane_m_of(std::int64_t lane, std::int64_t lanes_n) {
+    return lanes_n == 2 ? lane >> 1 : (lane >> 1 & 1) | (lane >> 2 & 2) | (lanes_n == 4 ? lane >> 2 & 4 : 0);
+}
+
+/// Passes of a warp's 128-bit load of pixels, on average over the warps of the first tile.
+double pixel_load_passes(const ConvShape &s, const Map &m, const ImplicitGemm &g, std::int64_t lanes_n) {
+    const std::int64_t tile_units = g.tile_pixels / g.thread_pixels, warps = tile_units / lanes_n;
+    const std::int64_t image_rows = (m.p - 1) * m.stride_h + (s.r - 1) * s.dilation_h + 1;
+    double passes = 0.0;
+    for (std::int64_t warp = 0; warp < warps; ++warp)
+        passes += shared_passes(warp_lanes, 4, [&](std::int64_t lane) {
+                      const std::int64_t unit = warp * lanes_n + lane_n_of(lane, lanes_n),
+                                         row = unit / g.columns;
+                      const std::int64_t staged = row / m.p * image_rows + row % m.p * m.stride_h;
+                      return (staged * g.columns + unit % g.columns) * g.thread_pixels;
+                  }).taken;
+    return passes / static_cast<double>(warps);
+}
+
 } // namespace
 
 double sum_store_passes(const ImplicitGemm &g, std::int64_t lanes_n, std::int64_t pixels,
                         std::int64_t filters) {
     return shared_passes(warp_lanes, 4,
                          [&](std::int64_t lane) {
-                             const std::int64_t n = lanes_n == 2 ? lane & 1
-                                                                 : (lane & 1) | (lane >> 1 & 2) |
-                                                                       (lanes_n == 8 ? lane >> 2 & 4 : 0);
-                             const std::int64_t m = lanes_n == 2 ? lane >> 1
-                                                                 : (lane >> 1 & 1) | (lane >> 2 & 2) |
-                                                                       (lanes_n == 4 ? lane >> 2 & 4 : 0);
-                             return m * filters * g.tile_pixels + n * pixels;
+                             return lane_m_of(lane, lanes_n) * filters * g.tile_pixels +
+                                    lane_n_of(lane, lanes_n) * pixels;
                          })
         .taken;
 }
@@ -251,14 +269,20 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     fill_schedule(part, profile.limits);
 
     const double warps = static_cast<double>(part.busy_warps);
-    const double loads = static_cast<double>(group_channels * taps * operands) / 4.0; // of a warp
+    const double group_taps = static_cast<double>(group_channels * taps);
+    const double loads = group_taps * static_cast<double>(operands) / 4.0; // of a warp
+    // Units side by side may lie in rows of the map that meet the same banks.
+    const double pixel_passes = pixel_load_passes(s, m, g, lanes_n);
+    const double load_passes = group_taps / 4.0 *
+                               (static_cast<double>(g.thread_k) * uniform_wide_wavefronts +
+                                static_cast<double>(g.thread_pixels) * pixel_passes);
     // Warp instructions beside arithmetic, loads and copies, as read in the code for sm_90: a step, the start
     // of a CTA, four outputs.
     constexpr double per_step = 40.0, per_cta_warp = 250.0, per_output_quad = 4.0, per_sum_quad = 25.0;
     part.step.fmas = static_cast<double>(slice * g.tile_k * g.tile_pixels);
     const double filter_instructions = static_cast<double>(filter_copies * (1 + quad));
     part.step.shared_wavefronts =
-        warps * (loads * uniform_wide_wavefronts + filter_instructions +
+        warps * (load_passes + filter_instructions +
                  static_cast<double>(pixel_copies) * (m.aligned ? wide_copy : row_copy));
     part.step.instructions =
         part.step.fmas / 32.0 +
@@ -297,12 +321,22 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     work.fmas = tiles * static_cast<double>(steps) * part.step.fmas;
     work.instructions =
         tiles * (static_cast<double>(steps) * part.step.instructions + g.split * part.drain.instructions);
-    work.shared_wavefronts =
-        tiles * (static_cast<double>(steps) * (warps * loads * uniform_wide_wavefronts + filter_stores) +
-                 g.split * part.drain.shared_wavefronts);
+    work.shared_wavefronts = tiles * (static_cast<double>(steps) * (warps * load_passes + filter_stores) +
+                                      g.split * part.drain.shared_wavefronts);
     work.shared_conflicts = 0.0;
-    work.l2_read_bytes = static_cast<double>(s.filter_bytes() * pixel_tiles) +
-                         tiles * static_cast<double>(channels) * 4.0 * staged_pixels;
+    const double row_bytes =
+        4.0 * static_cast<double>(std::min(m.w, (g.columns * g.thread_pixels - 1) * s.stride_w +
+                                                    (s.s - 1) * s.dilation_w + 1));
+    const Stride rows_apart{m.w * 4, m.h}, planes_apart{s.h * s.w * 4, s.c};
+    const double staged_row = m.aligned
+                                  ? wide_copy_bytes(row_bytes, odd_halves(0, {rows_apart, planes_apart}),
+                                                    odd_halves(0, {rows_apart, planes_apart}))
+                                  : spanned_bytes(row_bytes);
+    const double pixel_reads =
+        tiles * static_cast<double>(channels * std::min(o.rows, s.n * m.h)) * staged_row;
+    const double filter_reads = static_cast<double>(s.filter_bytes() * pixel_tiles);
+    work.l2_read_bytes = filter_reads + pixel_reads;
+    part.shared_read_bytes = filter_reads + (m.aligned ? 0.0 : pixel_reads);
     work.l2_write_bytes = written_bytes(s);
     fill_dram(work, s, profile.limits);
 

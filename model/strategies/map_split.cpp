@@ -65,9 +65,22 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;
     work.shared_conflicts = 0.0;
+    // Copies of 16 bytes pass L1; of others the two halves, on the same SM, find there what the other has
+    // read.
+    const std::int64_t row_bytes = s.w * 4;
+    const Stride images{s.h * row_bytes, s.n}, parts{rows * row_bytes, ceil_div(s.p(), rows)};
+    const std::int64_t halves = piece_filters > 1 ? 2 : 1;
+    const auto band_read = [&](double bytes) {
+        return wide ? wide_copy_bytes(bytes, odd_halves(part.stages * part.bank_floats * 4, {images, parts}),
+                                      odd_halves(0, {images, parts}))
+                    : spanned_bytes(bytes) / 2.0;
+    };
+    const double filters = spanned_bytes(static_cast<double>(s.filter_bytes()) / static_cast<double>(halves));
     const auto add_cta = [&](std::int64_t half, std::int64_t band_rows, double times) {
+        StepWork step;
+        std::int64_t count_before = -1;
         const std::int64_t band = (band_rows + s.r - 1) * s.w;
-        *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(band) * 4.0);
+        *work.l2_read_bytes += times * band_read(static_cast<double>(band) * 4.0);
         *work.instructions += times * (cta_instructions + copy_instructions(band, wide));
         for (std::int64_t piece = 0; piece < pieces; ++piece) {
             const std::int64_t begin = piece * piece_filters + half * half_filters;
@@ -76,11 +89,13 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
             *work.instructions += times * piece_instructions;
             if (count <= 0)
                 continue;
-            const StepWork step = band_work(s, tile, band_rows, count);
+            if (count != count_before) {
+                step = band_work(s, tile, band_rows, count);
+                count_before = count;
+            }
             *work.fmas += times * step.fmas;
             *work.instructions += times * (step.instructions + filter_copy_instructions(count * taps));
             *work.shared_wavefronts += times * step.shared_wavefronts;
-            *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(count * taps) * 4.0);
         }
     };
     const std::int64_t full_parts = s.p() / rows, rest = s.p() % rows;
@@ -89,7 +104,10 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
         if (rest > 0)
             add_cta(half, rest, static_cast<double>(s.n));
     }
-    work.l2_write_bytes = written_bytes(s);
+    // All parts go through all filters at the same time.
+    part.shared_read_bytes = static_cast<double>((part.ctas - part.idle_ctas)) * filters;
+    *work.l2_read_bytes += *part.shared_read_bytes;
+    work.l2_write_bytes = written_bytes_of_columns(s, tile.rows);
     fill_dram(work, s, profile.limits);
     return part;
 }

@@ -217,14 +217,30 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
         ctas * (pieces_d * filter_copies(static_cast<double>(s.k)) +
                 static_cast<double>(part.steps) * warps * per_step_warp + map_copies(all_channels) +
                 pieces_d * warps * per_piece_warp + warps * per_cta_warp);
-    const double map_rows = static_cast<double>(s.p() + part.grid[0] * (s.r - 1));
-    work.l2_read_bytes =
-        images * all_channels *
-            (map_rows * static_cast<double>(s.w) * 4.0 +
-             static_cast<double>(part.grid[0]) * (wide ? 16.0 : spanned_bytes(0.0))) +
-        ctas * pieces_d * static_cast<double>(s.k) * spanned_bytes(all_channels / pieces_d * t * 4.0) +
-        (pieces_d - 1.0) * written_bytes(s);
-    work.l2_write_bytes = pieces_d * written_bytes(s);
+    const double bands = static_cast<double>(part.grid[0]);
+    const double band_bytes =
+        (static_cast<double>(s.p()) / bands + static_cast<double>(s.r - 1)) * static_cast<double>(s.w) * 4.0;
+    const std::int64_t plane = s.h * s.w * 4, band_step = part.tile_h * s.w * 4;
+    const Stride bands_apart{band_step, part.grid[0]}, images_apart{s.c * plane, s.n};
+    const double map_bytes = wide ? wide_copy_bytes(band_bytes,
+                                                    odd_halves(0, {{part.band_floats * 4 - plane, channels},
+                                                                   {channels * plane, part.pieces},
+                                                                   bands_apart,
+                                                                   images_apart}),
+                                                    odd_halves(0, {{plane, s.c}, bands_apart, images_apart}))
+                                  : spanned_bytes(band_bytes);
+    // All CTAs go through all filters, and read their sums of the piece before from L1 if it has room.
+    const double filters = static_cast<double>(s.filter_bytes());
+    const double filter_run = all_channels / pieces_d * t * 4.0;
+    const double of_filters = part.pieces == 1
+                                  ? spanned_bytes(filters)
+                                  : pieces_d * static_cast<double>(s.k) * spanned_bytes(filter_run);
+    part.shared_read_bytes = read_through_l1(of_filters, of_filters, ctas, part, limits, true);
+    const double sums_there = static_cast<double>(
+        std::min(part.ctas_per_sm, ceil_div(part.ctas, limits.sm_count)) * part.tile_h * s.q() * s.k * 4);
+    work.l2_read_bytes = images * all_channels * bands * map_bytes + *part.shared_read_bytes +
+                         (sums_there > l1_bytes(part, limits) ? (pieces_d - 1.0) * written_bytes(s) : 0.0);
+    work.l2_write_bytes = pieces_d * written_bytes_of_flat_rows(s, part.tile_h);
     fill_dram(work, s, limits);
     // The sums of a piece are read again by the next, when all that is resident has stored its own.
     const double at_once = std::min(1.0, static_cast<double>(part.ctas_per_sm * limits.sm_count) / ctas);

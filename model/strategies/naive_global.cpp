@@ -26,24 +26,6 @@ namespace {
 
 constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
 
-/// Bytes of the sectors of one channel that `count` neighbouring outputs of a plane read, on average over
-/// where they start. The filter's taps meet the same sectors again, in L1.
-double footprint_bytes(const ConvShape &s, double count) {
-    const double q = static_cast<double>(s.q()), w = static_cast<double>(s.w);
-    count = std::min(count, static_cast<double>(s.p()) * q);
-    const double output_rows = std::min(static_cast<double>(s.p()), 1.0 + (count - 1.0) / q);
-    const double reach = static_cast<double>(s.dilation_h * (s.r - 1) + 1);
-    const double rows = std::min({static_cast<double>(s.h), output_rows * static_cast<double>(s.r),
-                                  (output_rows - 1.0) * static_cast<double>(s.stride_h) + reach});
-    const double span = (std::min(count, q) - 1.0) * static_cast<double>(s.stride_w) +
-                        static_cast<double>(s.dilation_w * (s.s - 1) + 1);
-    if (count >= q && span >= w && rows >= reach) // whole rows lie one after another
-        return spanned_bytes(rows * w * 4.0);
-    constexpr double sector = 32.0;
-    const double touched = std::min(count, q) * static_cast<double>(s.s) * sector;
-    return rows * std::min(spanned_bytes(std::min(span, w) * 4.0), touched);
-}
-
 /// Passes through L1 of a warp's pixels of one tap.
 double pixel_passes_of(const ConvShape &s) {
     constexpr std::int64_t lanes = 32;
@@ -149,7 +131,13 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     work.instructions =
         static_cast<double>(outputs) / 32.0 * (steps * (taps * per_tap + per_channel) + per_thread);
     work.shared_wavefronts = work.shared_conflicts = 0.0;
-    work.l2_read_bytes = ctas * (steps * map_bytes + filter_bytes);
+    const double image_bytes = steps * footprint_bytes(s, static_cast<double>(s.p() * s.q()));
+    const double images = static_cast<double>(s.n);
+    part.shared_read_bytes =
+        images * read_through_l1(std::min(image_bytes, steps * map_bytes), image_bytes,
+                                 std::max(1.0, ctas / images), part, profile.limits, false) +
+        ctas * filter_bytes;
+    work.l2_read_bytes = part.shared_read_bytes;
     work.l2_write_bytes = static_cast<double>(s.output_bytes()); // a warp's outputs follow one another
     // A filter's outputs follow one another in the grid; what is resident at once shares the pixels.
     const double resident =

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace convcast {
 
@@ -137,10 +138,17 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
                           std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
     fill_schedule(part, limits);
 
-    // Where a CTA's threads read one tap: the same pattern for every tap, but for a shift.
-    const Passes pixels = shared_passes(threads, 1, [&](std::int64_t t) {
-        return t / knobs.tile_w * s.stride_h * columns + t % knobs.tile_w * s.stride_w;
-    });
+    // Where the threads of a tile with so many outputs read one tap: the same pattern for every tap, but for
+    // a shift. A thread without an output ends early.
+    const auto tile_pixels = [&](std::int64_t columns_inside, std::int64_t rows_inside) {
+        return shared_passes(threads, 1, [&](std::int64_t t) -> std::int64_t {
+            const std::int64_t y = t / knobs.tile_w, x = t % knobs.tile_w;
+            return x < columns_inside && y < rows_inside ? y * s.stride_h * columns + x * s.stride_w : -1;
+        });
+    };
+    const double tiles = static_cast<double>(tiles_x * tiles_y);
+    const Passes pixels = over_tiles(s.q(), knobs.tile_w, s.p(), knobs.tile_h, tile_pixels);
+    const double active = pixels.least / tiles; // warps: without conflicts one pass each
     const Passes global_pixels = shared_passes(threads, 1, [&](std::int64_t t) {
         return t / knobs.tile_w * s.stride_h * s.w + t % knobs.tile_w * s.stride_w;
     });
@@ -154,34 +162,13 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const double copies =
         per_map_copy * map_copies + per_filter_copy * std::ceil(static_cast<double>(filter_floats) / lanes);
     const double channels_a_step = shared_map ? channels : 1.0;
-    // A warp without a pixel inside the map ends early: the average over the tiles.
-    const auto warps_inside = [&](std::int64_t columns_inside, std::int64_t rows_inside) {
-        std::int64_t count = 0;
-        for (std::int64_t first = 0; first < threads; first += 32)
-            for (std::int64_t t = first; t < std::min<std::int64_t>(first + 32, threads); ++t)
-                if (t % knobs.tile_w < columns_inside && t / knobs.tile_w < rows_inside) {
-                    ++count;
-                    break;
-                }
-        return static_cast<double>(count);
-    };
-    const auto last = [](std::int64_t size, std::int64_t tile) {
-        return size - (ceil_div(size, tile) - 1) * tile;
-    };
-    const std::int64_t last_columns = last(s.q(), knobs.tile_w), last_rows = last(s.p(), knobs.tile_h);
-    const double full_x = static_cast<double>(tiles_x - 1), full_y = static_cast<double>(tiles_y - 1);
-    const double active =
-        (full_x * full_y * warps_inside(knobs.tile_w, knobs.tile_h) +
-         full_y * warps_inside(last_columns, knobs.tile_h) + full_x * warps_inside(knobs.tile_w, last_rows) +
-         warps_inside(last_columns, last_rows)) /
-        static_cast<double>(tiles_x * tiles_y);
     const double run =
         static_cast<double>(std::min<std::int64_t>(32, knobs.tile_w) - 1) * static_cast<double>(s.stride_w) +
         1.0;
     const double lines = lines_touched(4.0 * run, std::max(1.0, 32.0 / static_cast<double>(knobs.tile_w)),
                                        4.0 * static_cast<double>(s.stride_h * s.w));
     const double pixel_passes =
-        (shared_map ? pixels.taken / warps : l1_passes(lines, global_pixels.taken / warps)) * active;
+        shared_map ? pixels.taken / tiles : l1_passes(lines, global_pixels.taken / warps) * active;
     part.step.fmas = lanes * taps * channels_a_step;
     part.step.instructions = active * channels_a_step * (taps * per_tap + per_channel);
     part.step.shared_wavefronts = channels_a_step * taps * (pixel_passes + active);
@@ -197,7 +184,7 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         spanned_bytes(covered(tiles_x, columns, knobs.tile_w * s.stride_w, s.pad_w, s.w) * 4.0 /
                       static_cast<double>(tiles_x));
     const double map_bytes = input_rows * static_cast<double>(tiles_x) * tile_row_bytes;
-    const double tiles = static_cast<double>(part.grid[0]), ctas = static_cast<double>(part.ctas);
+    const double ctas = static_cast<double>(part.ctas);
     part.step.load_bytes =
         map_bytes / tiles * channels_a_step + (shared_map ? static_cast<double>(filter_floats) * 4.0 : 0.0);
     Work &work = part.work;
@@ -205,14 +192,24 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     work.instructions =
         ctas * (static_cast<double>(part.steps) * part.step.instructions + part.drain.instructions);
     work.shared_wavefronts = ctas * channels * taps * (active + (shared_map ? pixel_passes : 0.0));
-    work.shared_conflicts =
-        shared_map ? ctas * channels * taps * (pixels.taken - pixels.least) * active / warps : 0.0;
-    work.l2_read_bytes = static_cast<double>(s.n * s.k) * channels * map_bytes +
-                         ctas * spanned_bytes(static_cast<double>(filter_floats) * 4.0);
-    const double stored = static_cast<double>(std::min<std::int64_t>({32, knobs.tile_w, s.q()})) * 4.0;
-    const bool whole_sectors = s.q() % 8 == 0 && knobs.tile_w % 8 == 0;
+    work.shared_conflicts = shared_map ? ctas * channels * taps * pixels.conflicts() / tiles : 0.0;
+    // All filters' CTAs of an image read its tiles, and a tile's neighbours its rims; those of a row of the
+    // grid read one filter.
+    const double of_tiles = channels * map_bytes / tiles,
+                 of_filter = spanned_bytes(static_cast<double>(filter_floats) * 4.0);
+    const double of_image = static_cast<double>(s.input_bytes()) / static_cast<double>(s.n);
+    part.shared_read_bytes =
+        static_cast<double>(s.n) * read_through_l1(of_tiles, std::max(of_tiles, of_image),
+                                                   tiles * static_cast<double>(s.k), part, limits, false) +
+        static_cast<double>(s.n * s.k) * read_through_l1(of_filter, of_filter, tiles, part, limits, true);
+    work.l2_read_bytes = part.shared_read_bytes;
+    const std::int64_t grid =
+        std::gcd(s.p() * s.q(), std::gcd(knobs.tile_h * s.q(), std::int64_t{knobs.tile_w}));
     work.l2_write_bytes =
-        static_cast<double>(s.output_bytes()) * (whole_sectors ? 1.0 : spanned_bytes(stored) / stored);
+        static_cast<double>(s.n * s.k) *
+        over_tiles(s.q(), knobs.tile_w, s.p(), knobs.tile_h, [&](std::int64_t x, std::int64_t y) {
+            return stored_bytes({knobs.tile_w, x, y, s.q()}, tiles > 1.0 ? grid : s.p() * s.q(), 4);
+        });
     const double planes_at_once =
         std::max(1.0, static_cast<double>(part.ctas_per_sm * limits.sm_count) / tiles);
     fill_dram(work, s, limits, static_cast<double>(s.k) / planes_at_once);

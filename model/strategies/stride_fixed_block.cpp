@@ -175,7 +175,10 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     const double seg = static_cast<double>(segment), col = static_cast<double>(columns);
     const double wide_loads =
         std::ceil(seg / 4.0) * static_cast<double>(per_thread + 1); // four values, or offsets
-    const double wavefronts = seg * col + wide_loads * uniform_wide_wavefronts;
+    // Of a segment's last four values the compiler reads no more than there are: one or two by one pass.
+    const double narrow_loads =
+        segment % 4 == 1 || segment % 4 == 2 ? static_cast<double>(per_thread + 1) : 0.0;
+    const double wavefronts = seg * col + wide_loads * uniform_wide_wavefronts - narrow_loads;
     // Warp instructions beside arithmetic and loads, as counted on sm_90: a filter copy, a line copy
     // (divisions of the line index), a step (loop, barrier, offsets), the start and an output.
     constexpr double per_filter_copy = 50.0, per_line_copy = 31.0, per_step = 45.0, per_cta_warp = 50.0,
@@ -203,10 +206,37 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     work.shared_conflicts = 0.0;
     // A line past the last channel moves nothing: only the last step has any.
     const double moved_lines = steps * static_cast<double>(lines);
-    work.l2_read_bytes = static_cast<double>(s.filter_bytes()) * static_cast<double>(part.grid[0] * s.n) +
-                         clipped_floats * 4.0 * moved_lines * static_cast<double>(part.grid[1] * s.n) *
-                             (wide_lines ? 1.0 : spanned_bytes(512.0) / 512.0);
-    work.l2_write_bytes = written_bytes(s);
+    const std::int64_t step_floats = stage_floats(s, segment, knobs.tile_w, knobs.tile_k),
+                       pitch = round_up(segment, 4);
+    const Stride stages_apart{step_floats * 4, knobs.stages};
+    const double filter_reads = static_cast<double>(part.grid[0] * s.n),
+                 line_reads = moved_lines * static_cast<double>(part.grid[1] * s.n);
+    // Wide copies pass L1; others meet there what resident CTAs of the same filters, or lines, have read.
+    const double filter_bytes =
+        wide_filters
+            ? wide_copy_bytes(
+                  1.0,
+                  odd_halves(0,
+                             {{(pitch - values) * 4, knobs.tile_k}, {segment * 4, part.steps}, stages_apart}),
+                  0.0) *
+                  static_cast<double>(s.filter_bytes())
+            : static_cast<double>(s.k) * static_cast<double>(part.steps) * spanned_bytes(seg * 4.0);
+    const double line_bytes = clipped_floats * 4.0;
+    const std::int64_t buffered_line = round_up(s.s - 1, 4) + knobs.tile_w;
+    const double clipped_tiles = static_cast<double>(part.grid[0]);
+    const double all_lines =
+        wide_lines
+            ? clipped_tiles * wide_copy_bytes(line_bytes / clipped_tiles,
+                                              odd_halves((knobs.tile_k + 1) * pitch * 4,
+                                                         {{buffered_line * 4 - s.w * 4, std::min(lines, s.r)},
+                                                          {plane * 4, s.c},
+                                                          stages_apart}),
+                                              odd_halves(0, {{s.w * 4, s.r}, {plane * 4, s.c}}))
+            : line_bytes + clipped_tiles * spanned_bytes(0.0);
+    work.l2_read_bytes = filter_bytes * filter_reads + all_lines * line_reads;
+    part.shared_read_bytes =
+        (wide_filters ? 0.0 : filter_bytes * filter_reads) + (wide_lines ? 0.0 : all_lines * line_reads);
+    work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
     fill_dram(work, s, profile.limits);
 
     out.rules.segment_bytes = knobs.segment_bytes;

@@ -217,6 +217,14 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
     // together.
     const std::int64_t units = staged ? part.ctas * part.threads : s.k * tiles;
     work.fmas = static_cast<double>(units) * (p + m) * line_fmas(o.points, s.r).back;
+    if (staged) { // a lane stores the rows of its tile; warps with tiles read them as they lie
+        const int width = g.tile % 4 == 0 ? 4 : 2;
+        const Passes row = shared_passes(warp_lanes, width, [&](std::int64_t lane) { return lane * g.tile; });
+        const double stores = m * m / width * row.taken, reads = m * m;
+        work.shared_wavefronts = static_cast<double>(part.ctas * part.busy_warps) * stores +
+                                 static_cast<double>(s.k * ceil_div(tiles, warp_lanes)) * reads;
+        part.step.shared_wavefronts = static_cast<double>(part.busy_warps) * (stores + reads);
+    }
     const std::int64_t read = planes * s.k * tiles * 4;
     work.l2_read_bytes = static_cast<double>(read);
     work.dram_read_bytes = in_l2 ? 0.0 : static_cast<double>(read);

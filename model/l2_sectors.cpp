@@ -1,0 +1,75 @@
+#include "model/l2_sectors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace convcast {
+
+double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides) {
+    const auto odd = [](std::int64_t bytes) { return bytes / 16 % 2 != 0; };
+    double even_less_odd = odd(offset) ? -1.0 : 1.0;
+    for (const Stride &stride : strides)
+        if (odd(stride.bytes))
+            even_less_odd *= stride.count % 2 == 0 ? 0.0 : 1.0 / static_cast<double>(stride.count);
+    return (1.0 - even_less_odd) / 2.0;
+}
+
+double wide_copy_bytes(double bytes, double crossed, double odd) {
+    const bool begins_or_ends_inside = static_cast<std::int64_t>(bytes) / 16 % 2 != 0;
+    const double halves = begins_or_ends_inside ? 1.0 : 2.0 * odd; // of sectors, beside the bytes
+    return bytes * (1.0 + crossed) + 16.0 * halves * (1.0 - crossed);
+}
+
+double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t element_bytes) {
+    constexpr std::int64_t sector_bytes = 32, lanes = 32, most_rows = 64;
+    const std::int64_t sector = sector_bytes / element_bytes, rows = std::min(stored.rows, most_rows);
+    const std::int64_t step = std::gcd(grid, sector);
+    std::int64_t sectors = 0;
+    for (std::int64_t first = 0; first < sector; first += step) {
+        std::int64_t last_warp = -1, last_sector = -1;
+        for (std::int64_t row = 0; row < rows; ++row)
+            for (std::int64_t x = 0; x < stored.columns;) {
+                const std::int64_t lane = row * stored.lanes + x, warp = lane / lanes;
+                const std::int64_t run = std::min(stored.columns - x, (warp + 1) * lanes - lane);
+                const std::int64_t at = first + row * stored.pitch + x;
+                const std::int64_t begin = at / sector, end = (at + run - 1) / sector;
+                sectors += end - begin + (warp == last_warp && begin == last_sector ? 0 : 1);
+                last_warp = warp, last_sector = end, x += run;
+            }
+    }
+    return static_cast<double>(sectors * sector_bytes) / static_cast<double>(sector / step) *
+           static_cast<double>(stored.rows) / static_cast<double>(std::max<std::int64_t>(1, rows));
+}
+
+double l1_bytes(const Partition &part, const GpuLimits &limits) {
+    // L1 and shared memory are one array, 28 KiB more than can be shared on an H200, divided at one of a few
+    // sizes: the smallest that holds the resident CTAs (CUDA C++ Programming Guide, compute capability 9.0).
+    constexpr std::int64_t kib = 1024, never_shared = 28 * kib;
+    constexpr std::array<std::int64_t, 9> sizes = {0, 8, 16, 32, 64, 100, 132, 164, 196};
+    const std::int64_t used =
+        part.ctas_per_sm *
+        (part.shared_bytes > 0 ? part.shared_bytes + limits.shared_bytes_reserved_per_cta : 0);
+    std::int64_t shared = limits.shared_bytes_per_sm;
+    for (const std::int64_t size : sizes)
+        if (size * kib >= used && size * kib < shared)
+            shared = size * kib;
+    return static_cast<double>(limits.shared_bytes_per_sm + never_shared - shared);
+}
+
+double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
+                       bool together) {
+    const double sms = std::min(ctas, static_cast<double>(limits.sm_count)), of_sm = ctas / sms;
+    // An SM gets CTAs from anywhere: what several have in common it meets again.
+    const double read = of_sm * of_cta;
+    const double first =
+        of_cta < all ? all * (1.0 - std::pow(1.0 - of_cta / all, of_sm)) : std::min(all, read);
+    const double at_once = together ? std::min(static_cast<double>(part.ctas_per_sm), of_sm) : 1.0;
+    const double kept = std::min(1.0, l1_bytes(part, limits) / std::max(1.0, all));
+    // Whole passes over more than L1 holds find nothing of the last one.
+    const double again = together ? (kept < 1.0 ? 1.0 : 0.0) : 1.0 - kept;
+    return sms * (first + std::max(0.0, read / at_once - first) * again);
+}
+
+} // namespace convcast

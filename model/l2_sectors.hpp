@@ -1,0 +1,47 @@
+// What of a launch's reads and writes L2 sees: sectors of copies and stores, and what L1 keeps from one CTA
+// to the next.
+#pragma once
+
+#include "model/profile.hpp"
+#include "model/run.hpp"
+
+#include <initializer_list>
+
+namespace convcast {
+
+/// A counter from 0 to `count` - 1 that moves a place by `bytes`.
+struct Stride {
+    std::int64_t bytes = 0, count = 1;
+};
+
+/// The share of a copy's runs that begin at an odd multiple of 16 bytes: `offset` bytes and what the strides
+/// add. Counters are taken to be independent.
+double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides);
+
+/// Bytes of the sectors that copies of 16 bytes a lane ask L2 for, a run of `bytes` on average. L1 does not
+/// keep them. Where source and destination lie differently in 32 bytes (a share `crossed` of the runs), a
+/// sector is asked for twice, by each half; where they lie alike, a share `odd` of the runs begins inside a
+/// sector. As counted on sm_90: exactly twice, or once.
+double wide_copy_bytes(double bytes, double crossed, double odd);
+
+/// Lanes that take outputs row by row: `lanes` to a row, of which the first `columns` have outputs, `rows` of
+/// them, which lie `pitch` elements apart in memory.
+struct StoredRows {
+    std::int64_t lanes = 0, columns = 0, rows = 0, pitch = 0;
+};
+
+/// Bytes of the sectors that warps of such lanes write, on average over first elements at multiples of
+/// `grid`. What two warps, or two stores, write of a sector is written twice: L1 does not gather it.
+double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t element_bytes);
+
+/// Bytes of L1 beside the shared memory of the CTAs that an SM holds.
+double l1_bytes(const Partition &part, const GpuLimits &limits);
+
+/// Bytes that the SMs ask L2 for where each of `ctas` neighbouring CTAs of a launch reads `of_cta` bytes out
+/// of `all` through L1, and those that are resident together read the same at the same time where `together`.
+/// What L1 has room for an SM asks for once; of more, what comes again after the rest meets as much as there
+/// is room for.
+double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
+                       bool together);
+
+} // namespace convcast
