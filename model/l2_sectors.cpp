@@ -59,17 +59,15 @@ double l1_bytes(const Partition &part, const GpuLimits &limits) {
 }
 
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
-                       bool together) {
+                       Again again) {
     const double sms = std::min(ctas, static_cast<double>(limits.sm_count)), of_sm = ctas / sms;
     // An SM gets CTAs from anywhere: what several have in common it meets again.
     const double read = of_sm * of_cta;
     const double first =
         of_cta < all ? all * (1.0 - std::pow(1.0 - of_cta / all, of_sm)) : std::min(all, read);
-    const double at_once = together ? std::min(static_cast<double>(part.ctas_per_sm), of_sm) : 1.0;
     const double kept = std::min(1.0, l1_bytes(part, limits) / std::max(1.0, all));
-    // Whole passes over more than L1 holds find nothing of the last one.
-    const double again = together ? (kept < 1.0 ? 1.0 : 0.0) : 1.0 - kept;
-    return sms * (first + std::max(0.0, read / at_once - first) * again);
+    const double lost = again == Again::in_turn && kept < 1.0 ? 1.0 : 1.0 - kept;
+    return sms * (first + std::max(0.0, read - first) * lost);
 }
 
 } // namespace convcast

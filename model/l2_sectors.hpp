@@ -37,11 +37,13 @@ double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t el
 /// Bytes of L1 beside the shared memory of the CTAs that an SM holds.
 double l1_bytes(const Partition &part, const GpuLimits &limits);
 
+/// How CTAs read what others of their SM have read: from its begin to its end, or somewhere in it.
+enum class Again { in_turn, anywhere };
+
 /// Bytes that the SMs ask L2 for where each of `ctas` neighbouring CTAs of a launch reads `of_cta` bytes out
-/// of `all` through L1, and those that are resident together read the same at the same time where `together`.
-/// What L1 has room for an SM asks for once; of more, what comes again after the rest meets as much as there
-/// is room for.
+/// of `all` through L1. What L1 has room for an SM asks for once; of more, reads that come again in turn find
+/// nothing, others as much as there is room for.
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
-                       bool together);
+                       Again again);
 
 } // namespace convcast

@@ -332,9 +332,9 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     // The CTAs of a row of the grid read the same filters.
     const double filter_bytes = static_cast<double>(s.k) / static_cast<double>(part.grid[1]) *
                                 spanned_bytes(static_cast<double>(s.c * s.r * s.s * bytes), bytes);
-    const double filter_reads =
-        static_cast<double>(part.grid[1] * s.n) *
-        read_through_l1(filter_bytes, filter_bytes, static_cast<double>(part.grid[0]), part, limits, true);
+    const double filter_reads = static_cast<double>(part.grid[1] * s.n) *
+                                read_through_l1(filter_bytes, filter_bytes, static_cast<double>(part.grid[0]),
+                                                part, limits, Again::in_turn);
     const double pixel_reads = static_cast<double>(s.n * s.c * part.grid[1]) *
                                covered(tiles_y, rows, knobs.tile_h, 0, s.h) * static_cast<double>(tiles_x) *
                                row_bytes;

@@ -355,7 +355,11 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     work.l2_read_bytes = pixel_reads + filter_reads;
     part.shared_read_bytes =
         (o.wide_pixels ? 0.0 : pixel_reads) + (g.filters == 2 || o.by_filter ? 0.0 : filter_reads);
-    work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
+    // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
+    // pixels.
+    const std::int64_t run = meets ? std::min<std::int64_t>(warp_lanes, g.tile_pixels) : 4 * lanes_n;
+    work.l2_write_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(4 * run) *
+                          stored_bytes({warp_lanes, run, 1, 0}, std::gcd(s.p() * s.q(), run), 4);
     fill_dram(work, s, profile.limits);
 
     out.paper_round_fmas = part.step.fmas;

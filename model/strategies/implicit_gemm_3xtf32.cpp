@@ -310,7 +310,6 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     const double pixel_reads =
         of_pixels * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
     work.l2_read_bytes = all_steps * depth * row_values * 8.0 * g.tile_k + pixel_reads;
-    part.shared_read_bytes = o.wide_pixels ? 0.0 : pixel_reads;
     work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
     fill_dram(work, s, profile.limits);
     *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // prepared, they are in L2

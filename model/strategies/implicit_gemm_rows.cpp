@@ -337,7 +337,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     const double filter_reads = static_cast<double>(s.filter_bytes() * pixel_tiles);
     work.l2_read_bytes = filter_reads + pixel_reads;
     part.shared_read_bytes = filter_reads + (m.aligned ? 0.0 : pixel_reads);
-    work.l2_write_bytes = written_bytes(s);
+    work.l2_write_bytes = written_bytes(s, m.p == 1 ? StoredAlong::planes : StoredAlong::rows);
     fill_dram(work, s, profile.limits);
 
     Feasible out;

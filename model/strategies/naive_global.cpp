@@ -135,7 +135,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     const double images = static_cast<double>(s.n);
     part.shared_read_bytes =
         images * read_through_l1(std::min(image_bytes, steps * map_bytes), image_bytes,
-                                 std::max(1.0, ctas / images), part, profile.limits, false) +
+                                 std::max(1.0, ctas / images), part, profile.limits, Again::anywhere) +
         ctas * filter_bytes;
     work.l2_read_bytes = part.shared_read_bytes;
     work.l2_write_bytes = static_cast<double>(s.output_bytes()); // a warp's outputs follow one another

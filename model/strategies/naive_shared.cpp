@@ -200,8 +200,10 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const double of_image = static_cast<double>(s.input_bytes()) / static_cast<double>(s.n);
     part.shared_read_bytes =
         static_cast<double>(s.n) * read_through_l1(of_tiles, std::max(of_tiles, of_image),
-                                                   tiles * static_cast<double>(s.k), part, limits, false) +
-        static_cast<double>(s.n * s.k) * read_through_l1(of_filter, of_filter, tiles, part, limits, true);
+                                                   tiles * static_cast<double>(s.k), part, limits,
+                                                   Again::anywhere) +
+        static_cast<double>(s.n * s.k) *
+            read_through_l1(of_filter, of_filter, tiles, part, limits, Again::in_turn);
     work.l2_read_bytes = part.shared_read_bytes;
     const std::int64_t grid =
         std::gcd(s.p() * s.q(), std::gcd(knobs.tile_h * s.q(), std::int64_t{knobs.tile_w}));

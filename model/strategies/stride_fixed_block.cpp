@@ -210,8 +210,8 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
                        pitch = round_up(segment, 4);
     const Stride stages_apart{step_floats * 4, knobs.stages};
     const double filter_reads = static_cast<double>(part.grid[0] * s.n),
-                 line_reads = moved_lines * static_cast<double>(part.grid[1] * s.n);
-    // Wide copies pass L1; others meet there what resident CTAs of the same filters, or lines, have read.
+                 tile_reads = static_cast<double>(part.grid[1] * s.n);
+    // Wide copies pass L1; others meet there what an earlier step has read, or a line that overlaps theirs.
     const double filter_bytes =
         wide_filters
             ? wide_copy_bytes(
@@ -220,7 +220,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
                              {{(pitch - values) * 4, knobs.tile_k}, {segment * 4, part.steps}, stages_apart}),
                   0.0) *
                   static_cast<double>(s.filter_bytes())
-            : static_cast<double>(s.k) * static_cast<double>(part.steps) * spanned_bytes(seg * 4.0);
+            : static_cast<double>(s.k) * spanned_bytes(static_cast<double>(values) * 4.0);
     const double line_bytes = clipped_floats * 4.0;
     const std::int64_t buffered_line = round_up(s.s - 1, 4) + knobs.tile_w;
     const double clipped_tiles = static_cast<double>(part.grid[0]);
@@ -233,9 +233,13 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
                                                           stages_apart}),
                                               odd_halves(0, {{s.w * 4, s.r}, {plane * 4, s.c}}))
             : line_bytes + clipped_tiles * spanned_bytes(0.0);
-    work.l2_read_bytes = filter_bytes * filter_reads + all_lines * line_reads;
+    const double rows = static_cast<double>(s.r), span = static_cast<double>(knobs.tile_w + s.s - 1);
+    const double apart = std::min(1.0, ((rows - 1.0) * static_cast<double>(s.w) + span) / (rows * span));
+    const double map_reads =
+        tile_reads * all_lines * (wide_lines ? moved_lines : static_cast<double>(s.c) * rows * apart);
+    work.l2_read_bytes = filter_bytes * filter_reads + map_reads;
     part.shared_read_bytes =
-        (wide_filters ? 0.0 : filter_bytes * filter_reads) + (wide_lines ? 0.0 : all_lines * line_reads);
+        (wide_filters ? 0.0 : filter_bytes * filter_reads) + (wide_lines ? 0.0 : map_reads);
     work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
     fill_dram(work, s, profile.limits);
 

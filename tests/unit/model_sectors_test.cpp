@@ -1,0 +1,86 @@
+// Passes of shared memory and sectors of L2, from addresses.
+#include "model/l2_sectors.hpp"
+#include "model/shared_access.hpp"
+
+#include <gtest/gtest.h>
+
+namespace convcast {
+namespace {
+
+TEST(WarpPasses, WideAccessesMeetInPairs) {
+    const auto taken = [](int width, auto word) { return shared_passes(32, width, word).taken; };
+    // Pairs of lanes at one address: halves of the warp go together.
+    EXPECT_EQ(taken(4, [](std::int64_t lane) { return lane / 2 * 4; }), 2);
+    EXPECT_EQ(taken(2, [](std::int64_t lane) { return lane / 2 * 2; }), 1);
+    // Lanes i and i + 2 of each four, likewise.
+    EXPECT_EQ(taken(4, [](std::int64_t lane) { return lane % 2 * 4 + lane / 4 * 8; }), 2);
+    // A single lane that differs: by quarters, of which each has one address or two.
+    EXPECT_EQ(taken(4, [](std::int64_t lane) { return lane < 29 ? 0 : 4; }), 4);
+    EXPECT_EQ(taken(2, [](std::int64_t lane) { return lane < 29 ? 0 : 2; }), 2);
+    // Lanes that take no part equal any.
+    EXPECT_EQ(taken(4, [](std::int64_t lane) { return lane < 19 ? 0 : -1; }), 2);
+}
+
+TEST(PositionPasses, RowsThatEndInsideAWarp) {
+    // 40 positions a row, rows 44 apart: the second warp meets the end of the first row.
+    EXPECT_EQ(position_passes({1, 80, 40, 44}).taken, 3 + 1);
+    EXPECT_EQ(position_passes({1, 80, 40, 44}).conflicts(), 1);
+    EXPECT_EQ(position_passes({1, 80, 40, 72}).taken, 3); // a gap of 32 words: the next banks
+    EXPECT_EQ(position_passes({1, 64, 32, 44}).taken, 2); // rows that end with a warp
+    // Rows of 8, 12 apart: words 0-7, 12-19, 24-31, 36-43; the last fall on banks 4-7.
+    EXPECT_EQ(position_passes({1, 64, 8, 12}).taken, 4);
+}
+
+TEST(PositionPasses, ManyWarpsAreAsTheirPeriod) {
+    const double few = position_passes({1, 24 * 32, 24, 30}).taken,
+                 many = position_passes({1, 100 * 24 * 32, 24, 30}).taken;
+    EXPECT_EQ(many, 100 * few);
+}
+
+TEST(GroupPasses, AWarpWithTwoGroups) {
+    // 29 positions: the warp goes by quarters; the last of four warps has 20 lanes of one group.
+    EXPECT_EQ(group_passes({4, 29, 29, 29}, 4, 4), 4 + 2 + 4 + 2);
+    EXPECT_EQ(group_passes({4, 64, 64, 64}, 36, 4), 8 * 2);
+    EXPECT_EQ(group_passes({4, 64, 64, 64}, 36, 1), 8);
+}
+
+TEST(Sectors, WideCopiesThatCross) {
+    EXPECT_EQ(odd_halves(0, {{32, 7}, {64, 3}}), 0);
+    EXPECT_EQ(odd_halves(16, {{32, 7}}), 1);
+    EXPECT_EQ(odd_halves(0, {{16, 4}, {48, 3}}), 0.5);
+    EXPECT_DOUBLE_EQ(odd_halves(0, {{16, 3}}), 1.0 / 3);
+    EXPECT_EQ(wide_copy_bytes(128, 1, 0), 256);
+    EXPECT_EQ(wide_copy_bytes(128, 0, 1), 160); // half a sector more at both ends
+    EXPECT_EQ(wide_copy_bytes(144, 0, 0), 160);
+}
+
+TEST(Sectors, StoresOfAWarp) {
+    EXPECT_EQ(stored_bytes({32, 32, 1, 32}, 8, 4), 128);
+    EXPECT_EQ(stored_bytes({32, 32, 1, 32}, 4, 4), (128 + 160) / 2.0);
+    // Rows of 12 that follow one another: 24 floats of a warp are three sectors, not four.
+    EXPECT_EQ(stored_bytes({12, 12, 2, 12}, 8, 4), 96);
+    EXPECT_EQ(stored_bytes({16, 12, 2, 12}, 8, 4), 96); // four lanes of each row have none
+    EXPECT_EQ(stored_bytes({12, 12, 2, 24}, 8, 4), 128);
+    EXPECT_EQ(stored_bytes({32, 32, 1, 32}, 16, 2), 64);
+}
+
+TEST(Sectors, WhatL1Keeps) {
+    GpuLimits limits;
+    limits.sm_count = 4, limits.shared_bytes_per_sm = 228 * 1024, limits.shared_bytes_reserved_per_cta = 1024;
+    Partition part;
+    part.ctas_per_sm = 2, part.shared_bytes = 40 * 1024;
+    EXPECT_EQ(l1_bytes(part, limits), 156 * 1024); // 100 of 256 KiB for 82
+    part.shared_bytes = 0;
+    EXPECT_EQ(l1_bytes(part, limits), 256 * 1024);
+    const double room = l1_bytes(part, limits);
+    // Four CTAs an SM read all: once where there is room, each for itself where there is not.
+    EXPECT_EQ(read_through_l1(1000, 1000, 16, part, limits, Again::in_turn), 4 * 1000);
+    EXPECT_EQ(read_through_l1(2 * room, 2 * room, 16, part, limits, Again::in_turn), 16 * 2 * room);
+    EXPECT_EQ(read_through_l1(2 * room, 2 * room, 16, part, limits, Again::anywhere),
+              4 * 2 * room * (1 + 1.5));
+    // A CTA each: what it reads.
+    EXPECT_DOUBLE_EQ(read_through_l1(1000, 5000, 3, part, limits, Again::anywhere), 3 * 1000);
+}
+
+} // namespace
+} // namespace convcast
