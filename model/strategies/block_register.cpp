@@ -250,10 +250,10 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const double warps = static_cast<double>(part.busy_warps);
     // Warp instructions beside arithmetic and loads, as compiled for sm_90: a filter row (addresses, loop), a
     // copy of a filter value or of pixels (place, comparisons; with divisions where a thread's copies do not
-    // stay in one column), a step (loop, barrier, pointers), the start, an output (place, comparisons, shared
-    // memory, store).
+    // stay in one column), a step (loop, barrier, pointers), the start, an output of the tile (place,
+    // comparisons), one that is there (shared memory, store).
     constexpr double per_row = 1.0, per_filter_copy = 20.0, per_pixel_copy = 38.0, per_divided_copy = 20.0,
-                     per_step = 20.0, per_cta_warp = 60.0, per_output = 34.0;
+                     per_step = 20.0, per_cta_warp = 60.0, per_output = 26.0, per_store = 8.0;
     const std::int64_t filters_a_pass = part.threads / taps, rows_a_pass = part.threads / row_copies;
     const double filter_copies =
         static_cast<double>(filters_a_pass > 0 ? ceil_div(knobs.tile_k, filters_a_pass)
@@ -283,7 +283,7 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const double stored = static_cast<double>(s.k) / static_cast<double>(part.grid[1] * knobs.tile_k) *
                           static_cast<double>(s.p() * s.q()) /
                           static_cast<double>(part.grid[0] * tile_pixels);
-    part.drain.instructions = warps * (per_cta_warp + result_stores + stored * outputs * per_output);
+    part.drain.instructions = warps * (per_cta_warp + result_stores + outputs * (per_output + stored * per_store));
     const Passes result_read = position_passes({group, threads_x * tile_pixels, tile_pixels, result_pitch});
     part.drain.shared_wavefronts = result_stores * result.taken + result_read.taken;
     part.drain.store_bytes = static_cast<double>(
