@@ -335,9 +335,19 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const double filter_reads = static_cast<double>(part.grid[1] * s.n) *
                                 read_through_l1(filter_bytes, filter_bytes, static_cast<double>(part.grid[0]),
                                                 part, limits, Again::in_turn);
-    const double pixel_reads = static_cast<double>(s.n * s.c * part.grid[1]) *
-                               covered(tiles_y, rows, knobs.tile_h, 0, s.h) * static_cast<double>(tiles_x) *
-                               row_bytes;
+    const double tile_rows = covered(tiles_y, rows, knobs.tile_h, 0, s.h) / static_cast<double>(tiles_y);
+    const double tile_bytes = // through L1, rows of a tile from edge to edge follow one another
+        past_l1 ? tile_rows * row_bytes
+                : std::min(tile_rows * row_bytes,
+                           spanned_bytes(tile_rows * static_cast<double>(s.w * bytes), copy_width * bytes));
+    // And those of an image the same pixels, for other filters.
+    const double of_cta = static_cast<double>(s.c) * tile_bytes;
+    const double of_image = static_cast<double>(s.input_bytes()) / static_cast<double>(s.n);
+    const double of_images = static_cast<double>(part.grid[0] * part.grid[1]);
+    const double pixel_reads =
+        static_cast<double>(s.n) * (past_l1 ? of_images * of_cta
+                                            : read_through_l1(of_cta, std::max(of_cta, of_image), of_images,
+                                                              part, limits, Again::anywhere));
     work.l2_read_bytes = filter_reads + pixel_reads;
     part.shared_read_bytes = filter_reads + (past_l1 ? 0.0 : pixel_reads);
     const std::int64_t grid =

@@ -350,7 +350,15 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                                               {o.stage_floats * 4, g.stages}}),
                                0.0)
              : spanned_bytes(4.0 * static_cast<double>(values)) / (4.0 * static_cast<double>(values)));
-    const double pixel_reads = tiles * static_cast<double>(o.channels) * of_pixels,
+    // CTAs of other filters, or of a neighbouring tile, may read on the same SM what is still in L1.
+    const double images = static_cast<double>(s.n),
+                 of_cta = static_cast<double>(o.channels) * of_pixels / g.split;
+    const double of_image = static_cast<double>(s.input_bytes()) / static_cast<double>(s.n * s.groups);
+    const double pixel_reads = o.wide_pixels
+                                   ? tiles * static_cast<double>(o.channels) * of_pixels
+                                   : images * read_through_l1(of_cta, std::max(of_cta, of_image),
+                                                              std::max(1.0, tiles * g.split / images), part,
+                                                              profile.limits, Again::anywhere),
                  filter_reads = static_cast<double>(o.pixel_tiles) * of_filters;
     work.l2_read_bytes = pixel_reads + filter_reads;
     part.shared_read_bytes =

@@ -332,8 +332,12 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
                                   ? wide_copy_bytes(row_bytes, odd_halves(0, {rows_apart, planes_apart}),
                                                     odd_halves(0, {rows_apart, planes_apart}))
                                   : spanned_bytes(row_bytes);
-    const double pixel_reads =
-        tiles * static_cast<double>(channels * std::min(o.rows, s.n * m.h)) * staged_row;
+    const double staged_rows = static_cast<double>(std::min(o.rows, s.n * m.h));
+    const double staged_bytes = // through L1, whole rows follow one another
+        m.aligned
+            ? staged_rows * staged_row
+            : std::min(staged_rows * staged_row, spanned_bytes(staged_rows * static_cast<double>(m.w) * 4.0));
+    const double pixel_reads = tiles * static_cast<double>(channels) * staged_bytes;
     const double filter_reads = static_cast<double>(s.filter_bytes() * pixel_tiles);
     work.l2_read_bytes = filter_reads + pixel_reads;
     part.shared_read_bytes = filter_reads + (m.aligned ? 0.0 : pixel_reads);

@@ -183,7 +183,10 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const double tile_row_bytes =
         spanned_bytes(covered(tiles_x, columns, knobs.tile_w * s.stride_w, s.pad_w, s.w) * 4.0 /
                       static_cast<double>(tiles_x));
-    const double map_bytes = input_rows * static_cast<double>(tiles_x) * tile_row_bytes;
+    // Rows of a tile that reaches from edge to edge follow one another.
+    const double tile_rows = input_rows / static_cast<double>(tiles_y);
+    const double map_bytes = tiles * std::min(tile_rows * tile_row_bytes,
+                                              spanned_bytes(tile_rows * static_cast<double>(s.w) * 4.0));
     const double ctas = static_cast<double>(part.ctas);
     part.step.load_bytes =
         map_bytes / tiles * channels_a_step + (shared_map ? static_cast<double>(filter_floats) * 4.0 : 0.0);

@@ -235,8 +235,14 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
             : line_bytes + clipped_tiles * spanned_bytes(0.0);
     const double rows = static_cast<double>(s.r), span = static_cast<double>(knobs.tile_w + s.s - 1);
     const double apart = std::min(1.0, ((rows - 1.0) * static_cast<double>(s.w) + span) / (rows * span));
-    const double map_reads =
+    double map_reads =
         tile_reads * all_lines * (wide_lines ? moved_lines : static_cast<double>(s.c) * rows * apart);
+    const double images = static_cast<double>(s.n), of_image = static_cast<double>(s.input_bytes()) / images;
+    const double of_images = static_cast<double>(part.grid[0] * part.grid[1]),
+                 of_cta = map_reads / images / of_images;
+    if (!wide_lines) // CTAs of other filters may read on the same SM what is still in L1
+        map_reads = images * read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part,
+                                             profile.limits, Again::anywhere);
     work.l2_read_bytes = filter_bytes * filter_reads + map_reads;
     part.shared_read_bytes =
         (wide_filters ? 0.0 : filter_bytes * filter_reads) + (wide_lines ? 0.0 : map_reads);
