@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 namespace convcast {
 
@@ -102,10 +103,33 @@ double shared_reads(const Partition &part) {
     return part.shared_read_bytes.value_or(part.work.l2_read_bytes.value_or(0.0));
 }
 
+double first_wave(const Partition &part) { // of the launch
+    return 1.0 / static_cast<double>(std::max<std::int64_t>(1, part.waves));
+}
+
 /// Of all of a launch's reads, what L2 sees.
-double read_share(const Partition &part, double of_shared) {
-    const double reads = part.work.l2_read_bytes.value_or(0.0);
-    return reads > 0.0 ? 1.0 + (of_shared - 1.0) * shared_reads(part) / reads : 1.0;
+double read_share(const Partition &part, const CompiledWork &facts) {
+    const double reads = part.work.l2_read_bytes.value_or(0.0), first = first_wave(part);
+    const double share = first * facts.first_read_share + (1.0 - first) * facts.l2_read_share;
+    return reads > 0.0 ? 1.0 + (share - 1.0) * shared_reads(part) / reads : 1.0;
+}
+
+/// The share of the first wave and of further ones: medians, of launches of one wave and of several. Where
+/// there are few of either, the median of all.
+std::pair<double, double> read_shares_of(const std::vector<std::pair<double, double>> &seen) {
+    std::vector<double> all, firsts, further;
+    for (const auto &[first, share] : seen) {
+        all.push_back(share);
+        if (first == 1.0)
+            firsts.push_back(share);
+    }
+    if (all.empty())
+        return {1.0, 1.0};
+    const double of_first = quantile(firsts.size() < least_cases ? all : firsts, 0.5);
+    for (const auto &[first, share] : seen)
+        if (first <= 0.5)
+            further.push_back(std::max(0.0, (share - first * of_first) / (1.0 - first)));
+    return {of_first, further.size() < least_cases ? quantile(all, 0.5) : quantile(further, 0.5)};
 }
 
 void apply(Partition &part, const CompiledWork &facts) {
@@ -123,7 +147,7 @@ void apply(Partition &part, const CompiledWork &facts) {
     part.pace = facts.pace;
     if (part.work.l2_write_bytes)
         *part.work.l2_write_bytes *= facts.l2_write_share;
-    const double share = read_share(part, facts.l2_read_share);
+    const double share = read_share(part, facts);
     part.step.load_bytes *= share;
     part.drain.load_bytes *= share;
     if (part.work.l2_read_bytes) {
@@ -173,9 +197,9 @@ Facts read_facts(const std::string &text, const std::string &file) {
     for (std::size_t i = 0; i < facts.kernels.size(); ++i) {
         const CompiledWork &kernel = facts.kernels[i];
         const Pace &pace = kernel.pace;
-        for (const double value :
-             {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
-              kernel.per_stored_line, kernel.per_idle_warp, kernel.l2_read_share, kernel.l2_write_share})
+        for (const double value : {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
+                                   kernel.per_stored_line, kernel.per_idle_warp, kernel.l2_read_share,
+                                   kernel.first_read_share, kernel.l2_write_share})
             if (!(value >= 0.0 && value < 1e6))
                 problems.push_back({file + ": /kernels/" + std::to_string(i),
                                     "expected counts from 0 to a million for " + kernel.kernel});
@@ -217,8 +241,8 @@ Plan with_facts(Plan plan, const Facts &facts) {
 std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
     struct Seen {
         std::vector<Features> rows;
-        std::vector<double> other_shares, read_shares,
-            write_shares;                             ///< of all instructions; of loads, stores
+        std::vector<std::pair<double, double>> read_shares; ///< of the first wave, and seen by L2
+        std::vector<double> other_shares, write_shares;     ///< of all instructions; of loads, stores
         std::vector<std::array<double, kinds>> mixes; ///< shares of FFMAs and of others in the instructions
         std::vector<double> clocks;                   ///< of a warp alone, per instruction: with the mixes
         std::vector<double> constant_waits;           ///< clocks per FFMA
@@ -296,7 +320,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         }
         constexpr double enough = 0.3; // of the reads, for the counted ones to tell
         if (met_reads > enough * reads && call.counted->l2_read_bytes)
-            its.read_shares.push_back(
+            its.read_shares.emplace_back(
+                first_wave(main),
                 std::max(0.0, (*call.counted->l2_read_bytes - (reads - met_reads)) / met_reads));
         if (writes > 0.0 && call.counted->l2_write_bytes)
             its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
@@ -314,7 +339,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.variant = name.second;
         facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
         facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
-        facts.l2_read_share = its.read_shares.empty() ? 1.0 : quantile(its.read_shares, 0.5);
+        std::tie(facts.first_read_share, facts.l2_read_share) = read_shares_of(its.read_shares);
         // Not below one: what is stored is written.
         facts.l2_write_share =
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));
