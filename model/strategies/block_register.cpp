@@ -332,9 +332,12 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     // The CTAs of a row of the grid read the same filters.
     const double filter_bytes = static_cast<double>(s.k) / static_cast<double>(part.grid[1]) *
                                 spanned_bytes(static_cast<double>(s.c * s.r * s.s * bytes), bytes);
-    const double filter_reads = static_cast<double>(part.grid[1] * s.n) *
-                                read_through_l1(filter_bytes, filter_bytes, static_cast<double>(part.grid[0]),
-                                                part, limits, Again::in_turn);
+    const double filter_reads =
+        std::min(static_cast<double>(part.grid[1] * s.n) * read_through_l1(filter_bytes, filter_bytes,
+                                                                           static_cast<double>(part.grid[0]),
+                                                                           part, limits, Again::in_turn),
+                 read_through_l1(filter_bytes, filter_bytes * static_cast<double>(part.grid[1]), ctas, part,
+                                 limits, Again::in_turn));
     const double tile_rows = covered(tiles_y, rows, knobs.tile_h, 0, s.h) / static_cast<double>(tiles_y);
     const double tile_bytes = // through L1, rows of a tile from edge to edge follow one another
         past_l1 ? tile_rows * row_bytes

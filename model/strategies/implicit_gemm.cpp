@@ -359,7 +359,11 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                                    : images * read_through_l1(of_cta, std::max(of_cta, of_image),
                                                               std::max(1.0, tiles * g.split / images), part,
                                                               profile.limits, Again::anywhere),
-                 filter_reads = static_cast<double>(o.pixel_tiles) * of_filters;
+                 filter_reads = g.filters == 2 || o.by_filter
+                                    ? static_cast<double>(o.pixel_tiles) * of_filters
+                                    : read_through_l1(of_filters / static_cast<double>(o.filter_tiles *
+                                                                                       s.groups * g.split),
+                                                      of_filters, ctas, part, profile.limits, Again::in_turn);
     work.l2_read_bytes = pixel_reads + filter_reads;
     part.shared_read_bytes =
         (o.wide_pixels ? 0.0 : pixel_reads) + (g.filters == 2 || o.by_filter ? 0.0 : filter_reads);

@@ -133,10 +133,13 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     work.shared_wavefronts = work.shared_conflicts = 0.0;
     const double image_bytes = steps * footprint_bytes(s, static_cast<double>(s.p() * s.q()));
     const double images = static_cast<double>(s.n);
+    const double all_filters =
+        static_cast<double>(s.k) * spanned_bytes(taps * static_cast<double>(channels) * 4.0);
     part.shared_read_bytes =
         images * read_through_l1(std::min(image_bytes, steps * map_bytes), image_bytes,
                                  std::max(1.0, ctas / images), part, profile.limits, Again::anywhere) +
-        ctas * filter_bytes;
+        read_through_l1(std::min(filter_bytes, all_filters), all_filters, ctas, part, profile.limits,
+                        Again::in_turn);
     work.l2_read_bytes = part.shared_read_bytes;
     work.l2_write_bytes = static_cast<double>(s.output_bytes()); // a warp's outputs follow one another
     // A filter's outputs follow one another in the grid; what is resident at once shares the pixels.

@@ -184,7 +184,10 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         spanned_bytes(covered(tiles_x, columns, knobs.tile_w * s.stride_w, s.pad_w, s.w) * 4.0 /
                       static_cast<double>(tiles_x));
     // Rows of a tile that reaches from edge to edge follow one another.
-    const double tile_rows = input_rows / static_cast<double>(tiles_y);
+    const double between =
+        shared_map ? 1.0 : std::min(1.0, static_cast<double>(s.r) / static_cast<double>(s.stride_h));
+    const double tile_rows =
+        input_rows / static_cast<double>(tiles_y) * between; // no rows that taps leave out
     const double map_bytes = tiles * std::min(tile_rows * tile_row_bytes,
                                               spanned_bytes(tile_rows * static_cast<double>(s.w) * 4.0));
     const double ctas = static_cast<double>(part.ctas);
@@ -205,8 +208,10 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         static_cast<double>(s.n) * read_through_l1(of_tiles, std::max(of_tiles, of_image),
                                                    tiles * static_cast<double>(s.k), part, limits,
                                                    Again::anywhere) +
-        static_cast<double>(s.n * s.k) *
-            read_through_l1(of_filter, of_filter, tiles, part, limits, Again::in_turn);
+        std::min(static_cast<double>(s.n * s.k) *
+                     read_through_l1(of_filter, of_filter, tiles, part, limits, Again::in_turn),
+                 read_through_l1(of_filter, of_filter * static_cast<double>(s.k), ctas, part, limits,
+                                 Again::in_turn));
     work.l2_read_bytes = part.shared_read_bytes;
     const std::int64_t grid =
         std::gcd(s.p() * s.q(), std::gcd(knobs.tile_h * s.q(), std::int64_t{knobs.tile_w}));

@@ -243,9 +243,12 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     if (!wide_lines) // CTAs of other filters may read on the same SM what is still in L1
         map_reads = images * read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part,
                                              profile.limits, Again::anywhere);
-    work.l2_read_bytes = filter_bytes * filter_reads + map_reads;
-    part.shared_read_bytes =
-        (wide_filters ? 0.0 : filter_bytes * filter_reads) + (wide_lines ? 0.0 : map_reads);
+    const double all_filter_reads =
+        wide_filters ? filter_bytes * filter_reads
+                     : read_through_l1(filter_bytes / static_cast<double>(part.grid[1]), filter_bytes, ctas,
+                                       part, profile.limits, Again::in_turn);
+    work.l2_read_bytes = all_filter_reads + map_reads;
+    part.shared_read_bytes = (wide_filters ? 0.0 : all_filter_reads) + (wide_lines ? 0.0 : map_reads);
     work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
     fill_dram(work, s, profile.limits);
 
