@@ -157,21 +157,21 @@ void apply(Partition &part, const CompiledWork &facts) {
     }
 }
 
-/// What a warp waits for by itself, clocks an instruction: latencies that the compiler knows, and branches.
-constexpr std::array<const char *, 2> own_stalls = {
+/// What a warp waits for by itself, clocks an instruction: latencies that the compiler knows, branches, and
+/// values of shared memory.
+constexpr std::array<const char *, 3> own_stalls = {
     "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
 };
-/// For operands in constant memory, where a kernel has any.
+/// Of them, what each turn of an innermost loop waits for its first value: the probe shared_latency on an
+/// H200.
+constexpr double turn_clocks = 23.0;
+/// For operands and parameters in constant memory.
 constexpr std::array<const char *, 1> constant_stall = {
     "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio"};
-/// For values of shared memory and for instructions, which pipes in use and cold caches delay: what it is at
-/// least.
-constexpr std::array<const char *, 2> delayed_stalls = {
-    "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
-    "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio",
-};
-constexpr double undelayed = 0.5; // quantile
+constexpr std::array<const char *, 1> code_stall = {
+    "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio"};
 constexpr const char *fma_pipe = "sm__inst_executed_pipe_fma.sum";
 constexpr std::array<const char *, 2> shared_access = {"smsp__inst_executed_op_shared_ld.sum",
                                                        "smsp__inst_executed_op_shared_st.sum"};
@@ -187,6 +187,84 @@ std::optional<double> sum_of(const std::map<std::string, double> &counters,
         sum += found->second;
     }
     return sum;
+}
+
+/// All clocks that a warp lives, an instruction.
+double life_of(const std::map<std::string, double> &counters) {
+    double all = 0.0;
+    for (const auto &[metric, value] : counters)
+        if (metric.find("issue_stalled") != std::string::npos)
+            all += value;
+    return all;
+}
+
+/// A call's counters, and what its main kernel did for each of its instructions.
+struct Paced {
+    const CountedCall *call;
+    std::array<double, kinds> mix{}; ///< shares of FFMAs, of other instructions of steps, of copies and ends
+    double turns = 0.0;              ///< of innermost loops
+    double first_warps = 0.0;        ///< that find no code cached
+};
+
+/// By the instructions that the kernel's facts make of those that the plan counts.
+Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
+    const Partition &main = main_launch(*call.plan);
+    Paced of{&call};
+    for_each_launch(*call.plan, [&](const Partition &planned) {
+        if (planned.kernel != main.kernel)
+            return;
+        Partition part = planned;
+        apply(part, facts);
+        const double ctas = static_cast<double>(part.ctas - part.idle_ctas);
+        const double times = ctas * static_cast<double>(part.steps);
+        const double others = std::max(0.0, part.step.instructions - part.step.fmas / 32.0),
+                     copying = std::min(others, part.step.copying);
+        of.mix[0] += (times * part.step.fmas + ctas * part.drain.fmas) / 32.0;
+        of.mix[1] += times * (others - copying);
+        of.mix[2] += times * copying +
+                     ctas * std::max(0.0, part.drain.instructions - part.drain.fmas / 32.0) +
+                     static_cast<double>(part.idle_ctas) * warps_of(part) * facts.per_idle_warp;
+        of.turns += times * part.step.turns;
+        of.first_warps += static_cast<double>(part.ctas) /
+                          static_cast<double>(std::max<std::int64_t>(1, part.waves)) * warps_of(part);
+    });
+    double all = 0.0;
+    for (const double share : of.mix)
+        all += share;
+    for (double *value : {&of.mix[0], &of.mix[1], &of.mix[2], &of.turns, &of.first_warps})
+        *value = all > 0.0 ? *value / all : 0.0;
+    return of;
+}
+
+/// W2: what warps wait for by themselves, as least squares of what they did. A case counts as far as they
+/// waited for nothing else.
+Pace pace_of(const std::vector<Paced> &cases) {
+    std::vector<std::array<double, kinds>> mixes;
+    std::vector<std::array<double, 2>> cold_mixes; // first warps; all instructions
+    std::vector<double> waits, cold_waits, constant_waits;
+    for (const Paced &its : cases) {
+        const std::map<std::string, double> &counters = *its.call->counters;
+        const std::optional<double> own = sum_of(counters, own_stalls), code = sum_of(counters, code_stall),
+                                    constants = sum_of(counters, constant_stall);
+        if (!own || !code || !constants)
+            continue;
+        const double life = life_of(counters), weight = (1.0 + *own) / (life * life);
+        std::array<double, kinds> mix = its.mix;
+        for (double &share : mix)
+            share *= weight;
+        mixes.push_back(mix);
+        waits.push_back(weight * (*own - turn_clocks * its.turns));
+        const bool reads_constants = main_launch(*its.call->plan).constant_bytes > 0; // its FFMAs do
+        if (reads_constants && its.mix[0] > 0.0)
+            constant_waits.push_back(*constants / its.mix[0]);
+        cold_mixes.push_back({its.first_warps / life, 1.0 / life});
+        cold_waits.push_back((*code + (reads_constants ? 0.0 : *constants)) / life);
+    }
+    const std::array<double, kinds> clocks = least_squares(mixes, waits);
+    const std::array<double, 2> cold = least_squares(cold_mixes, cold_waits);
+    const double every = 1.0 + cold[1]; // an issue slot, and code that is cached further away
+    return {every + clocks[0] + quantile(constant_waits, 0.5), every + clocks[1], every + clocks[2], 0.0,
+            cold[0]};
 }
 
 } // namespace
@@ -208,6 +286,9 @@ Facts read_facts(const std::string &text, const std::string &file) {
                 problems.push_back(
                     {file + ": /kernels/" + std::to_string(i) + "/pace",
                      "expected clocks of an instruction from 1 to 10000 for " + kernel.kernel});
+        if (!(pace.cold_clocks >= 0.0 && pace.cold_clocks < 1e6))
+            problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/cold_clocks",
+                                "expected clocks from 0 to a million for " + kernel.kernel});
         if (!(pace.alu_share >= 0.0 && pace.alu_share <= 1.0))
             problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/alu_share",
                                 "expected a share from 0 to 1 for " + kernel.kernel});
@@ -242,12 +323,9 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
     struct Seen {
         std::vector<Features> rows;
         std::vector<std::pair<double, double>> read_shares; ///< of the first wave, and seen by L2
-        std::vector<double> other_shares, write_shares;     ///< of all instructions; of loads, stores
-        std::vector<std::array<double, kinds>> mixes; ///< shares of FFMAs and of others in the instructions
-        std::vector<double> clocks;                   ///< of a warp alone, per instruction: with the mixes
-        std::vector<double> constant_waits;           ///< clocks per FFMA
-        std::vector<double> delayed_waits;            ///< clocks per instruction that is no FFMA
-        std::vector<double> alu_shares;               ///< of the others
+        std::vector<double> other_shares, write_shares;     ///< of all instructions; of stores
+        std::vector<const CountedCall *> paced;             ///< with counters of stalls
+        std::vector<double> alu_shares;                     ///< of the others
     };
     std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
     for (const CountedCall &call : calls) {
@@ -256,7 +334,6 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         const Partition &main = main_launch(*call.plan);
         // What other kernels of the call take is small: theirs is what the plan counts.
         double of_others = 0.0, ffmas = 0.0, reads = 0.0, met_reads = 0.0, writes = 0.0, loads = 0.0;
-        double step_instructions = 0.0, once_instructions = 0.0; // beside FFMAs
         Features sum{};
         for_each_launch(*call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
@@ -269,12 +346,6 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             ffmas += part.work.fmas.value_or(0.0) / 32.0;
             loads += static_cast<double>(part.ctas - part.idle_ctas) *
                      (static_cast<double>(part.steps) * part.step.loads + part.drain.loads);
-            const double ctas = static_cast<double>(part.ctas - part.idle_ctas);
-            const double of_step = std::max(0.0, part.step.instructions - part.step.fmas / 32.0);
-            const double copying = std::min(of_step, part.step.copying);
-            step_instructions += ctas * static_cast<double>(part.steps) * (of_step - copying);
-            once_instructions += ctas * static_cast<double>(part.steps) * copying;
-            once_instructions += ctas * std::max(0.0, part.drain.instructions - part.drain.fmas / 32.0);
             const Features its = features_of(part);
             for (std::size_t i = 0; i < features; ++i)
                 sum[i] += its[i];
@@ -282,10 +353,6 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         const double left = *call.counted->instructions - of_others - ffmas;
         if (!(left > 0.0))
             continue;
-        // By what the plan counts, since the compiler's own are known only when the facts are.
-        const double once = once_instructions + step_instructions > 0.0
-                                ? once_instructions / (once_instructions + step_instructions)
-                                : 0.0;
         // Relative to all instructions: an error of the others counts as it does in the total.
         const double total = *call.counted->instructions - of_others;
         Seen &its = seen[{main.kernel, main.variant}];
@@ -294,24 +361,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         its.rows.push_back(sum);
         its.other_shares.push_back(left / total);
         if (call.counters) {
-            const std::optional<double> waits = sum_of(*call.counters, own_stalls),
-                                        constants = sum_of(*call.counters, constant_stall);
-            if (constants && main.constant_bytes > 0 && ffmas > 0.0) // its FFMAs read them
-                its.constant_waits.push_back(*constants * (ffmas + left) / ffmas);
-            if (waits) {
-                // A case counts as far as its warps wait for themselves.
-                double all = 0.0;
-                for (const auto &[metric, value] : *call.counters)
-                    if (metric.find("issue_stalled") != std::string::npos)
-                        all += value;
-                const double weight = (1.0 + *waits) / std::max(1.0 + *waits, all);
-                its.mixes.push_back({weight * ffmas / (ffmas + left),
-                                     weight * left * (1.0 - once) / (ffmas + left),
-                                     weight * left * once / (ffmas + left)});
-                its.clocks.push_back(weight * (1.0 + *waits));
-                if (const auto delayed = sum_of(*call.counters, delayed_stalls))
-                    its.delayed_waits.push_back(*delayed * (ffmas + left) / left);
-            }
+            if (life_of(*call.counters) > 0.0)
+                its.paced.push_back(&call);
             const auto pipe = sum_of(*call.counters, std::array<const char *, 1>{fma_pipe}),
                        shared = sum_of(*call.counters, shared_access);
             if (pipe && shared)
@@ -343,12 +394,12 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         // Not below one: what is stored is written.
         facts.l2_write_share =
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));
-        if (!its.clocks.empty()) {
-            const std::array<double, kinds> clocks = least_squares(its.mixes, its.clocks);
-            const double delayed = quantile(its.delayed_waits, undelayed);
-            facts.pace = {std::max(1.0, clocks[0]) + quantile(its.constant_waits, undelayed),
-                          std::max(1.0, clocks[1]) + delayed, std::max(1.0, clocks[2]) + delayed,
-                          quantile(its.alu_shares, 0.5)};
+        if (!its.paced.empty()) {
+            std::vector<Paced> cases;
+            for (const CountedCall *call : its.paced)
+                cases.push_back(paced_by(*call, facts));
+            facts.pace = pace_of(cases);
+            facts.pace.alu_share = quantile(its.alu_shares, 0.5);
         }
         facts.cases = static_cast<std::int64_t>(its.rows.size());
         facts.median_error = quantile(errors, 0.5);

@@ -118,18 +118,18 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
-    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0});
+    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, 0.0});
     const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
     const double copy_clocks = waiting(pace.once_clocks),
                  clocks = once ? copy_clocks : waiting(pace.other_clocks);
-    const double computing =
-        (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) + (others - copying) * clocks) /
-        busy_warps(part);
+    const double computing = (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) +
+                              (others - copying) * clocks + work.turns * m.shared_latency) /
+                             busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
     const double chain =
         part.copy_warps > 0
             ? std::max(computing, copying * copy_clocks / static_cast<double>(part.copy_warps))
-            : computing + copying * copy_clocks / all_warps + work.l1_waits * m.l1_latency;
+            : computing + copying * copy_clocks / all_warps + work.l1_waits * m.l2_latency_s * m.clock;
     return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
                    m.clock / 1e6);
 }
@@ -262,15 +262,21 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
         round.first ? m.latency_s
                     : traffic.dram_share * m.latency_s + (1.0 - traffic.dram_share) * m.l2_latency_s;
     const double first_loads = chip * (part.step.load_bytes + part.drain.load_bytes);
-    // The launch floor is that of a CTA on each SM; further ones start one after another.
+    // The launch floor is that of a CTA on each SM; further ones start one after another, while the first
+    // wait for their data.
     const double further = std::max(0.0, chip - m.sm_count);
+    const double cold = round.first && part.pace ? part.pace->cold_clocks : 0.0;
+    T first_data =
+        pnorm<T>("first loads", m.knee,
+                 {leaf<T>("load latency", s(latency), "{:.0f} ns to the first data", latency * 1e9),
+                  bandwidth_leaf<T>("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
+                  bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw)});
     T fill = sum<T>(
-        "fill", {pnorm<T>("first loads", m.knee,
-                          {leaf<T>("load latency", s(latency), "{:.0f} ns to the first data", latency * 1e9),
-                           bandwidth_leaf<T>("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
-                           bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw)}),
-                 leaf<T>("CTA starts", s(further * m.cta_s), "{:.0f} further CTAs * {:.2f} ns", further,
-                         m.cta_s * 1e9)});
+        "fill", {max_of<T>("first data", {std::move(first_data), leaf<T>("CTA starts", s(further * m.cta_s),
+                                                                         "{:.0f} further CTAs * {:.2f} ns",
+                                                                         further, m.cta_s * 1e9)}),
+                 leaf<T>("cold code", s(cold / m.clock),
+                         "{:.0f} clk until a warp's code is cached / {:.0f} MHz", cold, m.clock / 1e6)});
     T last = max_of<T>(
         "last step",
         {core_term<T>("arithmetic", part, part.step, round.ctas, m),
@@ -312,6 +318,7 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     whole.instructions += steps * part.step.instructions;
     whole.shared_wavefronts += steps * part.step.shared_wavefronts;
     whole.l1_waits += steps * part.step.l1_waits;
+    whole.turns += steps * part.step.turns;
     whole.load_bytes += steps * part.step.load_bytes;
     whole.store_bytes += steps * part.step.store_bytes;
     if (part.step.tensor_fmas)
@@ -325,6 +332,10 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     return queue<T>("further wave", round.ctas, std::move(busy), wave_term<T>(part, m, one, traffic));
 }
 
+/// CTAs of a grid's second round that start on other SMs than those of the first: so a call of filter_split
+/// that was recorded on an H200 (data/recorded/h200/timelines.json.gz), the others in the same order again.
+inline constexpr std::int64_t elsewhere = 8;
+
 template <Yield T> T partition_term(const Partition &part, const ConvShape &shape, const Machine &m) {
     const Traffic traffic = traffic_of(part, shape);
     const std::int64_t sms = usable_sms(part, m.sm_count);
@@ -337,14 +348,16 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
     T tail = leaf<T>("tail", s(0.0), "no partial wave");
     if (rest > 0) {
         // Halves of a share lie a whole number of SMs apart in the grid: those with work meet on the same
-        // SMs.
+        // SMs, but for the first of the second round, which start on others.
         const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && part.ctas <= slots;
         constexpr std::int64_t halves = 2;
-        const std::int64_t most = pairs ? halves : papers::ceil_div(rest, sms);
-        const Round last{
-            static_cast<double>(most),
-            static_cast<double>(std::min<std::int64_t>(pairs ? papers::ceil_div(rest, most) : rest, sms)),
-            full == 0};
+        const std::int64_t shares = papers::ceil_div(rest, halves), alone = std::min(shares, elsewhere);
+        const std::int64_t most = !pairs               ? papers::ceil_div(rest, sms)
+                                  : shares > elsewhere ? halves
+                                                       : std::int64_t{1};
+        const Round last{static_cast<double>(most),
+                         static_cast<double>(std::min<std::int64_t>(pairs ? shares + alone : rest, sms)),
+                         full == 0};
         tail = wave_term<T>(part, m, last, traffic);
     }
     T further = full > 1 ? further_wave_term<T>(part, m, full_round, traffic)

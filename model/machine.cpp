@@ -13,9 +13,9 @@ constexpr double assumed_knee_exponent = 2.0;
 /// Hopper (arXiv 2507.10789).
 constexpr double assumed_ffma_latency = 4.0;
 
-/// Clocks of a load that hits L1, where the profile has none of its own: about what every GPU since Volta
-/// takes.
-constexpr double assumed_l1_latency = 32.0;
+/// Clocks from a load of shared memory to its use, where the profile has none of its own: about what every
+/// GPU since Volta takes.
+constexpr double assumed_shared_latency = 23.0;
 
 /// Multiply-adds of 32-bit integers against those of floats, per clock of an SM: 64 of 128 on compute
 /// capability 8.6 to 9.0 (CUDA C++ Programming Guide, throughput of native arithmetic instructions). 8-bit
@@ -67,7 +67,7 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.first_wave_miss = calibration.first_wave_miss;
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;
-    m.l1_latency = p.l1_latency ? p.l1_latency->value.value : assumed_l1_latency;
+    m.shared_latency = p.shared_latency ? p.shared_latency->value.value : assumed_shared_latency;
     m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
     m.tensor_rate = p.tf32_mma_rate ? p.tf32_mma_rate->value.value : 0.0;
     return m;

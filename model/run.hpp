@@ -67,12 +67,12 @@ struct StepWork {
     double copying = 0; ///< of them those that are not left to the busy warps: Partition::copy_warps do them
     double shared_wavefronts = 0; ///< and those of global loads that hit L1, which share the data path
     double loads = 0;             ///< warp instructions that load from global memory to registers
-    double l1_waits =
-        0; ///< times that a warp waits for loads that hit L1, behind its first loads of the step
+    double l1_waits = 0; ///< times that the slowest warp waits for lines new to L1, behind its first loads
+    double turns = 0;    ///< of the busy warps' innermost loops: each waits for values of shared memory first
     double load_bytes = 0;  ///< global to shared memory or registers
     double store_bytes = 0; ///< written to the output in this step
     BOOST_DESCRIBE_CLASS(StepWork, (),
-                         (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, l1_waits,
+                         (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, l1_waits, turns,
                           load_bytes, store_bytes),
                          (), ())
 };
@@ -84,7 +84,8 @@ struct Pace {
     double other_clocks = 1.0; ///< for another instruction of a step
     double once_clocks = 1.0;  ///< for one of a copy, or of what a CTA does once
     double alu_share = 0.0;    ///< of all but FFMAs, those that the pipe of integers and logic executes
-    BOOST_DESCRIBE_CLASS(Pace, (), (ffma_clocks, other_clocks, once_clocks, alu_share), (), ())
+    double cold_clocks = 0.0;  ///< that a launch's first warps wait for instructions and constants
+    BOOST_DESCRIBE_CLASS(Pace, (), (ffma_clocks, other_clocks, once_clocks, alu_share, cold_clocks), (), ())
 };
 
 /// What a launch's pointer parameter points at: a tensor of the call, or the plan's own memory.

@@ -44,6 +44,19 @@ void fill_schedule(Partition &partition, const GpuLimits &limits) {
     partition.tail = static_cast<double>(std::min<std::int64_t>(last, limits.sm_count)) / limits.sm_count;
 }
 
+void average_step(Partition &partition) {
+    const double ctas = static_cast<double>(partition.ctas - partition.idle_ctas);
+    const double full = ctas * static_cast<double>(partition.steps) * partition.step.instructions;
+    if (!partition.work.instructions || !(full > 0.0))
+        return;
+    const double share =
+        std::clamp((*partition.work.instructions - ctas * partition.drain.instructions) / full, 0.0, 1.0);
+    StepWork &step = partition.step;
+    for (double *value : {&step.fmas, &step.instructions, &step.copying, &step.shared_wavefronts, &step.turns,
+                          &step.load_bytes, &step.store_bytes})
+        *value *= share;
+}
+
 Rules table1_rules(const GpuProfile &profile) {
     Rules rules;
     if (papers::missing_for_table1(profile).empty()) {

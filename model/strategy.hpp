@@ -59,6 +59,10 @@ int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t re
 /// Fills ctas, waves and tail from the grid and `ctas_per_sm`.
 void fill_schedule(Partition &partition, const GpuLimits &limits);
 
+/// Makes the step the average one of a launch whose CTAs all have the same steps, some with less work: the
+/// last channels, or the last rows. By the instructions that the plan counts for both.
+void average_step(Partition &partition);
+
 /// The rules of Table 1, where the profile has the numbers for them.
 Rules table1_rules(const GpuProfile &profile);
 

@@ -270,6 +270,10 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const double puts = static_cast<double>(held);
     constexpr double per_short_copy = 6.0;
     part.step.fmas = static_cast<double>(taps * knobs.tile_k * tile_pixels);
+    constexpr std::int64_t most_unrolled =
+        1024; // as the kernel does: all taps of a channel, or a row of them
+    const bool whole = s.r * s.s * group * width <= most_unrolled;
+    part.step.turns = warps * static_cast<double>(whole ? knobs.channels : knobs.channels * s.r);
     part.step.shared_wavefronts = pixel_passes + weight_loads * weight.taken + warps * puts;
     part.step.instructions = static_cast<double>(taps * width * group) * warps +
                              warps * (pixel_loads + weight_loads + widened + channel_rows * per_row +

@@ -167,6 +167,7 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     const double filter_copies = static_cast<double>(part.tile_k) * std::ceil(here * t / 32.0) * per_copy;
     const double bands_d = static_cast<double>(part.pieces);
     part.step.fmas = static_cast<double>(units) * outputs * t * here;
+    part.step.turns = unit_warps * here * columns;
     part.step.copying = here * band_copies + warps * per_step + filter_copies / bands_d;
     part.step.instructions = unit_warps * (here * channel_instructions + unit_ends) + part.step.copying;
     const auto band_passes = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t of_channels) {
@@ -228,6 +229,7 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     work.dram_write_bytes = beyond_l2(parts_d * bytes, limits);
     out.paper_round_fmas = part.step.fmas;
     out.paper_round_bytes = part.step.load_bytes;
+    average_step(part);
     const Partition sum = sum_launch(s, part.parts, limits);
     out.plan.launches = {std::move(part), sum};
     return planned;

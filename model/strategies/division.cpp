@@ -36,6 +36,7 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     // divisions, loops over the filter's columns and stores its outputs (address, comparison, store).
     constexpr double per_unit = 65.0, per_column = 20.0, per_output = 6.0;
     work.fmas = units * outputs * taps;
+    work.turns = warps * static_cast<double>(s.s); // a column of taps
     work.instructions = warps * (outputs * taps + pixel_loads + tap_loads + per_output * outputs +
                                  per_column * static_cast<double>(s.s) + per_unit);
     const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};

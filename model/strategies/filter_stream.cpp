@@ -181,6 +181,9 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     const double channel_instructions = outputs * t + pixel_loads + tap_loads;
     const double channel_copying = copies * per_copy + warps * per_channel_warp;
     part.step.fmas = static_cast<double>(positions * groups) * outputs * t * here;
+    constexpr double most_unrolled = 512.0; // as the kernel does: all taps of a channel, or a column of them
+    part.step.turns =
+        part.step.fmas / 32.0 / (outputs * (outputs * t <= most_unrolled ? t : static_cast<double>(s.r)));
     part.step.copying = here * channel_copying + warps * per_step_warp;
     // A band's outputs come with its last channels; those of the last band, at the end.
     const double stores =
@@ -248,6 +251,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     fill_dram(work, s, limits);
     out.paper_round_fmas = part.step.fmas;
     out.paper_round_bytes = part.step.load_bytes;
+    average_step(part);
     out.plan.launches = {std::move(part)};
     return planned;
 }

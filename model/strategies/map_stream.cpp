@@ -183,6 +183,8 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     };
     const double step_blocks = static_cast<double>(blocks * real_groups);
     part.step.fmas = step_blocks * here * block_fmas * 32.0;
+    constexpr double most_unrolled = 1024.0; // as the kernel does: all taps of a channel, or a row of them
+    part.step.turns = step_blocks * here * (block_fmas <= most_unrolled ? 1.0 : static_cast<double>(s.r));
     part.step.copying = filter_copies(static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k))) +
                         warps * per_step_warp +
                         (map_copies(here) + warps * per_piece_warp) / static_cast<double>(filter_steps);

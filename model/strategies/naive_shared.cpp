@@ -167,13 +167,24 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         1.0;
     const double lines = lines_touched(4.0 * run, std::max(1.0, 32.0 / static_cast<double>(knobs.tile_w)),
                                        4.0 * static_cast<double>(s.stride_h * s.w));
+    // Of the CTAs of an SM the busiest may be a full one; many are as full as the average.
+    const double of_an_sm =
+        static_cast<double>(ceil_div(part.grid[0] * s.k * s.n, std::int64_t{limits.sm_count}));
+    const double fullest = tile_pixels(std::min<std::int64_t>(knobs.tile_w, s.q()),
+                                       std::min<std::int64_t>(knobs.tile_h, s.p()))
+                               .least;
+    const double busiest = active + std::max(0.0, fullest - active) / of_an_sm;
     const double pixel_passes =
-        shared_map ? pixels.taken / tiles : l1_passes(lines, global_pixels.taken / warps) * active;
+        shared_map ? pixels.taken / pixels.least : l1_passes(lines, global_pixels.taken / warps);
+    constexpr double most_unrolled = 64.0; // taps
+    const double tap_instructions = channels_a_step * (taps * per_tap + per_channel);
     part.step.fmas = lanes * taps * channels_a_step;
-    part.step.instructions = active * channels_a_step * (taps * per_tap + per_channel);
-    part.step.shared_wavefronts = channels_a_step * taps * (pixel_passes + active);
+    part.step.instructions = busiest * tap_instructions;
+    part.step.shared_wavefronts = busiest * channels_a_step * taps * (pixel_passes + 1.0);
+    if (shared_map)
+        part.step.turns = warps * channels_a_step * (taps <= most_unrolled ? 1.0 : taps);
     part.step.l1_waits =
-        shared_map || s.r * s.s <= 16 ? 0.0 : static_cast<double>(s.r - 1); // a row of taps at a time
+        shared_map || s.r * s.s <= 16 ? 0.0 : static_cast<double>(s.r - 1); // new rows, one at a time
     part.step.loads = shared_map ? 0.0 : active * channels_a_step * taps;
     part.drain.instructions = warps * (per_cta_warp + copies);
     part.drain.store_bytes = lanes * 4.0;
@@ -196,8 +207,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     Work &work = part.work;
     work.fmas = s.fmas().value; // also of taps in the padding: they multiply zeros
     work.instructions =
-        ctas * (static_cast<double>(part.steps) * part.step.instructions + part.drain.instructions);
-    work.shared_wavefronts = ctas * channels * taps * (active + (shared_map ? pixel_passes : 0.0));
+        ctas * (static_cast<double>(part.steps) * active * tap_instructions + part.drain.instructions);
+    work.shared_wavefronts = ctas * channels * taps * active * (1.0 + (shared_map ? pixel_passes : 0.0));
     work.shared_conflicts = shared_map ? ctas * channels * taps * pixels.conflicts() / tiles : 0.0;
     // All filters' CTAs of an image read its tiles, and a tile's neighbours its rims; those of a row of the
     // grid read one filter.

@@ -23,6 +23,7 @@ Partition launch(double ffmas, double step_others, double copying, double once, 
     part.step.fmas = 32.0 * ffmas;
     part.step.instructions = ffmas + step_others + copying;
     part.step.copying = copying;
+    part.step.turns = ffmas / 50.0;
     part.drain.instructions = once;
     const double busy = static_cast<double>(ctas - idle);
     part.work.fmas = busy * 4.0 * part.step.fmas;
@@ -35,7 +36,7 @@ Partition launch(double ffmas, double step_others, double copying, double once, 
 /// Counters of a launch whose kernel has the planted facts.
 struct Planted {
     static constexpr double per_counted = 1.5, per_idle_warp = 20.0, ffma = 1.25, other = 3.0, copy = 2.0,
-                            alu = 0.6;
+                            alu = 0.6, turn = 23.0, cold = 500.0;
 
     std::deque<Plan> plans;
     std::deque<Work> works;
@@ -51,15 +52,14 @@ struct Planted {
         work.instructions = ffmas + per_counted * others + idle;
         work.l2_read_bytes = l2_share * 1e6;
         work.l2_write_bytes = 2e5;
-        const double left = *work.instructions - ffmas, copy_share = copies / others;
-        const double waits = (ffmas * ffma + left * (1.0 - copy_share) * other + left * copy_share * copy) /
-                                 *work.instructions -
-                             1.0;
+        const double left = *work.instructions - ffmas, once = per_counted * copies + idle;
+        const double turns = busy * 4.0 * part.step.turns, warps = static_cast<double>(part.ctas) * 4.0;
+        const double waits = (ffmas * ffma + (left - once) * other + once * copy) / *work.instructions - 1.0;
         const std::string stalled = "smsp__average_warps_issue_stalled_", ratio = "_per_issue_active.ratio";
         counters.push_back({{stalled + "wait" + ratio, waits},
                             {stalled + "branch_resolving" + ratio, 0.0},
-                            {stalled + "short_scoreboard" + ratio, 0.0},
-                            {stalled + "no_instruction" + ratio, 0.0},
+                            {stalled + "short_scoreboard" + ratio, turn * turns / *work.instructions},
+                            {stalled + "no_instruction" + ratio, cold * warps / *work.instructions},
                             {stalled + "imc_miss" + ratio, 0.0},
                             {"sm__inst_executed_pipe_fma.sum", ffmas},
                             {"smsp__inst_executed_op_shared_ld.sum", (1.0 - alu) * left},
@@ -86,6 +86,7 @@ TEST(Facts, PlantedOnesAreFoundAgain) {
     EXPECT_NEAR(facts[0].pace.ffma_clocks, Planted::ffma, 1e-3);
     EXPECT_NEAR(facts[0].pace.other_clocks, Planted::other, 1e-3);
     EXPECT_NEAR(facts[0].pace.once_clocks, Planted::copy, 1e-3);
+    EXPECT_NEAR(facts[0].pace.cold_clocks, Planted::cold, 1e-3);
     EXPECT_NEAR(facts[0].pace.alu_share, Planted::alu, 1e-9);
     EXPECT_EQ(facts[0].l2_read_share, 0.5);
     EXPECT_EQ(facts[0].l2_write_share, 2.0);
@@ -126,6 +127,7 @@ TEST(Facts, ADocumentReadsBackAndHostileOnesAreRefused) {
     }
     for (const auto &break_it : {+[](CompiledWork &kernel) { kernel.pace.alu_share = 1.5; },
                                  +[](CompiledWork &kernel) { kernel.pace.other_clocks = -1.0; },
+                                 +[](CompiledWork &kernel) { kernel.pace.cold_clocks = -1.0; },
                                  +[](CompiledWork &kernel) { kernel.per_idle_warp = 1e9; }}) {
         Facts broken = shipped_facts();
         break_it(broken.kernels.front());
@@ -144,7 +146,7 @@ TEST(Facts, ASlowerPaceIsNeverFaster) {
         double before = 0.0;
         for (const double step : {1.0, 2.0, 4.0, 8.0}) {
             for (Partition &part : plan.launches)
-                part.pace = Pace{1.0 + step / 8.0, step, step, step / 8.0};
+                part.pace = Pace{1.0 + step / 8.0, step, step, step / 8.0, 0.0};
             const double time = forecast_time(plan, shape, profile, {})->value;
             EXPECT_GE(time, before) << strategy << " " << step;
             before = time;
