@@ -47,12 +47,16 @@ struct Planted {
         const double busy = static_cast<double>(part.ctas - part.idle_ctas);
         const double ffmas = *part.work.fmas / 32.0, others = *part.work.instructions - ffmas;
         const double idle = static_cast<double>(part.idle_ctas) * 4.0 * per_idle_warp;
-        const double copies = busy * (4.0 * part.step.copying + part.drain.instructions);
+        // Copies grow as all instructions of a step do.
+        const double of_step = part.step.fmas / 32.0,
+                     grown = per_counted * (part.step.instructions - of_step);
+        const double copies = busy * 4.0 * part.step.copying * (of_step + grown) / part.step.instructions;
         Work work;
         work.instructions = ffmas + per_counted * others + idle;
         work.l2_read_bytes = l2_share * 1e6;
         work.l2_write_bytes = 2e5;
-        const double left = *work.instructions - ffmas, once = per_counted * copies + idle;
+        const double left = *work.instructions - ffmas,
+                     once = copies + busy * per_counted * part.drain.instructions + idle;
         const double turns = busy * 4.0 * part.step.turns, warps = static_cast<double>(part.ctas) * 4.0;
         const double waits = (ffmas * ffma + (left - once) * other + once * copy) / *work.instructions - 1.0;
         const std::string stalled = "smsp__average_warps_issue_stalled_", ratio = "_per_issue_active.ratio";
