@@ -221,9 +221,18 @@ template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const M
         parts.push_back(leaf<T>("cold start", s(static_cast<double>(further + 1) * m.cold_start_s),
                                 "{} * {:.2f} us until instructions are cached", further + 1,
                                 m.cold_start_s * 1e6));
+    std::optional<T> last;
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches)
-            parts.push_back(partition_term<T>(part, shape, m));
+        for (const Partition &part : *launches) {
+            T its = partition_term<T>(part, shape, m);
+            if (last && part.beside.value_or(false))
+                its = max_of<T>("side by side", {std::move(*last), std::move(its)});
+            else if (last)
+                parts.push_back(std::move(*last));
+            last = std::move(its);
+        }
+    if (last)
+        parts.push_back(std::move(*last));
     return evaluated(sum<T>("time", std::move(parts)));
 }
 

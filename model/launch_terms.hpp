@@ -103,10 +103,11 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
                      leaf<T>("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
                              "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * passes, m.shared_bw,
                              m.clock / 1e6)};
-    T busy = pnorm<T>(core_name, overlap_exponent(queued_warps(part, ctas, m)), std::move(pipes));
-    if (work.tensor_fmas) // beside the warps, which only start it
-        return max_of<T>("cores", {std::move(busy), tensor_leaf<T>(ctas * *work.tensor_fmas, m)});
-    return busy;
+    if (work.tensor_fmas) { // which read shared memory themselves, beside the warps that only start them
+        pipes.push_back(tensor_leaf<T>(ctas * *work.tensor_fmas, m));
+        return max_of<T>("cores", std::move(pipes));
+    }
+    return pnorm<T>(core_name, overlap_exponent(queued_warps(part, ctas, m)), std::move(pipes));
 }
 
 /// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
@@ -206,7 +207,7 @@ inline double step_latency(const Round &round, const Traffic &traffic, const Mac
 
 /// Of the steps of a pipeline some wait for their loads and others take longer to compute; the CTAs of an SM
 /// even that out. The exponent of one, chosen once over all kernels (F3).
-inline constexpr double steps_overlap = 2.0;
+inline constexpr double steps_overlap = 1.5;
 
 /// One step of all CTAs of a round.
 template <Yield T>

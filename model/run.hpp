@@ -108,6 +108,7 @@ struct Partition {
     std::array<std::int64_t, 3> grid{1, 1, 1};
     std::optional<bool>
         early; ///< may start while the launch before it ends, for which its kernel waits; absent: no
+    std::optional<bool> beside; ///< early, and needs nothing of the launch before it; absent: it waits
     std::optional<std::int64_t> cluster; ///< CTAs along x that run at once and share their memory; absent: 1
     std::optional<double> cluster_bytes; ///< that a CTA reads of the others' shared memory at its end
     std::optional<double> cluster_waits; ///< times that a warp waits for such reads
@@ -142,7 +143,7 @@ struct Partition {
     std::optional<double> shared_read_bytes;
     Work work; ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
-                         (kernel, variant, template_arguments, operands, grid, early, cluster, cluster_bytes,
+                         (kernel, variant, template_arguments, operands, grid, early, beside, cluster, cluster_bytes,
                           cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm, ctas, waves,
                           idle_ctas, tail, stages, steps, busy_warps, copy_warps, barriers, copy_passes,
                           independent_sums, snaked, pace, step, drain, filter_begin, filter_count, parts,

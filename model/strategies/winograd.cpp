@@ -350,6 +350,8 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
         Partition input = input_launch(s, g, o, begin, count, limits);
         Partition output = output_launch(s, g, o, count, in_l2, limits);
         input.operands = {{Memory::input, 0}, {Memory::workspace, pixels_at}};
+        if (begin == 0) // while the filters are transformed
+            input.beside = true;
         Partition &multiply = std::get<Partition>(product);
         multiply.operands = {
             {Memory::workspace, pixels_at}, {Memory::workspace, 0}, {Memory::workspace, products_at}};
