@@ -78,7 +78,7 @@ TEST(HandRules, ChannelSplitIsSlowerOnLargeMapsOnly) {
     const auto faster = [](const std::vector<double> &ratios) {
         return std::count_if(ratios.begin(), ratios.end(), [](double r) { return r < 1.0; });
     };
-    EXPECT_NEAR(geometric_mean(all), 1.27, 0.01);
+    EXPECT_NEAR(geometric_mean(all), 1.28, 0.01);
     EXPECT_EQ(faster(all), 14);
     EXPECT_EQ(small.size(), 9u);
     EXPECT_EQ(faster(small), 8);
@@ -101,13 +101,13 @@ TEST(HandRules, UnitsOfTwoPayWhateverTheBanksSay) {
             ratios.push_back(by_unit.at(1) / by_unit.at(unit));
         return geometric_mean(ratios);
     };
-    EXPECT_NEAR(gain(DataType::f32, "row_register", 2), 1.10, 0.005); // n = 1 says: no gain
+    EXPECT_NEAR(gain(DataType::f32, "row_register", 2), 1.09, 0.005); // n = 1 says: no gain
     EXPECT_NEAR(gain(DataType::f32, "row_register", 4), 0.83, 0.005);
     EXPECT_NEAR(gain(DataType::f32, "block_register", 2), 1.02, 0.005);
-    EXPECT_NEAR(gain(DataType::f16, "row_register", 2), 1.14, 0.005); // n = 2
-    EXPECT_NEAR(gain(DataType::f16, "block_register", 2), 1.06, 0.005);
-    EXPECT_NEAR(gain(DataType::i8, "row_register", 4), 1.04, 0.005); // n = 4
-    EXPECT_NEAR(gain(DataType::i8, "row_register", 2), 1.08, 0.005);
+    EXPECT_NEAR(gain(DataType::f16, "row_register", 2), 1.115, 0.005); // n = 2
+    EXPECT_NEAR(gain(DataType::f16, "block_register", 2), 1.065, 0.005);
+    EXPECT_NEAR(gain(DataType::i8, "row_register", 4), 1.03, 0.005); // n = 4
+    EXPECT_NEAR(gain(DataType::i8, "row_register", 2), 1.07, 0.005);
     EXPECT_NEAR(gain(DataType::i8, "block_register", 4), 1.04, 0.005);
 }
 
@@ -129,7 +129,7 @@ TEST(HandRules, MatchingSavesASeventhOfChensProduct) {
     }
     EXPECT_NEAR(geometric_mean(unmatched), 1.16, 0.005);
     EXPECT_NEAR(geometric_mean(four), 1.17, 0.005);
-    EXPECT_NEAR(geometric_mean(over_cublas), 3.43, 0.01);
+    EXPECT_NEAR(geometric_mean(over_cublas), 3.44, 0.01);
 }
 
 /// Of one sweep of the study `boundaries`: microseconds and the counters' regime by the swept number.
@@ -163,11 +163,11 @@ TEST(HandRules, EverySweepIsThere) {
 
 TEST(HandRules, TheLeastPAndQAreNotTheFastest) {
     const auto q = swept("map_split_q"), p = swept("filter_split_p");
-    EXPECT_NEAR(q.at(1).time_us / q.at(8).time_us, 1.19, 0.01); // 8 is the last with N_FMA in a round
+    EXPECT_NEAR(q.at(1).time_us / q.at(8).time_us, 1.13, 0.01); // 8 is the last with N_FMA in a round
     for (const auto &[pieces, it] : q)
         EXPECT_GE(it.time_us, q.at(8).time_us) << pieces;
     EXPECT_NEAR(p.at(4).time_us / p.at(64).time_us, 1.15, 0.01);
-    EXPECT_NEAR(p.at(16).time_us / p.at(64).time_us, 1.04, 0.01); // the last with N_FMA
+    EXPECT_NEAR(p.at(16).time_us / p.at(64).time_us, 1.02, 0.01); // the last with N_FMA
     for (const auto &[pieces, it] : p)
         EXPECT_GE(it.time_us, p.at(64).time_us) << pieces;
     // Where the round has most FMAs, the counters see least of them.
@@ -183,10 +183,10 @@ TEST(HandRules, TheBlocksOf64And128) {
     EXPECT_NEAR(s.at(128).time_us / s.at(64).time_us, 0.955, 0.01);
     EXPECT_NEAR(m.at(32).time_us / m.at(64).time_us, 0.82, 0.01);
     EXPECT_NEAR(m.at(96).time_us / m.at(64).time_us, 1.53, 0.01);
-    EXPECT_NEAR(m.at(128).time_us / m.at(64).time_us, 0.985, 0.01);
-    EXPECT_NEAR(w.at(32).time_us / w.at(128).time_us, 1.44, 0.01);
-    EXPECT_NEAR(w.at(64).time_us / w.at(128).time_us, 1.035, 0.01);
-    EXPECT_NEAR(w.at(256).time_us / w.at(128).time_us, 1.005, 0.01);
+    EXPECT_NEAR(m.at(128).time_us / m.at(64).time_us, 0.987, 0.01);
+    EXPECT_NEAR(w.at(32).time_us / w.at(128).time_us, 1.45, 0.01);
+    EXPECT_NEAR(w.at(64).time_us / w.at(128).time_us, 1.037, 0.01);
+    EXPECT_NEAR(w.at(256).time_us / w.at(128).time_us, 0.993, 0.01);
     // Rounds from a fifth of N_FMA up are all hidden by arithmetic.
     for (const auto *sweep : {&s, &m, &w})
         for (const auto &[value, it] : *sweep)
