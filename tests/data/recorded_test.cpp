@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 using namespace convcast;
@@ -218,19 +219,20 @@ TEST(Recorded, TheSpeedUpsAreAsStated) {
         /// Ours without Winograd, against all of cuDNN; 0: not stated, some lose.
         double geomean_direct = 0.0, worst_direct = 0.0;
     };
-    for (const Stated &stated : {Stated{"chang.json.gz", "chang_single", 18, 2.46, 1.82, 2.46, 1.82},
-                                 Stated{"chang.json.gz", "chang_multi", 33, 3.35, 1.40, 2.27, 1.10},
-                                 Stated{"chen.json.gz", "chen_special", 36, 3.50, 1.39, 3.50, 1.39},
-                                 Stated{"chen.json.gz", "chen_general", 24, 2.78, 1.34, 1.65, 1.04},
-                                 Stated{"networks.json.gz", "alexnet_b1", 5, 3.46, 1.69, 3.16, 1.69},
-                                 Stated{"networks.json.gz", "vgg16_b1", 9, 3.28, 1.77, 1.80, 1.38},
-                                 Stated{"networks.json.gz", "resnet18_b1", 11, 2.97, 1.59, 2.91, 1.59},
-                                 Stated{"networks.json.gz", "resnet50_b1", 23, 2.62, 1.40, 2.60, 1.40},
-                                 Stated{"networks_b32.json.gz", "alexnet_b32", 5, 1.25, 1.03},
-                                 Stated{"networks_b32.json.gz", "vgg16_b32", 9, 1.35, 1.22},
-                                 Stated{"networks_b32.json.gz", "resnet18_b32", 11, 1.51, 1.25},
-                                 Stated{"networks_b32.json.gz", "resnet50_b32", 23, 1.51, 1.23},
-                                 Stated{"partition_2bcde.json.gz", "partition_2bcde", 30, 3.40, 1.20}}) {
+    for (const Stated &stated :
+         {Stated{"chang.json.gz", "chang_single", 18, 2.47, 1.82, 2.47, 1.82},
+          Stated{"chang.json.gz", "chang_multi", 33, 3.37, 1.42, 2.25, 1.09},
+          Stated{"chen.json.gz", "chen_special", 36, 3.54, 1.36, 3.54, 1.36},
+          Stated{"chen.json.gz", "chen_general", 24, 2.79, 1.35, 1.64, 1.05},
+          Stated{"networks.json.gz", "alexnet_b1", 5, 3.45, 1.69, 3.10, 1.69},
+          Stated{"networks.json.gz", "vgg16_b1", 9, 3.27, 1.78, 1.78, 1.38},
+          Stated{"networks.json.gz", "resnet18_b1", 11, 3.03, 1.59, 2.96, 1.59},
+          Stated{"networks.json.gz", "resnet50_b1", 23, 2.67, 1.40, 2.63, 1.40},
+          Stated{"networks_b32.json.gz", "alexnet_b32", 5, 1.25, 1.02},
+          Stated{"networks_b32.json.gz", "vgg16_b32", 9, 1.35, 1.21},
+          Stated{"networks_b32.json.gz", "resnet18_b32", 11, 1.50, 1.24},
+          Stated{"networks_b32.json.gz", "resnet50_b32", 23, 1.51, 1.23},
+          Stated{"partition_2bcde.json.gz", "partition_2bcde", 30, 3.47, 1.38, 2.41, 1.26}}) {
         const std::vector<Study> studies = {find_study(stated.study)};
         const auto expect = [&](const convcast::Run &run, double geomean, double worst) {
             bool there = false;
@@ -256,12 +258,21 @@ TEST(Recorded, TheSpeedUpsAreAsStated) {
     }
 }
 
-/// Nine calls whose CTAs were stamped: all of each there, no SM with more of a launch than its plan says, all
-/// within the call, and the stamps cost little.
+/// Calls whose CTAs were stamped: all of each there, no SM with more of a launch than its plan says but in
+/// two that docs/model.md names, all within the call, and the stamps cost little but in three that
+/// docs/measuring.md names.
 TEST(Recorded, TimelinesFitTheirPlans) {
     const convcast::Run run = read_recorded("timelines.json.gz");
     std::size_t several_launches = 0;
-    ASSERT_EQ(run.cases.size(), 9u);
+    ASSERT_EQ(run.cases.size(), 31u);
+    // Many short CTAs twice; a cluster that found no room beside the others.
+    const std::map<std::pair<std::string, std::string>, double> cost_more = {
+        {{"n1c1h512w512k64r3s3", "naive_global"}, 1.118},
+        {{"n1c1h512w512k64r3s3", "naive_shared"}, 1.167},
+        {{"n1c128h56w56k128r3s3", "implicit_gemm_3xtf32"}, 1.383}};
+    // Fewer registers than the cap; CTAs that begin before the last warps of those before them have left.
+    const std::map<std::pair<std::string, std::string>, std::int64_t> more_at_once = {
+        {{"n1c1h512w512k64r3s3", "implicit_gemm"}, 6}, {{"n1c16h224w224k32r3s3", "channel_split_sum"}, 11}};
     for (const Case &item : run.cases) {
         SCOPED_TRACE(item.shape + " " + *item.strategy);
         ASSERT_EQ(item.status, Status::ok);
@@ -278,12 +289,23 @@ TEST(Recorded, TimelinesFitTheirPlans) {
             std::copy_if(spans.begin(), spans.end(), std::back_inserter(its),
                          [&](const CtaSpan &span) { return span.launch == static_cast<std::int64_t>(i); });
             EXPECT_EQ(std::ssize(its), parts[i].ctas) << parts[i].kernel;
-            EXPECT_LE(summary_of(its).most_at_once, parts[i].ctas_per_sm) << parts[i].kernel;
+            const std::int64_t most = summary_of(its).most_at_once;
+            if (const auto more = more_at_once.find({item.shape, parts[i].kernel});
+                more != more_at_once.end())
+                EXPECT_EQ(most, more->second) << parts[i].kernel;
+            else
+                EXPECT_LE(most, parts[i].ctas_per_sm) << parts[i].kernel;
         }
         const TimelineSummary whole = summary_of(spans);
         EXPECT_LE(whole.makespan_s.value,
                   cold->timeline->call_s->value + 2e-9 * static_cast<double>(*cold->timeline->step_ns));
-        EXPECT_LE(*cold->timeline->call_s / cold->time_s, 1.1);
+        const double stamped = *cold->timeline->call_s / cold->time_s;
+        if (const auto more =
+                cost_more.find({item.shape, item.strategy->substr(0, item.strategy->find(':'))});
+            more != cost_more.end())
+            EXPECT_NEAR(stamped, more->second, 0.001);
+        else
+            EXPECT_LE(stamped, 1.1);
     }
     EXPECT_GE(several_launches, 3u);
 }
