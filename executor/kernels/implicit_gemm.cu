@@ -373,7 +373,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
                 }
             };
             // Without a next step to wait for, ptxas would load all rows of a long body before the first FFMA.
-            constexpr int unroll = divisor_up_to(depth, steps > 1 ? 18 : 8);
+            constexpr int unroll = divisor_up_to(depth, steps > 1 ? 18 : depth <= 9 ? 9 : 8);
             load(0, 0);
 #pragma unroll 1
             for (int row0 = 0; row0 < depth; row0 += unroll) {

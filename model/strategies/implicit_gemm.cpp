@@ -5,6 +5,7 @@
 #include "model/strategies/implicit_gemm_rows.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -257,7 +258,12 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                              // filters as they are, four bytes a copy: places of the copies
                              (g.filters == 1 && !o.by_filter && sums <= 16 ? 8 : 0) +
                              // and, of a last slice that is not whole, which of them are filters' values
-                             (g.filters == 1 && !o.by_filter && filter_copies > 16.0 ? 16 : 0);
+                             (g.filters == 1 && !o.by_filter && filter_copies > 16.0 ? 16 : 0) +
+                             // nine rows of a single step, none of which waits for a copy
+                             (o.steps == 1 && o.slice == 9 && g.tile_k == 4 * g.thread_k &&
+                                      std::has_single_bit(static_cast<unsigned>(g.tile_pixels))
+                                  ? 16
+                                  : 0);
     registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
     if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
         registers = most / 8 * 8;

@@ -60,7 +60,8 @@ std::string outside(const ConvShape &s) {
 /// Numbers of a setting that several parts of a plan need.
 struct Shape {
     std::int64_t channels, filters; ///< of a group
-    bool by_channel;                ///< a row is 8 channels of a tap, else 8 successive values
+    std::int64_t taps;
+    bool by_channel; ///< a row is 8 channels of a tap, else 8 successive values
     std::int64_t rows, steps, pitch, stage_bytes, pixels, pixel_tiles, filter_tiles, groups_of_warps, threads;
     bool wide_pixels;
     bool tabled;              ///< where values lie is looked up in shared memory
@@ -70,6 +71,7 @@ struct Shape {
 Shape shape_of(const ConvShape &s, const ImplicitGemm3xTf32 &g) {
     Shape o{};
     o.channels = s.c / s.groups, o.filters = s.k / s.groups;
+    o.taps = s.r * s.s;
     constexpr std::int64_t most_taps =
         128; // eight channels of eight filters turned in 33 KB of shared memory
     o.by_channel = o.channels % row_values == 0 && s.r * s.s <= most_taps;
@@ -113,7 +115,8 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
     fill_schedule(part, limits);
     const double values = static_cast<double>(eight * block_rows * row_values);
-    // A thread's batches of reads wait for each other: what each brings goes to shared memory before the next.
+    // A thread's batches of reads wait for each other: what each brings goes to shared memory before the
+    // next.
     constexpr std::int64_t under_way = 8;
     part.steps = ceil_div(eight * block_rows * row_values, part.threads * under_way);
     // Warp instructions for 32 values read, and for 128 split and written.
@@ -156,7 +159,8 @@ struct Registers {
 /// each thread; then the producers give some of theirs to the consumers.
 Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLimits &limits) {
     constexpr std::int64_t eight = 8, beside_sums = 56, least_producer = 32, two_pixels_producer = 64;
-    const std::int64_t usual_producer = o.by_channel || o.tabled ? 40 : 48; // which finds each value's place
+    constexpr std::int64_t many_taps = 25; // whose places do not stay in registers
+    const std::int64_t usual_producer = o.by_channel || o.taps <= many_taps ? 40 : 48;
     const std::int64_t groups = o.groups_of_warps, consumer = round_up(g.tile_k + beside_sums, eight);
     const std::int64_t cap = round_up(ceil_div(consumer * groups + usual_producer, groups + 1), eight);
     if (cap * o.threads <= limits.registers_per_sm)
