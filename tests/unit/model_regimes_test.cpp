@@ -99,7 +99,7 @@ std::vector<MeasuredCall> planted_calls(const GpuProfile &profile) {
             auto planned = plan(parse_strategy(strategy), shape, profile);
             Calibration truth;
             truth.issue_efficiency = 0.9;
-            truth.cold_start_s = strategy[0] == 's' ? 0.1e-6 : 2.9e-6;
+            truth.dependent_share = strategy[0] == 's' ? 0.8 : 1.5;
             MeasuredCall call{std::get<PlannedStrategy>(planned).feasible.plan, shape, Seconds(0.0), strategy,
                               size != 20};
             call.time_s = forecast_term(call.plan, shape, profile, truth)->value_s;
@@ -125,7 +125,7 @@ TEST(Fit, LeavingAStrategyOutIsFittingWithoutItsCalls) {
         // What the others' launches lack or have too much of shows.
         EXPECT_GT(rows[i].left_out, rows[i].fitted) << rows[i].strategy;
     }
-    EXPECT_GT(rows[0].left_out_bias, 1.0) << "fitted to longer cold starts";
+    EXPECT_GT(rows[0].left_out_bias, 1.0) << "fitted to longer waits";
     EXPECT_LT(rows[1].left_out_bias, 1.0) << "fitted to shorter ones";
     EXPECT_EQ(rows[2].strategy, "all");
     EXPECT_EQ(rows[2].test, 2);
