@@ -179,24 +179,28 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     const double narrow_loads =
         segment % 4 == 1 || segment % 4 == 2 ? static_cast<double>(per_thread + 1) : 0.0;
     const double wavefronts = seg * col + wide_loads * uniform_wide_wavefronts - narrow_loads;
-    // Warp instructions beside arithmetic and loads, as counted on sm_90: a filter copy, a line copy
-    // (divisions of the line index), a step (loop, barrier, offsets), the start and an output.
-    constexpr double per_filter_copy = 50.0, per_line_copy = 31.0, per_step = 45.0, per_cta_warp = 50.0,
-                     per_output = 18.0, per_column = 70.0;
-    const double filter_copies = std::ceil(static_cast<double>(knobs.tile_k * segment) /
-                                           (wide_filters ? 4.0 : 1.0) / static_cast<double>(part.threads));
-    const double line_copies = std::ceil(static_cast<double>(lines * line_floats) / (wide_lines ? 4.0 : 1.0) /
-                                         static_cast<double>(part.threads));
+    // Warp instructions beside arithmetic and loads, as counted on sm_90: a value of the segment (its pixels'
+    // address), a filter copy, a line copy (divisions of the line index), the offset of a value, a step
+    // (loop, barrier), the start, a column of pixels (its place by division), an output of a filter that is
+    // there.
+    constexpr double per_value = 3.0, per_filter_copy = 23.0, per_line_copy = 30.0, per_offset = 32.0,
+                     per_step = 30.0, per_cta_warp = 100.0, per_column = 40.0, per_output = 17.0;
+    // A warp that has nothing left to copy leaves the loop: all together make a turn for 32 copies.
+    const auto turns_of = [](std::int64_t copies) {
+        return static_cast<double>(ceil_div(copies, warp_lanes));
+    };
+    const double copying = turns_of(knobs.tile_k * segment / (wide_filters ? 4 : 1)) * per_filter_copy +
+                           turns_of(lines * line_floats / (wide_lines ? 4 : 1)) * per_line_copy +
+                           turns_of(segment) * per_offset;
     part.step.fmas = seg * static_cast<double>(knobs.tile_w * knobs.tile_k);
     part.step.shared_wavefronts = warps * wavefronts;
     part.step.instructions =
-        part.step.fmas / 32.0 + warps * (seg * col + wide_loads + filter_copies * per_filter_copy +
-                                         line_copies * per_line_copy + per_step);
+        part.step.fmas / 32.0 + warps * (seg * col + wide_loads + seg * per_value + per_step) + copying;
     part.step.load_bytes = static_cast<double>(knobs.tile_k * segment + lines * line_floats) * 4.0;
     part.drain.store_bytes = static_cast<double>(std::min<std::int64_t>(knobs.tile_w, flat)) *
                              static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;
-    part.drain.instructions =
-        warps * (per_cta_warp + col * (per_column + static_cast<double>(per_thread) * per_output));
+    part.drain.instructions = warps * (per_cta_warp + col * per_column) +
+                              col * per_output * static_cast<double>(s.k) / static_cast<double>(part.grid[1]);
 
     const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(part.steps);
     Work &work = part.work;
