@@ -115,6 +115,56 @@ void choose_automatic(BlockRegister &knobs, const ConvShape &s) {
         }
 }
 
+/// What a CTA copies in a step.
+struct Copies {
+    std::int64_t threads, taps, rows, row_copies; ///< taps of a filter, rows of a channel, copies of a row
+};
+
+/// Warp instructions of a CTA's copies of a step, on average over the grid. Each warp turns as often as the
+/// kernel's loops have work for any of its threads; what lies past the last filter or row takes the turn's
+/// comparison only. As compiled for sm_90: a turn (its place; by divisions where a thread's copies do not
+/// stay in one column), a copy.
+double copying_of(const ConvShape &s, const BlockRegister &knobs, const Copies &c) {
+    constexpr double per_turn = 11.0, per_copy = 20.0, per_divided_copy = 30.0, per_divided_pixels = 32.0,
+                     per_pixel_copy = 22.0;
+    const std::int64_t filters_a_pass = c.threads / c.taps, rows_a_pass = c.threads / c.row_copies;
+    // Of a loop over `all` by `a_pass` side by side, each `copies` wide: turns of all warps that meet one of
+    // the first `there`.
+    const auto turns = [&](std::int64_t all, std::int64_t a_pass, std::int64_t copies, std::int64_t there) {
+        double sum = 0.0;
+        for (std::int64_t thread = 0; thread < std::min(c.threads, a_pass * copies); thread += warp_lanes)
+            if (const std::int64_t left = std::min(all, there) - thread / copies; left > 0)
+                sum += static_cast<double>(ceil_div(left, a_pass));
+        return sum;
+    };
+    const auto flat_turns = [](std::int64_t copies) {
+        return static_cast<double>(ceil_div(std::max<std::int64_t>(0, copies), warp_lanes));
+    };
+    const auto of_filters = [&](std::int64_t there) {
+        return filters_a_pass > 0
+                   ? turns(knobs.tile_k, filters_a_pass, c.taps, knobs.tile_k) * per_turn +
+                         turns(knobs.tile_k, filters_a_pass, c.taps, there) * per_copy
+                   : flat_turns(knobs.tile_k * c.taps) * per_turn +
+                         flat_turns(std::min<std::int64_t>(there, knobs.tile_k) * c.taps) * per_divided_copy;
+    };
+    const auto of_pixels = [&](std::int64_t there) {
+        const auto channels = static_cast<double>(knobs.channels);
+        return rows_a_pass > 0
+                   ? channels * (turns(c.rows, rows_a_pass, c.row_copies, c.rows) * per_turn +
+                                 turns(c.rows, rows_a_pass, c.row_copies, there) * per_pixel_copy)
+                   : flat_turns(knobs.channels * c.rows * c.row_copies) * per_divided_pixels +
+                         channels * flat_turns(std::min(there, c.rows) * c.row_copies) * per_pixel_copy;
+    };
+    // All tiles but the last are full.
+    const std::int64_t full_k = ceil_div(s.k, std::int64_t{knobs.tile_k}) - 1,
+                       full_y = ceil_div(s.p(), std::int64_t{knobs.tile_h}) - 1;
+    const auto average = [](double of_full, double of_last, std::int64_t full) {
+        return (static_cast<double>(full) * of_full + of_last) / static_cast<double>(full + 1);
+    };
+    return average(of_filters(knobs.tile_k), of_filters(s.k - full_k * knobs.tile_k), full_k) +
+           average(of_pixels(c.rows), of_pixels(s.h - full_y * knobs.tile_h), full_y);
+}
+
 } // namespace
 
 PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfile &profile) const {
@@ -248,21 +298,13 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const double weight_loads = channel_rows * static_cast<double>(s.s * group / n);
     const double result_stores = static_cast<double>(group * width / store_width);
     const double warps = static_cast<double>(part.busy_warps);
-    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a filter row (addresses, loop), a
-    // copy of a filter value or of pixels (place, comparisons; with divisions where a thread's copies do not
-    // stay in one column), a step (loop, barrier, pointers), the start, an output of the tile (place,
-    // comparisons), one that is there (shared memory, store).
-    constexpr double per_row = 1.0, per_filter_copy = 20.0, per_pixel_copy = 38.0, per_divided_copy = 20.0,
-                     per_step = 20.0, per_cta_warp = 60.0, per_output = 26.0, per_store = 8.0;
-    const std::int64_t filters_a_pass = part.threads / taps, rows_a_pass = part.threads / row_copies;
-    const double filter_copies =
-        static_cast<double>(filters_a_pass > 0 ? ceil_div(knobs.tile_k, filters_a_pass)
-                                               : ceil_div(taps * knobs.tile_k, part.threads));
-    const double pixel_copies =
-        static_cast<double>(rows_a_pass > 0 ? knobs.channels * ceil_div(rows, rows_a_pass)
-                                            : ceil_div(knobs.channels * rows * row_copies, part.threads));
-    const double copying = filter_copies * per_filter_copy +
-                           pixel_copies * (per_pixel_copy + (rows_a_pass > 0 ? 0.0 : per_divided_copy));
+    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a channel and, where they are a
+    // loop, a filter row (addresses); a step (loop, barrier, pointers), the start, four sums of a thread on
+    // their way out (place of each by divisions, comparisons), 32 outputs that are there (shared memory,
+    // store).
+    constexpr double per_channel = 10.0, per_row = 4.0, per_step = 20.0, per_cta_warp = 100.0,
+                     per_output = 22.0, per_store = 20.0;
+    const double copying = copying_of(s, knobs, {part.threads, taps, rows, row_copies});
     // Short elements: one instruction more to widen what is read (a single byte is widened by its load), and
     // the copies' way from registers to shared memory.
     const bool widens = s.dtype == DataType::f16 || (s.dtype == DataType::i8 && n > 1);
@@ -275,29 +317,17 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const bool whole = s.r * s.s * group * width <= most_unrolled;
     part.step.turns = warps * static_cast<double>(whole ? knobs.channels : knobs.channels * s.r);
     part.step.shared_wavefronts = pixel_passes + weight_loads * weight.taken + warps * puts;
-    part.step.instructions = static_cast<double>(taps * width * group) * warps +
-                             warps * (pixel_loads + weight_loads + widened + channel_rows * per_row +
-                                      (short_type ? puts * per_short_copy : copying) + puts + per_step);
+    part.step.instructions =
+        static_cast<double>(taps * width * group) * warps +
+        warps * (pixel_loads + weight_loads + widened + static_cast<double>(knobs.channels) * per_channel +
+                 (whole ? 0.0 : channel_rows * per_row) + puts + per_step) +
+        (short_type ? warps * puts * per_short_copy : copying);
     part.step.load_bytes =
         static_cast<double>((taps * std::min<std::int64_t>(knobs.tile_k, s.k) +
                              knobs.channels * std::min(rows, s.h) * std::min(knobs.tile_w + s.s - 1, s.w)) *
                             bytes);
     const double outputs = static_cast<double>(group * width);
-    // Of a CTA's filters and pixels those that are there: the others are left out when it stores.
-    const double stored = static_cast<double>(s.k) / static_cast<double>(part.grid[1] * knobs.tile_k) *
-                          static_cast<double>(s.p() * s.q()) /
-                          static_cast<double>(part.grid[0] * tile_pixels);
-    part.drain.instructions = warps * (per_cta_warp + result_stores + outputs * (per_output + stored * per_store));
     const Passes result_read = position_passes({group, threads_x * tile_pixels, tile_pixels, result_pitch});
-    part.drain.shared_wavefronts = result_stores * result.taken + result_read.taken;
-    part.drain.store_bytes = static_cast<double>(
-        std::min<std::int64_t>(knobs.tile_w, s.q()) * std::min<std::int64_t>(knobs.tile_h, s.p()) *
-        std::min<std::int64_t>(knobs.tile_k, s.k) * s.result_bytes());
-
-    const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(part.steps);
-    Work &work = part.work;
-    work.fmas = ctas * steps * part.step.fmas;
-    work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
     // Results are read where there are outputs: warps of 32 neighbouring pixels of a tile's rows.
     const auto tile_reads = [&](std::int64_t columns, std::int64_t lines) {
         std::int64_t reads = 0;
@@ -309,9 +339,20 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
         return static_cast<double>(reads);
     };
     const double result_reads = tile_pixels % warp_lanes != 0 // a warp has pixels of several filters
-                                    ? ctas * result_read.taken
+                                    ? static_cast<double>(part.ctas) * result_read.taken
                                     : static_cast<double>(s.n * s.k) *
                                           over_tiles(s.q(), knobs.tile_w, s.p(), knobs.tile_h, tile_reads);
+    part.drain.instructions = warps * (per_cta_warp + outputs * per_output) +
+                              result_reads / static_cast<double>(part.ctas) * per_store;
+    part.drain.shared_wavefronts = result_stores * result.taken + result_read.taken;
+    part.drain.store_bytes = static_cast<double>(
+        std::min<std::int64_t>(knobs.tile_w, s.q()) * std::min<std::int64_t>(knobs.tile_h, s.p()) *
+        std::min<std::int64_t>(knobs.tile_k, s.k) * s.result_bytes());
+
+    const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(part.steps);
+    Work &work = part.work;
+    work.fmas = ctas * steps * part.step.fmas;
+    work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
     work.shared_wavefronts =
         ctas * (steps * part.step.shared_wavefronts + result_stores * result.taken) + result_reads;
     work.shared_conflicts =
