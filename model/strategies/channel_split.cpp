@@ -61,8 +61,8 @@ Partition sum_launch(const ConvShape &s, std::int64_t parts, const GpuLimits &li
     constexpr std::int64_t parts_at_once = 4; // as the kernel unrolls: their loads are under way together
     part.steps = ceil_div(parts, parts_at_once);
     const double steps = static_cast<double>(part.steps);
-    constexpr double per_part = 4.0, per_warp = 40.0; // a load and its address, the additions apart
-    part.step.instructions = warps * parts_d / steps * (per_part + static_cast<double>(width));
+    constexpr double per_part = 4.0, per_warp = 50.0; // a load, its address, additions, as counted on sm_90
+    part.step.instructions = warps * parts_d / steps * per_part;
     part.step.load_bytes = static_cast<double>(sum_threads * width * 4) * parts_d / steps;
     part.drain.instructions = warps * per_warp;
     part.drain.store_bytes = static_cast<double>(sum_threads * width * 4);
@@ -152,24 +152,48 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
                           std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
     fill_schedule(part, limits);
 
-    // A unit is what a thread computes at a time. Warp instructions beside arithmetic and loads: a unit (its
-    // place by divisions), a channel, a column, an output; a copy; a step; the start.
-    constexpr double per_unit = 70.0, per_channel = 10.0, per_column = 6.0, per_output = 6.0, per_copy = 7.0,
-                     per_step = 60.0, per_cta_warp = 120.0;
+    // A unit is what a thread computes at a time. Warp instructions beside arithmetic and loads, as counted
+    // on sm_90: a unit (its place by divisions), a column of taps, an output that is there; a copy of pixels,
+    // a warp's start on a channel; a filter and 32 of its values copied, a warp's start on a piece of
+    // filters; a step of a warp, its start.
+    constexpr double per_unit = 165.0, per_column = 8.5, per_output = 18.5, per_copy = 20.0,
+                     per_channel_warp = 4.0, per_filter = 45.0, per_filter_copy = 11.0, per_piece_warp = 35.0,
+                     per_step = 59.0, per_cta_warp = 72.0;
     const double t = static_cast<double>(taps), outputs = static_cast<double>(rows * group);
     const double columns = static_cast<double>(s.s), column_loads = static_cast<double>(rows + s.r - 1);
-    const double channel_instructions = outputs * t + columns * (column_loads + per_column) + t + per_channel;
     const double here = static_cast<double>(channels), all_channels = static_cast<double>(s.c);
     const double unit_warps = static_cast<double>(units) / 32.0,
                  warps = static_cast<double>(cta_threads) / 32.0;
-    const double unit_ends = per_unit + outputs * per_output;
-    const double band_copies = static_cast<double>((band + s.r - 1) * s.w) / (wide ? 128.0 : 32.0) * per_copy;
-    const double filter_copies = static_cast<double>(part.tile_k) * std::ceil(here * t / 32.0) * per_copy;
+    // Of a band, all units of 32 threads, beside FMAs; rows and filters that are not there are not stored.
+    const auto units_of_band = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t of_channels) {
+        const std::int64_t filled_rows = round_up(band_rows, rows), filled = round_up(filters, group);
+        const double there =
+            static_cast<double>(band_rows * filters) / static_cast<double>(filled_rows * filled);
+        return static_cast<double>(ceil_div(filled_rows / rows * s.q() * (filled / group), warp_lanes)) *
+               (per_unit + there * outputs * per_output +
+                static_cast<double>(of_channels) * (columns * (column_loads + per_column) + t));
+    };
+    const auto copying_of_band = [&](std::int64_t band_rows, std::int64_t of_channels) {
+        return static_cast<double>(of_channels) *
+                   (static_cast<double>(
+                        ceil_div((band_rows + s.r - 1) * s.w, wide ? 4 * warp_lanes : warp_lanes)) *
+                        per_copy +
+                    warps * per_channel_warp) +
+               warps * per_step;
+    };
+    const auto copying_of_filters = [&](std::int64_t filters, std::int64_t of_channels) {
+        return static_cast<double>(round_up(filters, group)) *
+                   (static_cast<double>(ceil_div(of_channels * taps, warp_lanes)) * per_filter_copy +
+                    per_filter) +
+               warps * per_piece_warp;
+    };
     const double bands_d = static_cast<double>(part.pieces);
     part.step.fmas = static_cast<double>(units) * outputs * t * here;
     part.step.turns = unit_warps * here * columns;
-    part.step.copying = here * band_copies + warps * per_step + filter_copies / bands_d;
-    part.step.instructions = unit_warps * (here * channel_instructions + unit_ends) + part.step.copying;
+    part.step.copying =
+        copying_of_band(band, channels) + copying_of_filters(std::min(part.tile_k, s.k), channels) / bands_d;
+    part.step.instructions =
+        part.step.fmas / 32.0 + units_of_band(band, std::min(part.tile_k, s.k), channels) + part.step.copying;
     const auto band_passes = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t of_channels) {
         const Units its{ceil_div(filters, group), ceil_div(band_rows, rows) * s.q(), s.q(), rows * s.w};
         return static_cast<double>(of_channels) * (columns * column_loads * position_passes(its).taken +
@@ -192,21 +216,28 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     work.fmas = all_units * all_channels * outputs * t;
     const std::int64_t last_filters = s.k - (filter_pieces - 1) * part.tile_k,
                        last_channels = s.c - (part.parts - 1) * channels;
-    const auto part_passes = [&](std::int64_t of_channels) { // of a CTA
-        const auto piece_passes = [&](std::int64_t filters) {
-            return (bands_d - 1.0) * band_passes(band, filters, of_channels) +
-                   band_passes(last_band, filters, of_channels);
+    // Of all bands of a piece of filters, all pieces and CTAs; the last of each may be smaller.
+    const auto of_all = [&](const auto &of_band, const auto &of_piece) {
+        const auto piece = [&](std::int64_t filters, std::int64_t of_channels) {
+            return (bands_d - 1.0) * of_band(band, filters, of_channels) +
+                   of_band(last_band, filters, of_channels) + of_piece(filters, of_channels);
         };
-        return static_cast<double>(filter_pieces - 1) * piece_passes(part.tile_k) +
-               piece_passes(last_filters);
+        const auto cta = [&](std::int64_t of_channels) {
+            return static_cast<double>(filter_pieces - 1) * piece(part.tile_k, of_channels) +
+                   piece(last_filters, of_channels);
+        };
+        return images * (static_cast<double>(part.parts - 1) * cta(channels) + cta(last_channels));
     };
-    work.shared_wavefronts =
-        images * (static_cast<double>(part.parts - 1) * part_passes(channels) + part_passes(last_channels));
+    work.shared_wavefronts = of_all(band_passes, [](std::int64_t, std::int64_t) { return 0.0; });
     work.shared_conflicts = 0.0;
-    work.instructions = all_units / 32.0 * (all_channels * channel_instructions + parts_d * unit_ends) +
-                        images * all_channels * static_cast<double>(part.steps) * band_copies +
-                        ctas * (static_cast<double>(part.steps) * warps * per_step +
-                                static_cast<double>(filter_pieces) * filter_copies + part.drain.instructions);
+    work.instructions = work.fmas.value_or(0.0) / 32.0 +
+                        of_all(
+                            [&](std::int64_t band_rows, std::int64_t filters, std::int64_t of_channels) {
+                                return units_of_band(band_rows, filters, of_channels) +
+                                       copying_of_band(band_rows, of_channels);
+                            },
+                            copying_of_filters) +
+                        ctas * part.drain.instructions;
     const double band_bytes = (static_cast<double>(s.p()) / bands_d + static_cast<double>(s.r - 1)) *
                               static_cast<double>(s.w) * 4.0;
     const std::int64_t plane = s.h * s.w * 4, buffer = part.band_floats * 4;
