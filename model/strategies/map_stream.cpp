@@ -158,38 +158,46 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     const double pixel_loads = pixel_loads_of(s, knobs.columns, group);
     const double block_loads = pixel_loads + t * static_cast<double>(group) / 4.0;
     const double block_passes = pixel_loads + t * static_cast<double>(group) / 4.0 * uniform_wide_wavefronts;
-    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a channel and a block of
-    // positions, an output stored, one of an earlier piece read again; a copy of filter values and the start
-    // on a filter, a step of a warp; a copy from a channel of the map and the start on it, the start of a
-    // piece, of a CTA.
-    constexpr double per_channel = 4.5, per_block = 25.0, per_output = 1.3, per_output_again = 7.5,
-                     per_filter_copy = 9.5, per_filter = 14.5, per_step_warp = 336.0, per_map_copy = 23.0,
-                     per_channel_warp = 11.0, per_piece_warp = 104.0, per_cta_warp = 111.0;
+    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a channel and, where they are a
+    // loop, a row of taps; a block of positions and 32 of them (their place by division), an output stored,
+    // one of an earlier piece read again; a copy of filter values and the start on a filter, a step of a
+    // warp; a copy from a channel of the map and the start on it, the start of a piece, of a CTA.
+    constexpr double per_channel = 5.2, per_row = 5.5, per_block = 100.0, per_column = 35.0, per_output = 0.9,
+                     per_output_again = 6.3, per_filter_copy = 12.2, per_filter = 25.0, per_step_warp = 80.0,
+                     per_map_copy = 21.5, per_channel_warp = 12.3, per_piece_warp = 20.0,
+                     per_cta_warp = 145.0;
+    constexpr double most_unrolled = 1024.0; // as the kernel does: all taps of a channel, or a row of them
+    const bool whole = block_fmas <= most_unrolled;
     const double here = static_cast<double>(channels), all_channels = static_cast<double>(s.c);
-    const double again = static_cast<double>(part.pieces - 1) / static_cast<double>(part.pieces);
-    const double block_ends =
-        per_block + columns_d * static_cast<double>(group) * (per_output + again * per_output_again);
+    const double pieces_d = static_cast<double>(part.pieces);
+    const double channel_ends =
+        block_loads + per_channel + (whole ? 0.0 : static_cast<double>(s.r) * per_row);
+    const double block_ends = per_block + columns_d * per_column;
     const double warps = static_cast<double>(part.threads) / 32.0;
-    const auto block_instructions = [&](double count) {
-        return count * (block_fmas + block_loads + per_channel) + block_ends;
+    // Of 32 positions that follow one another, for one filter, on average over the pieces.
+    const double stored = per_output + (pieces_d - 1.0) / pieces_d * per_output_again;
+    const auto runs_of = [&](std::int64_t count) { // of positions
+        return static_cast<double>(ceil_div(count, warp_lanes));
     };
-    const auto filter_copies = [&](double filters) { // warp instructions
+    const auto filter_copies = [&](double filters) { // warp instructions; past the last filter zeros
         return filters * (std::ceil(here * t / 32.0) * per_filter_copy + per_filter);
     };
-    const auto map_copies = [&](double count) {
-        return count * (per_map_copy * std::ceil(static_cast<double>((part.tile_h + s.r - 1) * s.w) /
-                                                 (wide ? 128.0 : 32.0)) +
+    const auto map_copies = [&](double count, std::int64_t rows) {
+        return count * (per_map_copy *
+                            std::ceil(static_cast<double>((rows + s.r - 1) * s.w) / (wide ? 128.0 : 32.0)) +
                         warps * per_channel_warp);
     };
     const double step_blocks = static_cast<double>(blocks * real_groups);
     part.step.fmas = step_blocks * here * block_fmas * 32.0;
-    constexpr double most_unrolled = 1024.0; // as the kernel does: all taps of a channel, or a row of them
-    part.step.turns = step_blocks * here * (block_fmas <= most_unrolled ? 1.0 : static_cast<double>(s.r));
-    part.step.copying = filter_copies(static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k))) +
-                        warps * per_step_warp +
-                        (map_copies(here) + warps * per_piece_warp) / static_cast<double>(filter_steps);
+    part.step.turns = step_blocks * here * (whole ? 1.0 : static_cast<double>(s.r));
+    part.step.copying = filter_copies(static_cast<double>(knobs.tile_k)) + warps * per_step_warp +
+                        (map_copies(here, std::min(part.tile_h, s.p())) + warps * per_piece_warp) /
+                            static_cast<double>(filter_steps);
     part.drain.instructions = warps * per_cta_warp;
-    part.step.instructions = step_blocks * block_instructions(here) + part.step.copying;
+    part.step.instructions =
+        step_blocks * (here * (block_fmas + channel_ends) + block_ends) +
+        runs_of(positions) * static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * stored +
+        part.step.copying;
     part.step.shared_wavefronts = step_blocks * here * block_passes;
     const double map_floats = static_cast<double>((std::min(part.tile_h, s.p()) + s.r - 1) * s.w);
     part.step.load_bytes = here * t * static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;
@@ -208,16 +216,20 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
         static_cast<double>((part.grid[0] - 1) * blocks +
                             ceil_div((last_rows - 1) * s.w + s.q(), 32 * knobs.columns)) *
         static_cast<double>(ceil_div(s.k, group) * s.n);
-    const double ctas = static_cast<double>(part.ctas), pieces_d = static_cast<double>(part.pieces);
+    const double ctas = static_cast<double>(part.ctas);
     const double images = static_cast<double>(s.n);
     Work &work = part.work;
     work.fmas = all_blocks * all_channels * block_fmas * 32.0;
     work.shared_wavefronts = all_blocks * all_channels * block_passes;
     work.shared_conflicts = 0.0;
+    const double full_ctas = static_cast<double>((part.grid[0] - 1) * s.n);
     work.instructions =
-        all_blocks * (all_channels * (block_fmas + block_loads + per_channel) + pieces_d * block_ends) +
-        ctas * (pieces_d * filter_copies(static_cast<double>(s.k)) +
-                static_cast<double>(part.steps) * warps * per_step_warp + map_copies(all_channels) +
+        all_blocks * (all_channels * (block_fmas + channel_ends) + pieces_d * block_ends) +
+        (full_ctas * runs_of(positions) + images * runs_of((last_rows - 1) * s.w + s.q())) *
+            static_cast<double>(s.k) * pieces_d * stored +
+        full_ctas * map_copies(all_channels, part.tile_h) + images * map_copies(all_channels, last_rows) +
+        ctas * (static_cast<double>(part.steps) *
+                    (filter_copies(static_cast<double>(knobs.tile_k)) + warps * per_step_warp) +
                 pieces_d * warps * per_piece_warp + warps * per_cta_warp);
     const double bands = static_cast<double>(part.grid[0]);
     const double band_bytes =
