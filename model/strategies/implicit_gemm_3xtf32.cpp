@@ -119,10 +119,15 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
     // next.
     constexpr std::int64_t under_way = 8;
     part.steps = ceil_div(eight * block_rows * row_values, part.threads * under_way);
-    // Warp instructions for 32 values read, and for 128 split and written.
-    constexpr double per_read = 20.0, per_write = 60.0;
+    // Warp instructions as counted on sm_90: of 32 values (their place by divisions, the way to shared
+    // memory), of 32 that are there, of 128 split and written.
+    constexpr double per_read = 31.0, per_load = 12.0, per_write = 41.0;
     const double steps = static_cast<double>(part.steps);
-    part.step.instructions = values / 32.0 * per_read / steps;
+    // Loads of the values that there are: of all groups and filters, up to eight of these.
+    const double loads = static_cast<double>(s.groups * round_up(o.filters, eight) *
+                                             ceil_div(o.channels * taps, papers::warp_threads));
+    part.step.instructions =
+        (values / 32.0 * per_read + loads / static_cast<double>(part.ctas) * per_load) / steps;
     part.step.shared_wavefronts = values / 32.0 / steps;
     // A thread reads four values of its filter and half row, one after another.
     const std::int64_t pitch = block_rows * row_values + 1;
@@ -137,9 +142,9 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
     part.drain.store_bytes = values * 8.0;
     const double ctas = static_cast<double>(part.ctas);
     part.work.fmas = 0.0;
-    part.work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
     const double rows_there =
         static_cast<double>(padded_rows) / static_cast<double>(part.grid[0] * block_rows); // none behind them
+    part.work.instructions = ctas * (steps * part.step.instructions + rows_there * part.drain.instructions);
     part.work.shared_wavefronts =
         ctas * (steps * part.step.shared_wavefronts + rows_there * part.drain.shared_wavefronts);
     part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
@@ -271,8 +276,8 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
                                   pixel_copies * (o.wide_pixels ? wide_copy : row_copy);
     // Warp instructions as read in the code for sm_90a: of a row of a consumer, of a copy of a producer with
     // its addresses, and of a step of each.
-    constexpr double per_row = 24.0, per_copy = 1.5, per_loose_copy = 10.0, per_step = 20.0, per_sum = 1.5,
-                     per_cta_warp = 150.0;
+    constexpr double per_row = 24.0, per_copy = 1.5, per_loose_copy = 10.0, per_step = 20.0,
+                     per_table_entries = 30.0;
     part.step.copying = pixel_copies * (o.by_channel ? per_copy : per_loose_copy) + 4.0 * per_step;
     part.step.instructions = depth * warps * per_row + part.step.copying + warps * per_step +
                              warps * g.tile_k / 2.0 * depth / 16.0; // additions of accumulators to sums
@@ -287,8 +292,21 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)) *
                              static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters)) / g.split;
     const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels) / 32.0;
-    part.drain.instructions = (warps + 4.0) * per_cta_warp +
-                              tile_warps * (g.split > 1 ? 1.0 + (20.0 + 4.0 * g.split) / g.split : per_sum);
+    // Results: a store has the pixels of a warp, four filters at a time; in pairs where planes are even.
+    // Where the last tile is not full, each is compared. Of a cluster a CTA stores its sums and adds up its
+    // share.
+    constexpr double per_store = 8.0, per_compared_store = 10.5, per_cta_warp = 60.0,
+                     per_cluster_warp = 150.0;
+    const double stores = static_cast<double>(ceil_div(o.pixels, 16) * ceil_div(o.filters, 4)) /
+                          static_cast<double>(o.pixel_tiles * o.filter_tiles) *
+                          (s.p() * s.q() % 2 == 0 ? 1.0 : 2.0);
+    const double table = o.tabled ? static_cast<double>(o.steps * g.depth * row_values) / 32.0 : 0.0;
+    if (g.split > 1)
+        part.drain.instructions =
+            (warps + 4.0) * per_cluster_warp + tile_warps * (1.0 + (20.0 + 4.0 * g.split) / g.split);
+    else
+        part.drain.instructions = (warps + 4.0) * per_cta_warp + table * per_table_entries +
+                                  stores * (o.filters % g.tile_k == 0 ? per_store : per_compared_store);
     // The table takes two passes for 32 places. A CTA of a cluster writes its sums in two passes for 32
     // pairs, and reads its own of its share; what it reads of the others' memory counts as theirs nowhere.
     const double table_passes =
