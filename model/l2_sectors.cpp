@@ -43,6 +43,10 @@ double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t el
            static_cast<double>(stored.rows) / static_cast<double>(std::max<std::int64_t>(1, rows));
 }
 
+double written_in_part(double written, double stored) {
+    return std::clamp(2.0 * (written - stored), 0.0, written);
+}
+
 double l1_bytes(const Partition &part, const GpuLimits &limits) {
     // L1 and shared memory are one array, 28 KiB more than can be shared on an H200, divided at one of a few
     // sizes: the smallest that holds the resident CTAs (CUDA C++ Programming Guide, compute capability 9.0).

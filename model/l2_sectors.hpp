@@ -34,6 +34,10 @@ struct StoredRows {
 /// `grid`. What two warps, or two stores, write of a sector is written twice: L1 does not gather it.
 double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t element_bytes);
 
+/// Of `written` bytes of sectors those that are written in part, where the stores write `stored` bytes in
+/// runs that are as long as a sector or longer: of each that two runs share, both write a part.
+double written_in_part(double written, double stored);
+
 /// Bytes of L1 beside the shared memory of the CTAs that an SM holds.
 double l1_bytes(const Partition &part, const GpuLimits &limits);
 

@@ -114,15 +114,13 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
 /// other within a sum; of addresses, loads and their uses every second waits for the one before. What the
 /// busy warps compute, and what all warps, or others beside them, copy.
 template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
-    const bool once = &work != &part.step;
     const double ffmas = work.fmas / 32.0;
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
     const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, 0.0});
     const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
-    const double copy_clocks = waiting(pace.once_clocks),
-                 clocks = once ? copy_clocks : waiting(pace.other_clocks);
+    const double copy_clocks = waiting(pace.once_clocks), clocks = waiting(pace.other_clocks);
     const double computing = (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) +
                               (others - copying) * clocks + work.turns * m.shared_latency) /
                              busy_warps(part);
@@ -164,19 +162,20 @@ struct Round {
 /// How a launch's bytes meet the memory system, beside what a step counts.
 struct Traffic {
     double dram_share;   ///< of its reads that L2 does not have
-    double store_factor; ///< bytes of the sectors written per byte of output: rows that are not aligned share
-                         ///< sectors
+    double store_factor; ///< time to write a byte of output over that of a whole sector's: rows that are not
+                         ///< aligned share sectors, and such a sector takes as long as two (F21)
 };
 
 inline Traffic traffic_of(const Partition &part, const ConvShape &shape) {
     const double reads = part.work.l2_read_bytes.value_or(0.0);
     const double dram = part.work.dram_read_bytes.value_or(reads);
-    if (part.filter_count == 0) // prepares filters: whole sectors
-        return {reads > 0.0 ? std::min(1.0, dram / reads) : 0.0, 1.0};
+    const double dram_share = reads > 0.0 ? std::min(1.0, dram / reads) : 0.0;
+    const double parts = part.partial_write_bytes.value_or(0.0); // each takes as long as two whole sectors
+    if (part.filter_count == 0) // prepares filters, or counts the sectors in its steps
+        return {dram_share, 1.0 + (parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0)};
     const double output = static_cast<double>(shape.output_bytes()) * static_cast<double>(part.filter_count) /
                           static_cast<double>(shape.k);
-    return {reads > 0.0 ? std::min(1.0, dram / reads) : 0.0,
-            std::max(1.0, part.work.l2_write_bytes.value_or(output) / output)};
+    return {dram_share, std::max(1.0, (part.work.l2_write_bytes.value_or(output) + parts) / output)};
 }
 
 /// The memory's share of a step: L2 passes every byte, DRAM's bus carries reads and writes in turn.
@@ -272,15 +271,26 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                  {leaf<T>("load latency", s(latency), "{:.0f} ns to the first data", latency * 1e9),
                   bandwidth_leaf<T>("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
                   bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw)});
-    T fill = sum<T>(
-        "fill", {max_of<T>("first data", {std::move(first_data), leaf<T>("CTA starts", s(further * m.cta_s),
-                                                                         "{:.0f} further CTAs * {:.2f} ns",
-                                                                         further, m.cta_s * 1e9)}),
-                 leaf<T>("cold code", s(cold / m.clock),
-                         "{:.0f} clk until a warp's code is cached / {:.0f} MHz", cold, m.clock / 1e6)});
+    List<T> filled = {
+        max_of<T>("first data", {std::move(first_data),
+                                 leaf<T>("CTA starts", s(further * m.cta_s),
+                                         "{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9)}),
+        leaf<T>("cold code", s(cold / m.clock), "{:.0f} clk until a warp's code is cached / {:.0f} MHz", cold,
+                m.clock / 1e6)};
+    // Warps of their own copy a step while others compute the one before: at first nothing can be computed,
+    // at last nothing is left to copy (F22).
+    StepWork last_step = part.step;
+    if (part.copy_warps > 0) {
+        StepWork copies;
+        copies.instructions = copies.copying = part.step.copying;
+        filled.push_back(core_term<T>("first copies", part, copies, round.ctas, m));
+        last_step.instructions -= part.step.copying;
+        last_step.copying = 0.0;
+    }
+    T fill = sum<T>("fill", std::move(filled));
     T last = max_of<T>(
         "last step",
-        {core_term<T>("arithmetic", part, part.step, round.ctas, m),
+        {core_term<T>("arithmetic", part, last_step, round.ctas, m),
          bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, m.write_bw)});
     T ends = max_of<T>(
         "start and store",

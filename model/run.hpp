@@ -141,14 +141,17 @@ struct Partition {
     /// Of work.l2_read_bytes those of which L2 sees a part only, as SMs ask for them at the same time or L1
     /// keeps them: the kernel's facts say which. Absent: all.
     std::optional<double> shared_read_bytes;
+    /// Of work.l2_write_bytes the sectors that a store leaves written in part. Absent: none, or the same warp
+    /// writes the rest at once.
+    std::optional<double> partial_write_bytes;
     Work work; ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
-                         (kernel, variant, template_arguments, operands, grid, early, beside, cluster, cluster_bytes,
-                          cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm, ctas, waves,
-                          idle_ctas, tail, stages, steps, busy_warps, copy_warps, barriers, copy_passes,
-                          independent_sums, snaked, pace, step, drain, filter_begin, filter_count, parts,
-                          pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin, tile_count,
-                          constant_bytes, shared_read_bytes, work),
+                         (kernel, variant, template_arguments, operands, grid, early, beside, cluster,
+                          cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
+                          ctas, waves, idle_ctas, tail, stages, steps, busy_warps, copy_warps, barriers,
+                          copy_passes, independent_sums, snaked, pace, step, drain, filter_begin,
+                          filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin,
+                          tile_count, constant_bytes, shared_read_bytes, partial_write_bytes, work),
                          (), ())
 };
 

@@ -406,6 +406,7 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
             return stored_bytes({knobs.tile_w, x, y, s.q()}, part.grid[0] > 1 ? grid : s.p() * s.q(),
                                 s.result_bytes());
         });
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, limits);
     out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
     out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);

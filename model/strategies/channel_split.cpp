@@ -202,7 +202,7 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     part.step.shared_wavefronts = band_passes(band, std::min(part.tile_k, s.k), channels);
     part.step.load_bytes = here * static_cast<double>((band + s.r - 1) * s.w) * 4.0;
     part.drain.load_bytes = static_cast<double>(s.k) * here * t * 4.0;
-    part.step.store_bytes = written_bytes(s) / static_cast<double>(s.output_bytes()) *
+    part.step.store_bytes = written_bytes_of_columns(s, rows) / static_cast<double>(s.output_bytes()) *
                             static_cast<double>(std::min(part.tile_k, s.k) * band * s.q()) * 4.0;
     part.drain.instructions = warps * per_cta_warp;
 
@@ -256,6 +256,7 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
                          ctas * static_cast<double>(s.k) * spanned_bytes(here * t * 4.0);
     part.shared_read_bytes = 0.0; // each CTA has channels of its own
     work.l2_write_bytes = parts_d * written_bytes_of_columns(s, rows);
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, parts_d * bytes);
     work.dram_read_bytes = static_cast<double>(s.input_bytes() + s.filter_bytes());
     work.dram_write_bytes = beyond_l2(parts_d * bytes, limits);
     out.paper_round_fmas = part.step.fmas;

@@ -112,6 +112,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
         *work.l2_read_bytes += static_cast<double>(ceil_div(s.k, filters) * s.n * image_bytes);
     part.shared_read_bytes = wide ? 0.0 : *work.l2_read_bytes;
     work.l2_write_bytes = written_bytes_of_columns(s, tile.rows);
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
     return part;
 }

@@ -248,6 +248,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
         work.l2_read_bytes = *part.shared_read_bytes + bank_bytes;
     }
     work.l2_write_bytes = written_bytes_of_columns(s, thread_rows);
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, limits);
     out.paper_round_fmas = part.step.fmas;
     out.paper_round_bytes = part.step.load_bytes;

@@ -255,6 +255,8 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     work.l2_read_bytes = images * all_channels * bands * map_bytes + *part.shared_read_bytes +
                          (sums_there > l1_bytes(part, limits) ? (pieces_d - 1.0) * written_bytes(s) : 0.0);
     work.l2_write_bytes = pieces_d * written_bytes_of_flat_rows(s, part.tile_h);
+    part.partial_write_bytes =
+        written_in_part(*work.l2_write_bytes, pieces_d * static_cast<double>(s.output_bytes()));
     fill_dram(work, s, limits);
     // The sums of a piece are read again by the next, when all that is resident has stored its own.
     const double at_once = std::min(1.0, static_cast<double>(part.ctas_per_sm * limits.sm_count) / ctas);

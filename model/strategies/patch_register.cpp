@@ -325,6 +325,8 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     const double stored = static_cast<double>(positions * knobs.rows * knobs.vector * s.n * s.k) * 4.0;
     work.l2_write_bytes =
         knobs.vector == 1 ? stored * written_bytes(s) / static_cast<double>(s.output_bytes()) : stored;
+    if (knobs.vector == 1)
+        part.partial_write_bytes = written_in_part(*work.l2_write_bytes, stored);
     fill_dram(work, s, profile.limits);
 
     out.rules = table1_rules(profile);

@@ -254,6 +254,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     work.l2_read_bytes = all_filter_reads + map_reads;
     part.shared_read_bytes = (wide_filters ? 0.0 : all_filter_reads) + (wide_lines ? 0.0 : map_reads);
     work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
 
     out.rules.segment_bytes = knobs.segment_bytes;

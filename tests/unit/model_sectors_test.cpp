@@ -64,6 +64,12 @@ TEST(Sectors, StoresOfAWarp) {
     EXPECT_EQ(stored_bytes({32, 32, 1, 32}, 16, 2), 64);
 }
 
+TEST(Sectors, OfThoseThatTwoRunsShareBothWriteAPart) {
+    EXPECT_EQ(written_in_part(128, 128), 0);  // whole ones
+    EXPECT_EQ(written_in_part(160, 128), 64); // a run of 128 bytes that begins inside one: its two ends
+    EXPECT_EQ(written_in_part(64, 16), 64);   // never more than are written
+}
+
 TEST(Sectors, WhatL1Keeps) {
     GpuLimits limits;
     limits.sm_count = 4, limits.shared_bytes_per_sm = 228 * 1024, limits.shared_bytes_reserved_per_cta = 1024;
