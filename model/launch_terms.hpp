@@ -80,6 +80,29 @@ inline double overlap_exponent(double warps) {
     return std::log(2.0) / std::log1p(1.0 / std::max(1.0, warps));
 }
 
+/// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
+/// other within a sum; of addresses, loads and their uses every second waits for the one before. What the
+/// busy warps compute, and what all warps, or others beside them, copy.
+template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
+    const double ffmas = work.fmas / 32.0;
+    const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
+    const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
+    // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
+    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, 0.0});
+    const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
+    const double copy_clocks = waiting(pace.once_clocks), clocks = waiting(pace.other_clocks);
+    const double computing = (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) +
+                              (others - copying) * clocks + work.turns * m.shared_latency) /
+                             busy_warps(part);
+    const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
+    const double chain =
+        part.copy_warps > 0
+            ? std::max(computing, copying * copy_clocks / static_cast<double>(part.copy_warps))
+            : computing + copying * copy_clocks / all_warps + work.l1_waits * m.l2_latency_s * m.clock;
+    return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
+                   m.clock / 1e6);
+}
+
 /// What the cores of an SM need for the work of `ctas` CTAs. With 128 lanes an SM, an FFMA takes an issue
 /// slot of its scheduler like any other instruction, so their times add (F3); beside an integer multiply-add,
 /// which keeps its pipe busy for two clocks, another instruction issues. Shared memory works beside them as
@@ -107,30 +130,19 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
         pipes.push_back(tensor_leaf<T>(ctas * *work.tensor_fmas, m));
         return max_of<T>("cores", std::move(pipes));
     }
-    return pnorm<T>(core_name, overlap_exponent(queued_warps(part, ctas, m)), std::move(pipes));
-}
-
-/// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
-/// other within a sum; of addresses, loads and their uses every second waits for the one before. What the
-/// busy warps compute, and what all warps, or others beside them, copy.
-template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
-    const double ffmas = work.fmas / 32.0;
-    const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
-    const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
-    // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
-    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, 0.0});
-    const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
-    const double copy_clocks = waiting(pace.once_clocks), clocks = waiting(pace.other_clocks);
-    const double computing = (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) +
-                              (others - copying) * clocks + work.turns * m.shared_latency) /
-                             busy_warps(part);
-    const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
-    const double chain =
-        part.copy_warps > 0
-            ? std::max(computing, copying * copy_clocks / static_cast<double>(part.copy_warps))
-            : computing + copying * copy_clocks / all_warps + work.l1_waits * m.l2_latency_s * m.clock;
-    return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
-                   m.clock / 1e6);
+    const double queued = queued_warps(part, ctas, m), exponent = overlap_exponent(queued);
+    if (!part.pace)
+        return pnorm<T>(core_name, exponent, std::move(pipes));
+    // A warp's own instructions overlap as the compiler ordered them, which its pace tells: one after another
+    // the warps take no longer than so much each (F23).
+    const double warps = std::max(1.0, queued);
+    const double in_turn = warps * value_of(chain_leaf<Seconds>(part, work, m)).value;
+    T both = evaluated<T>(pnorm<T>(core_name, exponent, List<T>(pipes)));
+    if (value_of(both).value <= in_turn)
+        return both;
+    pipes.push_back(leaf<T>("warps in turn", s(in_turn), "{:.2f} warps of a scheduler, {:.2f} us each", warps,
+                            in_turn / warps * 1e6));
+    return max_of<T>(core_name, std::move(pipes));
 }
 
 /// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM: their warps share its
