@@ -93,7 +93,7 @@ TEST(Profile, FewerSmsChangeNothingElse) {
 std::vector<MeasuredCall> planted_calls(const GpuProfile &profile) {
     std::vector<MeasuredCall> calls;
     for (const char *strategy : {"stride_fixed_block", "block_register"})
-        for (const int size : {14, 20, 28, 40, 56}) { // few channels: a cold start weighs beside few steps
+        for (const int size : {14, 20, 28, 40, 56}) {
             const std::string edge = std::to_string(size);
             const ConvShape shape = ConvShape::parse("n1c8h" + edge + "w" + edge + "k32r3s3");
             auto planned = plan(parse_strategy(strategy), shape, profile);
