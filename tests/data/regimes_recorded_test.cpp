@@ -85,7 +85,7 @@ TEST(HandRules, ChannelSplitIsSlowerOnLargeMapsOnly) {
     EXPECT_NEAR(geometric_mean(small), 0.37, 0.01);
     EXPECT_EQ(large.size(), 6u);
     EXPECT_EQ(faster(large), 0);
-    EXPECT_NEAR(geometric_mean(large), 6.45, 0.01);
+    EXPECT_NEAR(geometric_mean(large), 6.49, 0.01);
 }
 
 /// n = W_SMB / W_CD: time with single elements over that with n of them as one unit.
@@ -104,8 +104,8 @@ TEST(HandRules, UnitsOfTwoPayWhateverTheBanksSay) {
     EXPECT_NEAR(gain(DataType::f32, "row_register", 2), 1.09, 0.005); // n = 1 says: no gain
     EXPECT_NEAR(gain(DataType::f32, "row_register", 4), 0.83, 0.005);
     EXPECT_NEAR(gain(DataType::f32, "block_register", 2), 1.02, 0.005);
-    EXPECT_NEAR(gain(DataType::f16, "row_register", 2), 1.115, 0.005); // n = 2
-    EXPECT_NEAR(gain(DataType::f16, "block_register", 2), 1.065, 0.005);
+    EXPECT_NEAR(gain(DataType::f16, "row_register", 2), 1.13, 0.005); // n = 2
+    EXPECT_NEAR(gain(DataType::f16, "block_register", 2), 1.06, 0.005);
     EXPECT_NEAR(gain(DataType::i8, "row_register", 4), 1.03, 0.005); // n = 4
     EXPECT_NEAR(gain(DataType::i8, "row_register", 2), 1.07, 0.005);
     EXPECT_NEAR(gain(DataType::i8, "block_register", 4), 1.04, 0.005);
@@ -163,9 +163,10 @@ TEST(HandRules, EverySweepIsThere) {
 
 TEST(HandRules, TheLeastPAndQAreNotTheFastest) {
     const auto q = swept("map_split_q"), p = swept("filter_split_p");
-    EXPECT_NEAR(q.at(1).time_us / q.at(8).time_us, 1.13, 0.01); // 8 is the last with N_FMA in a round
+    EXPECT_NEAR(q.at(1).time_us / q.at(8).time_us, 1.14, 0.01); // 8 is the last with N_FMA in a round
+    EXPECT_NEAR(q.at(8).time_us / q.at(4).time_us, 1.03, 0.01);
     for (const auto &[pieces, it] : q)
-        EXPECT_GE(it.time_us, q.at(8).time_us) << pieces;
+        EXPECT_GE(it.time_us, q.at(4).time_us) << pieces;
     EXPECT_NEAR(p.at(4).time_us / p.at(64).time_us, 1.15, 0.01);
     EXPECT_NEAR(p.at(16).time_us / p.at(64).time_us, 1.02, 0.01); // the last with N_FMA
     for (const auto &[pieces, it] : p)
@@ -180,13 +181,13 @@ TEST(HandRules, TheLeastPAndQAreNotTheFastest) {
 TEST(HandRules, TheBlocksOf64And128) {
     const auto s = swept("block_s"), m = swept("block_m"), w = swept("block_w");
     EXPECT_NEAR(s.at(32).time_us / s.at(64).time_us, 1.15, 0.01);
-    EXPECT_NEAR(s.at(128).time_us / s.at(64).time_us, 0.955, 0.01);
+    EXPECT_NEAR(s.at(128).time_us / s.at(64).time_us, 0.961, 0.01);
     EXPECT_NEAR(m.at(32).time_us / m.at(64).time_us, 0.82, 0.01);
-    EXPECT_NEAR(m.at(96).time_us / m.at(64).time_us, 1.53, 0.01);
-    EXPECT_NEAR(m.at(128).time_us / m.at(64).time_us, 0.987, 0.01);
-    EXPECT_NEAR(w.at(32).time_us / w.at(128).time_us, 1.45, 0.01);
-    EXPECT_NEAR(w.at(64).time_us / w.at(128).time_us, 1.037, 0.01);
-    EXPECT_NEAR(w.at(256).time_us / w.at(128).time_us, 0.993, 0.01);
+    EXPECT_NEAR(m.at(96).time_us / m.at(64).time_us, 1.54, 0.01);
+    EXPECT_NEAR(m.at(128).time_us / m.at(64).time_us, 0.985, 0.01);
+    EXPECT_NEAR(w.at(32).time_us / w.at(128).time_us, 1.44, 0.01);
+    EXPECT_NEAR(w.at(64).time_us / w.at(128).time_us, 1.031, 0.01);
+    EXPECT_NEAR(w.at(256).time_us / w.at(128).time_us, 1.005, 0.01);
     // Rounds from a fifth of N_FMA up are all hidden by arithmetic.
     for (const auto *sweep : {&s, &m, &w})
         for (const auto &[value, it] : *sweep)
