@@ -220,19 +220,19 @@ TEST(Recorded, TheSpeedUpsAreAsStated) {
         double geomean_direct = 0.0, worst_direct = 0.0;
     };
     for (const Stated &stated :
-         {Stated{"chang.json.gz", "chang_single", 18, 2.47, 1.82, 2.47, 1.82},
-          Stated{"chang.json.gz", "chang_multi", 33, 3.37, 1.42, 2.25, 1.09},
-          Stated{"chen.json.gz", "chen_special", 36, 3.54, 1.36, 3.54, 1.36},
-          Stated{"chen.json.gz", "chen_general", 24, 2.79, 1.35, 1.64, 1.05},
-          Stated{"networks.json.gz", "alexnet_b1", 5, 3.45, 1.69, 3.10, 1.69},
-          Stated{"networks.json.gz", "vgg16_b1", 9, 3.27, 1.78, 1.78, 1.38},
-          Stated{"networks.json.gz", "resnet18_b1", 11, 3.03, 1.59, 2.96, 1.59},
-          Stated{"networks.json.gz", "resnet50_b1", 23, 2.67, 1.40, 2.63, 1.40},
+         {Stated{"chang.json.gz", "chang_single", 18, 2.49, 1.91, 2.49, 1.91},
+          Stated{"chang.json.gz", "chang_multi", 33, 3.35, 1.39, 2.19, 1.10},
+          Stated{"chen.json.gz", "chen_special", 36, 3.53, 1.40, 3.53, 1.40},
+          Stated{"chen.json.gz", "chen_general", 24, 2.79, 1.35, 1.62, 1.05},
+          Stated{"networks.json.gz", "alexnet_b1", 5, 3.49, 1.67, 3.01, 1.67},
+          Stated{"networks.json.gz", "vgg16_b1", 9, 3.27, 1.77, 1.78, 1.39},
+          Stated{"networks.json.gz", "resnet18_b1", 11, 3.04, 1.59, 2.90, 1.59},
+          Stated{"networks.json.gz", "resnet50_b1", 23, 2.65, 1.40, 2.58, 1.40},
           Stated{"networks_b32.json.gz", "alexnet_b32", 5, 1.25, 1.02},
-          Stated{"networks_b32.json.gz", "vgg16_b32", 9, 1.35, 1.21},
-          Stated{"networks_b32.json.gz", "resnet18_b32", 11, 1.50, 1.24},
-          Stated{"networks_b32.json.gz", "resnet50_b32", 23, 1.51, 1.23},
-          Stated{"partition_2bcde.json.gz", "partition_2bcde", 30, 3.47, 1.38, 2.41, 1.26}}) {
+          Stated{"networks_b32.json.gz", "vgg16_b32", 9, 1.35, 1.22},
+          Stated{"networks_b32.json.gz", "resnet18_b32", 11, 1.49, 1.24},
+          Stated{"networks_b32.json.gz", "resnet50_b32", 23, 1.51, 1.22},
+          Stated{"partition_2bcde.json.gz", "partition_2bcde", 30, 3.46, 1.40, 2.36, 1.27}}) {
         const std::vector<Study> studies = {find_study(stated.study)};
         const auto expect = [&](const convcast::Run &run, double geomean, double worst) {
             bool there = false;
@@ -259,20 +259,19 @@ TEST(Recorded, TheSpeedUpsAreAsStated) {
 }
 
 /// Calls whose CTAs were stamped: all of each there, no SM with more of a launch than its plan says but in
-/// two that docs/model.md names, all within the call, and the stamps cost little but in three that
+/// two that docs/model.md names, all within the call, and the stamps cost little but in two that
 /// docs/measuring.md names.
 TEST(Recorded, TimelinesFitTheirPlans) {
     const convcast::Run run = read_recorded("timelines.json.gz");
     std::size_t several_launches = 0;
     ASSERT_EQ(run.cases.size(), 31u);
-    // Many short CTAs twice; a cluster that found no room beside the others.
+    // Many short CTAs.
     const std::map<std::pair<std::string, std::string>, double> cost_more = {
-        {{"n1c1h512w512k64r3s3", "naive_global"}, 1.118},
-        {{"n1c1h512w512k64r3s3", "naive_shared"}, 1.167},
-        {{"n1c128h56w56k128r3s3", "implicit_gemm_3xtf32"}, 1.383}};
+        {{"n1c1h512w512k64r3s3", "naive_global"}, 1.117},
+        {{"n1c1h512w512k64r3s3", "naive_shared"}, 1.167}};
     // Fewer registers than the cap; CTAs that begin before the last warps of those before them have left.
     const std::map<std::pair<std::string, std::string>, std::int64_t> more_at_once = {
-        {{"n1c1h512w512k64r3s3", "implicit_gemm"}, 6}, {{"n1c16h224w224k32r3s3", "channel_split_sum"}, 11}};
+        {{"n1c1h512w512k64r3s3", "implicit_gemm"}, 7}, {{"n1c16h224w224k32r3s3", "channel_split_sum"}, 13}};
     for (const Case &item : run.cases) {
         SCOPED_TRACE(item.shape + " " + *item.strategy);
         ASSERT_EQ(item.status, Status::ok);
