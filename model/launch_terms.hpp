@@ -98,7 +98,7 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
     const double chain =
         part.copy_warps > 0
             ? std::max(computing, copying * copy_clocks / static_cast<double>(part.copy_warps))
-            : computing + copying * copy_clocks / all_warps + work.l1_waits * m.l2_latency_s * m.clock;
+            : computing + copying * copy_clocks / all_warps + work.line_waits * m.l2_latency_s * m.clock;
     return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
                    m.clock / 1e6);
 }
@@ -340,7 +340,7 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     whole.fmas += steps * part.step.fmas;
     whole.instructions += steps * part.step.instructions;
     whole.shared_wavefronts += steps * part.step.shared_wavefronts;
-    whole.l1_waits += steps * part.step.l1_waits;
+    whole.line_waits += steps * part.step.line_waits;
     whole.turns += steps * part.step.turns;
     whole.load_bytes += steps * part.step.load_bytes;
     whole.store_bytes += steps * part.step.store_bytes;

@@ -67,13 +67,13 @@ struct StepWork {
     double copying = 0; ///< of them those that are not left to the busy warps: Partition::copy_warps do them
     double shared_wavefronts = 0; ///< and those of global loads that hit L1, which share the data path
     double loads = 0;             ///< warp instructions that load from global memory to registers
-    double l1_waits = 0; ///< times that the slowest warp waits for lines new to L1, behind its first loads
-    double turns = 0;    ///< of the busy warps' innermost loops: each waits for values of shared memory first
+    double line_waits = 0; ///< times that the slowest warp waits for lines new to L1, behind its first loads
+    double turns = 0; ///< of the busy warps' innermost loops: each waits for values of shared memory first
     double load_bytes = 0;  ///< global to shared memory or registers
     double store_bytes = 0; ///< written to the output in this step
     BOOST_DESCRIBE_CLASS(StepWork, (),
-                         (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, l1_waits, turns,
-                          load_bytes, store_bytes),
+                         (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, line_waits,
+                          turns, load_bytes, store_bytes),
                          (), ())
 };
 

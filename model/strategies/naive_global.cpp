@@ -120,7 +120,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     part.step.instructions = warps * (taps * per_tap + per_channel);
     part.step.shared_wavefronts = warps * taps * (pixel_passes + l1_passes(warp_planes, 1.0));
     part.step.loads = warps * taps * 2.0;
-    part.step.l1_waits = unrolled ? 0.0 : static_cast<double>(s.r - 1); // a row of taps at a time
+    part.step.line_waits = unrolled ? 0.0 : static_cast<double>(s.r - 1); // a row of taps at a time
     part.step.load_bytes = map_bytes + filter_bytes / static_cast<double>(channels);
     part.drain.instructions = warps * per_thread;
     part.drain.store_bytes = static_cast<double>(threads) * 4.0;

@@ -170,9 +170,9 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     // Of the CTAs of an SM the busiest may be a full one; many are as full as the average.
     const double of_an_sm =
         static_cast<double>(ceil_div(part.grid[0] * s.k * s.n, std::int64_t{limits.sm_count}));
-    const double fullest = tile_pixels(std::min<std::int64_t>(knobs.tile_w, s.q()),
-                                       std::min<std::int64_t>(knobs.tile_h, s.p()))
-                               .least;
+    const double fullest =
+        tile_pixels(std::min<std::int64_t>(knobs.tile_w, s.q()), std::min<std::int64_t>(knobs.tile_h, s.p()))
+            .least;
     const double busiest = active + std::max(0.0, fullest - active) / of_an_sm;
     const double pixel_passes =
         shared_map ? pixels.taken / pixels.least : l1_passes(lines, global_pixels.taken / warps);
@@ -183,7 +183,7 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     part.step.shared_wavefronts = busiest * channels_a_step * taps * (pixel_passes + 1.0);
     if (shared_map)
         part.step.turns = warps * channels_a_step * (taps <= most_unrolled ? 1.0 : taps);
-    part.step.l1_waits =
+    part.step.line_waits =
         shared_map || s.r * s.s <= 16 ? 0.0 : static_cast<double>(s.r - 1); // new rows, one at a time
     part.step.loads = shared_map ? 0.0 : active * channels_a_step * taps;
     part.drain.instructions = warps * (per_cta_warp + copies);

@@ -109,9 +109,9 @@ TEST(BlockRegister, ThePapersBestByHand) {
     EXPECT_EQ(launch.shared_bytes, 2 * (18 * 68 + 12 * 36) * 4);
     EXPECT_EQ(launch.step.fmas, 18 * 64 * 128);
     EXPECT_EQ(launch.work.fmas, 28.0 * 32 * 18 * 64 * 128);
-    // Of a channel and filter row: 18 pixels in 5 reads, one word for each half-warp (2 passes), but of the last
-    // only two pixels are used (1 pass); 3 times 4 filter values, 16 threads next to each other in each half-warp
-    // (64 words, 2 passes each).
+    // Of a channel and filter row: 18 pixels in 5 reads, one word for each half-warp (2 passes), but of the
+    // last only two pixels are used (1 pass); 3 times 4 filter values, 16 threads next to each other in each
+    // half-warp (64 words, 2 passes each).
     EXPECT_EQ(launch.step.shared_wavefronts, 4.0 * 6 * (4 * 2 + 1 + 3 * 4));
     EXPECT_EQ(planned("block_register", "n1c64h56w56k64r5s5", "h200").text,
               "block_register:tile_w=32,tile_h=8,tile_k=32,pixels_per_thread=8,filters_per_thread=8,channels="

@@ -1,6 +1,6 @@
 // Regimes against the counters, and the sweeps across their boundaries.
-#include "reports/regimes.hpp"
 #include "reports/regime_figures.hpp"
+#include "reports/regimes.hpp"
 
 #include <gtest/gtest.h>
 
