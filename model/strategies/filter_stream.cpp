@@ -152,7 +152,9 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
         const int width = static_cast<int>(std::min<std::int64_t>(group, 4));
         if (there == positions || filter_groups == 1) {
             const Units its{filter_groups, there, s.q(), pitch};
-            return pixel_loads * position_passes(its).taken + tap_loads * group_passes(its, distance, width);
+            const double of_taps = tap_loads * group_passes(its, distance, width);
+            Passes all = pixel_loads * position_passes(its);
+            return all += Passes{of_taps, of_taps};
         }
         const auto of_thread = [&](auto word) {
             return [&, word](std::int64_t i) {
@@ -161,14 +163,13 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
             };
         };
         const std::int64_t threads = filter_groups * positions;
-        return pixel_loads * shared_passes(threads, 1, of_thread([&](std::int64_t, std::int64_t position) {
-                                               return position / s.q() * pitch + position % s.q();
-                                           }))
-                                 .taken +
-               tap_loads * shared_passes(threads, width, of_thread([&](std::int64_t g, std::int64_t) {
-                                             return g * distance;
-                                         }))
-                               .taken;
+        Passes all =
+            pixel_loads * shared_passes(threads, 1, of_thread([&](std::int64_t, std::int64_t position) {
+                                            return position / s.q() * pitch + position % s.q();
+                                        }));
+        return all += tap_loads * shared_passes(threads, width, of_thread([&](std::int64_t g, std::int64_t) {
+                                                    return g * distance;
+                                                }));
     };
     // Warp instructions beside arithmetic and loads, as compiled for sm_90: a warp's copy from a channel and
     // its start on one, a step, a copy of filter values and its start on a filter, an output, the start.
@@ -189,7 +190,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     const double stores =
         outputs * per_output * static_cast<double>(part.pieces - 1) / static_cast<double>(part.steps);
     part.step.instructions = warps * (here * channel_instructions + stores) + part.step.copying;
-    part.step.shared_wavefronts = here * channel_passes(band / thread_rows, groups);
+    part.step.shared_wavefronts = here * channel_passes(band / thread_rows, groups).taken;
     part.step.load_bytes = here * static_cast<double>((std::min(band, s.p()) + s.r - 1) * s.w) * 4.0;
     // A band is stored after its last channels; nothing covers the last band's stores.
     const double band_bytes = static_cast<double>(std::min(band, s.p()) * s.q() * filters) * 4.0;
@@ -214,13 +215,14 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     Work &work = part.work;
     work.fmas = active * outputs * t * channels_d;
     const auto cta_passes = [&](std::int64_t filter_groups) { // of all bands, of a channel
-        return static_cast<double>(part.pieces - 1) * channel_passes(band / thread_rows, filter_groups) +
-               channel_passes(ceil_div(last_band, thread_rows), filter_groups);
+        Passes all = static_cast<double>(part.pieces - 1) * channel_passes(band / thread_rows, filter_groups);
+        return all += channel_passes(ceil_div(last_band, thread_rows), filter_groups);
     };
     const std::int64_t last_filters = s.k - (part.grid[0] - 1) * filters;
-    work.shared_wavefronts = images * channels_d *
-                             (static_cast<double>(part.grid[0] - 1) * cta_passes(groups) +
-                              cta_passes(ceil_div(last_filters, group)));
+    Passes passes = static_cast<double>(part.grid[0] - 1) * cta_passes(groups);
+    passes += cta_passes(ceil_div(last_filters, group));
+    work.shared_wavefronts = images * channels_d * passes.taken;
+    work.shared_conflicts = images * channels_d * passes.conflicts();
     work.instructions = active / 32.0 * (channels_d * channel_instructions + outputs * per_output) +
                         ctas * (static_cast<double>(part.pieces) * channels_d * channel_copying +
                                 static_cast<double>(part.steps) * warps * per_step_warp + bank_copying +
