@@ -47,7 +47,7 @@ double pixel_passes_of(const ConvShape &s) {
 /// Registers of a thread as compiled for sm_90 (NVRTC 13.0): by how many pixels are under way at once.
 std::int64_t registers_of(std::int64_t taps, bool padded, bool unrolled) {
     if (!unrolled)
-        return 40;
+        return taps > 64 ? 56 : 40; // a loop of rows holds a whole row of taps
     if (padded)
         return taps <= 3 ? 32 : taps <= 5 ? 48 : taps <= 7 ? 56 : 64;
     return taps <= 7 ? 32 : taps <= 14 ? 56 : 64;
