@@ -251,19 +251,20 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
 
     // Accumulators, two buffers of fragments or four values of each filter, addresses.
     const std::int64_t sums = g.thread_k * g.thread_pixels;
-    std::int64_t registers = sums + (o.by_filter ? 4 : 2) * g.thread_k + 2 * g.thread_pixels +
-                             (sums < (o.by_filter ? 32 : 64) ? 40 : 32) +
-                             (per_thread - 1) * (o.padded ? 10 : 4) +
-                             (o.rows == s.r ? 0 : ceil_div(o.slice, 8 * warps_v)) +
-                             // filters as they are, four bytes a copy: places of the copies
-                             (g.filters == 1 && !o.by_filter && sums <= 16 ? 8 : 0) +
-                             // and, of a last slice that is not whole, which of them are filters' values
-                             (g.filters == 1 && !o.by_filter && filter_copies > 16.0 ? 16 : 0) +
-                             // nine rows of a single step, none of which waits for a copy
-                             (o.steps == 1 && o.slice == 9 && g.tile_k == 4 * g.thread_k &&
-                                      std::has_single_bit(static_cast<unsigned>(g.tile_pixels))
-                                  ? 16
-                                  : 0);
+    std::int64_t registers =
+        sums + (o.by_filter ? 4 : 2) * g.thread_k + 2 * g.thread_pixels +
+        (sums < (o.by_filter ? 32 : 64) ? 40 : 32) + (per_thread - 1) * (o.padded ? 10 : 4) +
+        (o.rows == s.r ? 0 : ceil_div(o.slice, 8 * warps_v)) +
+        // filters as they are, four bytes a copy: places of the copies
+        (g.filters == 1 && !o.by_filter && sums <= 16 ? 8 : 0) +
+        // and, of a last slice that is not whole, which of them are filters' values
+        (g.filters == 1 && !o.by_filter && filter_copies > 16.0 ? 16 : 0) +
+        // nine rows of a single step, none of which waits for a copy
+        (o.steps == 1 && o.slice == 9 &&
+                 ((g.filters == 2 && sums <= 16 && warps < 4) ||
+                  (g.tile_k == 4 * g.thread_k && std::has_single_bit(static_cast<unsigned>(g.tile_pixels))))
+             ? 16
+             : 0);
     registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
     if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
         registers = most / 8 * 8;
