@@ -5,6 +5,7 @@
 #include "model/errors.hpp"
 #include "model/files.hpp"
 #include "model/forecast.hpp"
+#include "model/machine.hpp"
 #include "model/sweep.hpp"
 
 #include <fmt/format.h>
@@ -53,17 +54,18 @@ int facts(const Words &words) {
                 plans.push_back(std::move(good->feasible.plan));
                 counted.push_back(*cold->work);
                 counters.push_back(cold->counters.value_or(std::map<std::string, double>{}));
-                calls.push_back({&plans.back(), &counted.back(), &counters.back()});
+                calls.push_back(
+                    {&plans.back(), &counted.back(), &counters.back(), shared_latency_of(profile)});
             }
         }
     }
     facts.kernels = derive_facts(calls);
     for (const CompiledWork &kernel : facts.kernels)
-        note(fmt::format("{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); L1 has "
-                         "{:.0f} % of its loads",
+        note(fmt::format("{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); L2 sees "
+                         "{:.0f} % of common reads, {:.0f} % in the first wave",
                          kernel.variant.empty() ? kernel.kernel : kernel.kernel + ", " + kernel.variant,
                          kernel.cases, 100.0 * kernel.median_error, 100.0 * kernel.p90_error,
-                         100.0 * std::max(0.0, 1.0 - kernel.l2_read_share)));
+                         100.0 * kernel.l2_read_share, 100.0 * kernel.first_read_share));
     write_file_atomically(arguments.text("output", "-"), write_facts(facts));
     return 0;
 }

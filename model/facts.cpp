@@ -164,9 +164,6 @@ constexpr std::array<const char *, 3> own_stalls = {
     "smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
 };
-/// Of them, what each turn of an innermost loop waits for its first value: the probe shared_latency on an
-/// H200.
-constexpr double turn_clocks = 23.0;
 /// For operands and parameters in constant memory.
 constexpr std::array<const char *, 1> constant_stall = {
     "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio"};
@@ -253,7 +250,7 @@ Pace pace_of(const std::vector<Paced> &cases) {
         for (double &share : mix)
             share *= weight;
         mixes.push_back(mix);
-        waits.push_back(weight * (*own - turn_clocks * its.turns));
+        waits.push_back(weight * (*own - its.call->shared_latency * its.turns));
         const bool reads_constants = main_launch(*its.call->plan).constant_bytes > 0; // its FFMAs do
         if (reads_constants && its.mix[0] > 0.0)
             constant_waits.push_back(*constants / its.mix[0]);

@@ -40,6 +40,10 @@ double snaked_rate(const GpuProfile &p) {
 
 } // namespace
 
+double shared_latency_of(const GpuProfile &p) {
+    return p.shared_latency ? p.shared_latency->value.value : assumed_shared_latency;
+}
+
 Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibration) {
     Machine m{};
     m.schedulers = p.limits.schedulers_per_sm;
@@ -67,7 +71,7 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.first_wave_miss = calibration.first_wave_miss;
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;
-    m.shared_latency = p.shared_latency ? p.shared_latency->value.value : assumed_shared_latency;
+    m.shared_latency = shared_latency_of(p);
     m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
     m.tensor_rate = p.tf32_mma_rate ? p.tf32_mma_rate->value.value : 0.0;
     return m;

@@ -19,6 +19,9 @@ struct Machine {
     double tensor_rate; ///< 0: not known; plans that need it have no time then
 };
 
+/// Clocks from a load of shared memory to its use; assumed where the profile has none.
+double shared_latency_of(const GpuProfile &p);
+
 /// For elements of `type`; halves are widened and multiplied as floats. What the profile lacks is assumed, as
 /// `predict` says of a case. Requires what missing_for_forecast asks for.
 Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibration);

@@ -71,7 +71,7 @@ struct Planted {
         works.push_back(work);
         plans.push_back({});
         plans.back().launches = {part};
-        calls.push_back({&plans.back(), &works.back(), &counters.back()});
+        calls.push_back({&plans.back(), &works.back(), &counters.back(), turn});
     }
 };
 
