@@ -281,8 +281,14 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     constexpr double per_step = 40.0, per_cta_warp = 250.0, per_output_quad = 4.0, per_sum_quad = 25.0;
     part.step.fmas = static_cast<double>(slice * g.tile_k * g.tile_pixels);
     const double filter_instructions = static_cast<double>(filter_copies * (1 + quad));
+    // A warp loads `side` pieces side by side of each of its filters, which lie apart.
+    const double filters_of_warp = static_cast<double>(warp_lanes / side);
+    const double filter_lines =
+        lines_touched(4.0 * static_cast<double>(side * quad), filters_of_warp, 4.0 * static_cast<double>(channels * taps));
+    const double filter_passes =
+        static_cast<double>(filter_copies) * (l1_passes(filter_lines, static_cast<double>(quad)) + static_cast<double>(quad));
     part.step.shared_wavefronts =
-        warps * (load_passes + filter_instructions +
+        warps * (load_passes + filter_passes +
                  static_cast<double>(pixel_copies) * (m.aligned ? wide_copy : row_copy));
     part.step.instructions =
         part.step.fmas / 32.0 +
