@@ -16,10 +16,10 @@ using namespace formula; // every formula below yields a tree or its value alone
 
 /// Clocks from a CTA's load of another one's shared memory to the value, where no probe measures it:
 /// published for an H800 (HPMLL NVIDIA-Hopper-Benchmark, distributed shared memory).
-inline constexpr double assumed_cluster_latency = 181.0;
+inline constexpr double assumed_cluster_latency = 199.0;
 /// Bytes a clock that an SM reads of others' shared memory, where no probe measures it: 3.27 TB/s for all SMs
 /// of an H800 in clusters of two, 2.65 TB/s of four (Luo et al. 2024, arXiv 2402.13499).
-inline constexpr double assumed_cluster_bandwidth = 16.0;
+inline constexpr double assumed_cluster_bandwidth = 16.0, assumed_wide_cluster_bandwidth = 8.0;
 
 inline Seconds s(double value) {
     return Seconds(value);
@@ -316,15 +316,16 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
         // stored must be seen first.
         const double meeting = m.l2_latency_s + assumed_cluster_latency / m.clock,
                      waits = part.cluster_waits.value_or(1.0),
-                     bytes = round.ctas * part.cluster_bytes.value_or(0.0);
+                     bytes = round.ctas * part.cluster_bytes.value_or(0.0),
+                     bandwidth = part.cluster_width.value_or(4.0) > 8.0 ? assumed_wide_cluster_bandwidth : assumed_cluster_bandwidth;
         drained.push_back(
             leaf<T>("cluster meets", s(2.0 * meeting), "two barriers of {:.0f} ns", meeting * 1e9));
         drained.push_back(max_of<T>(
             "sums of the cluster",
             {leaf<T>("waits in the cluster", s(waits * assumed_cluster_latency / m.clock),
                      "{:.0f} * {:.0f} clk / {:.0f} MHz", waits, assumed_cluster_latency, m.clock / 1e6),
-             leaf<T>("reads in the cluster", s(bytes / assumed_cluster_bandwidth / m.clock),
-                     "{:.0f} B / {:.0f} B/clk / {:.0f} MHz", bytes, assumed_cluster_bandwidth,
+             leaf<T>("reads in the cluster", s(bytes / bandwidth / m.clock),
+                     "{:.0f} B / {:.0f} B/clk / {:.0f} MHz", bytes, bandwidth,
                      m.clock / 1e6)}));
     }
     T drain = sum<T>("drain", std::move(drained));

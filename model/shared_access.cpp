@@ -76,6 +76,20 @@ Passes warp_passes(const LaneWords &first, int width) {
     return all;
 }
 
+double lines_met(const LaneWords &first) {
+    constexpr std::int64_t line_words = 32;
+    LaneWords words = first;
+    const auto end = std::remove_if(words.begin(), words.end(), [](std::int64_t word) { return word < 0; });
+    if (end == words.begin())
+        return 0.0;
+    std::sort(words.begin(), end);
+    // Of two neighbours the second begins another line as often as their distance has of a line.
+    double lines = 1.0;
+    for (auto at = words.begin() + 1; at != end; ++at)
+        lines += static_cast<double>(std::min(*at - at[-1], line_words)) / static_cast<double>(line_words);
+    return lines;
+}
+
 Passes position_passes(const Units &units) {
     const std::int64_t count = units.count();
     const double least = static_cast<double>((count + warp_lanes - 1) / warp_lanes);

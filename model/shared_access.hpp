@@ -45,6 +45,18 @@ Passes shared_passes(std::int64_t threads, int width, const FirstWord &first_wor
     return all;
 }
 
+/// Lines of 128 bytes of global memory that a warp touches, on average over where in a line it begins.
+double lines_met(const LaneWords &first);
+
+/// Passes through L1 of an access to global memory by lanes 0 to `lanes` - 1 of a warp, each to `width` words
+/// from first_word(lane) on (docs/model.md, F12).
+template <class FirstWord> double gather_passes(std::int64_t lanes, int width, const FirstWord &first_word) {
+    LaneWords words;
+    for (std::int64_t lane = 0; lane < warp_lanes; ++lane)
+        words[static_cast<std::size_t>(lane)] = lane < lanes ? first_word(lane) : -1;
+    return (lines_met(words) + warp_passes(words, width).taken) / 2.0;
+}
+
 /// Units of work that neighbouring threads take one after another: `positions` of the first group, then those
 /// of the next. Positions run along rows of `row`, which begin `pitch` words apart in shared memory.
 struct Units {

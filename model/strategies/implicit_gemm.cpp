@@ -213,6 +213,7 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
             ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, part.threads);
         part.cluster = g.split;
         part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * g.warp_split * (g.split - 1) / g.split;
+        part.cluster_width = 4.0;
         part.cluster_waits =
             static_cast<double>(ceil_div(of_thread * g.split * g.warp_split, loads_under_way));
     }
@@ -288,14 +289,30 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     // barrier, addresses), the start of a CTA, an output.
     constexpr double per_step = 30.0, per_cta_warp = 220.0, per_output_quad = 4.0, per_sum_quad = 25.0;
     part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
-    // Asynchronous copies share the pipe; clocks of one of a warp, measured on an H200: 16 bytes a lane, 4
-    // bytes along rows, 4 bytes that transpose.
-    constexpr double wide_copy = 3.2, row_copy = 3.5, turning_copy = 4.9;
     const double load_wavefronts = warps_d * loads * uniform_wide_wavefronts;
+    // Asynchronous copies share the pipe with the loads.
+    const std::int64_t values_of_filter = o.channels * s.r * s.s;
+    const std::int64_t padded_filters = round_up(o.filters, 4), row_copies = o.slice / 4;
+    const double filter_copy =
+        g.filters == 2
+            ? copy_passes_of(warp_lanes, 4,
+                             [&](std::int64_t lane) {
+                                 return lane / quads * padded_filters + lane % quads * 4;
+                             })
+        : o.by_filter ? copy_passes_of(warp_lanes, 4,
+                                       [&](std::int64_t lane) {
+                                           return lane / row_copies * values_of_filter + lane % row_copies * 4;
+                                       })
+                      : copy_passes_of(warp_lanes, 1, [&](std::int64_t lane) {
+                            return lane / 8 * values_of_filter + lane % 8;
+                        });
+    const double pixel_copy =
+        o.wide_pixels ? copy_passes_of(std::min(warp_lanes, units), 4, [](std::int64_t lane) { return 4 * lane; })
+                      : copy_passes_of(std::min(warp_lanes, units), 1, [&](std::int64_t lane) {
+                            return lane / s.q() % s.p() * s.stride_h * s.w + lane % s.q() * s.stride_w;
+                        });
     part.step.shared_wavefronts =
-        load_wavefronts +
-        warps_d * (filter_copies * (g.filters == 2 || o.by_filter ? wide_copy : turning_copy) +
-                   pixel_copies * (o.wide_pixels ? wide_copy : row_copy));
+        load_wavefronts + warps_d * (filter_copies * filter_copy + pixel_copies * pixel_copy);
     part.step.instructions =
         part.step.fmas / 32.0 +
         warps_d * (loads + filter_copies + pixel_copies * (o.padded ? 2.0 : 1.0) + per_step);
