@@ -35,6 +35,7 @@ const std::vector<ProbeSource> probe_files = {
     {"l2_write.cu",
      {"l2_write<4, false>", "l2_write<1, true>", "l2_write<2, true>", "l2_write<4, true>",
       "l2_write<8, true>"}},
+    {"store_sectors.cu", {"store_sectors<32>", "store_sectors<8>", "store_sectors<4>", "store_sectors<1>"}},
     {"l1.cu", {"l1_read<1>", "l1_read<2>", "l1_read<4>"}},
     {"shared.cu",
      {"shared_read<1>", "shared_read<2>", "shared_read<4>", "shared_read<8>", "shared_read<16>"}},
@@ -52,6 +53,7 @@ const std::vector<ProbeSource> probe_files = {
     {"barrier.cu", {"barrier<1>", "barrier<2>"}},
     {"atomic_rate.cu", {}},
     {"grid_sync.cu", {}},
+    {"cluster.cu", {"cluster_read<4>", "cluster_read<16>", "cluster_barrier<1>", "cluster_barrier<2>"}},
     {"empty.cu", {}},
     {"shared_capacity.cu", {}},
 };

@@ -44,6 +44,7 @@ Run sm_clock, ffma_latency, ffma_rate, ffma_by_ilp, ffma_by_operands, ffma_besid
     dram_read_curve, dram_write_curve, dram_copy_curve, l2_read_bandwidth, l2_write_bandwidth, l2_read_curve,
     l2_write_curve, l1_bandwidth, shared_bandwidth, shared_broadcast, banks, conflicts, element_width,
     stride_granularity, segment_granularity, barrier_latency, atomic_latency, atomic_rate, grid_sync,
+    cluster_latency, cluster_bandwidth, cluster_barrier, cluster_room, store_sectors,
     launch_floor, launch_gap, launch_period, launch_by_grid, shared_capacity, host_copy, peer_copy,
     peer_all_pairs;
 } // namespace probe
@@ -82,6 +83,7 @@ inline constexpr std::array<ProbeRunner, probes.size()> probe_runners = {{
     {"l2_write_bandwidth", "l2_write.cu", probe::l2_write_bandwidth},
     {"l2_read_curve", "l2_read.cu", probe::l2_read_curve},
     {"l2_write_curve", "l2_write.cu", probe::l2_write_curve},
+    {"store_sectors", "store_sectors.cu", probe::store_sectors},
     {"l1_bandwidth", "l1.cu", probe::l1_bandwidth},
     {"shared_bandwidth", "shared.cu", probe::shared_bandwidth},
     {"shared_broadcast", "shared.cu", probe::shared_broadcast},
@@ -94,6 +96,10 @@ inline constexpr std::array<ProbeRunner, probes.size()> probe_runners = {{
     {"atomic_latency", "chase.cu", probe::atomic_latency},
     {"atomic_rate", "atomic_rate.cu", probe::atomic_rate},
     {"grid_sync", "grid_sync.cu", probe::grid_sync},
+    {"cluster_latency", "cluster.cu", probe::cluster_latency},
+    {"cluster_bandwidth", "cluster.cu", probe::cluster_bandwidth},
+    {"cluster_barrier", "cluster.cu", probe::cluster_barrier},
+    {"cluster_room", "cluster.cu", probe::cluster_room},
     {"launch_floor", "empty.cu", probe::launch_floor},
     {"launch_gap", "empty.cu", probe::launch_gap},
     {"launch_period", "empty.cu", probe::launch_period},

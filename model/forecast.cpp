@@ -120,17 +120,6 @@ Plan with_work(Plan plan, const Work &counted) {
     return plan;
 }
 
-std::int64_t usable_sms(const Partition &part, std::int64_t sm_count) {
-    const std::int64_t cluster = part.cluster.value_or(1);
-    constexpr std::int64_t pair = 2; // SMs come in pairs, which share a cluster always
-    constexpr double found = 0.94;
-    return cluster <= pair
-               ? sm_count
-               : std::max<std::int64_t>(1, static_cast<std::int64_t>(found * static_cast<double>(sm_count)) /
-                                               cluster) *
-                     cluster;
-}
-
 std::string missing_for_forecast(const GpuProfile &p) {
     std::vector<std::string> missing;
     const auto need = [&](const char *name, bool there) {
@@ -261,10 +250,10 @@ std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, co
     CallTimes times{s(m.launch_s), s(m.gap_s), s(m.cold_start_s), {}};
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (const Partition &part : *launches) {
-            const Traffic traffic = traffic_of(part, shape);
-            const double sms =
-                static_cast<double>(std::min(part.ctas - part.idle_ctas, usable_sms(part, m.sm_count)));
+            const Traffic traffic = traffic_of(part, shape, m);
             CtaStay &stay = times.stays.emplace_back();
+            stay.sms = usable_sms(part, m);
+            const auto sms = static_cast<double>(std::min(part.ctas - part.idle_ctas, stay.sms));
             stay.idle = s(m.l2_latency_s); // it looks at its arguments and leaves
             stay.before_s = part.constant_bytes > 0 ? s(m.launch_s + m.gap_s) : s(0.0);
             for (std::int64_t ctas = 1; ctas <= part.ctas_per_sm; ++ctas) {

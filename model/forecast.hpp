@@ -38,14 +38,10 @@ std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, cons
 std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
                                      const Calibration &calibration = {});
 
-/// SMs that a launch's CTAs can use at once. The CTAs of a cluster share a GPC, and the GPCs have different
-/// numbers of SMs, not whole clusters of them: on an H200, 128 CTAs in clusters of four, one an SM, took two
-/// rounds, 112 took one.
-std::int64_t usable_sms(const Partition &part, std::int64_t sm_count);
-
 /// How long a CTA of a launch stays on its SM, by how many share the SM: the first entry is of one alone, the
 /// last of Partition::ctas_per_sm.
 struct CtaStay {
+    std::int64_t sms = 0; ///< that the launch's CTAs can use at once
     std::vector<Seconds> first; ///< it starts with the launch, when all ask for data at once
     std::vector<Seconds> later; ///< it takes the place of one that left, while others compute
     Seconds idle;               ///< one that finds no work

@@ -14,13 +14,6 @@ namespace convcast::launch_terms {
 
 using namespace formula; // every formula below yields a tree or its value alone
 
-/// Clocks from a CTA's load of another one's shared memory to the value, where no probe measures it:
-/// published for an H800 (HPMLL NVIDIA-Hopper-Benchmark, distributed shared memory).
-inline constexpr double assumed_cluster_latency = 199.0;
-/// Bytes a clock that an SM reads of others' shared memory, where no probe measures it: 3.27 TB/s for all SMs
-/// of an H800 in clusters of two, 2.65 TB/s of four (Luo et al. 2024, arXiv 2402.13499).
-inline constexpr double assumed_cluster_bandwidth = 16.0, assumed_wide_cluster_bandwidth = 8.0;
-
 inline Seconds s(double value) {
     return Seconds(value);
 }
@@ -71,6 +64,17 @@ inline double imbalance(const Partition &part, const Machine &m) {
 /// Jobs in the queue of that scheduler.
 inline double queued_warps(const Partition &part, double ctas, const Machine &m) {
     return ctas * busy_warps(part) * imbalance(part, m) / m.schedulers;
+}
+
+/// SMs that a launch's CTAs can use at once. The CTAs of a cluster share a GPC, and the GPCs have different
+/// numbers of SMs, not whole clusters of them.
+inline std::int64_t usable_sms(const Partition &part, const Machine &m) {
+    const std::int64_t cluster = part.cluster.value_or(1);
+    constexpr std::int64_t pair = 2, four = 4; // SMs come in pairs, which share a cluster always
+    if (cluster <= pair)
+        return m.sm_count;
+    const std::int64_t sms = cluster <= four ? m.clusters_of_4_sms : m.clusters_of_8_sms;
+    return std::max<std::int64_t>(1, sms / cluster) * cluster;
 }
 
 /// How well two resources overlap that each of `warps` warps of a scheduler uses in turn (F5): a closed queue
@@ -178,11 +182,12 @@ struct Traffic {
                          ///< aligned share sectors, and such a sector takes as long as two (F21)
 };
 
-inline Traffic traffic_of(const Partition &part, const ConvShape &shape) {
+inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const Machine &m) {
     const double reads = part.work.l2_read_bytes.value_or(0.0);
     const double dram = part.work.dram_read_bytes.value_or(reads);
     const double dram_share = reads > 0.0 ? std::min(1.0, dram / reads) : 0.0;
-    const double parts = part.partial_write_bytes.value_or(0.0); // each takes as long as two whole sectors
+    // What a sector written in part takes more than a whole one.
+    const double parts = part.partial_write_bytes.value_or(0.0) * (m.partial_sector - 1.0);
     if (part.filter_count == 0) // prepares filters, or counts the sectors in its steps
         return {dram_share, 1.0 + (parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0)};
     const double output = static_cast<double>(shape.output_bytes()) * static_cast<double>(part.filter_count) /
@@ -313,20 +318,21 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                                m.l2_latency_s * 1e9)};
     if (part.cluster.value_or(1) > 1) {
         // Its CTAs wait for each other before and after they read the others' sums; each time what they
-        // stored must be seen first.
-        const double meeting = m.l2_latency_s + assumed_cluster_latency / m.clock,
-                     waits = part.cluster_waits.value_or(1.0),
-                     bytes = round.ctas * part.cluster_bytes.value_or(0.0),
-                     bandwidth = part.cluster_width.value_or(4.0) > 8.0 ? assumed_wide_cluster_bandwidth : assumed_cluster_bandwidth;
-        drained.push_back(
-            leaf<T>("cluster meets", s(2.0 * meeting), "two barriers of {:.0f} ns", meeting * 1e9));
-        drained.push_back(max_of<T>(
-            "sums of the cluster",
-            {leaf<T>("waits in the cluster", s(waits * assumed_cluster_latency / m.clock),
-                     "{:.0f} * {:.0f} clk / {:.0f} MHz", waits, assumed_cluster_latency, m.clock / 1e6),
-             leaf<T>("reads in the cluster", s(bytes / bandwidth / m.clock),
-                     "{:.0f} B / {:.0f} B/clk / {:.0f} MHz", bytes, bandwidth,
-                     m.clock / 1e6)}));
+        // stored must be seen first. Each turn of reads waits for the way there and back, the reads of all CTAs
+        // of an SM share its bandwidth.
+        const double waits = part.cluster_waits.value_or(1.0), bytes = part.cluster_bytes.value_or(0.0);
+        const auto reads = [&](double ctas) {
+            return leaf<T>("reads in the cluster", s(ctas * bytes / m.cluster_bw / m.clock),
+                           "{:.0f} B / {:.1f} B/clk / {:.0f} MHz", ctas * bytes, m.cluster_bw, m.clock / 1e6);
+        };
+        drained.push_back(leaf<T>("cluster meets", s(2.0 * m.cluster_barrier_s), "two barriers of {:.0f} ns",
+                                  m.cluster_barrier_s * 1e9));
+        drained.push_back(queue<T>(
+            "sums of the cluster", round.ctas, reads(round.ctas),
+            sum<T>("one CTA", {leaf<T>("waits in the cluster", s(waits * m.cluster_latency / m.clock),
+                                       "{:.0f} * {:.0f} clk / {:.0f} MHz", waits, m.cluster_latency,
+                                       m.clock / 1e6),
+                               reads(1.0)})));
     }
     T drain = sum<T>("drain", std::move(drained));
     return pipeline<T>("CTA pipeline", static_cast<double>(part.steps), std::move(fill),
@@ -361,8 +367,8 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
 inline constexpr std::int64_t elsewhere = 8;
 
 template <Yield T> T partition_term(const Partition &part, const ConvShape &shape, const Machine &m) {
-    const Traffic traffic = traffic_of(part, shape);
-    const std::int64_t sms = usable_sms(part, m.sm_count);
+    const Traffic traffic = traffic_of(part, shape, m);
+    const std::int64_t sms = usable_sms(part, m);
     const std::int64_t slots = part.ctas_per_sm * sms, busy = part.ctas - part.idle_ctas;
     const std::int64_t full = busy / slots, rest = busy % slots;
     const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(sms), true};

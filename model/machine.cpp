@@ -17,6 +17,14 @@ constexpr double assumed_ffma_latency = 4.0;
 /// GPU since Volta takes.
 constexpr double assumed_shared_latency = 23.0;
 
+/// Of clusters, where the profile has no numbers of its own: published for an H800 (Luo et al. 2024, arXiv
+/// 2402.13499: 181 clocks to another CTA's shared memory, 3.27 TB/s for all SMs).
+constexpr double assumed_cluster_latency = 181.0, assumed_cluster_bandwidth = 16.0;
+/// SMs of a GPU on which clusters of more than two CTAs run: GPCs have SMs left over.
+constexpr double assumed_cluster_room = 0.94;
+/// A sector that is written in part must be merged with what is there.
+constexpr double assumed_partial_sector = 2.0;
+
 /// Multiply-adds of 32-bit integers against those of floats, per clock of an SM: 64 of 128 on compute
 /// capability 8.6 to 9.0 (CUDA C++ Programming Guide, throughput of native arithmetic instructions). 8-bit
 /// elements are summed by them.
@@ -74,6 +82,19 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.shared_latency = shared_latency_of(p);
     m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
     m.tensor_rate = p.tf32_mma_rate ? p.tf32_mma_rate->value.value : 0.0;
+    m.cluster_latency = p.cluster_latency ? p.cluster_latency->value.value : assumed_cluster_latency;
+    m.cluster_bw = p.cluster_bandwidth ? p.cluster_bandwidth->value.value : assumed_cluster_bandwidth;
+    m.cluster_barrier_s = p.cluster_barrier_latency ? p.cluster_barrier_latency->value.value / m.clock
+                                                    : m.l2_latency_s + m.cluster_latency / m.clock;
+    const auto room = [&](const std::optional<Param<Plain>> &measured) {
+        const auto sms = static_cast<double>(p.limits.sm_count);
+        return static_cast<std::int64_t>(std::min(sms, measured ? measured->value.value : assumed_cluster_room * sms));
+    };
+    m.clusters_of_4_sms = room(p.clusters_of_4_sms);
+    m.clusters_of_8_sms = room(p.clusters_of_8_sms);
+    m.partial_sector = p.sector_store_time && p.partial_sector_store_time
+                           ? p.partial_sector_store_time->value.value / p.sector_store_time->value.value
+                           : assumed_partial_sector;
     return m;
 }
 

@@ -17,6 +17,9 @@ struct Machine {
     int sm_count;
     bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
     double tensor_rate; ///< 0: not known; plans that need it have no time then
+    double cluster_latency, cluster_bw, cluster_barrier_s; ///< of the shared memory of a cluster's other CTAs
+    double partial_sector; ///< time of a sector written in part over that of a whole one
+    std::int64_t clusters_of_4_sms, clusters_of_8_sms;
 };
 
 /// Clocks from a load of shared memory to its use; assumed where the profile has none.

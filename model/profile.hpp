@@ -173,12 +173,15 @@ struct BandwidthParams {
     std::optional<Param<Bandwidth>> dram_copy_bandwidth; ///< read plus written
     std::optional<Param<Bandwidth>> l2_read_bandwidth;
     std::optional<Param<Bandwidth>> l2_write_bandwidth;
+    std::optional<Param<Cycles>> sector_store_time;         ///< of an SM's sector written whole, all SMs storing
+    std::optional<Param<Cycles>> partial_sector_store_time; ///< and of one that is written in part
     std::optional<Param<BytesPerCycle>> l1_bandwidth;     ///< loads that hit L1
     std::optional<Param<BytesPerCycle>> shared_bandwidth; ///< free of conflicts
     std::optional<Param<Plain>> knee_exponent; ///< p of eq. M1 for DRAM reads, its L0 and BW as above
     BOOST_DESCRIBE_CLASS(BandwidthParams, (),
                          (dram_read_bandwidth, dram_write_bandwidth, dram_copy_bandwidth, l2_read_bandwidth,
-                          l2_write_bandwidth, l1_bandwidth, shared_bandwidth, knee_exponent),
+                          l2_write_bandwidth, sector_store_time, partial_sector_store_time, l1_bandwidth,
+                          shared_bandwidth, knee_exponent),
                          (), ())
 };
 
@@ -219,6 +222,19 @@ struct LaunchParams {
                          (), ())
 };
 
+/// CTAs of a cluster; of four where nothing else is said.
+struct ClusterParams {
+    std::optional<Param<Cycles>> cluster_latency; ///< of a dependent load of another CTA's shared memory
+    std::optional<Param<BytesPerCycle>> cluster_bandwidth; ///< of others' memory
+    std::optional<Param<Cycles>> cluster_barrier_latency; ///< behind stores to shared memory that others read
+    std::optional<Param<Plain>> clusters_of_4_sms;        ///< SMs on which clusters run at once
+    std::optional<Param<Plain>> clusters_of_8_sms;
+    BOOST_DESCRIBE_CLASS(ClusterParams, (),
+                         (cluster_latency, cluster_bandwidth, cluster_barrier_latency,
+                          clusters_of_4_sms, clusters_of_8_sms),
+                         (), ())
+};
+
 /// As seen by use; GpuLimits has what the driver says.
 struct CapacityParams {
     std::optional<Param<Bytes>> l1_seen_bytes; ///< where latency leaves that of L1
@@ -252,6 +268,7 @@ struct GpuProfile : GpuIdentity,
                     BandwidthParams,
                     SharedParams,
                     LaunchParams,
+                    ClusterParams,
                     CapacityParams,
                     LinkParams {
     std::optional<FlightCurve> dram_read_curve, dram_write_curve, dram_copy_curve, l2_read_curve,
@@ -266,7 +283,7 @@ struct GpuProfile : GpuIdentity,
 
     BOOST_DESCRIBE_CLASS(GpuProfile,
                          (GpuIdentity, ArithmeticParams, LatencyParams, BandwidthParams, SharedParams,
-                          LaunchParams, CapacityParams, LinkParams),
+                          LaunchParams, ClusterParams, CapacityParams, LinkParams),
                          (dram_read_curve, dram_write_curve, dram_copy_curve, l2_read_curve, l2_write_curve,
                           curves, peers, missing, conditions, checks, notes),
                          (), ())

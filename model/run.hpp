@@ -111,7 +111,6 @@ struct Partition {
     std::optional<bool> beside; ///< early, and needs nothing of the launch before it; absent: it waits
     std::optional<std::int64_t> cluster; ///< CTAs along x that run at once and share their memory; absent: 1
     std::optional<double> cluster_bytes; ///< that a CTA reads of the others' shared memory at its end
-    std::optional<double> cluster_width; ///< bytes that a lane reads of them at once
     std::optional<double> cluster_waits; ///< times that a warp waits for such reads
     std::int64_t threads = 0;            ///< per CTA, one dimension
     std::int64_t shared_bytes = 0;       ///< dynamic, per CTA
@@ -148,7 +147,7 @@ struct Partition {
     Work work; ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
                          (kernel, variant, template_arguments, operands, grid, early, beside, cluster,
-                          cluster_bytes, cluster_width, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
+                          cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
                           ctas, waves, idle_ctas, tail, stages, steps, busy_warps, copy_warps, barriers,
                           copy_passes, independent_sums, snaked, pace, step, drain, filter_begin,
                           filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin,

@@ -157,14 +157,13 @@ std::optional<Simulation> simulate(const Plan &plan, const ConvShape &shape, con
             if (launch > 0 && !part.early.value_or(false))
                 now += times->gap_s.value + times->cold_start_s.value;
             now += stay.before_s.value;
-            const std::int64_t sms = usable_sms(part, profile.limits.sm_count),
-                               places = part.ctas_per_sm * sms;
+            const std::int64_t places = part.ctas_per_sm * stay.sms;
             // Whole waves in the steady state take as long as one of them, each time.
             constexpr std::int64_t waves_simulated = 8;
             std::int64_t skipped = 0;
             if (!keep_spans && part.idle_ctas == 0 && part.ctas > waves_simulated * places)
                 skipped = (part.ctas - waves_simulated * places) / places;
-            Launch simulation(part, stay, sms, now);
+            Launch simulation(part, stay, stay.sms, now);
             now = simulation.run(part.ctas - skipped * places, [&](CtaSpan span) {
                 span.launch = static_cast<std::int64_t>(launch);
                 if (keep_spans)

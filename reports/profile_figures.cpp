@@ -19,7 +19,7 @@ struct CurveText {
     Drawn drawn = Drawn::lines;
 };
 
-constexpr std::array<CurveText, 23> curve_texts = {{
+constexpr std::array<CurveText, 26> curve_texts = {{
     {"dram_read_curve", "DRAM reads against bytes in flight", ""},
     {"dram_write_curve", "DRAM writes against bytes in flight", ""},
     {"dram_copy_curve", "DRAM copies against bytes in flight", ""},
@@ -63,6 +63,12 @@ constexpr std::array<CurveText, 23> curve_texts = {{
      "Time of a mix, beside the longer of its parts alone and their sum. On the lower line they overlap, on "
      "the upper they add."},
     {"barrier_latency", "Barrier of a CTA against its warps", "__syncthreads of a CTA of so many warps."},
+    {"cluster_bandwidth", "Shared memory of the cluster's other CTAs",
+     "What an SM reads of it a clock, 4 or 16 bytes a lane."},
+    {"cluster_barrier", "Barrier of a cluster against its CTAs",
+     "Behind a store to shared memory, which the others must see."},
+    {"store_sectors", "Sectors stored whole and in part",
+     "Clocks of an SM for a sector of 32 bytes while all SMs store; fewer than eight lanes leave it in part."},
     {"atomic_rate", "Atomic adds against distinct addresses", "Time per add of the whole GPU."},
     {"launch_by_grid", "An empty kernel against its CTAs",
      "Its duration by its activity record. The slope at the right is the time of one more CTA."},
@@ -150,9 +156,9 @@ std::span<const FigureGroup> figure_groups() {
         {"Latency", {"latency_by_footprint", "tlb_latency", "l2_latency", "constant_latency"}},
         {"Shared memory and L1",
          {"shared_bandwidth", "l1_bandwidth", "element_width", "conflicts", "banks", "shared_broadcast"}},
-        {"What memory moves at least", {"stride_granularity", "segment_granularity"}},
+        {"What memory moves at least", {"stride_granularity", "segment_granularity", "store_sectors"}},
         {"Arithmetic", {"ffma_by_ilp", "ffma_by_operands", "ffma_beside_shared"}},
-        {"Synchronisation and launches", {"barrier_latency", "atomic_rate", "launch_by_grid"}},
+        {"Synchronisation and launches", {"barrier_latency", "cluster_barrier", "cluster_bandwidth", "atomic_rate", "launch_by_grid"}},
     }};
     return groups;
 }

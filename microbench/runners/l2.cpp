@@ -215,4 +215,36 @@ Samples l2_write_curve(ProbeContext &context, const Module &module) {
     return all;
 }
 
+Samples store_sectors(ProbeContext &context, const Module &module) {
+    constexpr unsigned iterations = 64, places = 4, threads = 512, line_words = 32; // as in store_sectors.cu
+    Samples all;
+    for (const unsigned lanes : {32u, 8u, 4u, 1u}) {
+        const Kernel kernel = module.kernel("store_sectors<" + std::to_string(lanes) + ">");
+        const std::size_t shared = shared_to_hold(context, kernel, threads, 1).value();
+        const unsigned runs = 32 / lanes, warps = sms(context) * threads / 32;
+        DeviceBuffer<std::uint32_t> data(std::size_t{warps} * places * runs * line_words);
+        data.fill_bytes(0xff);
+        std::uint32_t *const to = data.data();
+        const std::vector<Rate> found = rates(context, sms(context), warm_up_after(all), [&](Span *spans) {
+            kernel.launch_with(dim3(sms(context)), dim3(threads), shared, context.watch.stream(), to,
+                               iterations, spans);
+        });
+        const std::vector<std::uint32_t> seen = data.to_host();
+        for (std::size_t word = 0; word < seen.size(); ++word) {
+            const std::size_t place = word / (runs * line_words) % places;
+            const bool stored = word % line_words < lanes;
+            if (seen[word] != (stored ? iterations - 1 + place : ~std::uint32_t{0}))
+                throw GpuError("store_sectors did not write what it was to write");
+        }
+        constexpr unsigned sector_lanes = 8;
+        const double sectors = lanes < sector_lanes ? runs : 32.0 / sector_lanes; // of a warp's store
+        all.push_back(samples_from(
+            found, "store_sectors", "clk", {{"lanes", lanes}, {"threads", threads}, {"places", places}},
+            "4 B a lane, runs of lanes begin lines, data in L2, all SMs store; until a fence says that they "
+            "are performed, by clock64 of the median SM, for each sector",
+            [&](const Rate &rate) { return rate.cycles_per_cta / (sectors * iterations * places * threads / 32); }));
+    }
+    return all;
+}
+
 } // namespace convcast::probe

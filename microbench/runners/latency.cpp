@@ -15,21 +15,6 @@ unsigned laps_of(std::size_t nodes, std::size_t least) {
     return static_cast<unsigned>((least + nodes - 1) / nodes * nodes);
 }
 
-/// A random single cycle: next[i] comes after i.
-std::vector<std::uint32_t> random_cycle(std::size_t nodes) {
-    const std::vector<std::uint32_t> order = scattered_lines(nodes, nodes);
-    std::vector<std::uint32_t> next(nodes);
-    for (std::size_t i = 0; i < nodes; ++i)
-        next[order[i]] = order[(i + 1) % nodes];
-    return next;
-}
-
-std::uint32_t after(const std::vector<std::uint32_t> &next, std::uint32_t node, std::size_t hops) {
-    for (; hops > 0; --hops)
-        node = next[node];
-    return node;
-}
-
 /// The %smid of every SM, ascending.
 std::vector<std::uint32_t> sm_ids(const ProbeContext &context, const Module &module) {
     const Kernel kernel = module.kernel("list_sms");

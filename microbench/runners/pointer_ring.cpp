@@ -80,4 +80,18 @@ ProbeSamples chase(ProbeContext &context, const Module &module, const PointerRin
     return samples;
 }
 
+std::vector<std::uint32_t> random_cycle(std::size_t nodes) {
+    const std::vector<std::uint32_t> order = scattered_lines(nodes, nodes);
+    std::vector<std::uint32_t> next(nodes);
+    for (std::size_t i = 0; i < nodes; ++i)
+        next[order[i]] = order[(i + 1) % nodes];
+    return next;
+}
+
+std::uint32_t after(const std::vector<std::uint32_t> &next, std::uint32_t node, std::size_t hops) {
+    for (; hops > 0; --hops)
+        node = next[node];
+    return node;
+}
+
 } // namespace convcast::probe

@@ -15,6 +15,12 @@ struct ChaseEnd {
 /// `lines` of the first `slots` lines of memory, evenly spread, each at a random place, in random order.
 std::vector<std::uint32_t> scattered_lines(std::size_t lines, std::size_t slots);
 
+/// A random single cycle: next[i] comes after i.
+std::vector<std::uint32_t> random_cycle(std::size_t nodes);
+
+/// The node `hops` behind `node`.
+std::uint32_t after(const std::vector<std::uint32_t> &next, std::uint32_t node, std::size_t hops);
+
 /// A cycle through lines of device memory; each holds the address of the one visited next.
 class PointerRing {
   public:

@@ -213,7 +213,6 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
             ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, part.threads);
         part.cluster = g.split;
         part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * g.warp_split * (g.split - 1) / g.split;
-        part.cluster_width = 4.0;
         part.cluster_waits =
             static_cast<double>(ceil_div(of_thread * g.split * g.warp_split, loads_under_way));
     }

@@ -235,7 +235,6 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
         constexpr std::int64_t loads_under_way = 16, consumers = 128;
         part.cluster = g.split;
         part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
-        part.cluster_width = 4.0;
         part.cluster_waits = static_cast<double>(ceil_div(
             ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, o.groups_of_warps * consumers) *
                 g.split,

@@ -218,7 +218,6 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     if (g.split > 1) { // sums of each CTA, four at a time
         part.cluster = g.split;
         part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
-        part.cluster_width = 16.0;
         part.cluster_waits =
             static_cast<double>(ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / 4, part.threads * g.split));
     }

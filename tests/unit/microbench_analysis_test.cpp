@@ -181,6 +181,13 @@ TEST(Analysis, EveryPlantedNumberIsFound) {
     expect("atomic_latency", profile.atomic_latency, 350.0);
     expect("atomic_same_address_time", profile.atomic_same_address_time, 1e-9, 0.01);
     expect("grid_sync_time", profile.grid_sync_time, 1.2e-6);
+    expect("cluster_latency", profile.cluster_latency, 194.0);
+    expect("cluster_bandwidth", profile.cluster_bandwidth, 15.96);
+    expect("cluster_barrier_latency", profile.cluster_barrier_latency, 388.0);
+    expect("clusters_of_4_sms", profile.clusters_of_4_sms, 128.0);
+    expect("clusters_of_8_sms", profile.clusters_of_8_sms, 124.0);
+    expect("sector_store_time", profile.sector_store_time, 1.6);
+    expect("partial_sector_store_time", profile.partial_sector_store_time, 3.1);
     expect("launch_floor", profile.launch_floor, 1.2e-6);
     expect("launch_gap", profile.launch_gap, 0.8e-6);
     expect("stream_launch_period", profile.stream_launch_period, 2.4e-6);
@@ -272,7 +279,8 @@ TEST(Analysis, EverySweepIsACurve) {
                            "dram_write_curve", "dram_copy_curve", "l2_read_curve", "l2_write_curve",
                            "l1_bandwidth", "shared_bandwidth", "shared_broadcast", "banks", "conflicts",
                            "element_width", "stride_granularity", "segment_granularity", "barrier_latency",
-                           "atomic_rate", "launch_by_grid"));
+                           "atomic_rate", "cluster_bandwidth", "cluster_barrier", "store_sectors",
+                           "launch_by_grid"));
     const Curve &ilp = profile.curves.at("ffma_by_ilp");
     EXPECT_EQ(ilp.series.size(), 4u);
     EXPECT_EQ(ilp.series[3].name, "8 independent FFMAs");

@@ -67,8 +67,9 @@ TEST(Simulation, InStepItIsTheClosedForm) {
     for_plans(profile, [&](const Plan &plan, const ConvShape &shape) {
         std::vector<Partition> parts = plan.prepare;
         parts.insert(parts.end(), plan.launches.begin(), plan.launches.end());
-        for (const Partition &part : parts) // a CTA on each SM at most
-            if (part.ctas > usable_sms(part, profile.limits.sm_count) || part.idle_ctas > 0)
+        const std::vector<CtaStay> stays = call_times(plan, shape, profile, {})->stays;
+        for (std::size_t i = 0; i < parts.size(); ++i) // a CTA on each SM at most
+            if (parts[i].ctas > stays[i].sms || parts[i].idle_ctas > 0)
                 return;
         ++in_step;
         const double closed = forecast_time(plan, shape, profile, {})->value;

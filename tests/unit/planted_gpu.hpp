@@ -226,6 +226,16 @@ class Maker {
             add("atomic_rate", "s", 1e-9 / std::min(addresses, 64.0), {{"addresses", addresses}});
         for (const double ctas : {1.0, 2.0})
             exact("grid_sync", "s", ctas * 1.2e-6, {{"ctas_per_sm", ctas}});
+        for (const double cluster : {2.0, 4.0, 8.0}) {
+            exact("cluster_latency", "clk", 190.0 + cluster, {{"cluster", cluster}});
+            for (const double bytes : {4.0, 16.0})
+                exact("cluster_bandwidth", "B/clk", 15.0 - 0.01 * bytes + 4.0 / cluster,
+                      {{"cluster", cluster}, {"bytes_per_lane", bytes}});
+            exact("cluster_barrier", "clk", 380.0 + 2.0 * cluster, {{"cluster", cluster}});
+            exact("cluster_room", "1", 132.0 - cluster, {{"cluster", cluster}});
+        }
+        for (const double lanes : {32.0, 8.0, 4.0, 1.0})
+            exact("store_sectors", "clk", lanes < 8.0 ? 3.1 : 1.6, {{"lanes", lanes}});
         exact("launch_floor", "s", 1.2e-6);
         exact("launch_gap", "s", 0.8e-6);
         exact("launch_period", "s", 2.4e-6, {{"graph", 0.0}});
