@@ -58,19 +58,20 @@ inline double busy_warps(const Partition &part) {
     return static_cast<double>(std::max<std::int64_t>(1, part.busy_warps));
 }
 
-/// Warps of the busiest scheduler over those of an average one. Warps are dealt out to the schedulers in
-/// turn; where a CTA has a whole number of them for each, its busy ones, the first, meet those of the other
-/// CTAs.
-inline double imbalance(const Partition &part, const Machine &m) {
-    const double schedulers = m.schedulers, warps = busy_warps(part);
-    if (part.threads % static_cast<std::int64_t>(32.0 * schedulers) != 0)
-        return 1.0;
-    return std::ceil(warps / schedulers) * schedulers / warps;
+/// Warps of the busiest scheduler over those of an average one, of `warps` of each of `ctas` CTAs. Warps are
+/// dealt out to the schedulers in turn; where a CTA has a whole number of them for each, its busy ones, the
+/// first, meet those of the other CTAs; otherwise the next CTA's follow where its own end.
+inline double imbalance(const Partition &part, double warps, double ctas, const Machine &m) {
+    const double schedulers = m.schedulers;
+    const bool aligned = part.threads % static_cast<std::int64_t>(32.0 * schedulers) == 0;
+    const double dealt = aligned ? warps : warps * std::max(1.0, ctas);
+    return std::ceil(dealt / schedulers) * schedulers / dealt;
 }
 
 /// Jobs in the queue of that scheduler.
 inline double queued_warps(const Partition &part, double ctas, const Machine &m) {
-    return ctas * busy_warps(part) * imbalance(part, m) / m.schedulers;
+    const double warps = busy_warps(part);
+    return ctas * warps * imbalance(part, warps, ctas, m) / m.schedulers;
 }
 
 /// How well two resources overlap that each of `warps` warps of a scheduler uses in turn (F5): a closed queue
@@ -108,10 +109,12 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
 /// which keeps its pipe busy for two clocks, another instruction issues. Shared memory works beside them as
 /// far as there are warps to use both.
 template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
-    const double uneven = imbalance(part, m);
+    const double uneven = imbalance(part, busy_warps(part), ctas, m);
+    const double all_warps = std::max(busy_warps(part), std::ceil(static_cast<double>(part.threads) / 32.0));
+    const double of_copies = part.copy_warps > 0 ? 1.0 : imbalance(part, all_warps, ctas, m);
     const double all_others = std::max(0.0, work.instructions - work.fmas / 32.0);
     const double copying = std::min(all_others, work.copying); // by all warps
-    const double others = (all_others - copying) * uneven + copying, fmas = work.fmas * uneven;
+    const double others = (all_others - copying) * uneven + copying * of_copies, fmas = work.fmas * uneven;
     const double fma_rate = part.snaked && part.independent_sums >= 32 ? m.snaked_rate : m.outer_rate;
     constexpr double wavefront_bytes = 128.0;
     const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
