@@ -104,11 +104,11 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
                    m.clock / 1e6);
 }
 
-/// What the cores of an SM need for the work of `ctas` CTAs. With 128 lanes an SM, an FFMA takes an issue
-/// slot of its scheduler like any other instruction, so their times add (F3); beside an integer multiply-add,
-/// which keeps its pipe busy for two clocks, another instruction issues. Shared memory works beside them as
-/// far as there are warps to use both.
-template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+/// What the cores of an SM need for the work of `ctas` CTAs that they can do in any order. With 128 lanes
+/// an SM, an FFMA takes an issue slot of its scheduler like any other instruction, so their times add (F3);
+/// beside an integer multiply-add, which keeps its pipe busy for two clocks, another instruction issues.
+/// Shared memory works beside them as far as there are warps to use both.
+template <Yield T> T mixed_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
     const double uneven = imbalance(part, busy_warps(part), ctas, m);
     const double all_warps = std::max(busy_warps(part), std::ceil(static_cast<double>(part.threads) / 32.0));
     const double of_copies = part.copy_warps > 0 ? 1.0 : imbalance(part, all_warps, ctas, m);
@@ -146,6 +146,24 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
     pipes.push_back(leaf<T>("warps in turn", s(in_turn), "{:.2f} warps of a scheduler, {:.2f} us each", warps,
                             in_turn / warps * 1e6));
     return max_of<T>(core_name, std::move(pipes));
+}
+
+/// What the cores of an SM need for the work of `ctas` CTAs. Behind a barrier all warps of a CTA first copy
+/// and then compute: what one of these leaves idle another CTA can use, but not the other one (F24).
+template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+    T mixed = mixed_term<T>(part, work, ctas, m);
+    const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
+    if (part.barriers == 0 || part.copy_warps > 0 || work.tensor_fmas || work.copying <= 0.0 ||
+        work.copying >= others)
+        return mixed;
+    StepWork copies, computing = work;
+    copies.instructions = copies.copying = work.copying;
+    copies.load_bytes = work.load_bytes, copies.line_waits = work.line_waits;
+    computing.instructions -= work.copying;
+    computing.copying = computing.load_bytes = computing.line_waits = 0.0;
+    T alone = sum<T>("copies, then arithmetic", {mixed_term<T>(part, copies, 1.0, m),
+                                                 mixed_term<T>(part, computing, 1.0, m)});
+    return queue<T>("cores", ctas, std::move(mixed), std::move(alone));
 }
 
 /// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM: their warps share its
