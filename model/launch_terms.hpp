@@ -89,7 +89,7 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
-    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, 0.0});
+    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, std::nullopt, 0.0});
     const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
     const double copy_clocks = waiting(pace.once_clocks), clocks = waiting(pace.other_clocks);
     const double computing = (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) +
@@ -114,7 +114,8 @@ template <Yield T> T mixed_term(const Partition &part, const StepWork &work, dou
     const double of_copies = part.copy_warps > 0 ? 1.0 : imbalance(part, all_warps, ctas, m);
     const double all_others = std::max(0.0, work.instructions - work.fmas / 32.0);
     const double copying = std::min(all_others, work.copying); // by all warps
-    const double others = (all_others - copying) * uneven + copying * of_copies, fmas = work.fmas * uneven;
+    const double computing = (all_others - copying) * uneven, copies = copying * of_copies;
+    const double others = computing + copies, fmas = work.fmas * uneven;
     const double fma_rate = part.snaked && part.independent_sums >= 32 ? m.snaked_rate : m.outer_rate;
     constexpr double wavefront_bytes = 128.0;
     const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
@@ -122,9 +123,12 @@ template <Yield T> T mixed_term(const Partition &part, const StepWork &work, dou
     if (!m.fills_issue)
         issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m),
                                           issue_leaf<T>(ctas * (others + fmas / 32.0), m)});
-    if (part.pace && part.pace->alu_share > 0.0)
-        issue = pnorm<T>("issue slots and pipes", 3.0,
-                         {std::move(issue), alu_leaf<T>(ctas * others * part.pace->alu_share, m)});
+    if (part.pace) {
+        const double share = part.pace->alu_share, of_copying = part.pace->copy_alu_share.value_or(share);
+        if (const double integers = computing * share + copies * of_copying; integers > 0.0)
+            issue = pnorm<T>("issue slots and pipes", 3.0,
+                             {std::move(issue), alu_leaf<T>(ctas * integers, m)});
+    }
     List<T> pipes = {std::move(issue),
                      leaf<T>("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
                              "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * passes, m.shared_bw,
@@ -357,7 +361,8 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
 template <Yield T>
 T further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     const double chip = round.ctas * round.sms, steps = static_cast<double>(part.steps);
-    StepWork whole = part.drain;
+    StepWork whole = of_all_warps(part.drain);
+    whole.copying += steps * part.step.copying;
     whole.fmas += steps * part.step.fmas;
     whole.instructions += steps * part.step.instructions;
     whole.shared_wavefronts += steps * part.step.shared_wavefronts;
