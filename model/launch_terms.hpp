@@ -152,6 +152,11 @@ template <Yield T> T mixed_term(const Partition &part, const StepWork &work, dou
     return max_of<T>(core_name, std::move(pipes));
 }
 
+/// Whether all warps of a CTA copy and then, behind a barrier, compute.
+inline bool copies_in_turn(const Partition &part) {
+    return part.barriers > 0 && part.copy_warps == 0 && part.step.copying > 0.0 && !part.step.tensor_fmas;
+}
+
 /// What the cores of an SM need for the work of `ctas` CTAs. Behind a barrier all warps of a CTA first copy
 /// and then compute: what one of these leaves idle another CTA can use, but not the other one (F24).
 template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
@@ -308,12 +313,19 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                  {leaf<T>("load latency", s(latency), "{:.0f} ns to the first data", latency * 1e9),
                   bandwidth_leaf<T>("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
                   bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw)});
-    List<T> filled = {
-        max_of<T>("first data", {std::move(first_data),
-                                 leaf<T>("CTA starts", s(further * m.cta_s),
-                                         "{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9)}),
-        leaf<T>("cold code", s(cold / m.clock), "{:.0f} clk until a warp's code is cached / {:.0f} MHz", cold,
-                m.clock / 1e6)};
+    T data = max_of<T>("first data", {std::move(first_data),
+                                      leaf<T>("CTA starts", s(further * m.cta_s),
+                                              "{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9)});
+    // Between its first copies and their use a warp has others to start and the loop's preparations, about
+    // half of the code, which is cold as well.
+    const double behind = copies_in_turn(part) ? 0.5 : 0.0;
+    const auto code = [&](double share) {
+        return leaf<T>("cold code", s(share * cold / m.clock),
+                       "{:.0f} clk until a warp's code is cached / {:.0f} MHz", share * cold, m.clock / 1e6);
+    };
+    List<T> filled = {std::move(data), code(1.0 - behind)};
+    if (behind > 0.0)
+        filled.front() = max_of<T>("first data and code", {std::move(filled.front()), code(behind)});
     // Warps of their own copy a step while others compute the one before: at first nothing can be computed,
     // at last nothing is left to copy (F22).
     StepWork last_step = part.step;
