@@ -52,6 +52,8 @@ template <Yield T> T alu_leaf(double instructions, const Machine &m) {
                    m.issue_rate, m.clock / 1e6);
 }
 
+inline constexpr double wavefront_bytes = 128.0; // of a pass through shared memory
+
 inline constexpr const char *core_name = "issue slots and shared memory";
 
 inline double busy_warps(const Partition &part) {
@@ -117,7 +119,6 @@ template <Yield T> T mixed_term(const Partition &part, const StepWork &work, dou
     const double computing = (all_others - copying) * uneven, copies = copying * of_copies;
     const double others = computing + copies, fmas = work.fmas * uneven;
     const double fma_rate = part.snaked && part.independent_sums >= 32 ? m.snaked_rate : m.outer_rate;
-    constexpr double wavefront_bytes = 128.0;
     const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
     T issue = sum<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
     if (!m.fills_issue)
@@ -308,11 +309,18 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     // wait for their data.
     const double further = std::max(0.0, chip - m.sm_count);
     const double cold = round.first && part.pace ? part.pace->cold_clocks : 0.0;
+    // What stays on the SM is written to shared memory while the rest is under way.
+    const double kept_passes = round.ctas * part.drain.load_bytes / wavefront_bytes * part.copy_passes;
+    StepWork once = of_all_warps(part.drain);
+    once.load_bytes = 0.0;
     T first_data =
         pnorm<T>("first loads", m.knee,
                  {leaf<T>("load latency", s(latency), "{:.0f} ns to the first data", latency * 1e9),
                   bandwidth_leaf<T>("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
-                  bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw)});
+                  bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw),
+                  leaf<T>("shared memory", s(kept_passes * wavefront_bytes / m.shared_bw / m.clock),
+                          "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", kept_passes, m.shared_bw,
+                          m.clock / 1e6)});
     T data = max_of<T>("first data", {std::move(first_data),
                                       leaf<T>("CTA starts", s(further * m.cta_s),
                                               "{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9)});
@@ -343,7 +351,7 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
          bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, m.write_bw)});
     T ends = max_of<T>(
         "start and store",
-        {core_term<T>("arithmetic", part, of_all_warps(part.drain), round.ctas, m),
+        {core_term<T>("arithmetic", part, once, round.ctas, m),
          bandwidth_leaf<T>("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw)});
     List<T> drained = {std::move(last), std::move(ends),
                        leaf<T>("store latency", s(m.l2_latency_s), "{:.0f} ns until L2 has the last store",
