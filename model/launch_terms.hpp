@@ -321,9 +321,6 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                   leaf<T>("shared memory", s(kept_passes * wavefront_bytes / m.shared_bw / m.clock),
                           "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", kept_passes, m.shared_bw,
                           m.clock / 1e6)});
-    T data = max_of<T>("first data", {std::move(first_data),
-                                      leaf<T>("CTA starts", s(further * m.cta_s),
-                                              "{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9)});
     // Between its first copies and their use a warp has others to start and the loop's preparations, about
     // half of the code, which is cold as well.
     const double behind = copies_in_turn(part) ? 0.5 : 0.0;
@@ -331,7 +328,7 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
         return leaf<T>("cold code", s(share * cold / m.clock),
                        "{:.0f} clk until a warp's code is cached / {:.0f} MHz", share * cold, m.clock / 1e6);
     };
-    List<T> filled = {std::move(data), code(1.0 - behind)};
+    List<T> filled = {std::move(first_data), code(1.0 - behind)};
     if (behind > 0.0)
         filled.front() = max_of<T>("first data and code", {std::move(filled.front()), code(behind)});
     // Warps of their own copy a step while others compute the one before: at first nothing can be computed,
@@ -373,8 +370,18 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                      m.clock / 1e6)}));
     }
     T drain = sum<T>("drain", std::move(drained));
-    return pipeline<T>("CTA pipeline", static_cast<double>(part.steps), std::move(fill),
-                       step_term<T>(part, m, round, traffic), std::move(drain));
+    T together = pipeline<T>("CTA pipeline", static_cast<double>(part.steps), std::move(fill),
+                             step_term<T>(part, m, round, traffic), std::move(drain));
+    if (further <= 0.0 || round.ctas <= 1.0)
+        return together;
+    // The last one still has its own way to go, where the others were before: code and what they share is
+    // cached.
+    const Round last_one{1.0, round.sms, false};
+    return max_of<T>("wave", {std::move(together),
+                              sum<T>("the last CTA", {leaf<T>("CTA starts", s(further * m.cta_s),
+                                                              "{:.0f} further CTAs * {:.2f} ns", further,
+                                                              m.cta_s * 1e9),
+                                                      wave_term<T>(part, m, last_one, traffic)})});
 }
 
 /// A full wave behind the first: CTAs no longer start together, so that one fills while another computes.
