@@ -45,25 +45,28 @@ template <Yield T> T alu_leaf(double instructions, const Machine &m) {
                    m.issue_rate, m.clock / 1e6);
 }
 
+inline constexpr double wavefront_bytes = 128.0; // of a pass through shared memory
+
 inline constexpr const char *core_name = "issue slots and shared memory";
 
 inline double busy_warps(const Partition &part) {
     return static_cast<double>(std::max<std::int64_t>(1, part.busy_warps));
 }
 
-/// Warps of the busiest scheduler over those of an average one. Warps are dealt out to the schedulers in
-/// turn; where a CTA has a whole number of them for each, its busy ones, the first, meet those of the other
-/// CTAs.
-inline double imbalance(const Partition &part, const Machine &m) {
-    const double schedulers = m.schedulers, warps = busy_warps(part);
-    if (part.threads % static_cast<std::int64_t>(32.0 * schedulers) != 0)
-        return 1.0;
-    return std::ceil(warps / schedulers) * schedulers / warps;
+/// Warps of the busiest scheduler over those of an average one, of `warps` of each of `ctas` CTAs. Warps are
+/// dealt out to the schedulers in turn; where a CTA has a whole number of them for each, its busy ones, the
+/// first, meet those of the other CTAs; otherwise the next CTA's follow where its own end.
+inline double imbalance(const Partition &part, double warps, double ctas, const Machine &m) {
+    const double schedulers = m.schedulers;
+    const bool aligned = part.threads % static_cast<std::int64_t>(32.0 * schedulers) == 0;
+    const double dealt = aligned ? warps : warps * std::max(1.0, ctas);
+    return std::ceil(dealt / schedulers) * schedulers / dealt;
 }
 
 /// Jobs in the queue of that scheduler.
 inline double queued_warps(const Partition &part, double ctas, const Machine &m) {
-    return ctas * busy_warps(part) * imbalance(part, m) / m.schedulers;
+    const double warps = busy_warps(part);
+    return ctas * warps * imbalance(part, warps, ctas, m) / m.schedulers;
 }
 
 /// SMs that a launch's CTAs can use at once. The CTAs of a cluster share a GPC, and the GPCs have different
@@ -92,7 +95,7 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
-    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, 0.0});
+    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, std::nullopt, 0.0});
     const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
     const double copy_clocks = waiting(pace.once_clocks), clocks = waiting(pace.other_clocks);
     const double computing = (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) +
@@ -107,25 +110,30 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
                    m.clock / 1e6);
 }
 
-/// What the cores of an SM need for the work of `ctas` CTAs. With 128 lanes an SM, an FFMA takes an issue
-/// slot of its scheduler like any other instruction, so their times add (F3); beside an integer multiply-add,
-/// which keeps its pipe busy for two clocks, another instruction issues. Shared memory works beside them as
-/// far as there are warps to use both.
-template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
-    const double uneven = imbalance(part, m);
+/// What the cores of an SM need for the work of `ctas` CTAs that they can do in any order. With 128 lanes
+/// an SM, an FFMA takes an issue slot of its scheduler like any other instruction, so their times add (F3);
+/// beside an integer multiply-add, which keeps its pipe busy for two clocks, another instruction issues.
+/// Shared memory works beside them as far as there are warps to use both.
+template <Yield T> T mixed_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+    const double uneven = imbalance(part, busy_warps(part), ctas, m);
+    const double all_warps = std::max(busy_warps(part), std::ceil(static_cast<double>(part.threads) / 32.0));
+    const double of_copies = part.copy_warps > 0 ? 1.0 : imbalance(part, all_warps, ctas, m);
     const double all_others = std::max(0.0, work.instructions - work.fmas / 32.0);
     const double copying = std::min(all_others, work.copying); // by all warps
-    const double others = (all_others - copying) * uneven + copying, fmas = work.fmas * uneven;
+    const double computing = (all_others - copying) * uneven, copies = copying * of_copies;
+    const double others = computing + copies, fmas = work.fmas * uneven;
     const double fma_rate = part.snaked && part.independent_sums >= 32 ? m.snaked_rate : m.outer_rate;
-    constexpr double wavefront_bytes = 128.0;
     const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
     T issue = sum<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
     if (!m.fills_issue)
         issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m),
                                           issue_leaf<T>(ctas * (others + fmas / 32.0), m)});
-    if (part.pace && part.pace->alu_share > 0.0)
-        issue = pnorm<T>("issue slots and pipes", 3.0,
-                         {std::move(issue), alu_leaf<T>(ctas * others * part.pace->alu_share, m)});
+    if (part.pace) {
+        const double share = part.pace->alu_share, of_copying = part.pace->copy_alu_share.value_or(share);
+        if (const double integers = computing * share + copies * of_copying; integers > 0.0)
+            issue = pnorm<T>("issue slots and pipes", 3.0,
+                             {std::move(issue), alu_leaf<T>(ctas * integers, m)});
+    }
     List<T> pipes = {std::move(issue),
                      leaf<T>("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
                              "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * passes, m.shared_bw,
@@ -147,6 +155,29 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
     pipes.push_back(leaf<T>("warps in turn", s(in_turn), "{:.2f} warps of a scheduler, {:.2f} us each", warps,
                             in_turn / warps * 1e6));
     return max_of<T>(core_name, std::move(pipes));
+}
+
+/// Whether all warps of a CTA copy and then, behind a barrier, compute.
+inline bool copies_in_turn(const Partition &part) {
+    return part.barriers > 0 && part.copy_warps == 0 && part.step.copying > 0.0 && !part.step.tensor_fmas;
+}
+
+/// What the cores of an SM need for the work of `ctas` CTAs. Behind a barrier all warps of a CTA first copy
+/// and then compute: what one of these leaves idle another CTA can use, but not the other one (F24).
+template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+    T mixed = mixed_term<T>(part, work, ctas, m);
+    const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
+    if (part.barriers == 0 || part.copy_warps > 0 || work.tensor_fmas || work.copying <= 0.0 ||
+        work.copying >= others)
+        return mixed;
+    StepWork copies, computing = work;
+    copies.instructions = copies.copying = work.copying;
+    copies.load_bytes = work.load_bytes, copies.line_waits = work.line_waits;
+    computing.instructions -= work.copying;
+    computing.copying = computing.load_bytes = computing.line_waits = 0.0;
+    T alone = sum<T>("copies, then arithmetic", {mixed_term<T>(part, copies, 1.0, m),
+                                                 mixed_term<T>(part, computing, 1.0, m)});
+    return queue<T>("cores", ctas, std::move(mixed), std::move(alone));
 }
 
 /// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM: their warps share its
@@ -283,17 +314,28 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     // wait for their data.
     const double further = std::max(0.0, chip - m.sm_count);
     const double cold = round.first && part.pace ? part.pace->cold_clocks : 0.0;
+    // What stays on the SM is written to shared memory while the rest is under way.
+    const double kept_passes = round.ctas * part.drain.load_bytes / wavefront_bytes * part.copy_passes;
+    StepWork once = of_all_warps(part.drain);
+    once.load_bytes = 0.0;
     T first_data =
         pnorm<T>("first loads", m.knee,
                  {leaf<T>("load latency", s(latency), "{:.0f} ns to the first data", latency * 1e9),
                   bandwidth_leaf<T>("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
-                  bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw)});
-    List<T> filled = {
-        max_of<T>("first data", {std::move(first_data),
-                                 leaf<T>("CTA starts", s(further * m.cta_s),
-                                         "{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9)}),
-        leaf<T>("cold code", s(cold / m.clock), "{:.0f} clk until a warp's code is cached / {:.0f} MHz", cold,
-                m.clock / 1e6)};
+                  bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw),
+                  leaf<T>("shared memory", s(kept_passes * wavefront_bytes / m.shared_bw / m.clock),
+                          "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", kept_passes, m.shared_bw,
+                          m.clock / 1e6)});
+    // Between its first copies and their use a warp has others to start and the loop's preparations, about
+    // half of the code, which is cold as well.
+    const double behind = copies_in_turn(part) ? 0.5 : 0.0;
+    const auto code = [&](double share) {
+        return leaf<T>("cold code", s(share * cold / m.clock),
+                       "{:.0f} clk until a warp's code is cached / {:.0f} MHz", share * cold, m.clock / 1e6);
+    };
+    List<T> filled = {std::move(first_data), code(1.0 - behind)};
+    if (behind > 0.0)
+        filled.front() = max_of<T>("first data and code", {std::move(filled.front()), code(behind)});
     // Warps of their own copy a step while others compute the one before: at first nothing can be computed,
     // at last nothing is left to copy (F22).
     StepWork last_step = part.step;
@@ -311,7 +353,7 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
          bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, m.write_bw)});
     T ends = max_of<T>(
         "start and store",
-        {core_term<T>("arithmetic", part, of_all_warps(part.drain), round.ctas, m),
+        {core_term<T>("arithmetic", part, once, round.ctas, m),
          bandwidth_leaf<T>("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw)});
     List<T> drained = {std::move(last), std::move(ends),
                        leaf<T>("store latency", s(m.l2_latency_s), "{:.0f} ns until L2 has the last store",
@@ -335,15 +377,26 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                                reads(1.0)})));
     }
     T drain = sum<T>("drain", std::move(drained));
-    return pipeline<T>("CTA pipeline", static_cast<double>(part.steps), std::move(fill),
-                       step_term<T>(part, m, round, traffic), std::move(drain));
+    T together = pipeline<T>("CTA pipeline", static_cast<double>(part.steps), std::move(fill),
+                             step_term<T>(part, m, round, traffic), std::move(drain));
+    if (further <= 0.0 || round.ctas <= 1.0)
+        return together;
+    // The last one still has its own way to go, where the others were before: code and what they share is
+    // cached.
+    const Round last_one{1.0, round.sms, false};
+    return max_of<T>("wave", {std::move(together),
+                              sum<T>("the last CTA", {leaf<T>("CTA starts", s(further * m.cta_s),
+                                                              "{:.0f} further CTAs * {:.2f} ns", further,
+                                                              m.cta_s * 1e9),
+                                                      wave_term<T>(part, m, last_one, traffic)})});
 }
 
 /// A full wave behind the first: CTAs no longer start together, so that one fills while another computes.
 template <Yield T>
 T further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     const double chip = round.ctas * round.sms, steps = static_cast<double>(part.steps);
-    StepWork whole = part.drain;
+    StepWork whole = of_all_warps(part.drain);
+    whole.copying += steps * part.step.copying;
     whole.fmas += steps * part.step.fmas;
     whole.instructions += steps * part.step.instructions;
     whole.shared_wavefronts += steps * part.step.shared_wavefronts;

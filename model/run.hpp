@@ -84,8 +84,12 @@ struct Pace {
     double other_clocks = 1.0; ///< for another instruction of a step
     double once_clocks = 1.0;  ///< for one of a copy, or of what a CTA does once
     double alu_share = 0.0;    ///< of all but FFMAs, those that the pipe of integers and logic executes
+    std::optional<double>
+        copy_alu_share; ///< and of copies, or of what a CTA does once; absent: alu_share, that of all
     double cold_clocks = 0.0;  ///< that a launch's first warps wait for instructions and constants
-    BOOST_DESCRIBE_CLASS(Pace, (), (ffma_clocks, other_clocks, once_clocks, alu_share, cold_clocks), (), ())
+    BOOST_DESCRIBE_CLASS(Pace, (),
+                         (ffma_clocks, other_clocks, once_clocks, alu_share, copy_alu_share, cold_clocks), (),
+                         ())
 };
 
 /// What a launch's pointer parameter points at: a tensor of the call, or the plan's own memory.

@@ -138,8 +138,8 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
                           " warps, a CTA has at most " + std::to_string(most_warps)};
     const std::int64_t position_warps = std::min(blocks, most_warps / groups);
     part.threads = 32 * groups * position_warps;
-    part.stages = knobs.stages;
     const std::int64_t filter_steps = ceil_div(s.k, knobs.tile_k);
+    part.stages = filter_steps > 1 ? knobs.stages : 1; // each piece starts anew
     part.steps = part.pieces * filter_steps;
     part.filter_count = s.k;
     const std::int64_t real_groups = std::min(groups, ceil_div(s.k, group)); // of filters that there are
@@ -199,9 +199,13 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
         runs_of(positions) * static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * stored +
         part.step.copying;
     part.step.shared_wavefronts = step_blocks * here * block_passes;
+    // A piece's rows are there before its first filters are used; nothing of a piece is fetched while another
+    // is computed.
     const double map_floats = static_cast<double>((std::min(part.tile_h, s.p()) + s.r - 1) * s.w);
-    part.step.load_bytes = here * t * static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;
-    part.drain.load_bytes = all_channels * map_floats * 4.0;
+    const double map_bytes_of_cta = all_channels * map_floats * 4.0;
+    part.step.load_bytes = here * t * static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0 +
+                           map_bytes_of_cta * (pieces_d - 1.0) / pieces_d / static_cast<double>(part.steps);
+    part.drain.load_bytes = map_bytes_of_cta / pieces_d;
     // The launch's l2_write_bytes count the stores of every piece; a warp stores after each block, and
     // nothing covers the last.
     const double step_bytes =

@@ -150,7 +150,7 @@ TEST(Facts, ASlowerPaceIsNeverFaster) {
         double before = 0.0;
         for (const double step : {1.0, 2.0, 4.0, 8.0}) {
             for (Partition &part : plan.launches)
-                part.pace = Pace{1.0 + step / 8.0, step, step, step / 8.0, 0.0};
+                part.pace = Pace{1.0 + step / 8.0, step, step, step / 8.0, std::nullopt, 0.0};
             const double time = forecast_time(plan, shape, profile, {})->value;
             EXPECT_GE(time, before) << strategy << " " << step;
             before = time;
