@@ -336,9 +336,10 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
 template <Yield T>
 T further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     const double chip = round.ctas * round.sms, steps = static_cast<double>(part.steps);
-    StepWork whole = part.drain;
+    StepWork whole = of_all_warps(part.drain);
     whole.fmas += steps * part.step.fmas;
     whole.instructions += steps * part.step.instructions;
+    whole.copying += steps * part.step.copying;
     whole.shared_wavefronts += steps * part.step.shared_wavefronts;
     whole.line_waits += steps * part.step.line_waits;
     whole.turns += steps * part.step.turns;
