@@ -144,6 +144,8 @@ void apply(Partition &part, const CompiledWork &facts) {
     if (counted > 0.0)
         part.step.copying *= part.step.instructions / counted;
     part.drain.instructions = instructions(part.drain, warps, 0.0);
+    if (part.idle_instructions && facts.per_idle_warp > 0.0)
+        part.idle_instructions = facts.per_idle_warp * warps;
     part.pace = facts.pace;
     if (part.work.l2_write_bytes)
         *part.work.l2_write_bytes *= facts.l2_write_share;

@@ -356,6 +356,31 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     return queue<T>("further wave", round.ctas, std::move(busy), wave_term<T>(part, m, one, traffic));
 }
 
+/// Clocks from a CTA's end until the next one runs in its place. Assumed, as no probe tells them apart from
+/// the rate of starts: where filter_split and map_split do little but start CTAs without work, a place turns
+/// over every 1,230 to 1,390 clk, of which its warps live 650 to 700 (sm__warps_active) whether an SM has two
+/// places or three.
+inline constexpr double turnover_clocks = 600.0;
+
+/// CTAs without work behind those that the SMs hold at first: each finds that out with all its warps, and
+/// leaves its place to the next.
+template <Yield T> T idle_term(const Partition &part, double sms, double rounds, const Machine &m) {
+    StepWork asks;
+    asks.instructions = asks.copying = part.idle_instructions.value_or(0.0);
+    const double ctas = static_cast<double>(part.ctas_per_sm),
+                 warps = static_cast<double>(part.threads) / 32.0 / m.schedulers;
+    T alone = sum<T>("one CTA", {queue<T>("asks for work", warps, busy_term<T>(part, asks, 1.0, m),
+                                          chain_leaf<T>(part, asks, m)),
+                                 leaf<T>("turnover", s(turnover_clocks / m.clock), "{:.0f} clk / {:.0f} MHz",
+                                         turnover_clocks, m.clock / 1e6)});
+    T round = max_of<T>("round without work",
+                        {queue<T>("CTAs of an SM", ctas, busy_term<T>(part, asks, ctas, m), std::move(alone)),
+                         leaf<T>("CTA starts", s(ctas * sms * m.cta_s), "{:.0f} CTAs * {:.2f} ns", ctas * sms,
+                                 m.cta_s * 1e9)});
+    return schedule<T>("CTAs without work", rounds, std::move(round),
+                       leaf<T>("tail", s(0.0), "no partial round"));
+}
+
 /// CTAs of a grid's second round that start on other SMs than those of the first: so a call of filter_split
 /// that was recorded on an H200 (data/recorded/h200/timelines.json.gz), the others in the same order again.
 inline constexpr std::int64_t elsewhere = 8;
@@ -373,24 +398,34 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
     if (rest > 0) {
         // Halves of a share lie a whole number of SMs apart in the grid: those with work meet on the same
         // SMs, but for the first of the second round, which start on others.
-        const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && part.ctas <= slots;
+        const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && full == 0;
         constexpr std::int64_t halves = 2;
-        const std::int64_t shares = papers::ceil_div(rest, halves), alone = std::min(shares, elsewhere);
-        const std::int64_t most = !pairs               ? papers::ceil_div(rest, sms)
-                                  : shares > elsewhere ? halves
-                                                       : std::int64_t{1};
-        const Round last{static_cast<double>(most),
-                         static_cast<double>(std::min<std::int64_t>(pairs ? shares + alone : rest, sms)),
-                         full == 0};
+        const std::int64_t images = std::max<std::int64_t>(1, part.grid[1]);
+        const std::int64_t shares = papers::ceil_div(rest, halves * images),
+                           alone = std::min(shares, elsewhere);
+        const std::int64_t most = std::max(!pairs               ? std::int64_t{1}
+                                           : shares > elsewhere ? halves
+                                                                : std::int64_t{1},
+                                           papers::ceil_div(rest, sms));
+        const Round last{
+            static_cast<double>(most),
+            static_cast<double>(std::min<std::int64_t>(pairs ? images * (shares + alone) : rest, sms)),
+            full == 0};
         tail = wave_term<T>(part, m, last, traffic);
     }
     T further = full > 1 ? further_wave_term<T>(part, m, full_round, traffic)
                          : leaf<T>("further wave", s(0.0), "no further wave");
     waves.push_back(schedule<T>("waves", std::max(0.0, static_cast<double>(full - 1)), std::move(further),
                                 std::move(tail)));
-    if (part.idle_ctas > 0)
-        waves.push_back(leaf<T>("CTA starts", s(static_cast<double>(part.idle_ctas) * m.cta_s),
-                                "{} CTAs without work * {:.2f} ns", part.idle_ctas, m.cta_s * 1e9));
+    // Those without work among the first start and end beside the others.
+    const std::int64_t further_idle = std::clamp<std::int64_t>(part.ctas - slots, 0, part.idle_ctas);
+    if (part.idle_ctas > further_idle)
+        waves.push_back(leaf<T>("CTA starts", s(static_cast<double>(part.idle_ctas - further_idle) * m.cta_s),
+                                "{} CTAs without work * {:.2f} ns", part.idle_ctas - further_idle,
+                                m.cta_s * 1e9));
+    if (further_idle > 0)
+        waves.push_back(idle_term<T>(part, static_cast<double>(sms),
+                                     static_cast<double>(further_idle) / static_cast<double>(slots), m));
     if (part.constant_bytes > 0)
         waves.insert(waves.begin(), leaf<T>("filters to constant memory", s(m.launch_s + m.gap_s),
                                             "one copy of {} B: launch floor and gap", part.constant_bytes));

@@ -118,6 +118,7 @@ struct Partition {
     std::int64_t ctas_per_sm = 0;        ///< resident, by threads, registers at the cap and shared memory
     std::int64_t ctas = 0, waves = 0;
     std::int64_t idle_ctas = 0;  ///< of the grid, that find nothing to do
+    std::optional<double> idle_instructions; ///< warp instructions of one of those; absent: none are idle
     double tail = 0.0;           ///< share of the SMs that have work in the last wave, (0, 1]
     std::int64_t stages = 1;     ///< buffers of the prefetch pipeline
     std::int64_t steps = 1;      ///< pipeline steps of one CTA
@@ -148,7 +149,7 @@ struct Partition {
     BOOST_DESCRIBE_CLASS(Partition, (),
                          (kernel, variant, template_arguments, operands, grid, early, beside, cluster,
                           cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
-                          ctas, waves, idle_ctas, tail, stages, steps, busy_warps, copy_warps, barriers,
+                          ctas, waves, idle_ctas, idle_instructions, tail, stages, steps, busy_warps, copy_warps, barriers,
                           copy_passes, independent_sums, snaked, pace, step, drain, filter_begin,
                           filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin,
                           tile_count, constant_bytes, shared_read_bytes, partial_write_bytes, work),

@@ -34,6 +34,8 @@ double filter_copy_instructions(std::int64_t floats);
 inline constexpr double warps_per_cta = 512.0 / 32.0;
 inline constexpr double cta_instructions = 150.0 * warps_per_cta;
 inline constexpr double piece_instructions = 45.0 * warps_per_cta;
+/// And of a CTA that finds no share for itself: two divisions.
+inline constexpr double idle_cta_instructions = 50.0 * warps_per_cta;
 
 /// The rules of section 3.1, where the profile has the numbers.
 Rules rules(const ConvShape &shape, const GpuProfile &profile);

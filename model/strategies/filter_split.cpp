@@ -51,6 +51,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
         return part;
     fill_schedule(part, profile.limits);
     part.idle_ctas = part.ctas - ceil_div(s.k, filters) * (piece_rows > 1 ? 2 : 1) * s.n;
+    if (part.idle_ctas > 0)
+        part.idle_instructions = idle_cta_instructions;
 
     const auto fetch_floats = [&](std::int64_t rows) { return rows > 0 ? (rows + s.r - 1) * s.w : 0; };
     part.step = band_work(s, tile, half_rows, filters);

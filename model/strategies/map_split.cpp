@@ -51,6 +51,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
         return part;
     fill_schedule(part, profile.limits);
     part.idle_ctas = part.ctas - ceil_div(s.p(), rows) * (piece_filters > 1 ? 2 : 1) * s.n;
+    if (part.idle_ctas > 0)
+        part.idle_instructions = idle_cta_instructions;
 
     const std::int64_t taps = s.r * s.s;
     part.step = band_work(s, tile, rows, half_filters);
