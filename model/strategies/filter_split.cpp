@@ -35,11 +35,12 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.threads = papers::threads_per_cta;
     part.register_cap = register_cap;
     part.stages = pieces > 1 ? 2 : 1;
-    part.steps = pieces;
     part.filter_count = s.k;
 
     const std::int64_t filters = ceil_div(s.k, part.parts);
     const std::int64_t piece_rows = ceil_div(s.p(), pieces), half_rows = ceil_div(piece_rows, 2);
+    // Pieces are whole rows: the last ones may have none left, which costs their barriers only.
+    part.steps = ceil_div(s.p(), piece_rows);
     const Tile tile = choose_tile(half_rows, filters);
     const bool wide = s.w % 4 == 0;
     part.bank_floats = round_up(ceil_div(filters, tile.group) * tile.group * s.r * s.s, 4);
@@ -59,7 +60,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.step.load_bytes = static_cast<double>(fetch_floats(half_rows) * 4);
     part.step.copying = copy_instructions(fetch_floats(half_rows), wide) + piece_instructions;
     part.step.instructions += part.step.copying;
-    part.drain.instructions = cta_instructions + filter_copy_instructions(filters * s.r * s.s);
+    part.drain.instructions = cta_instructions + filter_copy_instructions(filters * s.r * s.s) +
+                              static_cast<double>(pieces - part.steps) * piece_instructions;
     part.independent_sums = tile.rows * tile.group;
     part.busy_warps = busy_warps(s, tile, half_rows, filters);
     part.copy_passes = wide ? wide_copy_passes : narrow_copy_passes;
@@ -110,6 +112,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
         if (rest > 0)
             add_cta(half, rest, static_cast<double>(s.n));
     }
+    average_step(part);
     if (kept)
         *work.l2_read_bytes += static_cast<double>(ceil_div(s.k, filters) * s.n * image_bytes);
     part.shared_read_bytes = wide ? 0.0 : *work.l2_read_bytes;

@@ -35,11 +35,12 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.threads = papers::threads_per_cta;
     part.register_cap = register_cap;
     part.stages = pieces > 1 ? 2 : 1;
-    part.steps = pieces;
     part.filter_count = s.k;
 
     const std::int64_t rows = ceil_div(s.p(), part.parts);
     const std::int64_t piece_filters = ceil_div(s.k, pieces), half_filters = ceil_div(piece_filters, 2);
+    // Pieces are whole filters: the last ones may have none left, which costs their barriers only.
+    part.steps = ceil_div(s.k, piece_filters);
     const Tile tile = choose_tile(rows, half_filters);
     const bool wide = s.w % 4 == 0;
     part.bank_floats = round_up(ceil_div(half_filters, tile.group) * tile.group * s.r * s.s, 4);
@@ -59,7 +60,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.step.load_bytes = static_cast<double>(half_filters * taps * 4);
     part.step.copying = filter_copy_instructions(half_filters * taps) + piece_instructions;
     part.step.instructions += part.step.copying;
-    part.drain.instructions = cta_instructions + copy_instructions((rows + s.r - 1) * s.w, wide);
+    part.drain.instructions = cta_instructions + copy_instructions((rows + s.r - 1) * s.w, wide) +
+                              static_cast<double>(pieces - part.steps) * piece_instructions;
     part.independent_sums = tile.rows * tile.group;
     part.busy_warps = busy_warps(s, tile, rows, half_filters);
     part.copy_passes = narrow_copy_passes; // of filters, which it transposes
@@ -106,6 +108,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
         if (rest > 0)
             add_cta(half, rest, static_cast<double>(s.n));
     }
+    average_step(part);
     // All parts go through all filters at the same time.
     part.shared_read_bytes = static_cast<double>((part.ctas - part.idle_ctas)) * filters;
     *work.l2_read_bytes += *part.shared_read_bytes;
