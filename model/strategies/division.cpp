@@ -1,5 +1,8 @@
 #include "model/strategies/division.hpp"
 
+#include "model/l2_sectors.hpp"
+#include "model/shared_access.hpp"
+
 #include <algorithm>
 
 namespace convcast::division {
@@ -48,6 +51,31 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
                                               static_cast<int>(std::min<std::int64_t>(tile.group, 4)));
     work.store_bytes = static_cast<double>(rows * s.q() * filters * 4);
     return work;
+}
+
+double band_written_bytes(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
+    if (rows <= 0 || filters <= 0)
+        return 0.0;
+    // Of a thread's outputs each row and filter is a store of its own. Groups begin in any lane of a warp;
+    // a few stand for many.
+    constexpr std::int64_t most_groups = 8;
+    const std::int64_t row_groups = ceil_div(rows, tile.rows), groups = ceil_div(filters, tile.group);
+    const std::int64_t seen = std::min(groups, most_groups);
+    double bytes = 0.0;
+    for (std::int64_t with = row_groups; with >= std::max<std::int64_t>(1, row_groups - 1); --with) {
+        // Rows of the tile that `with` of the groups of rows have.
+        const std::int64_t full = rows - (row_groups - 1) * tile.rows;
+        const std::int64_t tile_rows = with == row_groups ? full : tile.rows - full;
+        if (tile_rows == 0)
+            continue;
+        double of_groups = 0.0;
+        for (std::int64_t group = 0; group < seen; ++group)
+            of_groups +=
+                stored_bytes({s.q(), s.q(), with, tile.rows * s.q(), group * row_groups * s.q() % warp_lanes},
+                             s.q(), s.result_bytes());
+        bytes += static_cast<double>(tile_rows) * of_groups / static_cast<double>(seen);
+    }
+    return bytes * static_cast<double>(filters);
 }
 
 std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {

@@ -23,6 +23,10 @@ std::int64_t registers_of(const ConvShape &shape, Tile tile);
 /// What one call of convolve_band costs for a band of `rows` rows and `filters` filters.
 StepWork band_work(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
 
+/// Bytes of the sectors that such a call writes: warps begin anew in each band and go on from one group of
+/// filters to the next.
+double band_written_bytes(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
+
 /// Warps of a CTA that have outputs in such a call.
 std::int64_t busy_warps(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
 

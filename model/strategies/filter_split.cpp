@@ -69,6 +69,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;
     work.shared_conflicts = 0.0;
+    work.l2_write_bytes = 0.0;
     // Copies of 16 bytes pass L1. Others find there what the CTA's other pieces and the other half, on the
     // same SM, have read, as far as L1 reaches back to their common rows.
     const std::int64_t row_bytes = s.w * 4, image_bytes = s.h * row_bytes;
@@ -85,12 +86,14 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     };
     const auto add_cta = [&](std::int64_t half, std::int64_t count, double times) {
         StepWork step;
+        double written = 0.0;
         std::int64_t rows_before = -1;
         for (std::int64_t piece = 0; piece < pieces; ++piece) {
             const std::int64_t begin = piece * piece_rows + half * half_rows;
             const std::int64_t end = std::min({(piece + 1) * piece_rows, s.p(), begin + half_rows});
             if (end - begin != rows_before) {
                 step = band_work(s, tile, end - begin, count);
+                written = band_written_bytes(s, tile, end - begin, count);
                 rows_before = end - begin;
             }
             *work.fmas += times * step.fmas;
@@ -98,6 +101,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                 times *
                 (step.instructions + copy_instructions(fetch_floats(end - begin), wide) + piece_instructions);
             *work.shared_wavefronts += times * step.shared_wavefronts;
+            *work.l2_write_bytes += times * written;
             if (end > begin && !kept)
                 *work.l2_read_bytes +=
                     times * band_read(begin, piece % part.stages,
@@ -116,7 +120,6 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     if (kept)
         *work.l2_read_bytes += static_cast<double>(ceil_div(s.k, filters) * s.n * image_bytes);
     part.shared_read_bytes = wide ? 0.0 : *work.l2_read_bytes;
-    work.l2_write_bytes = written_bytes_of_columns(s, tile.rows);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
     return part;

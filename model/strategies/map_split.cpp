@@ -69,6 +69,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;
     work.shared_conflicts = 0.0;
+    work.l2_write_bytes = 0.0;
     // Copies of 16 bytes pass L1; of others the two halves, on the same SM, find there what the other has
     // read.
     const std::int64_t row_bytes = s.w * 4;
@@ -82,6 +83,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     const double filters = spanned_bytes(static_cast<double>(s.filter_bytes()) / static_cast<double>(halves));
     const auto add_cta = [&](std::int64_t half, std::int64_t band_rows, double times) {
         StepWork step;
+        double written = 0.0;
         std::int64_t count_before = -1;
         const std::int64_t band = (band_rows + s.r - 1) * s.w;
         *work.l2_read_bytes += times * band_read(static_cast<double>(band) * 4.0);
@@ -95,11 +97,13 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                 continue;
             if (count != count_before) {
                 step = band_work(s, tile, band_rows, count);
+                written = band_written_bytes(s, tile, band_rows, count);
                 count_before = count;
             }
             *work.fmas += times * step.fmas;
             *work.instructions += times * (step.instructions + filter_copy_instructions(count * taps));
             *work.shared_wavefronts += times * step.shared_wavefronts;
+            *work.l2_write_bytes += times * written;
         }
     };
     const std::int64_t full_parts = s.p() / rows, rest = s.p() % rows;
@@ -112,7 +116,6 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     // All parts go through all filters at the same time.
     part.shared_read_bytes = static_cast<double>((part.ctas - part.idle_ctas)) * filters;
     *work.l2_read_bytes += *part.shared_read_bytes;
-    work.l2_write_bytes = written_bytes_of_columns(s, tile.rows);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
     return part;
