@@ -30,16 +30,16 @@ double band_written_bytes(const ConvShape &shape, Tile tile, std::int64_t rows, 
 /// Warps of a CTA that have outputs in such a call.
 std::int64_t busy_warps(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
 
-/// What copying `floats` floats of map, or of filters, to shared memory costs in warp instructions.
+/// What copying `floats` floats of map, or `filters` filters, to shared memory costs in warp instructions.
 double copy_instructions(std::int64_t floats, bool wide);
-double filter_copy_instructions(std::int64_t floats);
+double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::int64_t group);
 
-/// Warp instructions of a CTA's warps before the first piece, and of every piece, as counted on sm_90.
+/// Warp instructions of a CTA's warps before the first piece, and of every piece, as compiled for sm_90.
 inline constexpr double warps_per_cta = 512.0 / 32.0;
-inline constexpr double cta_instructions = 150.0 * warps_per_cta;
-inline constexpr double piece_instructions = 45.0 * warps_per_cta;
+inline constexpr double cta_instructions = 140.0 * warps_per_cta;
+inline constexpr double piece_instructions = 47.0 * warps_per_cta;
 /// And of a CTA that finds no share for itself: two divisions.
-inline constexpr double idle_cta_instructions = 50.0 * warps_per_cta;
+inline constexpr double idle_cta_instructions = 51.0 * warps_per_cta;
 
 /// The rules of section 3.1, where the profile has the numbers.
 Rules rules(const ConvShape &shape, const GpuProfile &profile);

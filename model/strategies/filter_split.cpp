@@ -60,7 +60,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.step.load_bytes = static_cast<double>(fetch_floats(half_rows) * 4);
     part.step.copying = copy_instructions(fetch_floats(half_rows), wide) + piece_instructions;
     part.step.instructions += part.step.copying;
-    part.drain.instructions = cta_instructions + filter_copy_instructions(filters * s.r * s.s) +
+    part.drain.instructions = cta_instructions + filter_copy_instructions(filters, s.r * s.s, tile.group) +
                               static_cast<double>(pieces - part.steps) * piece_instructions;
     part.independent_sums = tile.rows * tile.group;
     part.busy_warps = busy_warps(s, tile, half_rows, filters);
@@ -107,7 +107,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                     times * band_read(begin, piece % part.stages,
                                       static_cast<double>(fetch_floats(end - begin)) * 4.0);
         }
-        *work.instructions += times * (cta_instructions + filter_copy_instructions(count * s.r * s.s));
+        *work.instructions += times * (cta_instructions + filter_copy_instructions(count, s.r * s.s, tile.group));
         *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(count * s.r * s.s) * 4.0);
     };
     const std::int64_t full_parts = s.k / filters, rest = s.k % filters;

@@ -58,7 +58,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     const std::int64_t taps = s.r * s.s;
     part.step = band_work(s, tile, rows, half_filters);
     part.step.load_bytes = static_cast<double>(half_filters * taps * 4);
-    part.step.copying = filter_copy_instructions(half_filters * taps) + piece_instructions;
+    part.step.copying = filter_copy_instructions(half_filters, taps, tile.group) + piece_instructions;
     part.step.instructions += part.step.copying;
     part.drain.instructions = cta_instructions + copy_instructions((rows + s.r - 1) * s.w, wide) +
                               static_cast<double>(pieces - part.steps) * piece_instructions;
@@ -101,7 +101,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                 count_before = count;
             }
             *work.fmas += times * step.fmas;
-            *work.instructions += times * (step.instructions + filter_copy_instructions(count * taps));
+            *work.instructions += times * (step.instructions + filter_copy_instructions(count, taps, tile.group));
             *work.shared_wavefronts += times * step.shared_wavefronts;
             *work.l2_write_bytes += times * written;
         }
