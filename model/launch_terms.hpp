@@ -276,7 +276,11 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     const double first_loads = chip * (part.step.load_bytes + part.drain.load_bytes);
     // The launch floor is that of a CTA on each SM; further ones start one after another, while the first
     // wait for their data.
-    const double further = std::max(0.0, chip - m.sm_count);
+    const double slots = static_cast<double>(part.ctas_per_sm) * m.sm_count;
+    const double starts = part.idle_ctas > 0 && round.first
+                              ? std::max(chip, std::min(static_cast<double>(part.ctas), slots))
+                              : chip; // those without work among them
+    const double further = std::max(0.0, starts - m.sm_count);
     const double cold = round.first && part.pace ? part.pace->cold_clocks : 0.0;
     T first_data =
         pnorm<T>("first loads", m.knee,
@@ -417,12 +421,8 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
                          : leaf<T>("further wave", s(0.0), "no further wave");
     waves.push_back(schedule<T>("waves", std::max(0.0, static_cast<double>(full - 1)), std::move(further),
                                 std::move(tail)));
-    // Those without work among the first start and end beside the others.
+    // Those without work among the first start and end beside the others (F4).
     const std::int64_t further_idle = std::clamp<std::int64_t>(part.ctas - slots, 0, part.idle_ctas);
-    if (part.idle_ctas > further_idle)
-        waves.push_back(leaf<T>("CTA starts", s(static_cast<double>(part.idle_ctas - further_idle) * m.cta_s),
-                                "{} CTAs without work * {:.2f} ns", part.idle_ctas - further_idle,
-                                m.cta_s * 1e9));
     if (further_idle > 0)
         waves.push_back(idle_term<T>(part, static_cast<double>(sms),
                                      static_cast<double>(further_idle) / static_cast<double>(slots), m));
