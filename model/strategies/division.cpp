@@ -82,6 +82,20 @@ double band_written_bytes(const ConvShape &s, Tile tile, std::int64_t rows, std:
     return bytes * static_cast<double>(filters);
 }
 
+void average_step(Partition &part, double copying) {
+    const double steps = static_cast<double>((part.ctas - part.idle_ctas) * part.steps);
+    StepWork &step = part.step;
+    if (!(step.fmas > 0.0))
+        return;
+    const double share = std::min(1.0, part.work.fmas.value_or(0.0) / (steps * step.fmas));
+    const double computing = step.instructions - step.copying;
+    step.copying = copying / steps;
+    step.instructions = share * computing + step.copying;
+    for (double *value :
+         {&step.fmas, &step.shared_wavefronts, &step.turns, &step.load_bytes, &step.store_bytes})
+        *value *= share;
+}
+
 std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
     const std::int64_t units = ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group);
     return std::clamp<std::int64_t>(ceil_div(units, papers::warp_threads), 1,

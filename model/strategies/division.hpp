@@ -27,6 +27,10 @@ StepWork band_work(const ConvShape &shape, Tile tile, std::int64_t rows, std::in
 /// filters to the next.
 double band_written_bytes(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
 
+/// Makes the step of the first half of a full share that of an average CTA with a share (F18): its FFMAs and
+/// what goes with them by the launch's, its copies by `copying`, the warp instructions of those of all steps.
+void average_step(Partition &part, double copying);
+
 /// Warps of a CTA that have outputs in such a call.
 std::int64_t busy_warps(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
 

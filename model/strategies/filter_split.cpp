@@ -51,7 +51,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     if (!with_work)
         return part;
     fill_schedule(part, profile.limits);
-    part.idle_ctas = part.ctas - ceil_div(s.k, filters) * (piece_rows > 1 ? 2 : 1) * s.n;
+    // Of pieces of a single row the second half has none, but its copies of filters and its barriers.
+    part.idle_ctas = part.ctas - ceil_div(s.k, filters) * 2 * s.n;
     if (part.idle_ctas > 0)
         part.idle_instructions = idle_cta_instructions;
 
@@ -84,6 +85,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                           odd_halves(begin * row_bytes, {images}))
                     : spanned_bytes(bytes);
     };
+    double copying = 0.0; // of all steps
     const auto add_cta = [&](std::int64_t half, std::int64_t count, double times) {
         StepWork step;
         double written = 0.0;
@@ -97,9 +99,9 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                 rows_before = end - begin;
             }
             *work.fmas += times * step.fmas;
-            *work.instructions +=
-                times *
-                (step.instructions + copy_instructions(fetch_floats(end - begin), wide) + piece_instructions);
+            const double copies = copy_instructions(fetch_floats(end - begin), wide) + piece_instructions;
+            *work.instructions += times * (step.instructions + copies);
+            copying += times * (piece < part.steps ? copies : 0.0);
             *work.shared_wavefronts += times * step.shared_wavefronts;
             *work.l2_write_bytes += times * written;
             if (end > begin && !kept)
@@ -116,7 +118,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
         if (rest > 0)
             add_cta(half, rest, static_cast<double>(s.n));
     }
-    average_step(part);
+    average_step(part, copying);
     if (kept)
         *work.l2_read_bytes += static_cast<double>(ceil_div(s.k, filters) * s.n * image_bytes);
     part.shared_read_bytes = wide ? 0.0 : *work.l2_read_bytes;

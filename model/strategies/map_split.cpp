@@ -51,7 +51,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     if (!with_work)
         return part;
     fill_schedule(part, profile.limits);
-    part.idle_ctas = part.ctas - ceil_div(s.p(), rows) * (piece_filters > 1 ? 2 : 1) * s.n;
+    // Of pieces of a single filter the second half has none, but its copy of the map and its barriers.
+    part.idle_ctas = part.ctas - ceil_div(s.p(), rows) * 2 * s.n;
     if (part.idle_ctas > 0)
         part.idle_instructions = idle_cta_instructions;
 
@@ -81,6 +82,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                     : spanned_bytes(bytes) / 2.0;
     };
     const double filters = spanned_bytes(static_cast<double>(s.filter_bytes()) / static_cast<double>(halves));
+    double copying = 0.0; // of all steps
     const auto add_cta = [&](std::int64_t half, std::int64_t band_rows, double times) {
         StepWork step;
         double written = 0.0;
@@ -93,6 +95,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
             const std::int64_t count =
                 std::min({(piece + 1) * piece_filters, s.k, begin + half_filters}) - begin;
             *work.instructions += times * piece_instructions;
+            copying += times * (piece < part.steps ? piece_instructions : 0.0);
             if (count <= 0)
                 continue;
             if (count != count_before) {
@@ -101,7 +104,9 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                 count_before = count;
             }
             *work.fmas += times * step.fmas;
-            *work.instructions += times * (step.instructions + filter_copy_instructions(count, taps, tile.group));
+            const double copies = filter_copy_instructions(count, taps, tile.group);
+            *work.instructions += times * (step.instructions + copies);
+            copying += times * copies;
             *work.shared_wavefronts += times * step.shared_wavefronts;
             *work.l2_write_bytes += times * written;
         }
@@ -112,9 +117,9 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
         if (rest > 0)
             add_cta(half, rest, static_cast<double>(s.n));
     }
-    average_step(part);
+    average_step(part, copying);
     // All parts go through all filters at the same time.
-    part.shared_read_bytes = static_cast<double>((part.ctas - part.idle_ctas)) * filters;
+    part.shared_read_bytes = static_cast<double>(ceil_div(s.p(), rows) * halves * s.n) * filters;
     *work.l2_read_bytes += *part.shared_read_bytes;
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
