@@ -64,7 +64,10 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.drain.instructions = cta_instructions + filter_copy_instructions(filters, s.r * s.s, tile.group) +
                               static_cast<double>(pieces - part.steps) * piece_instructions;
     part.independent_sums = tile.rows * tile.group;
+    // Where second halves have none, of an average CTA half of the warps that the first has.
     part.busy_warps = busy_warps(s, tile, half_rows, filters);
+    if (piece_rows == 1)
+        part.busy_warps = ceil_div(part.busy_warps, 2);
     part.copy_passes = wide ? wide_copy_passes : narrow_copy_passes;
 
     Work &work = part.work;

@@ -63,8 +63,12 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.step.instructions += part.step.copying;
     part.drain.instructions = cta_instructions + copy_instructions((rows + s.r - 1) * s.w, wide) +
                               static_cast<double>(pieces - part.steps) * piece_instructions;
+    part.drain.load_bytes = static_cast<double>((rows + s.r - 1) * s.w * 4);
     part.independent_sums = tile.rows * tile.group;
+    // Where second halves have none, of an average CTA half of the warps that the first has.
     part.busy_warps = busy_warps(s, tile, rows, half_filters);
+    if (piece_filters == 1)
+        part.busy_warps = ceil_div(part.busy_warps, 2);
     part.copy_passes = narrow_copy_passes; // of filters, which it transposes
 
     Work &work = part.work;
