@@ -197,11 +197,25 @@ double life_of(const std::map<std::string, double> &counters) {
     return all;
 }
 
+/// Clocks an instruction that warps were there for without any reason to be told: of warps that wait for
+/// constants a quarter to a half of what is told besides.
+double untold(const CountedCall &call) {
+    const auto number = [&](const char *name) {
+        const auto found = call.counters->find(name);
+        return found == call.counters->end() ? 0.0 : found->second;
+    };
+    const double there = number("sm__warps_active.avg.pct_of_peak_sustained_active") / 100.0 * call.warps *
+                         number("sm__cycles_active.avg"),
+                 issued = number("smsp__inst_executed.sum");
+    return issued > 0.0 ? std::max(0.0, there / issued - life_of(*call.counters)) : 0.0;
+}
+
 /// A call's counters, and what its main kernel did for each of its instructions.
 struct Paced {
     const CountedCall *call;
     std::array<double, kinds> mix{}; ///< shares of FFMAs, of other instructions of steps, of copies and ends
     double turns = 0.0;              ///< of innermost loops
+    double constant_lines = 0.0;     ///< that warps come to
     double first_warps = 0.0;        ///< that find no code cached
 };
 
@@ -224,13 +238,14 @@ Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
                      ctas * std::max(0.0, part.drain.instructions - part.drain.fmas / 32.0) +
                      static_cast<double>(part.idle_ctas) * warps_of(part) * facts.per_idle_warp;
         of.turns += times * part.step.turns;
+        of.constant_lines += times * part.step.constant_lines;
         of.first_warps += static_cast<double>(part.ctas) /
                           static_cast<double>(std::max<std::int64_t>(1, part.waves)) * warps_of(part);
     });
     double all = 0.0;
     for (const double share : of.mix)
         all += share;
-    for (double *value : {&of.mix[0], &of.mix[1], &of.mix[2], &of.turns, &of.first_warps})
+    for (double *value : {&of.mix[0], &of.mix[1], &of.mix[2], &of.turns, &of.constant_lines, &of.first_warps})
         *value = all > 0.0 ? *value / all : 0.0;
     return of;
 }
@@ -253,17 +268,17 @@ Pace pace_of(const std::vector<Paced> &cases) {
             share *= weight;
         mixes.push_back(mix);
         waits.push_back(weight * (*own - its.call->shared_latency * its.turns));
-        const bool reads_constants = main_launch(*its.call->plan).constant_bytes > 0; // its FFMAs do
-        if (reads_constants && its.mix[0] > 0.0)
-            constant_waits.push_back(*constants / its.mix[0]);
+        const bool reads_constants = its.constant_lines > 0.0; // its FFMAs do
+        if (reads_constants)
+            constant_waits.push_back((*constants + untold(*its.call)) / its.constant_lines);
         cold_mixes.push_back({its.first_warps / life, 1.0 / life});
         cold_waits.push_back((*code + (reads_constants ? 0.0 : *constants)) / life);
     }
     const std::array<double, kinds> clocks = least_squares(mixes, waits);
     const std::array<double, 2> cold = least_squares(cold_mixes, cold_waits);
     const double every = 1.0 + cold[1]; // an issue slot, and code that is cached further away
-    return {every + clocks[0] + quantile(constant_waits, 0.5), every + clocks[1], every + clocks[2], 0.0,
-            cold[0]};
+    return {every + clocks[0], every + clocks[1], every + clocks[2], 0.0, cold[0],
+            quantile(constant_waits, 0.5)};
 }
 
 } // namespace
@@ -285,6 +300,9 @@ Facts read_facts(const std::string &text, const std::string &file) {
                 problems.push_back(
                     {file + ": /kernels/" + std::to_string(i) + "/pace",
                      "expected clocks of an instruction from 1 to 10000 for " + kernel.kernel});
+        if (!(pace.constant_clocks >= 0.0 && pace.constant_clocks < 1e4))
+            problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/constant_clocks",
+                                "expected clocks from 0 to 10000 for " + kernel.kernel});
         if (!(pace.cold_clocks >= 0.0 && pace.cold_clocks < 1e6))
             problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/cold_clocks",
                                 "expected clocks from 0 to a million for " + kernel.kernel});

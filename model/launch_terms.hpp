@@ -88,11 +88,12 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
-    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, 0.0});
+    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, 0.0, 0.0});
     const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
     const double copy_clocks = waiting(pace.once_clocks), clocks = waiting(pace.other_clocks);
     const double computing = (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) +
-                              (others - copying) * clocks + work.turns * m.shared_latency) /
+                              (others - copying) * clocks + work.turns * m.shared_latency +
+                              work.constant_lines * pace.constant_clocks) /
                              busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
     const double chain =
@@ -263,6 +264,7 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
 /// What a CTA does once, at its start and its end, all its warps share.
 inline StepWork of_all_warps(StepWork work) {
     work.copying = work.instructions;
+    work.line_waits = 0.0; // of loads behind each other, which the fill has
     return work;
 }
 
@@ -293,6 +295,9 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                                          "{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9)}),
         leaf<T>("cold code", s(cold / m.clock), "{:.0f} clk until a warp's code is cached / {:.0f} MHz", cold,
                 m.clock / 1e6)};
+    if (part.drain.line_waits > 0.0)
+        filled.push_back(leaf<T>("loads one by one", s(part.drain.line_waits * latency), "{:.0f} * {:.0f} ns",
+                                 part.drain.line_waits, latency * 1e9));
     // Warps of their own copy a step while others compute the one before: at first nothing can be computed,
     // at last nothing is left to copy (F22).
     StepWork last_step = part.step;
@@ -347,6 +352,7 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     whole.shared_wavefronts += steps * part.step.shared_wavefronts;
     whole.line_waits += steps * part.step.line_waits;
     whole.turns += steps * part.step.turns;
+    whole.constant_lines += steps * part.step.constant_lines;
     whole.load_bytes += steps * part.step.load_bytes;
     whole.store_bytes += steps * part.step.store_bytes;
     if (part.step.tensor_fmas)

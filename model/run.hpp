@@ -69,11 +69,12 @@ struct StepWork {
     double loads = 0;             ///< warp instructions that load from global memory to registers
     double line_waits = 0; ///< times that the slowest warp waits for lines new to L1, behind its first loads
     double turns = 0; ///< of the busy warps' innermost loops: each waits for values of shared memory first
+    double constant_lines = 0; ///< of 64 bytes of constant memory, that the busy warps come to one by one
     double load_bytes = 0;  ///< global to shared memory or registers
     double store_bytes = 0; ///< written to the output in this step
     BOOST_DESCRIBE_CLASS(StepWork, (),
                          (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, line_waits,
-                          turns, load_bytes, store_bytes),
+                          turns, constant_lines, load_bytes, store_bytes),
                          (), ())
 };
 
@@ -85,7 +86,10 @@ struct Pace {
     double once_clocks = 1.0;  ///< for one of a copy, or of what a CTA does once
     double alu_share = 0.0;    ///< of all but FFMAs, those that the pipe of integers and logic executes
     double cold_clocks = 0.0;  ///< that a launch's first warps wait for instructions and constants
-    BOOST_DESCRIBE_CLASS(Pace, (), (ffma_clocks, other_clocks, once_clocks, alu_share, cold_clocks), (), ())
+    double constant_clocks = 0.0; ///< that a warp waits for each line of constant memory it comes to
+    BOOST_DESCRIBE_CLASS(Pace, (),
+                         (ffma_clocks, other_clocks, once_clocks, alu_share, cold_clocks, constant_clocks),
+                         (), ())
 };
 
 /// What a launch's pointer parameter points at: a tensor of the call, or the plan's own memory.
