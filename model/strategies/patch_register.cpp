@@ -324,7 +324,9 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
                                              : static_cast<double>(padded(s.r * s.s)) / 4.0;
         counts.instructions_per_filter = counts.fmas_per_filter + loads + stores + its.per_filter;
         counts.instructions_once = pixel_loads + its.once;
-        counts.wavefronts_per_filter = loads * (s.r * s.s < 4 && s.r > 1 ? 1.0 : uniform_wide_wavefronts);
+        // Of up to half a warp a load of four values is a single pass.
+        const bool single = (s.r * s.s < 4 && s.r * s.s > 1) || positions <= 16;
+        counts.wavefronts_per_filter = loads * (single ? 1.0 : uniform_wide_wavefronts);
         copies = static_cast<double>(ceil_div(values, 32));
         // A copied tap waits for its load before the next one is asked for; the first beside the pixels.
         part.drain.line_waits = static_cast<double>(ceil_div(values, part.threads) - 1);
@@ -340,7 +342,8 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
                   spanned_bytes(static_cast<double>(columns + s.s - 1) * 4.0)
             : spanned_bytes(static_cast<double>((ceil_div(columns, s.q()) * knobs.rows + s.r - 1) * s.w) *
                             4.0);
-    part.step.fmas = static_cast<double>(lanes) * filters * counts.fmas_per_filter;
+    // A warp issues its FFMAs for all lanes, also where the map has fewer.
+    part.step.fmas = warps * 32.0 * filters * counts.fmas_per_filter;
     // A CTA fetches its pixels and taps, then computes: its warps wait for that together.
     part.step.instructions = warps * filters * counts.instructions_per_filter;
     part.step.shared_wavefronts = warps * filters * counts.wavefronts_per_filter;
@@ -349,7 +352,8 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     part.drain.shared_wavefronts = warps * counts.l1_passes_once;
     part.step.load_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0) +
                            spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
-    part.step.store_bytes = static_cast<double>(columns * knobs.rows) * filters * 4.0;
+    // Of the average CTA: the last ones of a map and of the filters store less.
+    part.step.store_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(part.ctas);
 
     // Only whole warps past the last position are idle; a filter past the last one is not computed.
     // The lane before the first of a plane that is moved by a vector computes the first once more.
