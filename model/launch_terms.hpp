@@ -199,6 +199,13 @@ template <Yield T> T memory_term(double loads, double stores, const Traffic &tra
                                       bandwidth_leaf<T>("writes", stores, m.write_bw)})});
 }
 
+/// Bytes a second that so many SMs store: each a sector a clock at most (30 bytes on an H200, where few CTAs
+/// of patch_register do nothing else).
+inline double store_bandwidth(double sms, const Machine &m) {
+    constexpr double sector_bytes = 32.0;
+    return std::min(m.write_bw, sms * sector_bytes * m.clock);
+}
+
 template <Yield T> T latency_leaf(double latency, double depth) {
     if (depth == 1.0)
         return leaf<T>("load latency", s(latency / depth), "{:.0f} ns", latency * 1e9);
@@ -309,14 +316,15 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
         last_step.copying = 0.0;
     }
     T fill = sum<T>("fill", std::move(filled));
+    const double stored = store_bandwidth(round.sms, m);
     T last = max_of<T>(
         "last step",
         {core_term<T>("arithmetic", part, last_step, round.ctas, m),
-         bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, m.write_bw)});
+         bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, stored)});
     T ends = max_of<T>(
         "start and store",
         {core_term<T>("arithmetic", part, of_all_warps(part.drain), round.ctas, m),
-         bandwidth_leaf<T>("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw)});
+         bandwidth_leaf<T>("writes", chip * part.drain.store_bytes * traffic.store_factor, stored)});
     List<T> drained = {std::move(last), std::move(ends),
                        leaf<T>("store latency", s(m.l2_latency_s), "{:.0f} ns until L2 has the last store",
                                m.l2_latency_s * 1e9)};
