@@ -145,7 +145,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
 
         // One step is one output row of the tile, all its filters.
         const double warps = static_cast<double>(threads) / 32.0;
-        const double pixels = static_cast<double>(knobs.unit * knobs.units), t = static_cast<double>(taps);
+        const double pixels = static_cast<double>(thread_pixels), t = static_cast<double>(taps);
         const double filters = static_cast<double>(part.tile_k);
         const double fetches = static_cast<double>(ceil_div(row_pixels, threads));
         const double window = static_cast<double>(knobs.units * window_units);
@@ -174,7 +174,8 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         if (!loads_values)
             part.step.constant_lines = warps * std::ceil(filters * t * static_cast<double>(bytes) / line_bytes);
         part.busy_warps = threads / 32;
-        part.independent_sums = knobs.unit * knobs.units;
+        // The loop over filters is unrolled twice.
+        part.independent_sums = 2 * thread_pixels;
         part.step.load_bytes = static_cast<double>(std::min(row_pixels, s.w) * bytes);
         part.step.store_bytes =
             static_cast<double>(std::min<std::int64_t>(knobs.tile_w, s.q()) * s.result_bytes()) * filters;
