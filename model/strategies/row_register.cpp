@@ -1,5 +1,6 @@
 #include "model/strategies/row_register.hpp"
 
+#include "model/l2_sectors.hpp"
 #include "model/papers.hpp"
 
 #include <algorithm>
@@ -198,8 +199,12 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
             passed_rows * static_cast<double>(tiles_k) *
             spanned_bytes(static_cast<double>(std::min(row_pixels, ceil_div(s.w, tiles_x) + s.s - 1) * bytes),
                           bytes);
-        // Single pixels of neighbouring units: every store meets the same sectors again.
-        work.l2_write_bytes = written_bytes(s) * count / static_cast<double>(s.k) *
+        // Single pixels of neighbouring units: every store meets the same sectors again. Of one pixel each a
+        // warp stores a part of one row.
+        const double of_rows =
+            static_cast<double>(s.n * s.k) *
+            stored_bytes({round_up(s.q(), 32), s.q(), s.p(), s.q()}, s.q(), s.result_bytes());
+        work.l2_write_bytes = (knobs.unit == 1 ? of_rows : written_bytes(s)) * count / static_cast<double>(s.k) *
                               (whole_units ? 1.0 : static_cast<double>(knobs.unit));
         fill_dram(work, s, profile.limits);
         if (begin > 0) // the first launch brought the input
