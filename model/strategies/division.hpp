@@ -41,7 +41,10 @@ double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::in
 /// Warp instructions of a CTA's warps before the first piece, and of every piece, as compiled for sm_90.
 inline constexpr double warps_per_cta = 512.0 / 32.0;
 inline constexpr double cta_instructions = 140.0 * warps_per_cta;
-inline constexpr double piece_instructions = 47.0 * warps_per_cta;
+/// The last piece fetches none after it; a single one, copied at once, is simpler.
+constexpr double piece_instructions(std::int64_t pieces) {
+    return (pieces > 1 ? 47.0 - 18.0 / static_cast<double>(pieces) : 23.0) * warps_per_cta;
+}
 /// And of a CTA that finds no share for itself: two divisions.
 inline constexpr double idle_cta_instructions = 51.0 * warps_per_cta;
 

@@ -59,10 +59,10 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     const auto fetch_floats = [&](std::int64_t rows) { return rows > 0 ? (rows + s.r - 1) * s.w : 0; };
     part.step = band_work(s, tile, half_rows, filters);
     part.step.load_bytes = static_cast<double>(fetch_floats(half_rows) * 4);
-    part.step.copying = copy_instructions(fetch_floats(half_rows), wide) + piece_instructions;
+    part.step.copying = copy_instructions(fetch_floats(half_rows), wide) + piece_instructions(pieces);
     part.step.instructions += part.step.copying;
     part.drain.instructions = cta_instructions + filter_copy_instructions(filters, s.r * s.s, tile.group) +
-                              static_cast<double>(pieces - part.steps) * piece_instructions;
+                              static_cast<double>(pieces - part.steps) * piece_instructions(pieces);
     part.independent_sums = tile.rows * tile.group;
     // Where second halves have none, of an average CTA half of the warps that the first has.
     part.busy_warps = busy_warps(s, tile, half_rows, filters);
@@ -102,7 +102,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                 rows_before = end - begin;
             }
             *work.fmas += times * step.fmas;
-            const double copies = copy_instructions(fetch_floats(end - begin), wide) + piece_instructions;
+            const double copies = copy_instructions(fetch_floats(end - begin), wide) + piece_instructions(pieces);
             *work.instructions += times * (step.instructions + copies);
             copying += times * (piece < part.steps ? copies : 0.0);
             *work.shared_wavefronts += times * step.shared_wavefronts;

@@ -59,10 +59,10 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     const std::int64_t taps = s.r * s.s;
     part.step = band_work(s, tile, rows, half_filters);
     part.step.load_bytes = static_cast<double>(half_filters * taps * 4);
-    part.step.copying = filter_copy_instructions(half_filters, taps, tile.group) + piece_instructions;
+    part.step.copying = filter_copy_instructions(half_filters, taps, tile.group) + piece_instructions(pieces);
     part.step.instructions += part.step.copying;
     part.drain.instructions = cta_instructions + copy_instructions((rows + s.r - 1) * s.w, wide) +
-                              static_cast<double>(pieces - part.steps) * piece_instructions;
+                              static_cast<double>(pieces - part.steps) * piece_instructions(pieces);
     part.drain.load_bytes = static_cast<double>((rows + s.r - 1) * s.w * 4);
     part.independent_sums = tile.rows * tile.group;
     // Where second halves have none, of an average CTA half of the warps that the first has.
@@ -98,8 +98,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
             const std::int64_t begin = piece * piece_filters + half * half_filters;
             const std::int64_t count =
                 std::min({(piece + 1) * piece_filters, s.k, begin + half_filters}) - begin;
-            *work.instructions += times * piece_instructions;
-            copying += times * (piece < part.steps ? piece_instructions : 0.0);
+            *work.instructions += times * piece_instructions(pieces);
+            copying += times * (piece < part.steps ? piece_instructions(pieces) : 0.0);
             if (count <= 0)
                 continue;
             if (count != count_before) {
