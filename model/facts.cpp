@@ -277,8 +277,8 @@ Pace pace_of(const std::vector<Paced> &cases) {
     const std::array<double, kinds> clocks = least_squares(mixes, waits);
     const std::array<double, 2> cold = least_squares(cold_mixes, cold_waits);
     const double every = 1.0 + cold[1]; // an issue slot, and code that is cached further away
-    return {every + clocks[0], every + clocks[1], every + clocks[2], 0.0, cold[0],
-            quantile(constant_waits, 0.5)};
+    return {
+        every + clocks[0], every + clocks[1], every + clocks[2], 0.0, cold[0], quantile(constant_waits, 0.5)};
 }
 
 } // namespace

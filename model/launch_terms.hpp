@@ -91,10 +91,10 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
     const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, 0.0, 0.0});
     const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
     const double copy_clocks = waiting(pace.once_clocks), clocks = waiting(pace.other_clocks);
-    const double computing = (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) +
-                              (others - copying) * clocks + work.turns * m.shared_latency +
-                              work.constant_lines * pace.constant_clocks) /
-                             busy_warps(part);
+    const double computing =
+        (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) + (others - copying) * clocks +
+         work.turns * m.shared_latency + work.constant_lines * pace.constant_clocks) /
+        busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
     const double chain =
         part.copy_warps > 0
@@ -317,10 +317,10 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     }
     T fill = sum<T>("fill", std::move(filled));
     const double stored = store_bandwidth(round.sms, m);
-    T last = max_of<T>(
-        "last step",
-        {core_term<T>("arithmetic", part, last_step, round.ctas, m),
-         bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, stored)});
+    T last =
+        max_of<T>("last step",
+                  {core_term<T>("arithmetic", part, last_step, round.ctas, m),
+                   bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, stored)});
     T ends = max_of<T>(
         "start and store",
         {core_term<T>("arithmetic", part, of_all_warps(part.drain), round.ctas, m),

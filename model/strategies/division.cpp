@@ -44,10 +44,10 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     const double columns = static_cast<double>(s.s), per_column = 5.0 + static_cast<double>(s.r);
     work.fmas = units * outputs * taps;
     work.turns = warps * static_cast<double>(s.s); // a column of taps
-    work.instructions = warps * (outputs * taps + pixel_loads + tap_loads * group_reads +
-                                 per_output * outputs + (s.s > 1 ? loop + per_column * columns : 0.0) +
-                                 per_unit) +
-                        std::min(warps, warps_per_cta) * per_warp;
+    work.instructions =
+        warps * (outputs * taps + pixel_loads + tap_loads * group_reads + per_output * outputs +
+                 (s.s > 1 ? loop + per_column * columns : 0.0) + per_unit) +
+        std::min(warps, warps_per_cta) * per_warp;
     const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};
     work.shared_wavefronts = pixel_loads * position_passes(its).taken +
                              tap_loads * group_reads *

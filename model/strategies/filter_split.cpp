@@ -102,7 +102,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                 rows_before = end - begin;
             }
             *work.fmas += times * step.fmas;
-            const double copies = copy_instructions(fetch_floats(end - begin), wide) + piece_instructions(pieces);
+            const double copies =
+                copy_instructions(fetch_floats(end - begin), wide) + piece_instructions(pieces);
             *work.instructions += times * (step.instructions + copies);
             copying += times * (piece < part.steps ? copies : 0.0);
             *work.shared_wavefronts += times * step.shared_wavefronts;
@@ -112,7 +113,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                     times * band_read(begin, piece % part.stages,
                                       static_cast<double>(fetch_floats(end - begin)) * 4.0);
         }
-        *work.instructions += times * (cta_instructions + filter_copy_instructions(count, s.r * s.s, tile.group));
+        *work.instructions +=
+            times * (cta_instructions + filter_copy_instructions(count, s.r * s.s, tile.group));
         *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(count * s.r * s.s) * 4.0);
     };
     const std::int64_t full_parts = s.k / filters, rest = s.k % filters;

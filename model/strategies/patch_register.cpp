@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 
 namespace convcast {
@@ -365,8 +364,7 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     work.instructions = static_cast<double>(part.ctas) * part.drain.instructions +
                         busy_warps * all_filters * counts.instructions_per_filter;
     work.shared_wavefronts =
-        busy_warps * all_filters * counts.wavefronts_per_filter +
-        static_cast<double>(part.ctas) * copies;
+        busy_warps * all_filters * counts.wavefronts_per_filter + static_cast<double>(part.ctas) * copies;
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = part.step.load_bytes * static_cast<double>(part.ctas);
     const double stored = static_cast<double>(positions * knobs.rows * knobs.vector * s.n * s.k) * 4.0;

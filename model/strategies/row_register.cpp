@@ -173,7 +173,8 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         // the cache of operands does not keep until the next row.
         constexpr double line_bytes = 64.0;
         if (!loads_values)
-            part.step.constant_lines = warps * std::ceil(filters * t * static_cast<double>(bytes) / line_bytes);
+            part.step.constant_lines =
+                warps * std::ceil(filters * t * static_cast<double>(bytes) / line_bytes);
         part.busy_warps = threads / 32;
         // The loop over filters is unrolled twice.
         part.independent_sums = 2 * thread_pixels;
@@ -204,7 +205,8 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         const double of_rows =
             static_cast<double>(s.n * s.k) *
             stored_bytes({round_up(s.q(), 32), s.q(), s.p(), s.q()}, s.q(), s.result_bytes());
-        work.l2_write_bytes = (knobs.unit == 1 ? of_rows : written_bytes(s)) * count / static_cast<double>(s.k) *
+        work.l2_write_bytes = (knobs.unit == 1 ? of_rows : written_bytes(s)) * count /
+                              static_cast<double>(s.k) *
                               (whole_units ? 1.0 : static_cast<double>(knobs.unit));
         fill_dram(work, s, profile.limits);
         if (begin > 0) // the first launch brought the input
