@@ -144,6 +144,8 @@ void apply(Partition &part, const CompiledWork &facts) {
     if (counted > 0.0)
         part.step.copying *= part.step.instructions / counted;
     part.drain.instructions = instructions(part.drain, warps, 0.0);
+    if (part.idle_instructions && facts.per_idle_warp > 0.0)
+        part.idle_instructions = facts.per_idle_warp * warps;
     part.pace = facts.pace;
     if (part.work.l2_write_bytes)
         *part.work.l2_write_bytes *= facts.l2_write_share;
@@ -195,12 +197,26 @@ double life_of(const std::map<std::string, double> &counters) {
     return all;
 }
 
+/// Clocks an instruction that warps were there for without any reason to be told: of warps that wait for
+/// constants a quarter to a half of what is told besides.
+double untold(const CountedCall &call) {
+    const auto number = [&](const char *name) {
+        const auto found = call.counters->find(name);
+        return found == call.counters->end() ? 0.0 : found->second;
+    };
+    const double there = number("sm__warps_active.avg.pct_of_peak_sustained_active") / 100.0 * call.warps *
+                         number("sm__cycles_active.avg"),
+                 issued = number("smsp__inst_executed.sum");
+    return issued > 0.0 ? std::max(0.0, there / issued - life_of(*call.counters)) : 0.0;
+}
+
 /// A call's counters, and what its main kernel did for each of its instructions.
 struct Paced {
     const CountedCall *call;
     std::array<double, kinds> mix{}; ///< shares of FFMAs, of other instructions of steps, of copies and ends
     double turns = 0.0;              ///< of innermost loops
     double loads = 0.0;              ///< from global memory to registers
+    double constant_lines = 0.0;     ///< that warps come to
     double instructions = 0.0;       ///< all of them, to which the others are relative
     double first_warps = 0.0;        ///< that find no code cached
 };
@@ -225,13 +241,15 @@ Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
                      static_cast<double>(part.idle_ctas) * warps_of(part) * facts.per_idle_warp;
         of.turns += times * part.step.turns;
         of.loads += times * part.step.loads + ctas * part.drain.loads;
+        of.constant_lines += times * part.step.constant_lines;
         of.first_warps += static_cast<double>(part.ctas) /
                           static_cast<double>(std::max<std::int64_t>(1, part.waves)) * warps_of(part);
     });
     double all = 0.0;
     for (const double share : of.mix)
         all += share;
-    for (double *value : {&of.mix[0], &of.mix[1], &of.mix[2], &of.turns, &of.loads, &of.first_warps})
+    for (double *value : {&of.mix[0], &of.mix[1], &of.mix[2], &of.turns, &of.loads, &of.constant_lines,
+                          &of.first_warps})
         *value = all > 0.0 ? *value / all : 0.0;
     of.instructions = all;
     return of;
@@ -255,17 +273,22 @@ Pace pace_of(const std::vector<Paced> &cases) {
             share *= weight;
         mixes.push_back(mix);
         waits.push_back(weight * (*own - its.call->shared_latency * its.turns));
-        const bool reads_constants = main_launch(*its.call->plan).constant_bytes > 0; // its FFMAs do
-        if (reads_constants && its.mix[0] > 0.0)
-            constant_waits.push_back(*constants / its.mix[0]);
+        const bool reads_constants = its.constant_lines > 0.0; // its FFMAs do
+        if (reads_constants)
+            constant_waits.push_back((*constants + untold(*its.call)) / its.constant_lines);
         cold_mixes.push_back({its.first_warps / life, 1.0 / life});
         cold_waits.push_back((*code + (reads_constants ? 0.0 : *constants)) / life);
     }
     const std::array<double, kinds> clocks = least_squares(mixes, waits);
     const std::array<double, 2> cold = least_squares(cold_mixes, cold_waits);
     const double every = 1.0 + cold[1]; // an issue slot, and code that is cached further away
-    return {every + clocks[0] + quantile(constant_waits, 0.5), every + clocks[1], every + clocks[2], 0.0,
-            std::nullopt, cold[0]};
+    return {.ffma_clocks = every + clocks[0],
+            .other_clocks = every + clocks[1],
+            .once_clocks = every + clocks[2],
+            .alu_share = 0.0,
+            .copy_alu_share = std::nullopt,
+            .cold_clocks = cold[0],
+            .constant_clocks = quantile(constant_waits, 0.5)};
 }
 
 /// Of what copies, starts and ends of CTAs neither leave to the pipe of FFMAs nor to shared memory, integers
@@ -275,7 +298,7 @@ Pace pace_of(const std::vector<Paced> &cases) {
 constexpr double logic_of_copies = 0.64;
 
 /// F10: the shares of integers and logic, of all that other counters do not tell. Where a kernel's warps copy
-/// and then compute (F24), those of the instructions of either, and of what a CTA does once, by least squares;
+/// and then compute (F27), those of the instructions of either, and of what a CTA does once, by least squares;
 /// else the median of all.
 void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
     std::vector<std::array<double, 2>> mixes;
@@ -325,6 +348,9 @@ Facts read_facts(const std::string &text, const std::string &file) {
                 problems.push_back(
                     {file + ": /kernels/" + std::to_string(i) + "/pace",
                      "expected clocks of an instruction from 1 to 10000 for " + kernel.kernel});
+        if (!(pace.constant_clocks >= 0.0 && pace.constant_clocks < 1e4))
+            problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/constant_clocks",
+                                "expected clocks from 0 to 10000 for " + kernel.kernel});
         if (!(pace.cold_clocks >= 0.0 && pace.cold_clocks < 1e6))
             problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/cold_clocks",
                                 "expected clocks from 0 to a million for " + kernel.kernel});

@@ -60,6 +60,7 @@ struct CountedCall {
     const Work *counted = nullptr;
     const std::map<std::string, double> *counters = nullptr; ///< by metric name; nullptr: of the work only
     double shared_latency = 0.0; ///< clocks from a load of shared memory to its use, on the GPU that counted
+    double warps = 0.0;          ///< that this GPU holds at once
 };
 
 /// The facts of every kernel that has most of the FMAs of at least `least_cases` calls: least squares of

@@ -31,7 +31,7 @@ double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t el
         std::int64_t last_warp = -1, last_sector = -1;
         for (std::int64_t row = 0; row < rows; ++row)
             for (std::int64_t x = 0; x < stored.columns;) {
-                const std::int64_t lane = row * stored.lanes + x, warp = lane / lanes;
+                const std::int64_t lane = stored.first_lane + row * stored.lanes + x, warp = lane / lanes;
                 const std::int64_t run = std::min(stored.columns - x, (warp + 1) * lanes - lane);
                 const std::int64_t at = first + row * stored.pitch + x;
                 const std::int64_t begin = at / sector, end = (at + run - 1) / sector;

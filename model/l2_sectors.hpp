@@ -25,9 +25,9 @@ double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides);
 double wide_copy_bytes(double bytes, double crossed, double odd);
 
 /// Lanes that take outputs row by row: `lanes` to a row, of which the first `columns` have outputs, `rows` of
-/// them, which lie `pitch` elements apart in memory.
+/// them, which lie `pitch` elements apart in memory. The first is lane `first_lane` of its warp.
 struct StoredRows {
-    std::int64_t lanes = 0, columns = 0, rows = 0, pitch = 0;
+    std::int64_t lanes = 0, columns = 0, rows = 0, pitch = 0, first_lane = 0;
 };
 
 /// Bytes of the sectors that warps of such lanes write, on average over first elements at multiples of

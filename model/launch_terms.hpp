@@ -95,12 +95,13 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
-    const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, std::nullopt, 0.0});
+    const Pace pace = part.pace.value_or(Pace{.other_clocks = m.ffma_latency, .once_clocks = m.ffma_latency});
     const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
     const double copy_clocks = waiting(pace.once_clocks), clocks = waiting(pace.other_clocks);
-    const double computing = (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) +
-                              (others - copying) * clocks + work.turns * m.shared_latency) /
-                             busy_warps(part);
+    const double computing =
+        (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) + (others - copying) * clocks +
+         work.turns * m.shared_latency + work.constant_lines * pace.constant_clocks) /
+        busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
     const double chain =
         part.copy_warps > 0
@@ -163,7 +164,7 @@ inline bool copies_in_turn(const Partition &part) {
 }
 
 /// What the cores of an SM need for the work of `ctas` CTAs. Behind a barrier all warps of a CTA first copy
-/// and then compute: what one of these leaves idle another CTA can use, but not the other one (F24).
+/// and then compute: what one of these leaves idle another CTA can use, but not the other one (F27).
 template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
     T mixed = mixed_term<T>(part, work, ctas, m);
     const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
@@ -234,6 +235,13 @@ template <Yield T> T memory_term(double loads, double stores, const Traffic &tra
                                       bandwidth_leaf<T>("writes", stores, m.write_bw)})});
 }
 
+/// Bytes a second that so many SMs store: each a sector a clock at most (30 bytes on an H200, where few CTAs
+/// of patch_register do nothing else).
+inline double store_bandwidth(double sms, const Machine &m) {
+    constexpr double sector_bytes = 32.0;
+    return std::min(m.write_bw, sms * sector_bytes * m.clock);
+}
+
 template <Yield T> T latency_leaf(double latency, double depth) {
     if (depth == 1.0)
         return leaf<T>("load latency", s(latency / depth), "{:.0f} ns", latency * 1e9);
@@ -299,6 +307,7 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
 /// What a CTA does once, at its start and its end, all its warps share.
 inline StepWork of_all_warps(StepWork work) {
     work.copying = work.instructions;
+    work.line_waits = 0.0; // of loads behind each other, which the fill has
     return work;
 }
 
@@ -312,7 +321,11 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     const double first_loads = chip * (part.step.load_bytes + part.drain.load_bytes);
     // The launch floor is that of a CTA on each SM; further ones start one after another, while the first
     // wait for their data.
-    const double further = std::max(0.0, chip - m.sm_count);
+    const double slots = static_cast<double>(part.ctas_per_sm) * m.sm_count;
+    const double starts = part.idle_ctas > 0 && round.first
+                              ? std::max(chip, std::min(static_cast<double>(part.ctas), slots))
+                              : chip; // those without work among them
+    const double further = std::max(0.0, starts - m.sm_count);
     const double cold = round.first && part.pace ? part.pace->cold_clocks : 0.0;
     // What stays on the SM is written to shared memory while the rest is under way.
     const double kept_passes = round.ctas * part.drain.load_bytes / wavefront_bytes * part.copy_passes;
@@ -336,6 +349,9 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     List<T> filled = {std::move(first_data), code(1.0 - behind)};
     if (behind > 0.0)
         filled.front() = max_of<T>("first data and code", {std::move(filled.front()), code(behind)});
+    if (part.drain.line_waits > 0.0)
+        filled.push_back(leaf<T>("loads one by one", s(part.drain.line_waits * latency), "{:.0f} * {:.0f} ns",
+                                 part.drain.line_waits, latency * 1e9));
     // Warps of their own copy a step while others compute the one before: at first nothing can be computed,
     // at last nothing is left to copy (F22).
     StepWork last_step = part.step;
@@ -347,14 +363,15 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
         last_step.copying = 0.0;
     }
     T fill = sum<T>("fill", std::move(filled));
-    T last = max_of<T>(
-        "last step",
-        {core_term<T>("arithmetic", part, last_step, round.ctas, m),
-         bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, m.write_bw)});
+    const double stored = store_bandwidth(round.sms, m);
+    T last =
+        max_of<T>("last step",
+                  {core_term<T>("arithmetic", part, last_step, round.ctas, m),
+                   bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, stored)});
     T ends = max_of<T>(
         "start and store",
         {core_term<T>("arithmetic", part, once, round.ctas, m),
-         bandwidth_leaf<T>("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw)});
+         bandwidth_leaf<T>("writes", chip * part.drain.store_bytes * traffic.store_factor, stored)});
     List<T> drained = {std::move(last), std::move(ends),
                        leaf<T>("store latency", s(m.l2_latency_s), "{:.0f} ns until L2 has the last store",
                                m.l2_latency_s * 1e9)};
@@ -379,7 +396,7 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     T drain = sum<T>("drain", std::move(drained));
     T together = pipeline<T>("CTA pipeline", static_cast<double>(part.steps), std::move(fill),
                              step_term<T>(part, m, round, traffic), std::move(drain));
-    if (further <= 0.0 || round.ctas <= 1.0)
+    if (further <= 0.0)
         return together;
     // The last one still has its own way to go, where the others were before: code and what they share is
     // cached.
@@ -396,12 +413,13 @@ template <Yield T>
 T further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     const double chip = round.ctas * round.sms, steps = static_cast<double>(part.steps);
     StepWork whole = of_all_warps(part.drain);
-    whole.copying += steps * part.step.copying;
     whole.fmas += steps * part.step.fmas;
     whole.instructions += steps * part.step.instructions;
+    whole.copying += steps * part.step.copying;
     whole.shared_wavefronts += steps * part.step.shared_wavefronts;
     whole.line_waits += steps * part.step.line_waits;
     whole.turns += steps * part.step.turns;
+    whole.constant_lines += steps * part.step.constant_lines;
     whole.load_bytes += steps * part.step.load_bytes;
     whole.store_bytes += steps * part.step.store_bytes;
     if (part.step.tensor_fmas)
@@ -413,6 +431,31 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     one.ctas = 1.0;
     one.first = false;
     return queue<T>("further wave", round.ctas, std::move(busy), wave_term<T>(part, m, one, traffic));
+}
+
+/// Clocks from a CTA's end until the next one runs in its place. Assumed, as no probe tells them apart from
+/// the rate of starts: where filter_split and map_split do little but start CTAs without work, a place turns
+/// over every 1,230 to 1,390 clk, of which its warps live 650 to 700 (sm__warps_active) whether an SM has two
+/// places or three.
+inline constexpr double turnover_clocks = 600.0;
+
+/// CTAs without work behind those that the SMs hold at first: each finds that out with all its warps, and
+/// leaves its place to the next.
+template <Yield T> T idle_term(const Partition &part, double sms, double rounds, const Machine &m) {
+    StepWork asks;
+    asks.instructions = asks.copying = part.idle_instructions.value_or(0.0);
+    const double ctas = static_cast<double>(part.ctas_per_sm),
+                 warps = static_cast<double>(part.threads) / 32.0 / m.schedulers;
+    T alone = sum<T>("one CTA", {queue<T>("asks for work", warps, busy_term<T>(part, asks, 1.0, m),
+                                          chain_leaf<T>(part, asks, m)),
+                                 leaf<T>("turnover", s(turnover_clocks / m.clock), "{:.0f} clk / {:.0f} MHz",
+                                         turnover_clocks, m.clock / 1e6)});
+    T round = max_of<T>("round without work",
+                        {queue<T>("CTAs of an SM", ctas, busy_term<T>(part, asks, ctas, m), std::move(alone)),
+                         leaf<T>("CTA starts", s(ctas * sms * m.cta_s), "{:.0f} CTAs * {:.2f} ns", ctas * sms,
+                                 m.cta_s * 1e9)});
+    return schedule<T>("CTAs without work", rounds, std::move(round),
+                       leaf<T>("tail", s(0.0), "no partial round"));
 }
 
 /// CTAs of a grid's second round that start on other SMs than those of the first: so a call of filter_split
@@ -432,24 +475,30 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
     if (rest > 0) {
         // Halves of a share lie a whole number of SMs apart in the grid: those with work meet on the same
         // SMs, but for the first of the second round, which start on others.
-        const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && part.ctas <= slots;
+        const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && full == 0;
         constexpr std::int64_t halves = 2;
-        const std::int64_t shares = papers::ceil_div(rest, halves), alone = std::min(shares, elsewhere);
-        const std::int64_t most = !pairs               ? papers::ceil_div(rest, sms)
-                                  : shares > elsewhere ? halves
-                                                       : std::int64_t{1};
-        const Round last{static_cast<double>(most),
-                         static_cast<double>(std::min<std::int64_t>(pairs ? shares + alone : rest, sms)),
-                         full == 0};
+        const std::int64_t images = std::max<std::int64_t>(1, part.grid[1]);
+        const std::int64_t shares = papers::ceil_div(rest, halves * images),
+                           alone = std::min(shares, elsewhere);
+        const std::int64_t most = std::max(!pairs               ? std::int64_t{1}
+                                           : shares > elsewhere ? halves
+                                                                : std::int64_t{1},
+                                           papers::ceil_div(rest, sms));
+        const Round last{
+            static_cast<double>(most),
+            static_cast<double>(std::min<std::int64_t>(pairs ? images * (shares + alone) : rest, sms)),
+            full == 0};
         tail = wave_term<T>(part, m, last, traffic);
     }
     T further = full > 1 ? further_wave_term<T>(part, m, full_round, traffic)
                          : leaf<T>("further wave", s(0.0), "no further wave");
     waves.push_back(schedule<T>("waves", std::max(0.0, static_cast<double>(full - 1)), std::move(further),
                                 std::move(tail)));
-    if (part.idle_ctas > 0)
-        waves.push_back(leaf<T>("CTA starts", s(static_cast<double>(part.idle_ctas) * m.cta_s),
-                                "{} CTAs without work * {:.2f} ns", part.idle_ctas, m.cta_s * 1e9));
+    // Those without work among the first start and end beside the others (F4).
+    const std::int64_t further_idle = std::clamp<std::int64_t>(part.ctas - slots, 0, part.idle_ctas);
+    if (further_idle > 0)
+        waves.push_back(idle_term<T>(part, static_cast<double>(sms),
+                                     static_cast<double>(further_idle) / static_cast<double>(slots), m));
     if (part.constant_bytes > 0)
         waves.insert(waves.begin(), leaf<T>("filters to constant memory", s(m.launch_s + m.gap_s),
                                             "one copy of {} B: launch floor and gap", part.constant_bytes));

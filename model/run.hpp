@@ -69,11 +69,12 @@ struct StepWork {
     double loads = 0;             ///< warp instructions that load from global memory to registers
     double line_waits = 0; ///< times that the slowest warp waits for lines new to L1, behind its first loads
     double turns = 0; ///< of the busy warps' innermost loops: each waits for values of shared memory first
-    double load_bytes = 0;  ///< global to shared memory or registers
-    double store_bytes = 0; ///< written to the output in this step
+    double constant_lines = 0; ///< of 64 bytes of constant memory, that the busy warps come to one by one
+    double load_bytes = 0;     ///< global to shared memory or registers
+    double store_bytes = 0;    ///< written to the output in this step
     BOOST_DESCRIBE_CLASS(StepWork, (),
                          (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, line_waits,
-                          turns, load_bytes, store_bytes),
+                          turns, constant_lines, load_bytes, store_bytes),
                          (), ())
 };
 
@@ -84,12 +85,14 @@ struct Pace {
     double other_clocks = 1.0; ///< for another instruction of a step
     double once_clocks = 1.0;  ///< for one of a copy, or of what a CTA does once
     double alu_share = 0.0;    ///< of all but FFMAs, those that the pipe of integers and logic executes
-    std::optional<double>
-        copy_alu_share; ///< and of copies, or of what a CTA does once; absent: alu_share, that of all
-    double cold_clocks = 0.0;  ///< that a launch's first warps wait for instructions and constants
+    /// And of copies, or of what a CTA does once; absent: alu_share, that of all.
+    std::optional<double> copy_alu_share;
+    double cold_clocks = 0.0;     ///< that a launch's first warps wait for instructions and constants
+    double constant_clocks = 0.0; ///< that a warp waits for each line of constant memory it comes to
     BOOST_DESCRIBE_CLASS(Pace, (),
-                         (ffma_clocks, other_clocks, once_clocks, alu_share, copy_alu_share, cold_clocks), (),
-                         ())
+                         (ffma_clocks, other_clocks, once_clocks, alu_share, copy_alu_share, cold_clocks,
+                          constant_clocks),
+                         (), ())
 };
 
 /// What a launch's pointer parameter points at: a tensor of the call, or the plan's own memory.
@@ -121,11 +124,12 @@ struct Partition {
     std::int64_t register_cap = 0;       ///< of a thread; compiled in as __maxnreg__
     std::int64_t ctas_per_sm = 0;        ///< resident, by threads, registers at the cap and shared memory
     std::int64_t ctas = 0, waves = 0;
-    std::int64_t idle_ctas = 0;  ///< of the grid, that find nothing to do
-    double tail = 0.0;           ///< share of the SMs that have work in the last wave, (0, 1]
-    std::int64_t stages = 1;     ///< buffers of the prefetch pipeline
-    std::int64_t steps = 1;      ///< pipeline steps of one CTA
-    std::int64_t busy_warps = 0; ///< of a CTA that have work in a step
+    std::int64_t idle_ctas = 0;              ///< of the grid, that find nothing to do
+    std::optional<double> idle_instructions; ///< warp instructions of one of those; absent: none are idle
+    double tail = 0.0;                       ///< share of the SMs that have work in the last wave, (0, 1]
+    std::int64_t stages = 1;                 ///< buffers of the prefetch pipeline
+    std::int64_t steps = 1;                  ///< pipeline steps of one CTA
+    std::int64_t busy_warps = 0;             ///< of a CTA that have work in a step
     std::int64_t copy_warps = 0; ///< of a CTA that only copy, beside the busy ones; 0: all warps copy
     std::int64_t barriers = 1;   ///< of a step: 0 where no warp waits for another
     double copy_passes =
@@ -152,10 +156,11 @@ struct Partition {
     BOOST_DESCRIBE_CLASS(Partition, (),
                          (kernel, variant, template_arguments, operands, grid, early, beside, cluster,
                           cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
-                          ctas, waves, idle_ctas, tail, stages, steps, busy_warps, copy_warps, barriers,
-                          copy_passes, independent_sums, snaked, pace, step, drain, filter_begin,
-                          filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin,
-                          tile_count, constant_bytes, shared_read_bytes, partial_write_bytes, work),
+                          ctas, waves, idle_ctas, idle_instructions, tail, stages, steps, busy_warps,
+                          copy_warps, barriers, copy_passes, independent_sums, snaked, pace, step, drain,
+                          filter_begin, filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k,
+                          tile_begin, tile_count, constant_bytes, shared_read_bytes, partial_write_bytes,
+                          work),
                          (), ())
 };
 

@@ -53,7 +53,7 @@ void average_step(Partition &partition) {
         std::clamp((*partition.work.instructions - ctas * partition.drain.instructions) / full, 0.0, 1.0);
     StepWork &step = partition.step;
     for (double *value : {&step.fmas, &step.instructions, &step.copying, &step.shared_wavefronts, &step.turns,
-                          &step.load_bytes, &step.store_bytes})
+                          &step.constant_lines, &step.load_bytes, &step.store_bytes})
         *value *= share;
 }
 

@@ -1,5 +1,8 @@
 #include "model/strategies/division.hpp"
 
+#include "model/l2_sectors.hpp"
+#include "model/shared_access.hpp"
+
 #include <algorithm>
 
 namespace convcast::division {
@@ -32,22 +35,65 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     const double pixel_loads = static_cast<double>(s.s * (tile.rows + s.r - 1));
     const double tap_loads = taps; // one load brings the tap of a whole group
     const double outputs = static_cast<double>(tile.rows * tile.group);
-    // Warp instructions beside arithmetic and loads, as counted on sm_90: a unit finds its place with two
-    // divisions, loops over the filter's columns and stores its outputs (address, comparison, store).
-    constexpr double per_unit = 65.0, per_column = 20.0, per_output = 6.0;
-    work.fmas = units * outputs * taps;
-    work.turns = warps * static_cast<double>(s.s); // a column of taps
-    work.instructions = warps * (outputs * taps + pixel_loads + tap_loads + per_output * outputs +
-                                 per_column * static_cast<double>(s.s) + per_unit);
-    const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};
     // A group of eight is read as two halves.
     const double group_reads = tile.group > 4 ? static_cast<double>(tile.group) / 4.0 : 1.0;
+    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a warp starts, a unit finds its
+    // place with two divisions, loops over the filter's columns, where it has several, and stores its outputs
+    // (address, comparison, store).
+    constexpr double per_warp = 11.0, per_unit = 64.0, loop = 15.0, per_output = 7.0;
+    const double columns = static_cast<double>(s.s), per_column = 5.0 + static_cast<double>(s.r);
+    work.fmas = units * outputs * taps;
+    work.turns = warps * static_cast<double>(s.s); // a column of taps
+    work.instructions =
+        warps * (outputs * taps + pixel_loads + tap_loads * group_reads + per_output * outputs +
+                 (s.s > 1 ? loop + per_column * columns : 0.0) + per_unit) +
+        std::min(warps, warps_per_cta) * per_warp;
+    const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};
     work.shared_wavefronts = pixel_loads * position_passes(its).taken +
                              tap_loads * group_reads *
                                  group_passes(its, s.r * s.s * tile.group,
                                               static_cast<int>(std::min<std::int64_t>(tile.group, 4)));
     work.store_bytes = static_cast<double>(rows * s.q() * filters * 4);
     return work;
+}
+
+double band_written_bytes(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
+    if (rows <= 0 || filters <= 0)
+        return 0.0;
+    // Of a thread's outputs each row and filter is a store of its own. Groups begin in any lane of a warp;
+    // a few stand for many.
+    constexpr std::int64_t most_groups = 8;
+    const std::int64_t row_groups = ceil_div(rows, tile.rows), groups = ceil_div(filters, tile.group);
+    const std::int64_t seen = std::min(groups, most_groups);
+    double bytes = 0.0;
+    for (std::int64_t with = row_groups; with >= std::max<std::int64_t>(1, row_groups - 1); --with) {
+        // Rows of the tile that `with` of the groups of rows have.
+        const std::int64_t full = rows - (row_groups - 1) * tile.rows;
+        const std::int64_t tile_rows = with == row_groups ? full : tile.rows - full;
+        if (tile_rows == 0)
+            continue;
+        double of_groups = 0.0;
+        for (std::int64_t group = 0; group < seen; ++group)
+            of_groups +=
+                stored_bytes({s.q(), s.q(), with, tile.rows * s.q(), group * row_groups * s.q() % warp_lanes},
+                             s.q(), s.result_bytes());
+        bytes += static_cast<double>(tile_rows) * of_groups / static_cast<double>(seen);
+    }
+    return bytes * static_cast<double>(filters);
+}
+
+void average_step(Partition &part, double copying) {
+    const double steps = static_cast<double>((part.ctas - part.idle_ctas) * part.steps);
+    StepWork &step = part.step;
+    if (!(step.fmas > 0.0))
+        return;
+    const double share = std::min(1.0, part.work.fmas.value_or(0.0) / (steps * step.fmas));
+    const double computing = step.instructions - step.copying;
+    step.copying = copying / steps;
+    step.instructions = share * computing + step.copying;
+    for (double *value :
+         {&step.fmas, &step.shared_wavefronts, &step.turns, &step.load_bytes, &step.store_bytes})
+        *value *= share;
 }
 
 std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
@@ -57,13 +103,18 @@ std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::i
 }
 
 double copy_instructions(std::int64_t floats, bool wide) {
-    constexpr double per_copy = 6.0; // the copy, address steps, the loop
-    return per_copy * static_cast<double>(ceil_div(floats, wide ? 128 : 32));
+    // The copy with what keeps it behind loads of shared memory, address steps, the loop; a warp's start.
+    constexpr double per_copy = 13.0, per_warp = 15.0;
+    const double copies = static_cast<double>(ceil_div(floats, wide ? 128 : 32));
+    return per_copy * copies + per_warp * std::min(copies, warps_per_cta);
 }
 
-double filter_copy_instructions(std::int64_t floats) {
-    constexpr double per_copy = 35.0; // the place of a value costs divisions
-    return per_copy * static_cast<double>(ceil_div(floats, 32));
+double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::int64_t group) {
+    // The place of a value costs a division by its taps, where there are several; zeros fill the last group.
+    const double per_copy = taps == 1 ? (group == 1 ? 10.0 : 12.0) : group == 1 ? 20.0 : 26.0;
+    constexpr double per_warp = 6.0;
+    const double copies = static_cast<double>(ceil_div(ceil_div(filters, group) * group * taps, 32));
+    return per_copy * copies + per_warp * std::min(copies, warps_per_cta);
 }
 
 Rules rules(const ConvShape &shape, const GpuProfile &profile) {

@@ -23,17 +23,30 @@ std::int64_t registers_of(const ConvShape &shape, Tile tile);
 /// What one call of convolve_band costs for a band of `rows` rows and `filters` filters.
 StepWork band_work(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
 
+/// Bytes of the sectors that such a call writes: warps begin anew in each band and go on from one group of
+/// filters to the next.
+double band_written_bytes(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
+
+/// Makes the step of the first half of a full share that of an average CTA with a share (F18): its FFMAs and
+/// what goes with them by the launch's, its copies by `copying`, the warp instructions of those of all steps.
+void average_step(Partition &part, double copying);
+
 /// Warps of a CTA that have outputs in such a call.
 std::int64_t busy_warps(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
 
-/// What copying `floats` floats of map, or of filters, to shared memory costs in warp instructions.
+/// What copying `floats` floats of map, or `filters` filters, to shared memory costs in warp instructions.
 double copy_instructions(std::int64_t floats, bool wide);
-double filter_copy_instructions(std::int64_t floats);
+double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::int64_t group);
 
-/// Warp instructions of a CTA's warps before the first piece, and of every piece, as counted on sm_90.
+/// Warp instructions of a CTA's warps before the first piece, and of every piece, as compiled for sm_90.
 inline constexpr double warps_per_cta = 512.0 / 32.0;
-inline constexpr double cta_instructions = 150.0 * warps_per_cta;
-inline constexpr double piece_instructions = 45.0 * warps_per_cta;
+inline constexpr double cta_instructions = 140.0 * warps_per_cta;
+/// The last piece fetches none after it; a single one, copied at once, is simpler.
+constexpr double piece_instructions(std::int64_t pieces) {
+    return (pieces > 1 ? 47.0 - 18.0 / static_cast<double>(pieces) : 23.0) * warps_per_cta;
+}
+/// And of a CTA that finds no share for itself: two divisions.
+inline constexpr double idle_cta_instructions = 51.0 * warps_per_cta;
 
 /// The rules of section 3.1, where the profile has the numbers.
 Rules rules(const ConvShape &shape, const GpuProfile &profile);

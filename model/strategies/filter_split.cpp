@@ -35,11 +35,12 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.threads = papers::threads_per_cta;
     part.register_cap = register_cap;
     part.stages = pieces > 1 ? 2 : 1;
-    part.steps = pieces;
     part.filter_count = s.k;
 
     const std::int64_t filters = ceil_div(s.k, part.parts);
     const std::int64_t piece_rows = ceil_div(s.p(), pieces), half_rows = ceil_div(piece_rows, 2);
+    // Pieces are whole rows: the last ones may have none left, which costs their barriers only.
+    part.steps = ceil_div(s.p(), piece_rows);
     const Tile tile = choose_tile(half_rows, filters);
     const bool wide = s.w % 4 == 0;
     part.bank_floats = round_up(ceil_div(filters, tile.group) * tile.group * s.r * s.s, 4);
@@ -50,21 +51,29 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     if (!with_work)
         return part;
     fill_schedule(part, profile.limits);
-    part.idle_ctas = part.ctas - ceil_div(s.k, filters) * (piece_rows > 1 ? 2 : 1) * s.n;
+    // Of pieces of a single row the second half has none, but its copies of filters and its barriers.
+    part.idle_ctas = part.ctas - ceil_div(s.k, filters) * 2 * s.n;
+    if (part.idle_ctas > 0)
+        part.idle_instructions = idle_cta_instructions;
 
     const auto fetch_floats = [&](std::int64_t rows) { return rows > 0 ? (rows + s.r - 1) * s.w : 0; };
     part.step = band_work(s, tile, half_rows, filters);
     part.step.load_bytes = static_cast<double>(fetch_floats(half_rows) * 4);
-    part.step.copying = copy_instructions(fetch_floats(half_rows), wide) + piece_instructions;
+    part.step.copying = copy_instructions(fetch_floats(half_rows), wide) + piece_instructions(pieces);
     part.step.instructions += part.step.copying;
-    part.drain.instructions = cta_instructions + filter_copy_instructions(filters * s.r * s.s);
+    part.drain.instructions = cta_instructions + filter_copy_instructions(filters, s.r * s.s, tile.group) +
+                              static_cast<double>(pieces - part.steps) * piece_instructions(pieces);
     part.independent_sums = tile.rows * tile.group;
+    // Where second halves have none, of an average CTA half of the warps that the first has.
     part.busy_warps = busy_warps(s, tile, half_rows, filters);
+    if (piece_rows == 1)
+        part.busy_warps = ceil_div(part.busy_warps, 2);
     part.copy_passes = wide ? wide_copy_passes : narrow_copy_passes;
 
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;
     work.shared_conflicts = 0.0;
+    work.l2_write_bytes = 0.0;
     // Copies of 16 bytes pass L1. Others find there what the CTA's other pieces and the other half, on the
     // same SM, have read, as far as L1 reaches back to their common rows.
     const std::int64_t row_bytes = s.w * 4, image_bytes = s.h * row_bytes;
@@ -79,27 +88,33 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                           odd_halves(begin * row_bytes, {images}))
                     : spanned_bytes(bytes);
     };
+    double copying = 0.0; // of all steps
     const auto add_cta = [&](std::int64_t half, std::int64_t count, double times) {
         StepWork step;
+        double written = 0.0;
         std::int64_t rows_before = -1;
         for (std::int64_t piece = 0; piece < pieces; ++piece) {
             const std::int64_t begin = piece * piece_rows + half * half_rows;
             const std::int64_t end = std::min({(piece + 1) * piece_rows, s.p(), begin + half_rows});
             if (end - begin != rows_before) {
                 step = band_work(s, tile, end - begin, count);
+                written = band_written_bytes(s, tile, end - begin, count);
                 rows_before = end - begin;
             }
             *work.fmas += times * step.fmas;
-            *work.instructions +=
-                times *
-                (step.instructions + copy_instructions(fetch_floats(end - begin), wide) + piece_instructions);
+            const double copies =
+                copy_instructions(fetch_floats(end - begin), wide) + piece_instructions(pieces);
+            *work.instructions += times * (step.instructions + copies);
+            copying += times * (piece < part.steps ? copies : 0.0);
             *work.shared_wavefronts += times * step.shared_wavefronts;
+            *work.l2_write_bytes += times * written;
             if (end > begin && !kept)
                 *work.l2_read_bytes +=
                     times * band_read(begin, piece % part.stages,
                                       static_cast<double>(fetch_floats(end - begin)) * 4.0);
         }
-        *work.instructions += times * (cta_instructions + filter_copy_instructions(count * s.r * s.s));
+        *work.instructions +=
+            times * (cta_instructions + filter_copy_instructions(count, s.r * s.s, tile.group));
         *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(count * s.r * s.s) * 4.0);
     };
     const std::int64_t full_parts = s.k / filters, rest = s.k % filters;
@@ -108,10 +123,10 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
         if (rest > 0)
             add_cta(half, rest, static_cast<double>(s.n));
     }
+    average_step(part, copying);
     if (kept)
         *work.l2_read_bytes += static_cast<double>(ceil_div(s.k, filters) * s.n * image_bytes);
     part.shared_read_bytes = wide ? 0.0 : *work.l2_read_bytes;
-    work.l2_write_bytes = written_bytes_of_columns(s, tile.rows);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
     return part;

@@ -35,11 +35,12 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.threads = papers::threads_per_cta;
     part.register_cap = register_cap;
     part.stages = pieces > 1 ? 2 : 1;
-    part.steps = pieces;
     part.filter_count = s.k;
 
     const std::int64_t rows = ceil_div(s.p(), part.parts);
     const std::int64_t piece_filters = ceil_div(s.k, pieces), half_filters = ceil_div(piece_filters, 2);
+    // Pieces are whole filters: the last ones may have none left, which costs their barriers only.
+    part.steps = ceil_div(s.k, piece_filters);
     const Tile tile = choose_tile(rows, half_filters);
     const bool wide = s.w % 4 == 0;
     part.bank_floats = round_up(ceil_div(half_filters, tile.group) * tile.group * s.r * s.s, 4);
@@ -50,21 +51,30 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     if (!with_work)
         return part;
     fill_schedule(part, profile.limits);
-    part.idle_ctas = part.ctas - ceil_div(s.p(), rows) * (piece_filters > 1 ? 2 : 1) * s.n;
+    // Of pieces of a single filter the second half has none, but its copy of the map and its barriers.
+    part.idle_ctas = part.ctas - ceil_div(s.p(), rows) * 2 * s.n;
+    if (part.idle_ctas > 0)
+        part.idle_instructions = idle_cta_instructions;
 
     const std::int64_t taps = s.r * s.s;
     part.step = band_work(s, tile, rows, half_filters);
     part.step.load_bytes = static_cast<double>(half_filters * taps * 4);
-    part.step.copying = filter_copy_instructions(half_filters * taps) + piece_instructions;
+    part.step.copying = filter_copy_instructions(half_filters, taps, tile.group) + piece_instructions(pieces);
     part.step.instructions += part.step.copying;
-    part.drain.instructions = cta_instructions + copy_instructions((rows + s.r - 1) * s.w, wide);
+    part.drain.instructions = cta_instructions + copy_instructions((rows + s.r - 1) * s.w, wide) +
+                              static_cast<double>(pieces - part.steps) * piece_instructions(pieces);
+    part.drain.load_bytes = static_cast<double>((rows + s.r - 1) * s.w * 4);
     part.independent_sums = tile.rows * tile.group;
+    // Where second halves have none, of an average CTA half of the warps that the first has.
     part.busy_warps = busy_warps(s, tile, rows, half_filters);
+    if (piece_filters == 1)
+        part.busy_warps = ceil_div(part.busy_warps, 2);
     part.copy_passes = narrow_copy_passes; // of filters, which it transposes
 
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;
     work.shared_conflicts = 0.0;
+    work.l2_write_bytes = 0.0;
     // Copies of 16 bytes pass L1; of others the two halves, on the same SM, find there what the other has
     // read.
     const std::int64_t row_bytes = s.w * 4;
@@ -76,8 +86,10 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                     : spanned_bytes(bytes) / 2.0;
     };
     const double filters = spanned_bytes(static_cast<double>(s.filter_bytes()) / static_cast<double>(halves));
+    double copying = 0.0; // of all steps
     const auto add_cta = [&](std::int64_t half, std::int64_t band_rows, double times) {
         StepWork step;
+        double written = 0.0;
         std::int64_t count_before = -1;
         const std::int64_t band = (band_rows + s.r - 1) * s.w;
         *work.l2_read_bytes += times * band_read(static_cast<double>(band) * 4.0);
@@ -86,16 +98,21 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
             const std::int64_t begin = piece * piece_filters + half * half_filters;
             const std::int64_t count =
                 std::min({(piece + 1) * piece_filters, s.k, begin + half_filters}) - begin;
-            *work.instructions += times * piece_instructions;
+            *work.instructions += times * piece_instructions(pieces);
+            copying += times * (piece < part.steps ? piece_instructions(pieces) : 0.0);
             if (count <= 0)
                 continue;
             if (count != count_before) {
                 step = band_work(s, tile, band_rows, count);
+                written = band_written_bytes(s, tile, band_rows, count);
                 count_before = count;
             }
             *work.fmas += times * step.fmas;
-            *work.instructions += times * (step.instructions + filter_copy_instructions(count * taps));
+            const double copies = filter_copy_instructions(count, taps, tile.group);
+            *work.instructions += times * (step.instructions + copies);
+            copying += times * copies;
             *work.shared_wavefronts += times * step.shared_wavefronts;
+            *work.l2_write_bytes += times * written;
         }
     };
     const std::int64_t full_parts = s.p() / rows, rest = s.p() % rows;
@@ -104,10 +121,10 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
         if (rest > 0)
             add_cta(half, rest, static_cast<double>(s.n));
     }
+    average_step(part, copying);
     // All parts go through all filters at the same time.
-    part.shared_read_bytes = static_cast<double>((part.ctas - part.idle_ctas)) * filters;
+    part.shared_read_bytes = static_cast<double>(ceil_div(s.p(), rows) * halves * s.n) * filters;
     *work.l2_read_bytes += *part.shared_read_bytes;
-    work.l2_write_bytes = written_bytes_of_columns(s, tile.rows);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
     return part;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 
 namespace convcast {
@@ -120,6 +119,31 @@ WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t threads, std::i
     counts.instructions_once = pixel_loads + copies * per_copy + per_thread;
     counts.wavefronts_per_filter = loads * (s.r * s.s == 2 || s.r * s.s == 3 ? 1.0 : uniform_wide_wavefronts);
     return counts;
+}
+
+/// Taps in shared memory: zeros fill the last group.
+std::int64_t bank_values(const ConvShape &s, std::int64_t tile_k) {
+    return round_up(tile_k, group_of(s.r * s.s)) * padded(s.r * s.s);
+}
+
+/// The instructions of a warp as compiled for sm_90, beside FFMAs, loads and stores; cost() ranks by the
+/// rougher ones that it was judged with.
+struct Compiled {
+    double per_filter, once, per_copy;
+};
+
+Compiled compiled(const ConvShape &s, Outputs o, std::int64_t tile_k) {
+    const std::int64_t taps = s.r * s.s, units = o.vector / unit_of(s, o.vector);
+    // A filter: pointer, loop, whether it is the last; four, two or one of them to a turn.
+    const double per_filter = group_of(taps) == 4   ? 8.5
+                              : group_of(taps) == 2 ? 10.0
+                              : o.classes == 2      ? 13.0
+                                                    : 8.0;
+    // The thread's place; where neighbours may lie in another row of the band, which one for each unit.
+    const double of_bands = s.s > 1 ? 5.0 * static_cast<double>(units * (o.band - 1)) : 0.0,
+                 of_classes = o.classes == 2 ? 9.0 : 0.0;
+    const double once = (tile_k > 1 ? 77.0 : o.rows > 1 ? 61.0 : 56.0) + of_bands + of_classes;
+    return {per_filter, once, taps == 1 ? 13.0 : 21.0}; // of a tap's copy the division costs most
 }
 
 /// Pixels, one filter's taps (the next one's take their place), sums, and what addresses them.
@@ -284,7 +308,28 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     part.independent_sums = knobs.rows * knobs.vector;
     fill_schedule(part, profile.limits);
 
-    const WarpCounts counts = counts_of(s, outputs, part.threads, part.tile_k);
+    WarpCounts counts = counts_of(s, outputs, part.threads, part.tile_k);
+    const Compiled its = compiled(s, outputs, part.tile_k);
+    const double taps_d = static_cast<double>(s.r * s.s), stores = static_cast<double>(knobs.rows);
+    const double pixel_loads = static_cast<double>(pixels_of(s, outputs) / load_step(s, outputs));
+    double copies = 0.0; // of taps, by the warps of a CTA
+    if (knobs.tile_k == 1) {
+        counts.instructions_per_filter = counts.fmas_per_filter + stores;
+        counts.instructions_once = pixel_loads + taps_d + its.once;
+    } else {
+        const std::int64_t values = bank_values(s, knobs.tile_k);
+        const double loads = s.r * s.s == 1  ? 0.25
+                             : s.r * s.s < 4 ? taps_d / 2.0 // two values each
+                                             : static_cast<double>(padded(s.r * s.s)) / 4.0;
+        counts.instructions_per_filter = counts.fmas_per_filter + loads + stores + its.per_filter;
+        counts.instructions_once = pixel_loads + its.once;
+        // Of up to half a warp a load of four values is a single pass.
+        const bool single = (s.r * s.s < 4 && s.r * s.s > 1) || positions <= 16;
+        counts.wavefronts_per_filter = loads * (single ? 1.0 : uniform_wide_wavefronts);
+        copies = static_cast<double>(ceil_div(values, 32));
+        // A copied tap waits for its load before the next one is asked for; the first beside the pixels.
+        part.drain.line_waits = static_cast<double>(ceil_div(values, part.threads) - 1);
+    }
     // Of a small map a CTA has fewer positions than threads; warps without any end at once.
     const std::int64_t lanes = std::min(part.threads, positions);
     const double warps = static_cast<double>(ceil_div(lanes, 32)), filters = static_cast<double>(part.tile_k);
@@ -296,35 +341,36 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
                   spanned_bytes(static_cast<double>(columns + s.s - 1) * 4.0)
             : spanned_bytes(static_cast<double>((ceil_div(columns, s.q()) * knobs.rows + s.r - 1) * s.w) *
                             4.0);
-    part.step.fmas = static_cast<double>(lanes) * filters * counts.fmas_per_filter;
+    // A warp issues its FFMAs for all lanes, also where the map has fewer.
+    part.step.fmas = warps * 32.0 * filters * counts.fmas_per_filter;
     // A CTA fetches its pixels and taps, then computes: its warps wait for that together.
     part.step.instructions = warps * filters * counts.instructions_per_filter;
     part.step.shared_wavefronts = warps * filters * counts.wavefronts_per_filter;
-    part.drain.instructions = warps * counts.instructions_once;
+    const double all_warps = static_cast<double>(part.threads) / 32.0;
+    part.drain.instructions = all_warps * counts.instructions_once + copies * its.per_copy;
     part.drain.shared_wavefronts = warps * counts.l1_passes_once;
     part.step.load_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0) +
                            spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
-    part.step.store_bytes = static_cast<double>(columns * knobs.rows) * filters * 4.0;
+    // Of the average CTA: the last ones of a map and of the filters store less.
+    part.step.store_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(part.ctas);
 
     // Only whole warps past the last position are idle; a filter past the last one is not computed.
     // The lane before the first of a plane that is moved by a vector computes the first once more.
     const double busy = static_cast<double>(positions * s.n * s.k + (outputs.classes - 1) * (s.n * s.k / 2));
     const double busy_warps = static_cast<double>(ceil_div(positions + outputs.classes - 1, 32) * s.n);
-    const double tiles_k = static_cast<double>(part.grid[1]), all_filters = static_cast<double>(s.k);
+    const double all_filters = static_cast<double>(s.k);
     Work &work = part.work;
     work.fmas = busy * counts.fmas_per_filter;
-    work.instructions =
-        busy_warps * (tiles_k * counts.instructions_once + all_filters * counts.instructions_per_filter);
+    work.instructions = static_cast<double>(part.ctas) * part.drain.instructions +
+                        busy_warps * all_filters * counts.instructions_per_filter;
     work.shared_wavefronts =
-        busy_warps * all_filters * counts.wavefronts_per_filter +
-        (part.shared_bytes > 0 ? static_cast<double>(grid.positions * grid.chunks * s.n) * all_filters *
-                                     std::ceil(static_cast<double>(padded(s.r * s.s)) / 32.0)
-                               : 0.0);
+        busy_warps * all_filters * counts.wavefronts_per_filter + static_cast<double>(part.ctas) * copies;
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = part.step.load_bytes * static_cast<double>(part.ctas);
     const double stored = static_cast<double>(positions * knobs.rows * knobs.vector * s.n * s.k) * 4.0;
-    work.l2_write_bytes =
-        knobs.vector == 1 ? stored * written_bytes(s) / static_cast<double>(s.output_bytes()) : stored;
+    work.l2_write_bytes = knobs.vector == 1 ? stored * written_bytes_of_columns(s, knobs.rows) /
+                                                  static_cast<double>(s.output_bytes())
+                                            : stored;
     if (knobs.vector == 1)
         part.partial_write_bytes = written_in_part(*work.l2_write_bytes, stored);
     fill_dram(work, s, profile.limits);

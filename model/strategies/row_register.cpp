@@ -1,8 +1,10 @@
 #include "model/strategies/row_register.hpp"
 
+#include "model/l2_sectors.hpp"
 #include "model/papers.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace convcast {
 
@@ -20,6 +22,13 @@ std::int64_t registers_needed(const ConvShape &s, std::int64_t unit, std::int64_
     // Filter values of halves are widened ahead of their use.
     const std::int64_t addresses = s.dtype == DataType::f16 ? 48 : 24;
     return std::clamp<std::int64_t>(round_up(window + 2 * units * unit + fetches + addresses, 8), 32, 255);
+}
+
+/// Whether filter values are loaded into registers instead of being operands of the FFMAs: as compiled for
+/// sm_90 (NVRTC 13.0), by the counters of loads' waits.
+bool loads_filter_values(const ConvShape &s, std::int64_t thread_pixels) {
+    const std::int64_t taps = s.r * s.s;
+    return (thread_pixels == 1 && (taps == 1 || taps >= 35)) || (thread_pixels == 2 && taps == 9);
 }
 
 } // namespace
@@ -108,15 +117,13 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
     for (std::int64_t begin = 0; begin < s.k; begin += launch_filters) {
         Partition part;
         part.kernel = name;
-        // For how many FFMAs a filter value from constant memory serves.
         const int thread_pixels = knobs.unit * knobs.units;
-        part.variant = thread_pixels == 1   ? ""
-                       : thread_pixels == 2 ? "two pixels a thread"
-                                            : "four pixels a thread or more";
         const bool whole_units = knobs.unit > 1 && s.q() % knobs.unit == 0;
         part.template_arguments = {s.r, s.s, threads, knobs.unit, knobs.units, whole_units ? 1 : 0};
         if (s.dtype != DataType::f32)
             part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
+        const bool loads_values = loads_filter_values(s, thread_pixels);
+        part.variant = loads_values ? "filter values loaded" : "";
         part.filter_begin = begin;
         part.filter_count = std::min(launch_filters, s.k - begin);
         part.constant_bytes = part.filter_count * taps * bytes;
@@ -139,7 +146,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
 
         // One step is one output row of the tile, all its filters.
         const double warps = static_cast<double>(threads) / 32.0;
-        const double pixels = static_cast<double>(knobs.unit * knobs.units), t = static_cast<double>(taps);
+        const double pixels = static_cast<double>(thread_pixels), t = static_cast<double>(taps);
         const double filters = static_cast<double>(part.tile_k);
         const double fetches = static_cast<double>(ceil_div(row_pixels, threads));
         const double window = static_cast<double>(knobs.units * window_units);
@@ -162,8 +169,15 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         part.step.fmas = static_cast<double>(knobs.tile_w) * t * filters;
         part.step.instructions = warps * (row_instructions + filter_instructions(filters));
         part.step.shared_wavefronts = row_wavefronts;
+        // FFMAs take filter values right from constant memory: a row's filters pass line after line, which
+        // the cache of operands does not keep until the next row.
+        constexpr double line_bytes = 64.0;
+        if (!loads_values)
+            part.step.constant_lines =
+                warps * std::ceil(filters * t * static_cast<double>(bytes) / line_bytes);
         part.busy_warps = threads / 32;
-        part.independent_sums = knobs.unit * knobs.units;
+        // The loop over filters is unrolled twice.
+        part.independent_sums = 2 * thread_pixels;
         part.step.load_bytes = static_cast<double>(std::min(row_pixels, s.w) * bytes);
         part.step.store_bytes =
             static_cast<double>(std::min<std::int64_t>(knobs.tile_w, s.q()) * s.result_bytes()) * filters;
@@ -186,8 +200,13 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
             passed_rows * static_cast<double>(tiles_k) *
             spanned_bytes(static_cast<double>(std::min(row_pixels, ceil_div(s.w, tiles_x) + s.s - 1) * bytes),
                           bytes);
-        // Single pixels of neighbouring units: every store meets the same sectors again.
-        work.l2_write_bytes = written_bytes(s) * count / static_cast<double>(s.k) *
+        // Single pixels of neighbouring units: every store meets the same sectors again. Of one pixel each a
+        // warp stores a part of one row.
+        const double of_rows =
+            static_cast<double>(s.n * s.k) *
+            stored_bytes({round_up(s.q(), 32), s.q(), s.p(), s.q()}, s.q(), s.result_bytes());
+        work.l2_write_bytes = (knobs.unit == 1 ? of_rows : written_bytes(s)) * count /
+                              static_cast<double>(s.k) *
                               (whole_units ? 1.0 : static_cast<double>(knobs.unit));
         fill_dram(work, s, profile.limits);
         if (begin > 0) // the first launch brought the input
