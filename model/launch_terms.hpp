@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace convcast::launch_terms {
 
@@ -80,24 +81,32 @@ inline double overlap_exponent(double warps) {
     return std::log(2.0) / std::log1p(1.0 / std::max(1.0, warps));
 }
 
+/// Who does a work: each warp what its role is, or all of them alike, as at a CTA's start and end.
+enum class By : std::uint8_t { roles, all };
+
 /// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
 /// other within a sum; of addresses, loads and their uses every second waits for the one before. What the
 /// busy warps compute, and what all warps, or others beside them, copy.
-template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
+template <Yield T>
+T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By by = By::roles) {
     const double ffmas = work.fmas / 32.0;
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
     const Pace pace = part.pace.value_or(Pace{1.0, m.ffma_latency, m.ffma_latency, 0.0, 0.0});
     const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
-    const double copy_clocks = waiting(pace.once_clocks), clocks = waiting(pace.other_clocks);
+    // Warps of their own that copy do nothing else in their steps, and are those that look up where to.
+    const bool copies_apart = part.copy_warps > 0 && by == By::roles;
+    const double clocks = waiting(pace.other_clocks),
+                 copy_clocks = copies_apart ? clocks : waiting(pace.once_clocks);
+    const double looks_up = work.turns * m.shared_latency;
     const double computing = (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) +
-                              (others - copying) * clocks + work.turns * m.shared_latency) /
+                              (others - copying) * clocks + (copies_apart ? 0.0 : looks_up)) /
                              busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
     const double chain =
-        part.copy_warps > 0
-            ? std::max(computing, copying * copy_clocks / static_cast<double>(part.copy_warps))
+        copies_apart
+            ? std::max(computing, (copying * copy_clocks + looks_up) / static_cast<double>(part.copy_warps))
             : computing + copying * copy_clocks / all_warps + work.line_waits * m.l2_latency_s * m.clock;
     return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
                    m.clock / 1e6);
@@ -107,7 +116,8 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
 /// slot of its scheduler like any other instruction, so their times add (F3); beside an integer multiply-add,
 /// which keeps its pipe busy for two clocks, another instruction issues. Shared memory works beside them as
 /// far as there are warps to use both.
-template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+template <Yield T>
+T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
     const double uneven = imbalance(part, m);
     const double all_others = std::max(0.0, work.instructions - work.fmas / 32.0);
     const double copying = std::min(all_others, work.copying); // by all warps
@@ -136,7 +146,7 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
     // A warp's own instructions overlap as the compiler ordered them, which its pace tells: one after another
     // the warps take no longer than so much each (F23).
     const double warps = std::max(1.0, queued);
-    const double in_turn = warps * value_of(chain_leaf<Seconds>(part, work, m)).value;
+    const double in_turn = warps * value_of(chain_leaf<Seconds>(part, work, m, by)).value;
     T both = evaluated<T>(pnorm<T>(core_name, exponent, List<T>(pipes)));
     if (value_of(both).value <= in_turn)
         return both;
@@ -148,8 +158,9 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
 /// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM: their warps share its
 /// issue slots and its shared memory, each is held up by its own chain.
 template <Yield T>
-T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m) {
-    T alone = chain_leaf<T>(part, work, m);
+T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m,
+            By by = By::roles) {
+    T alone = chain_leaf<T>(part, work, m, by);
     if (work.tensor_fmas) { // four warps split their pixels, then wait for their products
         constexpr double warps_of_group = 4.0;
         alone = sum<T>("four warps",
@@ -157,7 +168,8 @@ T core_term(const char *name, const Partition &part, const StepWork &work, doubl
                                                              std::max(warps_of_group, busy_warps(part)),
                                                          m)});
     }
-    return queue<T>(name, queued_warps(part, ctas, m), busy_term<T>(part, work, ctas, m), std::move(alone));
+    return queue<T>(name, queued_warps(part, ctas, m), busy_term<T>(part, work, ctas, m, by),
+                    std::move(alone));
 }
 
 template <Yield T> T bandwidth_leaf(const char *name, double bytes, double bandwidth) {
@@ -295,9 +307,10 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     if (part.copy_warps > 0) {
         StepWork copies;
         copies.instructions = copies.copying = part.step.copying;
+        copies.turns = part.step.turns;
         filled.push_back(core_term<T>("first copies", part, copies, round.ctas, m));
         last_step.instructions -= part.step.copying;
-        last_step.copying = 0.0;
+        last_step.copying = last_step.turns = 0.0;
     }
     T fill = sum<T>("fill", std::move(filled));
     T last = max_of<T>(
@@ -306,7 +319,7 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
          bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, m.write_bw)});
     T ends = max_of<T>(
         "start and store",
-        {core_term<T>("arithmetic", part, of_all_warps(part.drain), round.ctas, m),
+        {core_term<T>("arithmetic", part, of_all_warps(part.drain), round.ctas, m, By::all),
          bandwidth_leaf<T>("writes", chip * part.drain.store_bytes * traffic.store_factor, m.write_bw)});
     List<T> drained = {std::move(last), std::move(ends),
                        leaf<T>("store latency", s(m.l2_latency_s), "{:.0f} ns until L2 has the last store",
