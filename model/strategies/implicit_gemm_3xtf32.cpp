@@ -1,6 +1,7 @@
 #include "model/strategies/implicit_gemm_3xtf32.hpp"
 
 #include "model/forecast.hpp"
+#include "model/l2_sectors.hpp"
 #include "model/papers.hpp"
 
 #include <algorithm>
@@ -361,6 +362,8 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
         of_pixels * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
     work.l2_read_bytes = all_steps * depth * row_values * 8.0 * g.tile_k + pixel_reads;
     work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
+    // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
     *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // prepared, they are in L2
 
