@@ -161,12 +161,12 @@ template <Yield T>
 T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m,
             By by = By::roles) {
     T alone = chain_leaf<T>(part, work, m, by);
-    if (work.tensor_fmas) { // four warps split their pixels, then wait for their products
+    if (work.tensor_fmas) { // four warps split the next row's pixels while a row is multiplied
         constexpr double warps_of_group = 4.0;
-        alone = sum<T>("four warps",
-                       {std::move(alone), tensor_leaf<T>(*work.tensor_fmas * warps_of_group /
-                                                             std::max(warps_of_group, busy_warps(part)),
-                                                         m)});
+        alone = max_of<T>("four warps",
+                          {std::move(alone), tensor_leaf<T>(*work.tensor_fmas * warps_of_group /
+                                                                std::max(warps_of_group, busy_warps(part)),
+                                                            m)});
     }
     return queue<T>(name, queued_warps(part, ctas, m), busy_term<T>(part, work, ctas, m, by),
                     std::move(alone));
@@ -232,6 +232,14 @@ inline double step_latency(const Round &round, const Traffic &traffic, const Mac
 /// even that out. The exponent of one, chosen once over all kernels (F3).
 inline constexpr double steps_overlap = 1.5;
 
+/// Of a step, what the warps do that copy.
+inline StepWork copies_of(const StepWork &step) {
+    StepWork copies;
+    copies.instructions = copies.copying = step.copying;
+    copies.turns = step.turns;
+    return copies;
+}
+
 /// One step of all CTAs of a round.
 template <Yield T>
 T step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
@@ -244,10 +252,14 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
         // The loads of a step are under way for `depth` steps: moderate bytes in flight reach less than the
         // bandwidth.
         List<T> both = {core_term<T>("arithmetic", part, part.step, round.ctas, m)};
+        // A buffer that warps of their own fill again is full when the last of their copies is there.
+        const double filling =
+            part.copy_warps > 0 ? value_of(chain_leaf<Seconds>(part, copies_of(part.step), m)).value : 0.0;
         if (part.stages > 1)
-            both.push_back(pnorm<T>(
-                "loads", m.knee,
-                {latency_leaf<T>(latency, static_cast<double>(part.stages - 1)), std::move(memory)}));
+            both.push_back(
+                pnorm<T>("loads", m.knee,
+                         {latency_leaf<T>(filling + latency, static_cast<double>(part.stages - 1)),
+                          std::move(memory)}));
         else
             both.push_back(std::move(memory));
         List<T> step = {part.stages > 1 ? pnorm<T>("overlap", steps_overlap * round.ctas, std::move(both))
@@ -305,10 +317,7 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     // at last nothing is left to copy (F22).
     StepWork last_step = part.step;
     if (part.copy_warps > 0) {
-        StepWork copies;
-        copies.instructions = copies.copying = part.step.copying;
-        copies.turns = part.step.turns;
-        filled.push_back(core_term<T>("first copies", part, copies, round.ctas, m));
+        filled.push_back(core_term<T>("first copies", part, copies_of(part.step), round.ctas, m));
         last_step.instructions -= part.step.copying;
         last_step.copying = last_step.turns = 0.0;
     }
