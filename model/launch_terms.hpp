@@ -188,6 +188,7 @@ struct Traffic {
     double dram_share;   ///< of its reads that L2 does not have
     double store_factor; ///< time to write a byte of output over that of a whole sector's: rows that are not
                          ///< aligned share sectors, and such a sector takes as long as two (F21)
+    double new_share;    ///< of a CTA's steps that read what it has not read before (F8)
 };
 
 inline Traffic traffic_of(const Partition &part, const ConvShape &shape) {
@@ -195,11 +196,13 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape) {
     const double dram = part.work.dram_read_bytes.value_or(reads);
     const double dram_share = reads > 0.0 ? std::min(1.0, dram / reads) : 0.0;
     const double parts = part.partial_write_bytes.value_or(0.0); // each takes as long as two whole sectors
+    const double fresh = part.new_share.value_or(1.0);
     if (part.filter_count == 0) // prepares filters, or counts the sectors in its steps
-        return {dram_share, 1.0 + (parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0)};
+        return {dram_share, 1.0 + (parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0),
+                fresh};
     const double output = static_cast<double>(shape.output_bytes()) * static_cast<double>(part.filter_count) /
                           static_cast<double>(shape.k);
-    return {dram_share, std::max(1.0, (part.work.l2_write_bytes.value_or(output) + parts) / output)};
+    return {dram_share, std::max(1.0, (part.work.l2_write_bytes.value_or(output) + parts) / output), fresh};
 }
 
 /// The memory's share of a step: L2 passes every byte, DRAM's bus carries reads and writes in turn.
@@ -222,9 +225,11 @@ template <Yield T> T barrier_leaf(const Machine &m) {
 }
 
 /// In the first wave all CTAs pass through the same channels at once: what they share was asked of DRAM by
-/// the first of them a moment ago, and all wait for it (F8). Later ones find it in L2.
+/// the first of them a moment ago, and all wait for it (F8). Later ones find it in L2, and so does a CTA what
+/// it has read before.
 inline double step_latency(const Round &round, const Traffic &traffic, const Machine &m) {
-    const double miss = round.first ? std::max(traffic.dram_share, m.first_wave_miss) : traffic.dram_share;
+    const double miss = round.first ? std::max(traffic.dram_share, m.first_wave_miss * traffic.new_share)
+                                    : traffic.dram_share;
     return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
 }
 

@@ -342,6 +342,10 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
         o.tabled ? static_cast<double>(o.steps * g.depth * row_values) * 2.0 / 32.0 : 0.0;
     part.drain.shared_wavefronts = table_passes + (g.split > 1 ? tile_warps * (1.0 + 1.0 / g.split) : 0.0);
 
+    // The taps of a channel read nearly the same pixels, and the prepared filters are in L2.
+    part.new_share = std::min(1.0, depth * (o.by_channel ? 1.0 : static_cast<double>(row_values)) /
+                                       static_cast<double>(o.taps));
+
     const double ctas = static_cast<double>(part.ctas);
     const double all_steps = ctas / g.split * static_cast<double>(o.steps);
     Work &work = part.work;
