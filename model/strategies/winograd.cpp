@@ -311,7 +311,7 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     work.l2_read_bytes = all_steps * part.step.load_bytes;
     const std::int64_t written = planes * s.k * tiles * 4;
     work.l2_write_bytes = static_cast<double>(written);
-    work.dram_read_bytes = lost * static_cast<double>(planes * o.channels * tiles * 4);
+    work.dram_read_bytes = lost * static_cast<double>(planes * o.channels * tiles * 4 + o.filter_bytes);
     work.dram_write_bytes = beyond_l2(written, limits);
     return part;
 }
@@ -355,15 +355,15 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
     out.plan.prepare = {filters_launch(s, g, o, limits)};
     if (out.plan.prepare[0].grid[1] > 65535)
         return no("the grid of the launch that transforms filters exceeds 65535 in y");
-    // Between a pixel's store and its load lie as many bytes as there are transformed pixels, between those of
-    // a product all products and, on average, half the pixels that are read beside them.
-    const double pixel_bytes = static_cast<double>(o.pixel_bytes),
+    // Between a transformed value's store and its load lie as many bytes as there are of pixels and filters,
+    // between those of a product all products and, on average, half of what is read beside them.
+    const double transformed_bytes = static_cast<double>(o.pixel_bytes + o.filter_bytes),
                  product_bytes = static_cast<double>(o.product_bytes),
-                 lost_pixels = lost_after(pixel_bytes, limits),
-                 lost_products = lost_after(product_bytes + pixel_bytes / 2.0, limits);
+                 lost_transformed = lost_after(transformed_bytes, limits),
+                 lost_products = lost_after(product_bytes + transformed_bytes / 2.0, limits);
     for (std::int64_t begin = 0; begin < o.tiles; begin += o.chunk_tiles) {
         const std::int64_t count = std::min(o.chunk_tiles, o.tiles - begin);
-        auto product = product_launch(s, g, o, count, lost_pixels, limits);
+        auto product = product_launch(s, g, o, count, lost_transformed, limits);
         if (auto *why = std::get_if<Infeasible>(&product))
             return std::move(*why);
         Partition input = input_launch(s, g, o, begin, count, limits);
