@@ -261,10 +261,9 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
         const double filling =
             part.copy_warps > 0 ? value_of(chain_leaf<Seconds>(part, copies_of(part.step), m)).value : 0.0;
         if (part.stages > 1)
-            both.push_back(
-                pnorm<T>("loads", m.knee,
-                         {latency_leaf<T>(filling + latency, static_cast<double>(part.stages - 1)),
-                          std::move(memory)}));
+            both.push_back(pnorm<T>("loads", m.knee,
+                                    {latency_leaf<T>(filling + latency, static_cast<double>(part.stages - 1)),
+                                     std::move(memory)}));
         else
             both.push_back(std::move(memory));
         List<T> step = {part.stages > 1 ? pnorm<T>("overlap", steps_overlap * round.ctas, std::move(both))

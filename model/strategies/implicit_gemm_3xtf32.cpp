@@ -297,10 +297,9 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     const Copying its = copying_of(g, o);
     const bool padded = s.pad_h + s.pad_w > 0;
     const double copies = its.values * its.pixels;
-    const double row_copying =
-        o.by_channel ? copies * per_copy + (padded ? its.pixels * per_edge_pixel : 0.0)
-                     : its.values * (o.tabled ? per_looked_up : per_computed) +
-                           copies * (per_loose_copy + (padded ? per_edge_copy : 0.0));
+    const double row_copying = o.by_channel ? copies * per_copy + (padded ? its.pixels * per_edge_pixel : 0.0)
+                                            : its.values * (o.tabled ? per_looked_up : per_computed) +
+                                                  copies * (per_loose_copy + (padded ? per_edge_copy : 0.0));
     part.step.copying = 4.0 * (per_step + depth * row_copying);
     // A warp waits for where a value lies before it copies it.
     part.step.turns = o.tabled ? 4.0 * depth * its.values : 0.0;

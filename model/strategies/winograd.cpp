@@ -206,8 +206,8 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
 }
 
 /// The launch that transforms the products of `tiles` tiles back.
-Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t tiles, double lost,
-                        const GpuLimits &limits) {
+Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t tiles,
+                        double lost, const GpuLimits &limits) {
     const std::int64_t planes = o.points * o.points;
     const double p = static_cast<double>(o.points), m = static_cast<double>(g.tile);
     constexpr double per_value = 2.0, per_output = 4.0, per_warp = 80.0;
