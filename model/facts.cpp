@@ -221,7 +221,8 @@ struct Paced {
     double first_warps = 0.0;        ///< that find no code cached
 };
 
-/// By the instructions that the kernel's facts make of those that the plan counts.
+/// By the instructions that the kernel's facts make of those that the plan counts. Where warps of their own
+/// copy, these are steps of theirs, unlike copies between what others compute.
 Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
     const Partition &main = main_launch(*call.plan);
     Paced of{&call};
@@ -233,7 +234,7 @@ Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
         const double ctas = static_cast<double>(part.ctas - part.idle_ctas);
         const double times = ctas * static_cast<double>(part.steps);
         const double others = std::max(0.0, part.step.instructions - part.step.fmas / 32.0),
-                     copying = std::min(others, part.step.copying);
+                     copying = part.copy_warps > 0 ? 0.0 : std::min(others, part.step.copying);
         of.mix[0] += (times * part.step.fmas + ctas * part.drain.fmas) / 32.0;
         of.mix[1] += times * (others - copying);
         of.mix[2] += times * copying +

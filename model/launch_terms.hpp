@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace convcast::launch_terms {
 
@@ -87,25 +88,33 @@ inline double overlap_exponent(double warps) {
     return std::log(2.0) / std::log1p(1.0 / std::max(1.0, warps));
 }
 
+/// Who does a work: each warp what its role is, or all of them alike, as at a CTA's start and end.
+enum class By : std::uint8_t { roles, all };
+
 /// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
 /// other within a sum; of addresses, loads and their uses every second waits for the one before. What the
 /// busy warps compute, and what all warps, or others beside them, copy.
-template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, const Machine &m) {
+template <Yield T>
+T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By by = By::roles) {
     const double ffmas = work.fmas / 32.0;
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
     const Pace pace = part.pace.value_or(Pace{.other_clocks = m.ffma_latency, .once_clocks = m.ffma_latency});
     const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
-    const double copy_clocks = waiting(pace.once_clocks), clocks = waiting(pace.other_clocks);
+    // Warps of their own that copy do nothing else in their steps, and are those that look up where to.
+    const bool copies_apart = part.copy_warps > 0 && by == By::roles;
+    const double clocks = waiting(pace.other_clocks),
+                 copy_clocks = copies_apart ? clocks : waiting(pace.once_clocks);
+    const double looks_up = work.turns * m.shared_latency;
     const double computing =
         (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) + (others - copying) * clocks +
-         work.turns * m.shared_latency + work.constant_lines * pace.constant_clocks) /
+         (copies_apart ? 0.0 : looks_up) + work.constant_lines * pace.constant_clocks) /
         busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
     const double chain =
-        part.copy_warps > 0
-            ? std::max(computing, copying * copy_clocks / static_cast<double>(part.copy_warps))
+        copies_apart
+            ? std::max(computing, (copying * copy_clocks + looks_up) / static_cast<double>(part.copy_warps))
             : computing + copying * copy_clocks / all_warps + work.line_waits * m.l2_latency_s * m.clock;
     return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
                    m.clock / 1e6);
@@ -115,7 +124,8 @@ template <Yield T> T chain_leaf(const Partition &part, const StepWork &work, con
 /// an SM, an FFMA takes an issue slot of its scheduler like any other instruction, so their times add (F3);
 /// beside an integer multiply-add, which keeps its pipe busy for two clocks, another instruction issues.
 /// Shared memory works beside them as far as there are warps to use both.
-template <Yield T> T mixed_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
+template <Yield T>
+T mixed_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
     const double uneven = imbalance(part, busy_warps(part), ctas, m);
     const double all_warps = std::max(busy_warps(part), std::ceil(static_cast<double>(part.threads) / 32.0));
     const double of_copies = part.copy_warps > 0 ? 1.0 : imbalance(part, all_warps, ctas, m);
@@ -149,7 +159,7 @@ template <Yield T> T mixed_term(const Partition &part, const StepWork &work, dou
     // A warp's own instructions overlap as the compiler ordered them, which its pace tells: one after another
     // the warps take no longer than so much each (F23).
     const double warps = std::max(1.0, queued);
-    const double in_turn = warps * value_of(chain_leaf<Seconds>(part, work, m)).value;
+    const double in_turn = warps * value_of(chain_leaf<Seconds>(part, work, m, by)).value;
     T both = evaluated<T>(pnorm<T>(core_name, exponent, List<T>(pipes)));
     if (value_of(both).value <= in_turn)
         return both;
@@ -165,8 +175,9 @@ inline bool copies_in_turn(const Partition &part) {
 
 /// What the cores of an SM need for the work of `ctas` CTAs. Behind a barrier all warps of a CTA first copy
 /// and then compute: what one of these leaves idle another CTA can use, but not the other one (F27).
-template <Yield T> T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m) {
-    T mixed = mixed_term<T>(part, work, ctas, m);
+template <Yield T>
+T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
+    T mixed = mixed_term<T>(part, work, ctas, m, by);
     const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
     if (part.barriers == 0 || part.copy_warps > 0 || work.tensor_fmas || work.copying <= 0.0 ||
         work.copying >= others)
@@ -184,16 +195,18 @@ template <Yield T> T busy_term(const Partition &part, const StepWork &work, doub
 /// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM: their warps share its
 /// issue slots and its shared memory, each is held up by its own chain.
 template <Yield T>
-T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m) {
-    T alone = chain_leaf<T>(part, work, m);
-    if (work.tensor_fmas) { // four warps split their pixels, then wait for their products
+T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m,
+            By by = By::roles) {
+    T alone = chain_leaf<T>(part, work, m, by);
+    if (work.tensor_fmas) { // four warps split the next row's pixels while a row is multiplied
         constexpr double warps_of_group = 4.0;
-        alone = sum<T>("four warps",
-                       {std::move(alone), tensor_leaf<T>(*work.tensor_fmas * warps_of_group /
-                                                             std::max(warps_of_group, busy_warps(part)),
-                                                         m)});
+        alone = max_of<T>("four warps",
+                          {std::move(alone), tensor_leaf<T>(*work.tensor_fmas * warps_of_group /
+                                                                std::max(warps_of_group, busy_warps(part)),
+                                                            m)});
     }
-    return queue<T>(name, queued_warps(part, ctas, m), busy_term<T>(part, work, ctas, m), std::move(alone));
+    return queue<T>(name, queued_warps(part, ctas, m), busy_term<T>(part, work, ctas, m, by),
+                    std::move(alone));
 }
 
 template <Yield T> T bandwidth_leaf(const char *name, double bytes, double bandwidth) {
@@ -212,6 +225,7 @@ struct Traffic {
     double dram_share;   ///< of its reads that L2 does not have
     double store_factor; ///< time to write a byte of output over that of a whole sector's: rows that are not
                          ///< aligned share sectors, and such a sector takes as long as two (F21)
+    double new_share;    ///< of a CTA's steps that read what it has not read before (F8)
 };
 
 inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const Machine &m) {
@@ -220,11 +234,13 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
     const double dram_share = reads > 0.0 ? std::min(1.0, dram / reads) : 0.0;
     // What a sector written in part takes more than a whole one.
     const double parts = part.partial_write_bytes.value_or(0.0) * (m.partial_sector - 1.0);
+    const double fresh = part.new_share.value_or(1.0);
     if (part.filter_count == 0) // prepares filters, or counts the sectors in its steps
-        return {dram_share, 1.0 + (parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0)};
+        return {dram_share, 1.0 + (parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0),
+                fresh};
     const double output = static_cast<double>(shape.output_bytes()) * static_cast<double>(part.filter_count) /
                           static_cast<double>(shape.k);
-    return {dram_share, std::max(1.0, (part.work.l2_write_bytes.value_or(output) + parts) / output)};
+    return {dram_share, std::max(1.0, (part.work.l2_write_bytes.value_or(output) + parts) / output), fresh};
 }
 
 /// The memory's share of a step: L2 passes every byte, DRAM's bus carries reads and writes in turn.
@@ -254,15 +270,25 @@ template <Yield T> T barrier_leaf(const Machine &m) {
 }
 
 /// In the first wave all CTAs pass through the same channels at once: what they share was asked of DRAM by
-/// the first of them a moment ago, and all wait for it (F8). Later ones find it in L2.
+/// the first of them a moment ago, and all wait for it (F8). Later ones find it in L2, and so does a CTA what
+/// it has read before.
 inline double step_latency(const Round &round, const Traffic &traffic, const Machine &m) {
-    const double miss = round.first ? std::max(traffic.dram_share, m.first_wave_miss) : traffic.dram_share;
+    const double miss = round.first ? std::max(traffic.dram_share, m.first_wave_miss * traffic.new_share)
+                                    : traffic.dram_share;
     return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
 }
 
 /// Of the steps of a pipeline some wait for their loads and others take longer to compute; the CTAs of an SM
 /// even that out. The exponent of one, chosen once over all kernels (F3).
 inline constexpr double steps_overlap = 1.5;
+
+/// Of a step, what the warps do that copy.
+inline StepWork copies_of(const StepWork &step) {
+    StepWork copies;
+    copies.instructions = copies.copying = step.copying;
+    copies.turns = step.turns;
+    return copies;
+}
 
 /// One step of all CTAs of a round.
 template <Yield T>
@@ -276,10 +302,13 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
         // The loads of a step are under way for `depth` steps: moderate bytes in flight reach less than the
         // bandwidth.
         List<T> both = {core_term<T>("arithmetic", part, part.step, round.ctas, m)};
+        // A buffer that warps of their own fill again is full when the last of their copies is there.
+        const double filling =
+            part.copy_warps > 0 ? value_of(chain_leaf<Seconds>(part, copies_of(part.step), m)).value : 0.0;
         if (part.stages > 1)
-            both.push_back(pnorm<T>(
-                "loads", m.knee,
-                {latency_leaf<T>(latency, static_cast<double>(part.stages - 1)), std::move(memory)}));
+            both.push_back(pnorm<T>("loads", m.knee,
+                                    {latency_leaf<T>(filling + latency, static_cast<double>(part.stages - 1)),
+                                     std::move(memory)}));
         else
             both.push_back(std::move(memory));
         List<T> step = {part.stages > 1 ? pnorm<T>("overlap", steps_overlap * round.ctas, std::move(both))
@@ -356,11 +385,9 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     // at last nothing is left to copy (F22).
     StepWork last_step = part.step;
     if (part.copy_warps > 0) {
-        StepWork copies;
-        copies.instructions = copies.copying = part.step.copying;
-        filled.push_back(core_term<T>("first copies", part, copies, round.ctas, m));
+        filled.push_back(core_term<T>("first copies", part, copies_of(part.step), round.ctas, m));
         last_step.instructions -= part.step.copying;
-        last_step.copying = 0.0;
+        last_step.copying = last_step.turns = 0.0;
     }
     T fill = sum<T>("fill", std::move(filled));
     const double stored = store_bandwidth(round.sms, m);
@@ -370,7 +397,7 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                    bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, stored)});
     T ends = max_of<T>(
         "start and store",
-        {core_term<T>("arithmetic", part, once, round.ctas, m),
+        {core_term<T>("arithmetic", part, once, round.ctas, m, By::all),
          bandwidth_leaf<T>("writes", chip * part.drain.store_bytes * traffic.store_factor, stored)});
     List<T> drained = {std::move(last), std::move(ends),
                        leaf<T>("store latency", s(m.l2_latency_s), "{:.0f} ns until L2 has the last store",

@@ -152,14 +152,15 @@ struct Partition {
     /// Of work.l2_write_bytes the sectors that a store leaves written in part. Absent: none, or the same warp
     /// writes the rest at once.
     std::optional<double> partial_write_bytes;
-    Work work; ///< of the whole launch
+    std::optional<double> new_share; ///< of its steps that read what the CTA has not read yet; absent: all
+    Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
                          (kernel, variant, template_arguments, operands, grid, early, beside, cluster,
                           cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
                           ctas, waves, idle_ctas, idle_instructions, tail, stages, steps, busy_warps,
                           copy_warps, barriers, copy_passes, independent_sums, snaked, pace, step, drain,
                           filter_begin, filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k,
-                          tile_begin, tile_count, constant_bytes, shared_read_bytes, partial_write_bytes,
+                          tile_begin, tile_count, constant_bytes, shared_read_bytes, partial_write_bytes, new_share,
                           work),
                          (), ())
 };

@@ -1,6 +1,7 @@
 #include "model/strategies/implicit_gemm_3xtf32.hpp"
 
 #include "model/forecast.hpp"
+#include "model/l2_sectors.hpp"
 #include "model/papers.hpp"
 
 #include <algorithm>
@@ -188,6 +189,19 @@ double polls_of(const ImplicitGemm3xTf32 &g, const Shape &o) {
                                     : 13.0);
 }
 
+/// What a producer thread copies of a row: so many of its values, each for so many pixels. Threads side by
+/// side take pixels, or four of them where copies are wide; where there are more threads, they share values.
+struct Copying {
+    double values, pixels;
+};
+
+Copying copying_of(const ImplicitGemm3xTf32 &g, const Shape &o) {
+    const std::int64_t units = g.tile_pixels / (o.wide_pixels ? 4 : 1);
+    const std::int64_t lanes = std::min(units == 48 ? 32 : units, group_threads);
+    return {static_cast<double>(row_values) * static_cast<double>(lanes) / group_threads,
+            static_cast<double>(ceil_div(units, lanes))};
+}
+
 /// The plan of a setting in which no knob is left to choose.
 std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s,
                                            const GpuProfile &profile) {
@@ -211,8 +225,7 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     out.rules = table1_rules(profile);
     Partition part;
     part.kernel = ImplicitGemm3xTf32::name;
-    part.variant =
-        std::string(g.split > 1 ? "clusters, " : "") + (o.by_channel ? "whole channels" : "loose rows");
+    part.variant = g.split > 1 ? "clusters" : "";
     const Registers registers = registers_for(g, o, profile.limits);
     constexpr std::int64_t least_beside_sums = 32;
     if (registers.consumer < g.tile_k + least_beside_sums)
@@ -274,13 +287,23 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
                                       g.tile_k * 32.0 / wavefront_bytes +
                                   depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes +
                                   pixel_copies * (o.wide_pixels ? wide_copy : row_copy);
-    // Warp instructions as read in the code for sm_90a: of a row of a consumer, of a copy of a producer with
-    // its addresses, and of a step of each.
-    constexpr double per_row = 24.0, per_copy = 1.5, per_loose_copy = 10.0, per_step = 20.0,
-                     per_table_entries = 30.0;
-    part.step.copying = pixel_copies * (o.by_channel ? per_copy : per_loose_copy) + 4.0 * per_step;
-    part.step.instructions = depth * warps * per_row + part.step.copying + warps * per_step +
-                             warps * g.tile_k / 2.0 * depth / 16.0; // additions of accumulators to sums
+    // Warp instructions, as counted on sm_90 and read in its code. Of a row of a consumer and of a step of a
+    // producer. A producer thread has some of a row's values, and of each a copy for every pixel of its own:
+    // where channels come in eights, an address and the copy; else also where the value lies, looked up or
+    // divided out. At a padded edge it compares: once for all channels of a pixel, else for every copy.
+    constexpr double per_row = 31.0, per_step = 110.0;
+    constexpr double per_copy = 3.0, per_loose_copy = 6.5, per_looked_up = 3.0, per_computed = 9.0,
+                     per_edge_pixel = 5.5, per_edge_copy = 4.5;
+    const Copying its = copying_of(g, o);
+    const bool padded = s.pad_h + s.pad_w > 0;
+    const double copies = its.values * its.pixels;
+    const double row_copying = o.by_channel ? copies * per_copy + (padded ? its.pixels * per_edge_pixel : 0.0)
+                                            : its.values * (o.tabled ? per_looked_up : per_computed) +
+                                                  copies * (per_loose_copy + (padded ? per_edge_copy : 0.0));
+    part.step.copying = 4.0 * (per_step + depth * row_copying);
+    // A warp waits for where a value lies before it copies it.
+    part.step.turns = o.tabled ? 4.0 * depth * its.values : 0.0;
+    part.step.instructions = depth * warps * per_row + part.step.copying;
     const double rows_out = static_cast<double>(g.tile_pixels) / static_cast<double>(s.q());
     const double footprint = std::min(
         (rows_out * static_cast<double>(s.stride_h) + static_cast<double>((s.r - 1) * s.dilation_h)) *
@@ -292,26 +315,35 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)) *
                              static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters)) / g.split;
     const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels) / 32.0;
+    constexpr double per_table_entries = 11.0;
     // Results: a store has the pixels of a warp, four filters at a time; in pairs where planes are even.
     // Where the last tile is not full, each is compared. Of a cluster a CTA stores its sums and adds up its
-    // share.
-    constexpr double per_store = 8.0, per_compared_store = 10.5, per_cta_warp = 60.0,
-                     per_cluster_warp = 150.0;
+    // share: for each of its turns a consumer reads what each CTA has.
+    constexpr double per_store = 7.0, per_compared_store = 11.0, per_cta_warp = 10.0,
+                     per_cluster_warp = 105.0, per_turn = 19.0, per_read = 9.7;
     const double stores = static_cast<double>(ceil_div(o.pixels, 16) * ceil_div(o.filters, 4)) /
                           static_cast<double>(o.pixel_tiles * o.filter_tiles) *
                           (s.p() * s.q() % 2 == 0 ? 1.0 : 2.0);
     const double table = o.tabled ? static_cast<double>(o.steps * g.depth * row_values) / 32.0 : 0.0;
+    part.drain.instructions = (warps + 4.0) * per_cta_warp + table * per_table_entries;
     if (g.split > 1)
-        part.drain.instructions =
-            (warps + 4.0) * per_cluster_warp + tile_warps * (1.0 + (20.0 + 4.0 * g.split) / g.split);
+        part.drain.instructions +=
+            (warps + 4.0) * per_cluster_warp +
+            warps *
+                static_cast<double>(
+                    ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, 32 * part.busy_warps)) *
+                (per_turn + per_read * g.split);
     else
-        part.drain.instructions = (warps + 4.0) * per_cta_warp + table * per_table_entries +
-                                  stores * (o.filters % g.tile_k == 0 ? per_store : per_compared_store);
+        part.drain.instructions += stores * (o.filters % g.tile_k == 0 ? per_store : per_compared_store);
     // The table takes two passes for 32 places. A CTA of a cluster writes its sums in two passes for 32
     // pairs, and reads its own of its share; what it reads of the others' memory counts as theirs nowhere.
     const double table_passes =
         o.tabled ? static_cast<double>(o.steps * g.depth * row_values) * 2.0 / 32.0 : 0.0;
     part.drain.shared_wavefronts = table_passes + (g.split > 1 ? tile_warps * (1.0 + 1.0 / g.split) : 0.0);
+
+    // The taps of a channel read nearly the same pixels, and the prepared filters are in L2.
+    part.new_share = std::min(1.0, depth * (o.by_channel ? 1.0 : static_cast<double>(row_values)) /
+                                       static_cast<double>(o.taps));
 
     const double ctas = static_cast<double>(part.ctas);
     const double all_steps = ctas / g.split * static_cast<double>(o.steps);
@@ -333,6 +365,8 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
         of_pixels * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
     work.l2_read_bytes = all_steps * depth * row_values * 8.0 * g.tile_k + pixel_reads;
     work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
+    // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
     *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // prepared, they are in L2
 

@@ -4,6 +4,7 @@
 #include "model/papers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace convcast {
@@ -107,6 +108,19 @@ std::int64_t l2_room(const GpuLimits &limits) {
     return limits.l2_bytes / 2;
 }
 
+/// Of data that come again after `between` bytes of others, the share that L2 no longer has where it gives up
+/// lines at random: only those that are fetched anew drive others out, f = 1 - exp(-f between / room).
+double lost_after(double between, const GpuLimits &limits) {
+    const double passes = between / static_cast<double>(l2_room(limits));
+    if (passes <= 1.0)
+        return 0.0;
+    constexpr int rounds = 40;
+    double lost = 1.0;
+    for (int i = 0; i < rounds; ++i)
+        lost = 1.0 - std::exp(-lost * passes);
+    return lost;
+}
+
 double beyond_l2(std::int64_t bytes, const GpuLimits &limits) {
     return static_cast<double>(std::max<std::int64_t>(0, bytes - l2_room(limits)));
 }
@@ -192,8 +206,8 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
 }
 
 /// The launch that transforms the products of `tiles` tiles back.
-Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t tiles, bool in_l2,
-                        const GpuLimits &limits) {
+Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t tiles,
+                        double lost, const GpuLimits &limits) {
     const std::int64_t planes = o.points * o.points;
     const double p = static_cast<double>(o.points), m = static_cast<double>(g.tile);
     constexpr double per_value = 2.0, per_output = 4.0, per_warp = 80.0;
@@ -227,7 +241,7 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
     }
     const std::int64_t read = planes * s.k * tiles * 4;
     work.l2_read_bytes = static_cast<double>(read);
-    work.dram_read_bytes = in_l2 ? 0.0 : static_cast<double>(read);
+    work.dram_read_bytes = lost * static_cast<double>(read);
     const double share = static_cast<double>(tiles) / static_cast<double>(o.tiles);
     work.l2_write_bytes = share * written_bytes(s);
     work.dram_write_bytes = share * beyond_l2(s.output_bytes(), limits);
@@ -237,7 +251,7 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
 
 /// The launch that multiplies at every point of `tiles` tiles.
 std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Winograd &g, const Sizes &o,
-                                                   std::int64_t tiles, bool in_l2, const GpuLimits &limits) {
+                                                   std::int64_t tiles, double lost, const GpuLimits &limits) {
     Partition part;
     part.kernel = Winograd::name;
     part.template_arguments = {g.tile_k,        g.tile_pixels,    g.thread_k,
@@ -297,7 +311,7 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     work.l2_read_bytes = all_steps * part.step.load_bytes;
     const std::int64_t written = planes * s.k * tiles * 4;
     work.l2_write_bytes = static_cast<double>(written);
-    work.dram_read_bytes = in_l2 ? 0.0 : static_cast<double>(planes * o.channels * tiles * 4);
+    work.dram_read_bytes = lost * static_cast<double>(planes * o.channels * tiles * 4 + o.filter_bytes);
     work.dram_write_bytes = beyond_l2(written, limits);
     return part;
 }
@@ -341,14 +355,19 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
     out.plan.prepare = {filters_launch(s, g, o, limits)};
     if (out.plan.prepare[0].grid[1] > 65535)
         return no("the grid of the launch that transforms filters exceeds 65535 in y");
-    const bool in_l2 = o.pixel_bytes + o.product_bytes <= l2_room(limits);
+    // Between a transformed value's store and its load lie as many bytes as there are of pixels and filters,
+    // between those of a product all products and, on average, half of what is read beside them.
+    const double transformed_bytes = static_cast<double>(o.pixel_bytes + o.filter_bytes),
+                 product_bytes = static_cast<double>(o.product_bytes),
+                 lost_transformed = lost_after(transformed_bytes, limits),
+                 lost_products = lost_after(product_bytes + transformed_bytes / 2.0, limits);
     for (std::int64_t begin = 0; begin < o.tiles; begin += o.chunk_tiles) {
         const std::int64_t count = std::min(o.chunk_tiles, o.tiles - begin);
-        auto product = product_launch(s, g, o, count, in_l2, limits);
+        auto product = product_launch(s, g, o, count, lost_transformed, limits);
         if (auto *why = std::get_if<Infeasible>(&product))
             return std::move(*why);
         Partition input = input_launch(s, g, o, begin, count, limits);
-        Partition output = output_launch(s, g, o, count, in_l2, limits);
+        Partition output = output_launch(s, g, o, count, lost_products, limits);
         input.operands = {{Memory::input, 0}, {Memory::workspace, pixels_at}};
         if (begin == 0) // while the filters are transformed
             input.beside = true;
