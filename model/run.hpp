@@ -86,7 +86,7 @@ struct Pace {
     double once_clocks = 1.0;  ///< for one of a copy, or of what a CTA does once
     double alu_share = 0.0;    ///< of all but FFMAs, those that the pipe of integers and logic executes
     /// And of copies, or of what a CTA does once; absent: alu_share, that of all.
-    std::optional<double> copy_alu_share;
+    std::optional<double> copy_alu_share = std::nullopt;
     double cold_clocks = 0.0;     ///< that a launch's first warps wait for instructions and constants
     double constant_clocks = 0.0; ///< that a warp waits for each line of constant memory it comes to
     BOOST_DESCRIBE_CLASS(Pace, (),
