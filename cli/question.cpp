@@ -165,7 +165,10 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
                                                      std::to_string(profile.limits.sm_count));
         profile = with_sms(std::move(profile), *sms);
     }
-    if (!arguments.has("gpu") && !document.profile_hash.empty() &&
+    // Measured cases without forecasts hold for any profile of their GPU, also one that is measured later.
+    const bool forecast = std::any_of(document.cases.begin(), document.cases.end(),
+                                      [](const Case &item) { return item.prediction.has_value(); });
+    if (forecast && !arguments.has("gpu") && !document.profile_hash.empty() &&
         document.profile_hash != profile_hash(profile))
         throw UsageError(verb + ": the document was forecast from a profile '" + document.profile_id +
                          "' that is not the one that ships; give it again with --gpu FILE");
