@@ -274,7 +274,13 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     // Work of a step: wgmma reads a row's filters for each product and 64 pixels; a consumer warp reads its
     // pixels by two 64-bit loads a row, two passes each; asynchronous copies take clocks of the same pipe, as
     // measured on an H200 for those of implicit_gemm.
-    constexpr double wide_copy = 3.2, row_copy = 3.5, wavefront_bytes = 128.0;
+    constexpr double wavefront_bytes = 128.0;
+    const std::int64_t lanes = std::min<std::int64_t>(warp_lanes, o.wide_pixels ? g.tile_pixels / 4 : g.tile_pixels);
+    const double pixel_copy =
+        o.wide_pixels ? copy_passes_of(lanes, 4, [](std::int64_t lane) { return 4 * lane; })
+                      : copy_passes_of(lanes, 1, [&](std::int64_t lane) {
+                            return lane / s.q() % s.p() * s.stride_h * s.w + lane % s.q() * s.stride_w;
+                        });
     const double depth = g.depth, warps = static_cast<double>(part.busy_warps);
     const double pixel_copies = depth * row_values * g.tile_pixels / (o.wide_pixels ? 128.0 : 32.0);
     const double load_wavefronts = depth * warps * 2.0 * 2.0;
@@ -286,7 +292,7 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
                                   depth * products_of_parts * static_cast<double>(o.groups_of_warps) *
                                       g.tile_k * 32.0 / wavefront_bytes +
                                   depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes +
-                                  pixel_copies * (o.wide_pixels ? wide_copy : row_copy);
+                                  pixel_copies * pixel_copy;
     // Warp instructions, as counted on sm_90 and read in its code. Of a row of a consumer and of a step of a
     // producer. A producer thread has some of a row's values, and of each a copy for every pixel of its own:
     // where channels come in eights, an address and the copy; else also where the value lies, looked up or
