@@ -672,6 +672,18 @@ class Json(Cli):
         self.refused(4, ["run", "-"], NO_GPU, stdin=run.out_bytes)
         self.refused(4, ["run", "-", "--json"], NO_GPU, stdin=run.out_bytes)
 
+    def test_forecasts_of_another_profile_are_refused_and_measured_times_are_not(self):
+        run = self.predict("h200", SINGLE)
+        run["profile_hash"] = "0" * 32
+        forecast = self.write("forecast.json", run)
+        self.refused(2, ["predict", forecast], "not the one that ships; give it again with --gpu FILE")
+        for case in run["cases"]:
+            del case["prediction"]
+        measured = self.write("measured.json", run)
+        again = self.ok("predict", measured).json()
+        self.assertNotEqual(again["profile_hash"], run["profile_hash"])
+        self.assertTrue(all(case["prediction"]["time_s"] > 0 for case in again["cases"] if case["status"] == "ok"))
+
     def test_report_of_a_forecast_only(self):
         run = self.ok("predict", "--gpu", "toy", "--study", "chang_single", "--json").out_bytes
         statistics = self.ok("report", "-", "--json", stdin=run).json()

@@ -74,7 +74,7 @@ TEST(ForecastProperty, NeverBelowTheSpeedOfLightAndTermsAddUp) {
 
 TEST(ForecastProperty, ABetterChipIsNeverSlower) {
     const GpuProfile base = complete_h200();
-    std::vector<GpuProfile> better(8, base);
+    std::vector<GpuProfile> better(12, base);
     better[0].dram_read_bandwidth->value = base.dram_read_bandwidth->value * 1.5;
     better[1].ffma_rate->value = base.ffma_rate->value * 1.5;
     better[2].dram_latency->value = base.dram_latency->value / 1.5;
@@ -83,6 +83,10 @@ TEST(ForecastProperty, ABetterChipIsNeverSlower) {
     better[5].l2_read_bandwidth->value = base.l2_read_bandwidth->value * 1.5;
     better[6].shared_bandwidth->value = base.shared_bandwidth->value * 1.5;
     better[7].dram_write_bandwidth->value = base.dram_write_bandwidth->value * 1.5;
+    better[8].cluster_latency->value = base.cluster_latency->value / 1.5;
+    better[9].cluster_bandwidth->value = base.cluster_bandwidth->value * 1.5;
+    better[10].cluster_barrier_latency->value = base.cluster_barrier_latency->value / 1.5;
+    better[11].partial_sector_store_time->value = base.partial_sector_store_time->value / 1.5;
     for_random_cases(base, 25, [&](const Strategy &, const ConvShape &shape, const Case &item) {
         const Strategy same = parse_strategy(*item.strategy); // the same plan on the better chip
         for (const GpuProfile &chip : better)
