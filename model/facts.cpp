@@ -314,7 +314,8 @@ void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
             continue;
         const Partition &main = main_launch(*its.call->plan);
         const bool once = main.steps == 1 && main.copy_passes > 0.0; // they copy before their only step
-        in_turn = in_turn && main.copy_warps == 0 && (main.step.copying > 0.0 || once);
+        // CTAs without work do neither, and are in the counters.
+        in_turn = in_turn && main.idle_ctas == 0 && main.copy_warps == 0 && (main.step.copying > 0.0 || once);
         mixes.push_back({its.mix[1] / (1.0 - its.mix[0]), its.mix[2] / (1.0 - its.mix[0])});
         shares.push_back(
             std::clamp((all - *pipe - *shared - its.loads * its.instructions) / others, 0.0, 1.0));
