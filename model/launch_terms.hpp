@@ -280,7 +280,7 @@ inline double step_latency(const Round &round, const Traffic &traffic, const Mac
 
 /// Of the steps of a pipeline some wait for their loads and others take longer to compute; the CTAs of an SM
 /// even that out. The exponent of one, chosen once over all kernels (F3).
-inline constexpr double steps_overlap = 1.5;
+inline constexpr double steps_overlap = 1.7;
 
 /// Of a step, what the warps do that copy.
 inline StepWork copies_of(const StepWork &step) {
