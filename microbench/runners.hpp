@@ -44,9 +44,8 @@ Run sm_clock, ffma_latency, ffma_rate, ffma_by_ilp, ffma_by_operands, ffma_besid
     dram_read_curve, dram_write_curve, dram_copy_curve, l2_read_bandwidth, l2_write_bandwidth, l2_read_curve,
     l2_write_curve, l1_bandwidth, shared_bandwidth, shared_broadcast, banks, conflicts, element_width,
     stride_granularity, segment_granularity, barrier_latency, atomic_latency, atomic_rate, grid_sync,
-    cluster_latency, cluster_bandwidth, cluster_barrier, cluster_room, store_sectors,
-    launch_floor, launch_gap, launch_period, launch_by_grid, shared_capacity, host_copy, peer_copy,
-    peer_all_pairs;
+    cluster_latency, cluster_bandwidth, cluster_barrier, cluster_room, store_sectors, launch_floor,
+    launch_gap, launch_period, launch_by_grid, shared_capacity, host_copy, peer_copy, peer_all_pairs;
 } // namespace probe
 
 struct ProbeRunner {

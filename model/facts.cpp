@@ -249,8 +249,8 @@ Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
     double all = 0.0;
     for (const double share : of.mix)
         all += share;
-    for (double *value : {&of.mix[0], &of.mix[1], &of.mix[2], &of.turns, &of.loads, &of.constant_lines,
-                          &of.first_warps})
+    for (double *value :
+         {&of.mix[0], &of.mix[1], &of.mix[2], &of.turns, &of.loads, &of.constant_lines, &of.first_warps})
         *value = all > 0.0 ? *value / all : 0.0;
     of.instructions = all;
     return of;
@@ -299,8 +299,8 @@ Pace pace_of(const std::vector<Paced> &cases) {
 constexpr double logic_of_copies = 0.64;
 
 /// F10: the shares of integers and logic, of all that other counters do not tell. Where a kernel's warps copy
-/// and then compute (F27), those of the instructions of either, and of what a CTA does once, by least squares;
-/// else the median of all.
+/// and then compute (F27), those of the instructions of either, and of what a CTA does once, by least
+/// squares; else the median of all.
 void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
     std::vector<std::array<double, 2>> mixes;
     std::vector<double> shares;

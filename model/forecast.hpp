@@ -41,7 +41,7 @@ std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, c
 /// How long a CTA of a launch stays on its SM, by how many share the SM: the first entry is of one alone, the
 /// last of Partition::ctas_per_sm.
 struct CtaStay {
-    std::int64_t sms = 0; ///< that the launch's CTAs can use at once
+    std::int64_t sms = 0;       ///< that the launch's CTAs can use at once
     std::vector<Seconds> first; ///< it starts with the launch, when all ask for data at once
     std::vector<Seconds> later; ///< it takes the place of one that left, while others compute
     Seconds idle;               ///< one that finds no work

@@ -142,8 +142,8 @@ T mixed_term(const Partition &part, const StepWork &work, double ctas, const Mac
     if (part.pace) {
         const double share = part.pace->alu_share, of_copying = part.pace->copy_alu_share.value_or(share);
         if (const double integers = computing * share + copies * of_copying; integers > 0.0)
-            issue = pnorm<T>("issue slots and pipes", 3.0,
-                             {std::move(issue), alu_leaf<T>(ctas * integers, m)});
+            issue =
+                pnorm<T>("issue slots and pipes", 3.0, {std::move(issue), alu_leaf<T>(ctas * integers, m)});
     }
     List<T> pipes = {std::move(issue),
                      leaf<T>("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
@@ -187,8 +187,8 @@ T busy_term(const Partition &part, const StepWork &work, double ctas, const Mach
     copies.load_bytes = work.load_bytes, copies.line_waits = work.line_waits;
     computing.instructions -= work.copying;
     computing.copying = computing.load_bytes = computing.line_waits = 0.0;
-    T alone = sum<T>("copies, then arithmetic", {mixed_term<T>(part, copies, 1.0, m),
-                                                 mixed_term<T>(part, computing, 1.0, m)});
+    T alone = sum<T>("copies, then arithmetic",
+                     {mixed_term<T>(part, copies, 1.0, m), mixed_term<T>(part, computing, 1.0, m)});
     return queue<T>("cores", ctas, std::move(mixed), std::move(alone));
 }
 
@@ -404,8 +404,8 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                                m.l2_latency_s * 1e9)};
     if (part.cluster.value_or(1) > 1) {
         // Its CTAs wait for each other before and after they read the others' sums; each time what they
-        // stored must be seen first. Each turn of reads waits for the way there and back, the reads of all CTAs
-        // of an SM share its bandwidth.
+        // stored must be seen first. Each turn of reads waits for the way there and back, the reads of all
+        // CTAs of an SM share its bandwidth.
         const double waits = part.cluster_waits.value_or(1.0), bytes = part.cluster_bytes.value_or(0.0);
         const auto reads = [&](double ctas) {
             return leaf<T>("reads in the cluster", s(ctas * bytes / m.cluster_bw / m.clock),
@@ -415,10 +415,10 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                                   m.cluster_barrier_s * 1e9));
         drained.push_back(queue<T>(
             "sums of the cluster", round.ctas, reads(round.ctas),
-            sum<T>("one CTA", {leaf<T>("waits in the cluster", s(waits * m.cluster_latency / m.clock),
-                                       "{:.0f} * {:.0f} clk / {:.0f} MHz", waits, m.cluster_latency,
-                                       m.clock / 1e6),
-                               reads(1.0)})));
+            sum<T>("one CTA",
+                   {leaf<T>("waits in the cluster", s(waits * m.cluster_latency / m.clock),
+                            "{:.0f} * {:.0f} clk / {:.0f} MHz", waits, m.cluster_latency, m.clock / 1e6),
+                    reads(1.0)})));
     }
     T drain = sum<T>("drain", std::move(drained));
     T together = pipeline<T>("CTA pipeline", static_cast<double>(part.steps), std::move(fill),
@@ -428,11 +428,11 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     // The last one still has its own way to go, where the others were before: code and what they share is
     // cached.
     const Round last_one{1.0, round.sms, false};
-    return max_of<T>("wave", {std::move(together),
-                              sum<T>("the last CTA", {leaf<T>("CTA starts", s(further * m.cta_s),
-                                                              "{:.0f} further CTAs * {:.2f} ns", further,
-                                                              m.cta_s * 1e9),
-                                                      wave_term<T>(part, m, last_one, traffic)})});
+    return max_of<T>(
+        "wave", {std::move(together),
+                 sum<T>("the last CTA", {leaf<T>("CTA starts", s(further * m.cta_s),
+                                                 "{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9),
+                                         wave_term<T>(part, m, last_one, traffic)})});
 }
 
 /// A full wave behind the first: CTAs no longer start together, so that one fills while another computes.

@@ -88,7 +88,8 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
                                                     : m.l2_latency_s + m.cluster_latency / m.clock;
     const auto room = [&](const std::optional<Param<Plain>> &measured) {
         const auto sms = static_cast<double>(p.limits.sm_count);
-        return static_cast<std::int64_t>(std::min(sms, measured ? measured->value.value : assumed_cluster_room * sms));
+        return static_cast<std::int64_t>(
+            std::min(sms, measured ? measured->value.value : assumed_cluster_room * sms));
     };
     m.clusters_of_4_sms = room(p.clusters_of_4_sms);
     m.clusters_of_8_sms = room(p.clusters_of_8_sms);

@@ -173,7 +173,7 @@ struct BandwidthParams {
     std::optional<Param<Bandwidth>> dram_copy_bandwidth; ///< read plus written
     std::optional<Param<Bandwidth>> l2_read_bandwidth;
     std::optional<Param<Bandwidth>> l2_write_bandwidth;
-    std::optional<Param<Cycles>> sector_store_time;         ///< of an SM's sector written whole, all SMs storing
+    std::optional<Param<Cycles>> sector_store_time; ///< of an SM's sector written whole, all SMs storing
     std::optional<Param<Cycles>> partial_sector_store_time; ///< and of one that is written in part
     std::optional<Param<BytesPerCycle>> l1_bandwidth;     ///< loads that hit L1
     std::optional<Param<BytesPerCycle>> shared_bandwidth; ///< free of conflicts
@@ -230,8 +230,8 @@ struct ClusterParams {
     std::optional<Param<Plain>> clusters_of_4_sms;        ///< SMs on which clusters run at once
     std::optional<Param<Plain>> clusters_of_8_sms;
     BOOST_DESCRIBE_CLASS(ClusterParams, (),
-                         (cluster_latency, cluster_bandwidth, cluster_barrier_latency,
-                          clusters_of_4_sms, clusters_of_8_sms),
+                         (cluster_latency, cluster_bandwidth, cluster_barrier_latency, clusters_of_4_sms,
+                          clusters_of_8_sms),
                          (), ())
 };
 

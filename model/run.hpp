@@ -160,8 +160,8 @@ struct Partition {
                           ctas, waves, idle_ctas, idle_instructions, tail, stages, steps, busy_warps,
                           copy_warps, barriers, copy_passes, independent_sums, snaked, pace, step, drain,
                           filter_begin, filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k,
-                          tile_begin, tile_count, constant_bytes, shared_read_bytes, partial_write_bytes, new_share,
-                          work),
+                          tile_begin, tile_count, constant_bytes, shared_read_bytes, partial_write_bytes,
+                          new_share, work),
                          (), ())
 };
 

@@ -131,11 +131,10 @@ constexpr double l1_passes(double lines, double bank_passes) {
     return (lines + bank_passes) / 2.0;
 }
 
-/// Passes of the pipe of shared memory of a warp's asynchronous copy, `lanes` lanes copying `width` words (1 or
-/// 4) from first_word(lane) on: through L1 as a load, and words of four bytes, which L1 keeps, are written from
-/// there in another pass.
-template <class FirstWord>
-double copy_passes_of(std::int64_t lanes, int width, const FirstWord &first_word) {
+/// Passes of the pipe of shared memory of a warp's asynchronous copy, `lanes` lanes copying `width` words (1
+/// or 4) from first_word(lane) on: through L1 as a load, and words of four bytes, which L1 keeps, are written
+/// from there in another pass.
+template <class FirstWord> double copy_passes_of(std::int64_t lanes, int width, const FirstWord &first_word) {
     return gather_passes(lanes, width, first_word) + (width == 1 ? 1.0 : 0.0);
 }
 

@@ -68,7 +68,8 @@ constexpr std::array<CurveText, 26> curve_texts = {{
     {"cluster_barrier", "Barrier of a cluster against its CTAs",
      "Behind a store to shared memory, which the others must see."},
     {"store_sectors", "Sectors stored whole and in part",
-     "Clocks of an SM for a sector of 32 bytes while all SMs store; fewer than eight lanes leave it in part."},
+     "Clocks of an SM for a sector of 32 bytes while all SMs store; fewer than eight lanes leave it in "
+     "part."},
     {"atomic_rate", "Atomic adds against distinct addresses", "Time per add of the whole GPU."},
     {"launch_by_grid", "An empty kernel against its CTAs",
      "Its duration by its activity record. The slope at the right is the time of one more CTA."},
@@ -158,7 +159,8 @@ std::span<const FigureGroup> figure_groups() {
          {"shared_bandwidth", "l1_bandwidth", "element_width", "conflicts", "banks", "shared_broadcast"}},
         {"What memory moves at least", {"stride_granularity", "segment_granularity", "store_sectors"}},
         {"Arithmetic", {"ffma_by_ilp", "ffma_by_operands", "ffma_beside_shared"}},
-        {"Synchronisation and launches", {"barrier_latency", "cluster_barrier", "cluster_bandwidth", "atomic_rate", "launch_by_grid"}},
+        {"Synchronisation and launches",
+         {"barrier_latency", "cluster_barrier", "cluster_bandwidth", "atomic_rate", "launch_by_grid"}},
     }};
     return groups;
 }

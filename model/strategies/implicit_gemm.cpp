@@ -293,23 +293,23 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     const std::int64_t values_of_filter = o.channels * s.r * s.s;
     const std::int64_t padded_filters = round_up(o.filters, 4), row_copies = o.slice / 4;
     const double filter_copy =
-        g.filters == 2
+        g.filters == 2 ? copy_passes_of(warp_lanes, 4,
+                                        [&](std::int64_t lane) {
+                                            return lane / quads * padded_filters + lane % quads * 4;
+                                        })
+        : o.by_filter
             ? copy_passes_of(warp_lanes, 4,
                              [&](std::int64_t lane) {
-                                 return lane / quads * padded_filters + lane % quads * 4;
+                                 return lane / row_copies * values_of_filter + lane % row_copies * 4;
                              })
-        : o.by_filter ? copy_passes_of(warp_lanes, 4,
-                                       [&](std::int64_t lane) {
-                                           return lane / row_copies * values_of_filter + lane % row_copies * 4;
-                                       })
-                      : copy_passes_of(warp_lanes, 1, [&](std::int64_t lane) {
-                            return lane / 8 * values_of_filter + lane % 8;
-                        });
+            : copy_passes_of(warp_lanes, 1,
+                             [&](std::int64_t lane) { return lane / 8 * values_of_filter + lane % 8; });
     const double pixel_copy =
-        o.wide_pixels ? copy_passes_of(std::min(warp_lanes, units), 4, [](std::int64_t lane) { return 4 * lane; })
-                      : copy_passes_of(std::min(warp_lanes, units), 1, [&](std::int64_t lane) {
-                            return lane / s.q() % s.p() * s.stride_h * s.w + lane % s.q() * s.stride_w;
-                        });
+        o.wide_pixels
+            ? copy_passes_of(std::min(warp_lanes, units), 4, [](std::int64_t lane) { return 4 * lane; })
+            : copy_passes_of(std::min(warp_lanes, units), 1, [&](std::int64_t lane) {
+                  return lane / s.q() % s.p() * s.stride_h * s.w + lane % s.q() * s.stride_w;
+              });
     part.step.shared_wavefronts =
         load_wavefronts + warps_d * (filter_copies * filter_copy + pixel_copies * pixel_copy);
     part.step.instructions =

@@ -275,7 +275,8 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     // pixels by two 64-bit loads a row, two passes each; asynchronous copies take clocks of the same pipe, as
     // measured on an H200 for those of implicit_gemm.
     constexpr double wavefront_bytes = 128.0;
-    const std::int64_t lanes = std::min<std::int64_t>(warp_lanes, o.wide_pixels ? g.tile_pixels / 4 : g.tile_pixels);
+    const std::int64_t lanes =
+        std::min<std::int64_t>(warp_lanes, o.wide_pixels ? g.tile_pixels / 4 : g.tile_pixels);
     const double pixel_copy =
         o.wide_pixels ? copy_passes_of(lanes, 4, [](std::int64_t lane) { return 4 * lane; })
                       : copy_passes_of(lanes, 1, [&](std::int64_t lane) {
@@ -291,8 +292,7 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     part.step.shared_wavefronts = load_wavefronts +
                                   depth * products_of_parts * static_cast<double>(o.groups_of_warps) *
                                       g.tile_k * 32.0 / wavefront_bytes +
-                                  depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes +
-                                  pixel_copies * pixel_copy;
+                                  depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes + pixel_copies * pixel_copy;
     // Warp instructions, as counted on sm_90 and read in its code. Of a row of a consumer and of a step of a
     // producer. A producer thread has some of a row's values, and of each a copy for every pixel of its own:
     // where channels come in eights, an address and the copy; else also where the value lies, looked up or

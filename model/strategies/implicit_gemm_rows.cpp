@@ -282,19 +282,21 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     part.step.fmas = static_cast<double>(slice * g.tile_k * g.tile_pixels);
     const double filter_instructions = static_cast<double>(filter_copies * (1 + quad));
     // A warp loads `side` pieces side by side of each of its filters, which lie apart.
-    const double filter_passes =
-        static_cast<double>(filter_copies) *
-        (gather_passes(warp_lanes, static_cast<int>(quad),
-                       [&](std::int64_t lane) { return lane / side * channels * taps + lane % side * quad; }) +
-         static_cast<double>(quad));
+    const double filter_passes = static_cast<double>(filter_copies) *
+                                 (gather_passes(warp_lanes, static_cast<int>(quad),
+                                                [&](std::int64_t lane) {
+                                                    return lane / side * channels * taps + lane % side * quad;
+                                                }) +
+                                  static_cast<double>(quad));
     // Threads side by side copy the places of a row block, then of the row below.
     const std::int64_t pitch = g.columns * g.thread_pixels;
     const double pixel_passes_of_copy =
-        m.aligned ? copy_passes_of(std::min(warp_lanes, channel_copies), 4,
-                                   [&](std::int64_t lane) { return lane * 4 / pitch * m.w + lane * 4 % pitch; })
-                  : copy_passes_of(std::min(warp_lanes, channel_copies), 1, [&](std::int64_t lane) {
-                        return lane / pitch * m.w + lane % pitch * s.stride_w;
-                    });
+        m.aligned
+            ? copy_passes_of(std::min(warp_lanes, channel_copies), 4,
+                             [&](std::int64_t lane) { return lane * 4 / pitch * m.w + lane * 4 % pitch; })
+            : copy_passes_of(std::min(warp_lanes, channel_copies), 1, [&](std::int64_t lane) {
+                  return lane / pitch * m.w + lane % pitch * s.stride_w;
+              });
     part.step.shared_wavefronts =
         warps * (load_passes + filter_passes + static_cast<double>(pixel_copies) * pixel_passes_of_copy);
     part.step.instructions =

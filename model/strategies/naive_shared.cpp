@@ -186,13 +186,15 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     part.step.line_waits =
         shared_map || s.r * s.s <= 16 ? 0.0 : static_cast<double>(s.r - 1); // new rows, one at a time
     // Beside loads, what no counter tells from integers and logic: of a row of taps that is a turn of a loop
-    // its branch and addresses that are the same for all lanes, of a channel the same (machine code for sm_90).
+    // its branch and addresses that are the same for all lanes, of a channel the same (machine code for
+    // sm_90).
     constexpr double per_row_elsewhere = 6.0, per_channel_elsewhere = 10.0;
-    part.step.loads = shared_map ? 0.0
-                                 : active * channels_a_step *
-                                       (taps + (s.r * s.s <= 16 ? 0.0
-                                                                : static_cast<double>(s.r) * per_row_elsewhere +
-                                                                      per_channel_elsewhere));
+    part.step.loads = shared_map
+                          ? 0.0
+                          : active * channels_a_step *
+                                (taps + (s.r * s.s <= 16 ? 0.0
+                                                         : static_cast<double>(s.r) * per_row_elsewhere +
+                                                               per_channel_elsewhere));
     part.drain.instructions = warps * (per_cta_warp + copies);
     part.drain.store_bytes = lanes * 4.0;
 
