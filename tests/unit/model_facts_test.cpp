@@ -36,7 +36,7 @@ Partition launch(double ffmas, double step_others, double copying, double once, 
 /// Counters of a launch whose kernel has the planted facts.
 struct Planted {
     static constexpr double per_counted = 1.5, per_idle_warp = 20.0, ffma = 1.25, other = 3.0, copy = 2.0,
-                            alu = 0.6, turn = 23.0, cold = 500.0;
+                            alu = 0.6, turn = 23.0, cold = 500.0, constant = 130.0;
 
     std::deque<Plan> plans;
     std::deque<Work> works;
@@ -64,7 +64,8 @@ struct Planted {
                             {stalled + "branch_resolving" + ratio, 0.0},
                             {stalled + "short_scoreboard" + ratio, turn * turns / *work.instructions},
                             {stalled + "no_instruction" + ratio, cold * warps / *work.instructions},
-                            {stalled + "imc_miss" + ratio, 0.0},
+                            {stalled + "imc_miss" + ratio,
+                             constant * busy * 4.0 * part.step.constant_lines / *work.instructions},
                             {"sm__inst_executed_pipe_fma.sum", ffmas},
                             {"smsp__inst_executed_op_shared_ld.sum", (1.0 - alu) * left},
                             {"smsp__inst_executed_op_shared_st.sum", 0.0}});
@@ -112,6 +113,20 @@ TEST(Facts, PlantedOnesAreFoundAgain) {
     EXPECT_EQ(counted.pace->alu_share, facts[0].pace.alu_share);
 }
 
+/// F24: what warps wait for constants is told by the line where a plan counts lines.
+TEST(Facts, WaitsForConstantsAreOfTheirLines) {
+    Planted planted;
+    for (const double scale : {1.0, 2.0, 3.0})
+        for (const double lines : {1.0, 2.5}) {
+            Partition part = launch(100.0 * scale, 40.0, 10.0 * scale, 30.0, 100, 0);
+            part.step.constant_lines = lines;
+            planted.add(part, 0.5);
+        }
+    const std::vector<CompiledWork> facts = derive_facts(planted.calls);
+    ASSERT_EQ(facts.size(), 1U);
+    EXPECT_NEAR(facts[0].pace.constant_clocks, Planted::constant, 1e-3);
+}
+
 TEST(Facts, TooFewCallsTellNothing) {
     Planted planted;
     for (std::size_t i = 0; i + 1 < least_cases; ++i)
@@ -132,6 +147,8 @@ TEST(Facts, ADocumentReadsBackAndHostileOnesAreRefused) {
     for (const auto &break_it : {+[](CompiledWork &kernel) { kernel.pace.alu_share = 1.5; },
                                  +[](CompiledWork &kernel) { kernel.pace.other_clocks = -1.0; },
                                  +[](CompiledWork &kernel) { kernel.pace.cold_clocks = -1.0; },
+                                 +[](CompiledWork &kernel) { kernel.pace.constant_clocks = -1.0; },
+                                 +[](CompiledWork &kernel) { kernel.pace.copy_alu_share = 1.5; },
                                  +[](CompiledWork &kernel) { kernel.per_idle_warp = 1e9; }}) {
         Facts broken = shipped_facts();
         break_it(broken.kernels.front());
