@@ -303,15 +303,18 @@ std::vector<Figure> profile_figures(const GpuProfile &profile) {
     add_flight("dram_copy_curve", profile.dram_copy_curve);
     add_flight("l2_read_curve", profile.l2_read_curve);
     add_flight("l2_write_curve", profile.l2_write_curve);
+    const auto add = [&](const std::string &name, const Curve &curve) { // flight curves are among these too
+        if (std::find(drawn.begin(), drawn.end(), name) == drawn.end()) {
+            figures.push_back(curve_figure(name, curve, profile));
+            drawn.push_back(name);
+        }
+    };
     for (const FigureGroup &group : figure_groups())
         for (const std::string &name : group.names)
-            if (const auto found = profile.curves.find(name); found != profile.curves.end()) {
-                figures.push_back(curve_figure(name, found->second, profile));
-                drawn.push_back(name);
-            }
+            if (const auto found = profile.curves.find(name); found != profile.curves.end())
+                add(name, found->second);
     for (const auto &[name, curve] : profile.curves)
-        if (std::find(drawn.begin(), drawn.end(), name) == drawn.end())
-            figures.push_back(curve_figure(name, curve, profile));
+        add(name, curve);
     for (std::size_t i = 0; i < figures.size(); ++i) // two names may make one name of a file
         while (std::any_of(figures.begin(), figures.begin() + static_cast<std::ptrdiff_t>(i),
                            [&](const Figure &earlier) { return earlier.id == figures[i].id; }))

@@ -40,6 +40,13 @@ TEST(ProfileFigures, EveryCurveIsOneAndItsWordsDoNotCollide) {
     }
 }
 
+TEST(ProfileFigures, ABandwidthAmongTheSweepsIsDrawnOnce) {
+    GpuProfile profile = sample::profile();
+    const std::size_t before = profile_figures(profile).size();
+    profile.curves["dram_read_curve"] = profile.curves.at("atomic_rate");
+    EXPECT_EQ(profile_figures(profile).size(), before);
+}
+
 TEST(ProfileFigures, ABandwidthHasItsFitAndWhatItNeeds) {
     const std::vector<Figure> figures = profile_figures(sample::profile());
     const Figure &figure = named(figures, "dram_read_curve");
