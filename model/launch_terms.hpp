@@ -224,7 +224,7 @@ struct Round {
 struct Traffic {
     double dram_share;   ///< of its reads that L2 does not have
     double store_factor; ///< time to write a byte of output over that of a whole sector's: rows that are not
-                         ///< aligned share sectors, and such a sector takes as long as two (F21)
+                         ///< aligned share sectors, and such a sector takes longer (F21)
     double new_share;    ///< of a CTA's steps that read what it has not read before (F8)
 };
 
