@@ -349,6 +349,11 @@ Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &pro
             prediction.assumptions.push_back("L2 latency half of DRAM's: the profile has none");
         if (!profile.barrier_latency)
             prediction.assumptions.push_back("barriers free: the profile has no barrier latency");
+        if (main.cluster.value_or(1) > 1 && !profile.cluster_latency)
+            prediction.assumptions.push_back("clusters as published for an H800: the profile has none");
+        if (main.partial_write_bytes.value_or(0.0) > 0.0 && !profile.partial_sector_store_time)
+            prediction.assumptions.push_back(
+                "a sector written in part takes two: the profile has no time of one");
         const Plan worked = given ? with_work(feasible.plan, *given) : feasible.plan;
         if (given)
             prediction.assumptions.push_back("time of the work that was counted");
