@@ -226,7 +226,16 @@ struct Traffic {
     double store_factor; ///< time to write a byte of output over that of a whole sector's: rows that are not
                          ///< aligned share sectors, and such a sector takes longer (F21)
     double new_share;    ///< of a CTA's steps that read what it has not read before (F8)
+    double together; ///< of a later wave's CTAs, those that read new data as they start, as in a first one
 };
+
+/// Those that read the same pixels start one after another in the grid's order. In later waves, where others
+/// end one by one, they are spread over as much of a CTA's time as they are of the CTAs that run at once:
+/// whoever is late finds in L2 what the first have fetched (F8).
+inline double together(const Partition &part, const Machine &m) {
+    const double slots = static_cast<double>(part.ctas_per_sm * usable_sms(part, m));
+    return part.sharing_ctas ? std::max(0.0, 1.0 - *part.sharing_ctas / slots) : 0.0;
+}
 
 inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const Machine &m) {
     const double reads = part.work.l2_read_bytes.value_or(0.0);
@@ -237,10 +246,11 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
     const double fresh = part.new_share.value_or(1.0);
     if (part.filter_count == 0) // prepares filters, or counts the sectors in its steps
         return {dram_share, 1.0 + (parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0),
-                fresh};
+                fresh, together(part, m)};
     const double output = static_cast<double>(shape.output_bytes()) * static_cast<double>(part.filter_count) /
                           static_cast<double>(shape.k);
-    return {dram_share, std::max(1.0, (part.work.l2_write_bytes.value_or(output) + parts) / output), fresh};
+    return {dram_share, std::max(1.0, (part.work.l2_write_bytes.value_or(output) + parts) / output), fresh,
+            together(part, m)};
 }
 
 /// The memory's share of a step: L2 passes every byte, DRAM's bus carries reads and writes in turn.
@@ -270,11 +280,11 @@ template <Yield T> T barrier_leaf(const Machine &m) {
 }
 
 /// In the first wave all CTAs pass through the same channels at once: what they share was asked of DRAM by
-/// the first of them a moment ago, and all wait for it (F8). Later ones find it in L2, and so does a CTA what
+/// the first of them a moment ago, and all wait for it (F8). In later waves some do; a CTA finds in L2 what
 /// it has read before.
 inline double step_latency(const Round &round, const Traffic &traffic, const Machine &m) {
-    const double miss = round.first ? std::max(traffic.dram_share, m.first_wave_miss * traffic.new_share)
-                                    : traffic.dram_share;
+    const double together = round.first ? 1.0 : traffic.together;
+    const double miss = std::max(traffic.dram_share, m.first_wave_miss * traffic.new_share * together);
     return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
 }
 

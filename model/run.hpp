@@ -153,6 +153,8 @@ struct Partition {
     /// writes the rest at once.
     std::optional<double> partial_write_bytes;
     std::optional<double> new_share; ///< of its steps that read what the CTA has not read yet; absent: all
+    /// CTAs, one after another in the grid, that read the same pixels. Absent: the launch before wrote them.
+    std::optional<double> sharing_ctas;
     Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
                          (kernel, variant, template_arguments, operands, grid, early, beside, cluster,
@@ -161,7 +163,7 @@ struct Partition {
                           copy_warps, barriers, copy_passes, independent_sums, snaked, pace, step, drain,
                           filter_begin, filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k,
                           tile_begin, tile_count, constant_bytes, shared_read_bytes, partial_write_bytes,
-                          new_share, work),
+                          new_share, sharing_ctas, work),
                          (), ())
 };
 

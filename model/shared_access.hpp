@@ -1,6 +1,7 @@
 // Passes of shared memory: what the addresses of a warp's lanes cost, as counted on sm_90.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -55,6 +56,15 @@ template <class FirstWord> double gather_passes(std::int64_t lanes, int width, c
     for (std::int64_t lane = 0; lane < warp_lanes; ++lane)
         words[static_cast<std::size_t>(lane)] = lane < lanes ? first_word(lane) : -1;
     return (lines_met(words) + warp_passes(words, width).taken) / 2.0;
+}
+
+/// Of an access by threads 0 to `threads` - 1 of a CTA, all warps together.
+template <class FirstWord> double gathered(std::int64_t threads, int width, const FirstWord &first_word) {
+    double all = 0.0;
+    for (std::int64_t begin = 0; begin < threads; begin += warp_lanes)
+        all += gather_passes(std::min(threads - begin, warp_lanes), width,
+                             [&](std::int64_t lane) { return first_word(begin + lane); });
+    return all;
 }
 
 /// Units of work that neighbouring threads take one after another: `positions` of the first group, then those

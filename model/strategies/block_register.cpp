@@ -218,6 +218,7 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
         part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
     const std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
     part.grid = {tiles_x * tiles_y, ceil_div(s.k, knobs.tile_k), s.n};
+    part.sharing_ctas = static_cast<double>(part.grid[0] * part.grid[1]);
     if (part.grid[1] > 65535)
         return Infeasible{"the grid exceeds 65535 in y; take a larger tile_k"};
     part.threads = threads_x * strips * knobs.tile_h;

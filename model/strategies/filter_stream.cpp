@@ -120,6 +120,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     const bool wide = s.w % 4 == 0;
     part.template_arguments = {s.r, s.s, s.w, thread_rows, group, step_channels, knobs.stages, wide ? 1 : 0};
     part.grid = {ceil_div(s.k, filters), s.n, 1};
+    part.sharing_ctas = static_cast<double>(part.grid[0]);
     const std::int64_t positions = band / thread_rows * s.q();
     part.threads = round_up(positions * groups, 32);
     part.stages = knobs.stages;

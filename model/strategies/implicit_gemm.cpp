@@ -206,6 +206,7 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
           std::int64_t{g.warp_split}, std::int64_t{g.split}, std::int64_t{g.filters == 2}})
         part.template_arguments.push_back(argument);
     part.grid = {o.pixel_tiles * o.filter_tiles * g.split, s.groups, 1};
+    part.sharing_ctas = static_cast<double>(o.filter_tiles);
     part.threads = o.threads;
     if (g.split > 1) { // sums of each turn of each CTA
         constexpr std::int64_t loads_under_way = 16;

@@ -242,6 +242,7 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
         part.template_arguments.push_back(argument);
     part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
     part.grid = {o.pixel_tiles * o.filter_tiles * g.split, s.groups, 1};
+    part.sharing_ctas = static_cast<double>(o.filter_tiles);
     if (part.grid[0] > std::int64_t{1} << 30)
         return no("more than 2^30 CTAs; take larger tiles");
     if (g.split > 1) {

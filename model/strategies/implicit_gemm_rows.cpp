@@ -213,6 +213,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     const std::int64_t pixel_tiles = o.unit_tiles * o.column_blocks,
                        filter_tiles = ceil_div(filters, std::int64_t{g.tile_k});
     part.grid = {pixel_tiles * filter_tiles * g.split, s.groups, 1};
+    part.sharing_ctas = static_cast<double>(filter_tiles);
     if (part.grid[0] > std::int64_t{1} << 30)
         return no("more than 2^30 CTAs; take larger tiles");
     if (g.split > 1) { // sums of each CTA, four at a time

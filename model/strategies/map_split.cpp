@@ -32,6 +32,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.parts = profile.limits.sm_count;
     part.pieces = pieces;
     part.grid = {papers::ctas_per_sm * part.parts, s.n, 1};
+    part.sharing_ctas = static_cast<double>(part.grid[0]);
     part.threads = papers::threads_per_cta;
     part.register_cap = register_cap;
     part.stages = pieces > 1 ? 2 : 1;

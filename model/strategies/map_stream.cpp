@@ -125,6 +125,7 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     const bool wide = s.w % 4 == 0;
     part.template_arguments = {s.r, s.s, s.w, knobs.columns, group, knobs.stages, wide ? 1 : 0};
     part.grid = {ceil_div(s.p(), part.tile_h), s.n, 1};
+    part.sharing_ctas = 1.0;
     // Sums, pixels, filter values; places of the copies, loads and stores.
     const std::int64_t addresses = s.r * s.s == 1 && knobs.columns <= 2 ? 48 : 56;
     part.register_cap = round_up(group * knobs.columns + knobs.columns + 2 * group + addresses, 8);

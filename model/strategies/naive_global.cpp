@@ -1,6 +1,7 @@
 #include "model/strategies/naive_global.hpp"
 
 #include "model/papers.hpp"
+#include "model/shared_access.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,22 +27,17 @@ namespace {
 
 constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
 
-/// Passes through L1 of a warp's pixels of one tap.
+/// Passes through L1 of a warp's pixels of one tap, on average over the warps of a plane, of which as many
+/// are looked at as a row of outputs can be cut into.
 double pixel_passes_of(const ConvShape &s) {
     constexpr std::int64_t lanes = 32;
-    constexpr double pixel = 4.0;
-    const double q = static_cast<double>(s.q());
-    const double rows = std::min(1.0 + static_cast<double>(lanes - 1) / q, static_cast<double>(s.p()));
-    const double run =
-        (s.q() < lanes ? q - 1.0 : static_cast<double>(lanes - 1) / rows) * static_cast<double>(s.stride_w) +
-        1.0;
-    const double lines =
-        std::min(static_cast<double>(lanes),
-                 lines_touched(run * pixel, rows, static_cast<double>(s.stride_h * s.w) * pixel));
-    const Passes banks = shared_passes(lanes, 1, [&](std::int64_t lane) {
-        return lane / s.q() % s.p() * s.stride_h * s.w + lane % s.q() * s.stride_w;
-    });
-    return l1_passes(lines, banks.taken);
+    const std::int64_t warps = std::min(ceil_div(s.p() * s.q(), lanes), lanes);
+    return gathered(warps * lanes, 1,
+                    [&](std::int64_t i) {
+                        const std::int64_t at = i % (s.p() * s.q());
+                        return at / s.q() * s.stride_h * s.w + at % s.q() * s.stride_w;
+                    }) /
+           static_cast<double>(warps);
 }
 
 /// Registers of a thread as compiled for sm_90 (NVRTC 13.0): by how many pixels are under way at once.
@@ -88,6 +84,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
                                                                    : "a loop of taps");
     part.template_arguments = {s.r, s.s, threads, padded ? 1 : 0, outputs + threads > int_max ? 1 : 0};
     part.grid = {ceil_div(outputs, threads), 1, 1};
+    part.sharing_ctas = static_cast<double>(part.grid[0]) / static_cast<double>(s.n);
     if (part.grid[0] > int_max)
         return Infeasible{std::to_string(outputs) + " outputs need more than 2^31 - 1 CTAs of " +
                           std::to_string(threads) + " threads"};

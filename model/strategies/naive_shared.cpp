@@ -120,6 +120,7 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
                                s.stride_h, s.stride_w, shared_map ? 1 : 0};
     const std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
     part.grid = {tiles_x * tiles_y, s.k, s.n};
+    part.sharing_ctas = static_cast<double>(part.grid[0] * part.grid[1]);
     if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
         return Infeasible{"the grid exceeds 2^31 - 1 CTAs in x; take a larger tile"};
     part.threads = threads;
@@ -149,9 +150,12 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const double tiles = static_cast<double>(tiles_x * tiles_y);
     const Passes pixels = over_tiles(s.q(), knobs.tile_w, s.p(), knobs.tile_h, tile_pixels);
     const double active = pixels.least / tiles; // warps: without conflicts one pass each
-    const Passes global_pixels = shared_passes(threads, 1, [&](std::int64_t t) {
-        return t / knobs.tile_w * s.stride_h * s.w + t % knobs.tile_w * s.stride_w;
-    });
+    const auto gathered_pixels = [&](std::int64_t columns_inside, std::int64_t rows_inside) {
+        return gathered(threads, 1, [&](std::int64_t t) -> std::int64_t {
+            const std::int64_t y = t / knobs.tile_w, x = t % knobs.tile_w;
+            return x < columns_inside && y < rows_inside ? y * s.stride_h * s.w + x * s.stride_w : -1;
+        });
+    };
     const double taps = static_cast<double>(s.r * s.s), channels = static_cast<double>(s.c);
     const double warps = static_cast<double>(part.busy_warps), lanes = static_cast<double>(threads);
     // A tap is two loads and an FMA, with the map in global memory also four comparisons and a selection; a
@@ -162,11 +166,6 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const double copies =
         per_map_copy * map_copies + per_filter_copy * std::ceil(static_cast<double>(filter_floats) / lanes);
     const double channels_a_step = shared_map ? channels : 1.0;
-    const double run =
-        static_cast<double>(std::min<std::int64_t>(32, knobs.tile_w) - 1) * static_cast<double>(s.stride_w) +
-        1.0;
-    const double lines = lines_touched(4.0 * run, std::max(1.0, 32.0 / static_cast<double>(knobs.tile_w)),
-                                       4.0 * static_cast<double>(s.stride_h * s.w));
     // Of the CTAs of an SM the busiest may be a full one; many are as full as the average.
     const double of_an_sm =
         static_cast<double>(ceil_div(part.grid[0] * s.k * s.n, std::int64_t{limits.sm_count}));
@@ -175,7 +174,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
             .least;
     const double busiest = active + std::max(0.0, fullest - active) / of_an_sm;
     const double pixel_passes =
-        shared_map ? pixels.taken / pixels.least : l1_passes(lines, global_pixels.taken / warps);
+        shared_map ? pixels.taken / pixels.least
+                   : over_tiles(s.q(), knobs.tile_w, s.p(), knobs.tile_h, gathered_pixels) / pixels.least;
     constexpr double most_unrolled = 64.0; // taps
     const double tap_instructions = channels_a_step * (taps * per_tap + per_channel);
     part.step.fmas = lanes * taps * channels_a_step;

@@ -291,6 +291,7 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
                                streamed ? 1 : 0,
                                knobs.tile_k == 1 ? 1 : 0};
     part.grid = {grid.positions, grid.filters, grid.chunks * s.n};
+    part.sharing_ctas = static_cast<double>(grid.positions * grid.filters * grid.chunks);
     if (part.grid[1] > 65535 || part.grid[2] > 65535 || positions > std::int64_t{1} << 30)
         return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_k"};
     part.threads = knobs.threads;

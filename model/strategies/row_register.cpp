@@ -131,6 +131,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         part.tile_k = std::min<std::int64_t>(knobs.tile_k, part.filter_count);
         const std::int64_t tiles_k = ceil_div(part.filter_count, part.tile_k);
         part.grid = {tiles_x, tiles_y, s.n * tiles_k};
+        part.sharing_ctas = static_cast<double>(tiles_x * tiles_y * tiles_k);
         if (tiles_y > 65535 || part.grid[2] > 65535)
             return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_h or tile_k"};
         part.threads = threads;

@@ -124,6 +124,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
                                wide_lines ? 1 : 0,
                                wide_filters ? 1 : 0};
     part.grid = {ceil_div(flat, knobs.tile_w), ceil_div(s.k, knobs.tile_k), s.n};
+    part.sharing_ctas = static_cast<double>(part.grid[0] * part.grid[1]);
     if (part.grid[1] > 65535)
         return Infeasible{"the grid exceeds 65535 in y; take a larger tile_k"};
     part.threads = 32 * knobs.tile_k / per_thread;
