@@ -120,6 +120,20 @@ struct Copies {
     std::int64_t threads, taps, rows, row_copies; ///< taps of a filter, rows of a channel, copies of a row
 };
 
+/// Registers of a thread at most, as compiled for sm_90 (NVRTC 13.0, 182 settings): large filters, whose rows
+/// of taps pass through a few, and single taps leave some below the cap.
+std::int64_t registers_of(const ConvShape &s, const BlockRegister &knobs, std::int64_t threads) {
+    const std::int64_t taps = s.r * s.s, width = knobs.pixels_per_thread,
+                       sums = width * knobs.filters_per_thread;
+    if (taps == 1 && (knobs.channels == 1 || (knobs.channels == 16 && knobs.tile_w == 16 && width == 16)))
+        return sums + 48;
+    const bool single = taps == 1 && (sums < 64 || (sums == 64 && knobs.channels == 16 && threads >= 128));
+    const bool square = s.r == 3 && s.s == 3 && sums == 64 && width == 8;
+    if (taps >= 21 || (taps == 5 && knobs.channels >= 4) || single || square)
+        return sums + 64;
+    return 255;
+}
+
 /// Warp instructions of a CTA's copies of a step, on average over the grid. Each warp turns as often as the
 /// kernel's loops have work for any of its threads; what lies past the last filter or row takes the turn's
 /// comparison only. As compiled for sm_90: a turn (its place; by divisions where a thread's copies do not
@@ -266,7 +280,9 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
         (s.r * s.s > 1        ? ""
          : part.threads <= 64 ? ", 1 x 1"
                               : "1 x 1");
-    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    const std::int64_t registers =
+        short_type ? part.register_cap : std::min(part.register_cap, registers_of(s, knobs, part.threads));
+    part.ctas_per_sm = resident_ctas(limits, part.threads, registers, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
                           " bytes of shared memory, the GPU gives " +

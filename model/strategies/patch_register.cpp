@@ -154,6 +154,19 @@ std::int64_t registers_needed(const ConvShape &s, Outputs o) {
                                     255);
 }
 
+/// Those of a thread at most as compiled for sm_90 (NVRTC 13.0, 62 settings): without vectors, taps that come
+/// filter by filter are used as they come; 5 x 5 on 4 x 4 pixels is the only other setting well below the
+/// cap.
+std::int64_t registers_of(const ConvShape &s, Outputs o, std::int64_t tile_k) {
+    const std::int64_t cap = registers_needed(s, o);
+    if (tile_k == 1)
+        return cap;
+    if (o.vector == 1)
+        return std::min(cap, round_up((o.rows + s.r - 1) * s.s + o.rows + 22, 8));
+    constexpr std::int64_t five_by_five = 25, four = 4;
+    return s.r * s.s == five_by_five && o.rows == four ? std::min(cap, std::int64_t{128}) : cap;
+}
+
 /// Clocks of whatever keeps the GPU longest: a warp's chain, issue slots, stores or loads of the busiest SM,
 /// or writing the output; with half of the issue slots on top, as these overlap with the others by halves.
 /// Enough to rank the settings of one shape: on 49 shapes of an H200 its first was 3.6 % slower than the
@@ -300,7 +313,8 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     part.shared_bytes =
         knobs.tile_k == 1 ? 0 : round_up(knobs.tile_k, group_of(s.r * s.s)) * padded(s.r * s.s) * 4;
     part.register_cap = registers_needed(s, outputs);
-    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, registers_of(s, outputs, knobs.tile_k),
+                                     part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
     part.stages = 1;
