@@ -75,11 +75,10 @@ int fit(const Words &words) {
     }
     const Calibration calibration = fit_calibration(calls, profile);
     note(fmt::format(
-        "{} calls of the training part: dependent share {:.3f}, cold start {:.2f} us, issue efficiency "
-        "{:.3f}, first wave misses {:.3f}; measured over forecast {:.3f} to {:.3f}",
-        calibration.cases, calibration.dependent_share, calibration.cold_start_s * 1e6,
-        calibration.issue_efficiency, calibration.first_wave_miss, calibration.ratio_p05,
-        calibration.ratio_p95));
+        "{} calls of the training part: first wave misses {:.3f}, cold share {:.3f}, steps overlap {:.2f}, "
+        "units overlap {:.2f}; measured over forecast {:.3f} to {:.3f}",
+        calibration.cases, calibration.first_wave_miss, calibration.cold_share, calibration.steps_overlap,
+        calibration.units_overlap, calibration.ratio_p05, calibration.ratio_p95));
     write_file_atomically(arguments.text("output", "-"), write_calibration(calibration));
     return 0;
 }

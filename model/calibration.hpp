@@ -11,25 +11,27 @@
 namespace convcast {
 
 struct Calibration {
-    std::string schema = "convcast/calibration/1";
+    std::string schema = "convcast/calibration/2";
     std::string gpu; ///< id of the profile it was fitted on; it holds for no other
-    /// Of the instructions that are no FFMAs, those that wait for the one before (F6). Assumed: all.
-    double dependent_share = 1.0;
-    /// What a launch takes longer because its instructions are in no cache yet, seconds (F7). Assumed:
-    /// nothing.
-    double cold_start_s = 0.0;
-    /// Of the issue slots, those that register banks and replays leave (F3). Assumed: all.
-    double issue_efficiency = 1.0;
     /// Of its latency, what a load of a step that others share waits for DRAM in the first wave (F8).
     /// Assumed: all.
     double first_wave_miss = 1.0;
+    /// Of what a launch's first warps wait for instructions and constants, the part that hides nothing else
+    /// (F15). Assumed: all.
+    double cold_share = 1.0;
+    /// How well the loads of a pipeline's steps overlap with their arithmetic, of one CTA: an exponent (F3).
+    /// Assumed: 2, as of the knee of bytes in flight.
+    double steps_overlap = 2.0;
+    /// And how well units of an SM that the same instructions use in turn: issue slots and the pipe of
+    /// integers (F10), arithmetic and stores (F28). Assumed: 2.
+    double units_overlap = 2.0;
     std::int64_t cases = 0; ///< it was fitted on
     /// Measured over forecast time: the 5th and 95th percentile of the training part, which the interval is
     /// made of.
     double ratio_p05 = 1.0, ratio_p95 = 1.0;
     BOOST_DESCRIBE_CLASS(Calibration, (),
-                         (schema, gpu, dependent_share, cold_start_s, issue_efficiency, first_wave_miss,
-                          cases, ratio_p05, ratio_p95),
+                         (schema, gpu, first_wave_miss, cold_share, steps_overlap, units_overlap, cases,
+                          ratio_p05, ratio_p95),
                          (), ())
 };
 

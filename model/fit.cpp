@@ -17,10 +17,10 @@ struct Number {
 };
 
 /// The bounds are what the numbers can physically be.
-constexpr std::array<Number, 4> numbers = {{{&Calibration::dependent_share, 0.2, 0.25, 2.0},
-                                            {&Calibration::cold_start_s, 0.4e-6, 0.0, 3e-6},
-                                            {&Calibration::issue_efficiency, 0.05, 0.6, 1.0},
-                                            {&Calibration::first_wave_miss, 0.25, 0.0, 1.5}}};
+constexpr std::array<Number, 4> numbers = {{{&Calibration::first_wave_miss, 0.25, 0.0, 1.5},
+                                            {&Calibration::cold_share, 0.25, 0.0, 1.5},
+                                            {&Calibration::steps_overlap, 0.5, 1.0, 10.0},
+                                            {&Calibration::units_overlap, 0.5, 1.0, 10.0}}};
 
 using Calls = std::vector<const MeasuredCall *>;
 

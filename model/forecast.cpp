@@ -206,10 +206,6 @@ template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const M
     if (further > 0)
         parts.push_back(leaf<T>("further launches", s(static_cast<double>(further) * m.gap_s),
                                 "{} * {:.2f} us", further, m.gap_s * 1e6));
-    if (m.cold_start_s > 0.0)
-        parts.push_back(leaf<T>("cold start", s(static_cast<double>(further + 1) * m.cold_start_s),
-                                "{} * {:.2f} us until instructions are cached", further + 1,
-                                m.cold_start_s * 1e6));
     std::optional<T> last;
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (const Partition &part : *launches) {
@@ -252,7 +248,7 @@ std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, co
     if (!missing_for_forecast(profile, plan).empty())
         return std::nullopt;
     const Machine m = machine_of(profile, shape.dtype, calibration);
-    CallTimes times{s(m.launch_s), s(m.gap_s), s(m.cold_start_s), {}};
+    CallTimes times{s(m.launch_s), s(m.gap_s), {}};
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (const Partition &part : *launches) {
             const Traffic traffic = traffic_of(part, shape, m);

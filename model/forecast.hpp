@@ -51,7 +51,7 @@ struct CtaStay {
 /// What a simulation of a call needs: the leaves around its launches, and of each launch, prepared ones
 /// first, its CTAs' stays. Absent where the profile lacks a number.
 struct CallTimes {
-    Seconds launch_s, gap_s, cold_start_s;
+    Seconds launch_s, gap_s;
     std::vector<CtaStay> stays;
 };
 std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,

@@ -101,14 +101,12 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
     const Pace pace = part.pace.value_or(Pace{.other_clocks = m.ffma_latency, .once_clocks = m.ffma_latency});
-    const auto waiting = [&](double its_clocks) { return 1.0 + (its_clocks - 1.0) * m.dependent_share; };
     // Warps of their own that copy do nothing else in their steps, and are those that look up where to.
     const bool copies_apart = part.copy_warps > 0 && by == By::roles;
-    const double clocks = waiting(pace.other_clocks),
-                 copy_clocks = copies_apart ? clocks : waiting(pace.once_clocks);
+    const double clocks = pace.other_clocks, copy_clocks = copies_apart ? clocks : pace.once_clocks;
     const double looks_up = work.turns * m.shared_latency;
     const double computing =
-        (ffmas * std::max(waiting(pace.ffma_clocks), m.ffma_latency / sums) + (others - copying) * clocks +
+        (ffmas * std::max(pace.ffma_clocks, m.ffma_latency / sums) + (others - copying) * clocks +
          (copies_apart ? 0.0 : looks_up) + work.constant_lines * pace.constant_clocks) /
         busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
@@ -142,8 +140,8 @@ T mixed_term(const Partition &part, const StepWork &work, double ctas, const Mac
     if (part.pace) {
         const double share = part.pace->alu_share, of_copying = part.pace->copy_alu_share.value_or(share);
         if (const double integers = computing * share + copies * of_copying; integers > 0.0)
-            issue =
-                pnorm<T>("issue slots and pipes", 3.0, {std::move(issue), alu_leaf<T>(ctas * integers, m)});
+            issue = pnorm<T>("issue slots and pipes", m.units_overlap,
+                             {std::move(issue), alu_leaf<T>(ctas * integers, m)});
     }
     List<T> pipes = {std::move(issue),
                      leaf<T>("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
@@ -288,10 +286,6 @@ inline double step_latency(const Round &round, const Traffic &traffic, const Mac
     return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
 }
 
-/// Of the steps of a pipeline some wait for their loads and others take longer to compute; the CTAs of an SM
-/// even that out. The exponent of one, chosen once over all kernels (F3).
-inline constexpr double steps_overlap = 1.7;
-
 /// Of a step, what the warps do that copy.
 inline StepWork copies_of(const StepWork &step) {
     StepWork copies;
@@ -310,7 +304,8 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
     const bool together = part.barriers > 0; // its warps wait for each other
     if (part.stages > 1 || part.steps == 1) {
         // The loads of a step are under way for `depth` steps: moderate bytes in flight reach less than the
-        // bandwidth.
+        // bandwidth. Some steps wait for their loads and others take longer to compute; the CTAs of an SM
+        // even that out.
         List<T> both = {core_term<T>("arithmetic", part, part.step, round.ctas, m)};
         // A buffer that warps of their own fill again is full when the last of their copies is there.
         const double filling =
@@ -321,7 +316,7 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
                                      std::move(memory)}));
         else
             both.push_back(std::move(memory));
-        List<T> step = {part.stages > 1 ? pnorm<T>("overlap", steps_overlap * round.ctas, std::move(both))
+        List<T> step = {part.stages > 1 ? pnorm<T>("overlap", m.steps_overlap * round.ctas, std::move(both))
                                         : max_of<T>("overlap", std::move(both))};
         if (together)
             step.push_back(leaf<T>("barrier", s(m.barrier_s / round.ctas), "{:.0f} ns / {:.0f} CTAs an SM",
@@ -365,7 +360,7 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                               ? std::max(chip, std::min(static_cast<double>(part.ctas), slots))
                               : chip; // those without work among them
     const double further = std::max(0.0, starts - m.sm_count);
-    const double cold = round.first && part.pace ? part.pace->cold_clocks : 0.0;
+    const double cold = round.first && part.pace ? m.cold_share * part.pace->cold_clocks : 0.0;
     // What stays on the SM is written to shared memory while the rest is under way.
     const double kept_passes = round.ctas * part.drain.load_bytes / wavefront_bytes * part.copy_passes;
     StepWork once = of_all_warps(part.drain);
@@ -401,10 +396,11 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     }
     T fill = sum<T>("fill", std::move(filled));
     const double stored = store_bandwidth(round.sms, m);
+    // Each warp computes and stores in turn (F28).
     T last =
-        max_of<T>("last step",
-                  {core_term<T>("arithmetic", part, last_step, round.ctas, m),
-                   bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, stored)});
+        pnorm<T>("last step", m.units_overlap * round.ctas,
+                 {core_term<T>("arithmetic", part, last_step, round.ctas, m),
+                  bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, stored)});
     T ends = max_of<T>(
         "start and store",
         {core_term<T>("arithmetic", part, once, round.ctas, m, By::all),

@@ -71,12 +71,11 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
     m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;
     m.knee = p.knee_exponent ? p.knee_exponent->value.value : assumed_knee_exponent;
-    m.issue_rate = p.limits.schedulers_per_sm * calibration.issue_efficiency;
-    m.outer_rate *= calibration.issue_efficiency;
-    m.snaked_rate *= calibration.issue_efficiency;
-    m.dependent_share = calibration.dependent_share;
-    m.cold_start_s = calibration.cold_start_s;
+    m.issue_rate = p.limits.schedulers_per_sm;
     m.first_wave_miss = calibration.first_wave_miss;
+    m.cold_share = calibration.cold_share;
+    m.steps_overlap = calibration.steps_overlap;
+    m.units_overlap = calibration.units_overlap;
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;
     m.shared_latency = shared_latency_of(p);

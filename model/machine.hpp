@@ -13,7 +13,7 @@ struct Machine {
     double schedulers, clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate,
         snaked_rate, shared_bw, launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency,
         shared_latency;
-    double dependent_share, cold_start_s, first_wave_miss; ///< of the calibration
+    double first_wave_miss, cold_share, steps_overlap, units_overlap; ///< of the calibration
     int sm_count;
     bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
     double tensor_rate; ///< 0: not known; plans that need it have no time then

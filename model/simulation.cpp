@@ -149,13 +149,13 @@ std::optional<Simulation> simulate(const Plan &plan, const ConvShape &shape, con
     if (!times)
         return std::nullopt;
     Simulation out;
-    double now = times->launch_s.value + times->cold_start_s.value;
+    double now = times->launch_s.value;
     std::size_t launch = 0;
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (const Partition &part : *launches) {
             const CtaStay &stay = times->stays[launch];
             if (launch > 0 && !part.early.value_or(false))
-                now += times->gap_s.value + times->cold_start_s.value;
+                now += times->gap_s.value;
             now += stay.before_s.value;
             const std::int64_t places = part.ctas_per_sm * stay.sms;
             // Whole waves in the steady state take as long as one of them, each time.

@@ -129,7 +129,8 @@ std::int64_t registers_of(const ConvShape &s, const BlockRegister &knobs, std::i
         return sums + 48;
     const bool single = taps == 1 && (sums < 64 || (sums == 64 && knobs.channels == 16 && threads >= 128));
     const bool square = s.r == 3 && s.s == 3 && sums == 64 && width == 8;
-    if (taps >= 21 || (taps == 5 && knobs.channels >= 4) || single || square)
+    const bool several = (taps >= 21 || (taps == 5 && knobs.channels >= 4)) && (s.s >= 5 || sums >= 64);
+    if (several || single || square)
         return sums + 64;
     return 255;
 }

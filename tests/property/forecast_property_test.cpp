@@ -99,7 +99,8 @@ TEST(ForecastProperty, ABetterChipIsNeverSlower) {
 TEST(ForecastProperty, TheNumberAloneIsTheTreesValueToTheLastBit) {
     const GpuProfile h200 = complete_h200();
     Calibration fitted;
-    fitted.dependent_share = 0.7, fitted.cold_start_s = 1e-6, fitted.issue_efficiency = 0.9;
+    fitted.first_wave_miss = 0.7, fitted.cold_share = 0.5, fitted.steps_overlap = 1.5,
+    fitted.units_overlap = 3.0;
     int cases = 0;
     for_random_cases(h200, 40, [&](const Strategy &, const ConvShape &shape, const Case &item) {
         ++cases;

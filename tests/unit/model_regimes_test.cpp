@@ -98,8 +98,8 @@ std::vector<MeasuredCall> planted_calls(const GpuProfile &profile) {
             const ConvShape shape = ConvShape::parse("n1c8h" + edge + "w" + edge + "k32r3s3");
             auto planned = plan(parse_strategy(strategy), shape, profile);
             Calibration truth;
-            truth.issue_efficiency = 0.9;
-            truth.dependent_share = strategy[0] == 's' ? 0.8 : 1.5;
+            truth.units_overlap = 2.5;
+            truth.steps_overlap = strategy[0] == 's' ? 1.5 : 3.0;
             MeasuredCall call{std::get<PlannedStrategy>(planned).feasible.plan, shape, Seconds(0.0), strategy,
                               size != 20};
             call.time_s = forecast_term(call.plan, shape, profile, truth)->value_s;
