@@ -165,7 +165,9 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         const auto filter_instructions = [&](double count) {
             return count * (t * pixels + t * (widens_filters ? 2.0 : 1.0) + pixels + per_filter);
         };
-        const double row_wavefronts = warps * fetches + window * read.taken;
+        // Of the last fetch only warps that have pixels of the row store any.
+        const double row_wavefronts =
+            static_cast<double>(ceil_div(row_pixels, warp_lanes)) + window * read.taken;
         part.step.fmas = static_cast<double>(knobs.tile_w) * t * filters;
         part.step.instructions = warps * (row_instructions + filter_instructions(filters));
         part.step.shared_wavefronts = row_wavefronts;
