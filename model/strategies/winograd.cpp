@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <numeric>
 
 namespace convcast {
 
@@ -173,8 +174,17 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
     fill_schedule(part, limits);
     Work &work = part.work;
     work.fmas = static_cast<double>(o.channels * o.filter_pitch) * lines * line_fmas(o.points, s.r).taps;
-    work.shared_wavefronts = 2.0 * taps * static_cast<double>(part.ctas) * threads / 32.0;
-    part.step.shared_wavefronts = 2.0 * taps * threads / 32.0;
+    // Filters are a word further apart than they are long: a warp that copies the end of one and the start
+    // of the next meets a bank twice. A channel's filters are then read by a warp, if it is there.
+    const std::int64_t filter_floats = tile_c * s.r * s.r;
+    const Passes stores = shared_passes(threads * s.r * s.r, 1, [&](std::int64_t i) {
+        return i / filter_floats * (filter_floats + 1) + i % filter_floats;
+    });
+    const double ctas = static_cast<double>(part.ctas);
+    const double reads = taps * static_cast<double>(o.channels * o.filter_pitch / warp_lanes);
+    work.shared_wavefronts = ctas * stores.taken + reads;
+    work.shared_conflicts = ctas * stores.conflicts();
+    part.step.shared_wavefronts = *work.shared_wavefronts / ctas;
     work.l2_read_bytes = work.dram_read_bytes = static_cast<double>(s.filter_bytes());
     work.l2_write_bytes = static_cast<double>(o.filter_bytes);
     work.dram_write_bytes = beyond_l2(o.filter_bytes, limits);
@@ -203,6 +213,39 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
     work.dram_write_bytes = beyond_l2(written, limits);
     share_out(part);
     return part;
+}
+
+/// Of winograd_output, where outputs are staged: reads of shared memory for one filter of `tiles` tiles. A
+/// warp reads the rows of 32 tiles, 32 neighbouring floats at a time, of which some must be outputs: fewer
+/// rows where all the tiles they belong to are the map's last ones.
+double staged_reads(const ConvShape &s, std::int64_t m, std::int64_t tiles) {
+    const std::int64_t tiles_w = ceil_div(s.q(), m), tiles_h = ceil_div(s.p(), m), image = tiles_w * tiles_h;
+    const std::int64_t cut_off = m - (s.p() - (tiles_h - 1) * m); // rows that a last tile does not have
+    const std::int64_t there = tiles / warp_lanes * m +           // reads of a row
+                               ceil_div(tiles % warp_lanes * m, warp_lanes);
+    double reads = static_cast<double>(there * m);
+    if (cut_off == 0)
+        return reads;
+    // Whether tiles [first, end) are last ones of their images; as images repeat, so do their warps.
+    const auto all_last = [&](std::int64_t first, std::int64_t end) {
+        return first % image >= image - tiles_w && (end - 1) % image >= image - tiles_w &&
+               (first / image == (end - 1) / image || tiles_h == 1);
+    };
+    const std::int64_t images = ceil_div(tiles, image), repeat = warp_lanes / std::gcd(image, warp_lanes);
+    const std::int64_t looked_at = std::min(images, repeat);
+    double of_last = 0.0;
+    for (std::int64_t n = 0; n < looked_at; ++n) {
+        const std::int64_t first = (n + 1) * image - tiles_w, end = std::min((n + 1) * image, tiles);
+        for (std::int64_t warp = first / warp_lanes; warp * warp_lanes < end; ++warp)
+            for (std::int64_t step = 0; step < m; ++step) {
+                const std::int64_t begin = warp * warp_lanes + step * warp_lanes / m,
+                                   last = warp * warp_lanes + ((step + 1) * warp_lanes - 1) / m;
+                // Counted with the image in which it begins.
+                if (begin >= first && begin < end && all_last(begin, std::min(last + 1, tiles)))
+                    of_last += 1.0;
+            }
+    }
+    return reads - of_last * static_cast<double>(cut_off * images) / static_cast<double>(looked_at);
 }
 
 /// The launch that transforms the products of `tiles` tiles back.
@@ -234,10 +277,12 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
     if (staged) { // a lane stores the rows of its tile; warps with tiles read them as they lie
         const int width = g.tile % 4 == 0 ? 4 : 2;
         const Passes row = shared_passes(warp_lanes, width, [&](std::int64_t lane) { return lane * g.tile; });
-        const double stores = m * m / width * row.taken, reads = m * m;
+        const double stores = m * m / width * row.taken;
         work.shared_wavefronts = static_cast<double>(part.ctas * part.busy_warps) * stores +
-                                 static_cast<double>(s.k * ceil_div(tiles, warp_lanes)) * reads;
-        part.step.shared_wavefronts = static_cast<double>(part.busy_warps) * (stores + reads);
+                                 static_cast<double>(s.k) * staged_reads(s, g.tile, tiles);
+        work.shared_conflicts =
+            static_cast<double>(part.ctas * part.busy_warps) * m * m / width * row.conflicts();
+        part.step.shared_wavefronts = *work.shared_wavefronts / static_cast<double>(part.ctas);
     }
     const std::int64_t read = planes * s.k * tiles * 4;
     work.l2_read_bytes = static_cast<double>(read);
