@@ -370,7 +370,14 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     const bool shares_taps = knobs.tile_k > 1;
     part.step.shared_wavefronts = shares_taps ? filters * tap_passes(s.r * s.s, lanes) : 0.0;
     const double all_warps = static_cast<double>(part.threads) / 32.0;
-    part.drain.instructions = all_warps * counts.instructions_once + copies * its.per_copy;
+    // Warps without positions: where taps are copied they load their pixels all the same.
+    constexpr double per_idle_warp = 41.0;
+    const double busy_share = static_cast<double>(ceil_div(positions, 32)) /
+                              (static_cast<double>(grid.positions * grid.chunks) * all_warps);
+    const double once = knobs.tile_k > 1 ? counts.instructions_once
+                                         : busy_share * counts.instructions_once +
+                                               std::max(0.0, 1.0 - busy_share) * per_idle_warp;
+    part.drain.instructions = all_warps * once + copies * its.per_copy;
     part.drain.shared_wavefronts = warps * counts.l1_passes_once;
     part.step.load_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0) +
                            spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
