@@ -136,15 +136,14 @@ double beyond_l2(std::int64_t bytes, const GpuLimits &limits) {
 }
 
 /// A launch of the transforms: `units` threads in CTAs of `threads`, each once through `instructions`. Those
-/// that find a thread's place (`places`) wait for each other, of the others every second for one before.
+/// that find a thread's place, and addresses, wait for each other (`dependent`); lines are side by side.
 Partition transform_launch(const char *kernel, std::int64_t units, std::int64_t threads,
-                           std::int64_t registers, double instructions, double places,
+                           std::int64_t registers, double instructions, double dependent,
                            const GpuLimits &limits) {
     constexpr double dependent_clocks = 4.0; // latency of arithmetic on sm_90
     Partition part;
     part.kernel = kernel;
-    const double waiting = (places + (instructions - places) / 2.0) / instructions;
-    part.pace = Pace{.other_clocks = 1.0 + (dependent_clocks - 1.0) * waiting};
+    part.pace = Pace{.other_clocks = 1.0 + (dependent_clocks - 1.0) * dependent / instructions};
     part.threads = threads;
     part.grid = {ceil_div(units, threads), 1, 1};
     part.register_cap = registers;
@@ -179,7 +178,7 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
                                       s.r == 5        ? (o.points == 8 ? 120 : 96)
                                       : o.points == 8 ? 72
                                                       : 64,
-                                      instructions, taps * per_copy + per_warp, limits);
+                                      instructions, taps * per_copy + 2.0 * p * p + per_warp, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     part.grid = {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1};
@@ -234,7 +233,7 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
                                       o.points == 8 ? 128 : 64,
                                       values * (per_value + warps_at_edges(s, g.tile) * per_edge_value) +
                                           2.0 * p * pixel_line_operations(o.points) + per_warp,
-                                      per_warp, limits);
+                                      2.0 * values + per_warp, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
     Work &work = part.work;
     work.fmas = static_cast<double>(units) * 2.0 * p * line_fmas(o.points, s.r).pixels;
@@ -298,7 +297,7 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
                         : 40,
         static_cast<double>(planes) * per_value + (p + m) * back_line_operations(o.points, g.tile) + per_warp +
             (staged ? m * (per_staged_step + m * per_staged_row) : 0.0),
-        per_warp, limits);
+        2.0 * static_cast<double>(planes) + per_warp, limits);
     part.template_arguments = {o.points, s.r, staged ? 1 : 0};
     part.filter_count = s.k;
     if (staged) {
