@@ -259,24 +259,16 @@ double staged_reads(const ConvShape &s, std::int64_t m, std::int64_t tiles) {
     double reads = static_cast<double>(there * m);
     if (cut_off == 0)
         return reads;
-    // Whether tiles [first, end) are last ones of their images; as images repeat, so do their warps.
-    const auto all_last = [&](std::int64_t first, std::int64_t end) {
-        return first % image >= image - tiles_w && (end - 1) % image >= image - tiles_w &&
-               (first / image == (end - 1) / image || tiles_h == 1);
-    };
+    if (tiles_h == 1)
+        return static_cast<double>(there * (m - cut_off));
+    // Reads of a row that lie within the last tiles of an image; as images repeat, so do their warps.
     const std::int64_t images = ceil_div(tiles, image), repeat = warp_lanes / std::gcd(image, warp_lanes);
     const std::int64_t looked_at = std::min(images, repeat);
     double of_last = 0.0;
-    for (std::int64_t n = 0; n < looked_at; ++n) {
-        const std::int64_t first = (n + 1) * image - tiles_w, end = std::min((n + 1) * image, tiles);
-        for (std::int64_t warp = first / warp_lanes; warp * warp_lanes < end; ++warp)
-            for (std::int64_t step = 0; step < m; ++step) {
-                const std::int64_t begin = warp * warp_lanes + step * warp_lanes / m,
-                                   last = warp * warp_lanes + ((step + 1) * warp_lanes - 1) / m;
-                // Counted with the image in which it begins.
-                if (begin >= first && begin < end && all_last(begin, std::min(last + 1, tiles)))
-                    of_last += 1.0;
-            }
+    for (std::int64_t n = 1; n <= looked_at; ++n) {
+        const std::int64_t first = ceil_div((n * image - tiles_w) * m, warp_lanes), end = n * image * m;
+        const std::int64_t ends = n * image < tiles ? end / warp_lanes : there; // nothing behind the last
+        of_last += static_cast<double>(std::max<std::int64_t>(0, ends - first));
     }
     return reads - of_last * static_cast<double>(cut_off * images) / static_cast<double>(looked_at);
 }
