@@ -361,9 +361,10 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     work.fmas = 0.0;
     work.tensor_fmas = all_steps * *part.step.tensor_fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
-    work.shared_wavefronts = all_steps * (load_wavefronts + lookups +
-                                          depth * static_cast<double>(o.groups_of_warps) * waits_of_loads(g, o)) +
-                             ctas * part.drain.shared_wavefronts;
+    work.shared_wavefronts =
+        all_steps * (load_wavefronts + lookups +
+                     depth * static_cast<double>(o.groups_of_warps) * waits_of_loads(g, o)) +
+        ctas * part.drain.shared_wavefronts;
     // Filters come as they lie; of pixels, L1 keeps what the taps have in common, but not of copies of 16
     // bytes.
     const double of_pixels =

@@ -105,9 +105,12 @@ double pixel_load_passes(const ConvShape &s, const Map &m, const ImplicitGemm &g
 
 double row_load_passes(const ImplicitGemm &g, std::int64_t lanes_n, std::int64_t taking_part) {
     const auto passes = [&](const auto &first_word) {
-        return shared_passes(warp_lanes, 4, [&](std::int64_t lane) {
-                   return lane_n_of(lane, lanes_n) < taking_part ? first_word(lane) : std::int64_t{-1};
-               }).taken;
+        return shared_passes(warp_lanes, 4,
+                             [&](std::int64_t lane) {
+                                 return lane_n_of(lane, lanes_n) < taking_part ? first_word(lane)
+                                                                               : std::int64_t{-1};
+                             })
+            .taken;
     };
     constexpr double quad = 4.0;
     return g.thread_k / quad * passes([&](std::int64_t lane) { return lane_m_of(lane, lanes_n) * 4; }) +
@@ -287,25 +290,24 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     const double load_passes = group_taps / 4.0 *
                                (static_cast<double>(g.thread_k) * uniform_wide_wavefronts +
                                 static_cast<double>(g.thread_pixels) * pixel_passes);
-    // Warp instructions beside arithmetic and loads, as counted on sm_90: a step that others follow, a turn of
-    // its loop; a copy of pixels, of filter values their loads and, one by one, stores; the start of a CTA,
-    // and for each place of the map that a thread copies which taps lie inside.
+    // Warp instructions beside arithmetic and loads, as counted on sm_90: a step that others follow, a turn
+    // of its loop; a copy of pixels, of filter values their loads and, one by one, stores; the start of a
+    // CTA, and for each place of the map that a thread copies which taps lie inside.
     constexpr double per_step = 23.0, per_turn = 10.0, per_pixel_copy = 1.8, per_filter_load = 2.8,
                      per_filter_store = 2.0, per_cta_warp = 83.0, per_place = 12.0;
     constexpr std::int64_t most_row_fmas = 640, most_fmas = 128, most_unrolled = 4; // as the kernel unrolls
     const std::int64_t row_fmas = s.s * sums, part_channels = group_channels / parts;
     std::int64_t channels_a_turn = 1;
     if (taps == 1)
-        for (channels_a_turn = std::min(
-                 part_channels, std::clamp<std::int64_t>(most_fmas / row_fmas, 1, most_unrolled));
+        for (channels_a_turn =
+                 std::min(part_channels, std::clamp<std::int64_t>(most_fmas / row_fmas, 1, most_unrolled));
              part_channels % channels_a_turn != 0;)
             --channels_a_turn;
     const std::int64_t loop_turns =
         group_channels / channels_a_turn * (s.r * row_fmas <= most_row_fmas ? 1 : s.r);
     part.step.fmas = static_cast<double>(slice * g.tile_k * g.tile_pixels);
     const double filter_instructions =
-        static_cast<double>(filter_copies) *
-        (per_filter_load + static_cast<double>(quad) * per_filter_store);
+        static_cast<double>(filter_copies) * (per_filter_load + static_cast<double>(quad) * per_filter_store);
     // A warp loads `side` pieces side by side of each of its filters, which lie apart.
     const double filter_passes = static_cast<double>(filter_copies) *
                                  (gather_passes(warp_lanes, static_cast<int>(quad),

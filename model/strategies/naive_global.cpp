@@ -108,11 +108,14 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     // so many outputs. Of few taps the places of the rows cost more, of one tap there are none.
     constexpr std::int64_t few = 21;
     const double per_tap = padded ? (unrolled ? 8.0 : 12.5) : 5.0,
-                 per_channel = padded              ? 4.0
-                               : s.r * s.s == 1    ? 8.0
-                               : s.r * s.s <= few  ? 9.0
-                                                   : 3.0,
-                 per_thread = outputs + threads > int_max ? 400.0 : s.r == 1 ? 177.0 : 190.0, per_idle = 12.0;
+                 per_channel = padded             ? 4.0
+                               : s.r * s.s == 1   ? 8.0
+                               : s.r * s.s <= few ? 9.0
+                                                  : 3.0,
+                 per_thread = outputs + threads > int_max ? 400.0
+                              : s.r == 1                  ? 177.0
+                                                          : 190.0,
+                 per_idle = 12.0;
     const double taps = static_cast<double>(s.r * s.s),
                  warps = std::ceil(static_cast<double>(std::min<std::int64_t>(threads, outputs)) / 32.0);
     const double planes =

@@ -163,8 +163,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         const std::int64_t left = copies % threads;
         return static_cast<double>(copies / threads * part.busy_warps + ceil_div(left, warp_lanes));
     };
-    const double copies = (shared_map ? per_map_copy * turns_of(tile_floats) : 0.0) +
-                          per_filter_copy * turns_of(filter_floats);
+    const double copies =
+        (shared_map ? per_map_copy * turns_of(tile_floats) : 0.0) + per_filter_copy * turns_of(filter_floats);
     const double channels_a_step = shared_map ? channels : 1.0;
     const double run =
         static_cast<double>(std::min<std::int64_t>(32, knobs.tile_w) - 1) * static_cast<double>(s.stride_w) +
@@ -186,10 +186,9 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     // each row and tap.
     constexpr std::int64_t most_flags = 16;
     const bool flags = !shared_map && s.r * s.s <= most_flags;
-    const double per_channel =
-        shared_map ? 3.0 * taps + 4.5
-        : flags    ? 5.5 * taps + 1.5 * std::max(0.0, taps - 9.0) + 5.0
-                   : 6.8 * taps + 5.8 * static_cast<double>(s.r) + 37.7;
+    const double per_channel = shared_map ? 3.0 * taps + 4.5
+                               : flags    ? 5.5 * taps + 1.5 * std::max(0.0, taps - 9.0) + 5.0
+                                          : 6.8 * taps + 5.8 * static_cast<double>(s.r) + 37.7;
     const double to_find_out = flags && taps > 1.0 ? 3.5 * taps : 0.0; // of an active warp
     const double tap_instructions = channels_a_step * per_channel;
     part.step.fmas = lanes * taps * channels_a_step;

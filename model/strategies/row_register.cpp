@@ -165,11 +165,11 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         // Units that are stored whole are computed only by warps that have any, as counted on sm_90.
         const double stores = whole_units ? static_cast<double>(knobs.units) : pixels;
         const std::int64_t unit_warp = warp_lanes * knobs.unit, last_q = s.q() - (tiles_x - 1) * knobs.tile_w;
-        const double computing =
-            whole_units ? static_cast<double>((tiles_x - 1) * (knobs.tile_w / unit_warp) +
-                                              ceil_div(last_q, unit_warp)) /
-                              static_cast<double>(tiles_x * (knobs.tile_w / unit_warp))
-                        : 1.0;
+        const double computing = whole_units
+                                     ? static_cast<double>((tiles_x - 1) * (knobs.tile_w / unit_warp) +
+                                                           ceil_div(last_q, unit_warp)) /
+                                           static_cast<double>(tiles_x * (knobs.tile_w / unit_warp))
+                                     : 1.0;
         const auto filter_instructions = [&](double count) {
             return count * ((whole_units ? per_whole_filter : per_filter) +
                             computing * (t * (pixels + (widens_filters ? 2.0 : 1.0)) + stores));

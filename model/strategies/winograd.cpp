@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <numeric>
 
 namespace convcast {
 
@@ -282,14 +281,14 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
     // A load and its address of two instructions; where outputs are staged, 32 of them at a time find their
     // tile by shuffles, and each row of them is compared, read and stored.
     constexpr double per_value = 3.0, per_warp = 185.0, per_staged_step = 14.0, per_staged_row = 7.5;
-    Partition part = transform_launch(
-        "winograd_output", s.k * round_up(tiles, line_floats), 128,
-        o.points == 8   ? 104
-        : o.points == 6 ? 56
-                        : 40,
-        static_cast<double>(planes) * per_value + (p + m) * back_line_operations(o.points, g.tile) + per_warp +
-            (staged ? m * (per_staged_step + m * per_staged_row) : 0.0),
-        2.0 * static_cast<double>(planes) + per_warp, limits);
+    Partition part = transform_launch("winograd_output", s.k * round_up(tiles, line_floats), 128,
+                                      o.points == 8   ? 104
+                                      : o.points == 6 ? 56
+                                                      : 40,
+                                      static_cast<double>(planes) * per_value +
+                                          (p + m) * back_line_operations(o.points, g.tile) + per_warp +
+                                          (staged ? m * (per_staged_step + m * per_staged_row) : 0.0),
+                                      2.0 * static_cast<double>(planes) + per_warp, limits);
     part.template_arguments = {o.points, s.r, staged ? 1 : 0};
     part.filter_count = s.k;
     if (staged) {
@@ -368,8 +367,8 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
         return static_cast<double>(ceil_div(g.slice_channels, part.threads / (tile / 4)));
     };
     const double warp_copies = copies_of(g.tile_k) + copies_of(g.tile_pixels);
-    // A step (loop, barrier, addresses), a copy (its address, of 64 bits), the start of a CTA, a quad of sums;
-    // clocks of a copy.
+    // A step (loop, barrier, addresses), a copy (its address, of 64 bits), the start of a CTA, a quad of
+    // sums; clocks of a copy.
     constexpr double per_step = 24.0, per_copy = 6.5, per_cta_warp = 195.0, per_quad = 7.5, wide_copy = 3.2;
     part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
     part.step.instructions = part.step.fmas / 32.0 + warps * (loads + per_step + warp_copies * per_copy);

@@ -154,8 +154,8 @@ TEST(Recorded, CountedFmasAreTheForecasts) {
             return;
         ++counted;
         const double forecast = *p.work->fmas;
-        // Where the compiler can move all of a sum under the condition of its store, it leaves pixels past the
-        // edge out: in row_register, and where implicit_gemm has a single step.
+        // Where the compiler can move all of a sum under the condition of its store, it leaves pixels past
+        // the edge out: in row_register, and where implicit_gemm has a single step.
         const bool may_leave_out =
             item.strategy->starts_with("row_register") ||
             (item.strategy->starts_with("implicit_gemm:") && main_launch(*p.plan).steps == 1);
