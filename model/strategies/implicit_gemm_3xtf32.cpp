@@ -177,7 +177,7 @@ Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLi
 }
 
 /// Passes for a row and a group of warps that counters see beside the 16 of its loads of pixels: loads behind
-/// a product wait while tensor cores read its filters. As counted on sm_90: the more filters and the more
+/// a product wait while tensor cores read its filters. As counted on sm_90 (training part): the more filters and the more
 /// groups, the more of the 16; fewer in a CTA's first step, where no product is under way yet, and where
 /// producers are slow, as they compute the place of every value. It is not barriers that are asked again: of
 /// these the instructions counted are the same for 4 and 16 warps that wait.
@@ -187,8 +187,9 @@ double waits_of_loads(const ImplicitGemm3xTf32 &g, const Shape &o) {
     };
     const double further_groups = static_cast<double>(o.groups_of_warps - 1);
     if (!o.by_channel && !o.tabled)
-        return of(3.2, 5.0, 8.0) + further_groups * of(0.8, 0.9, 0.0);
-    const double first = of(7.5, 8.2, 8.3), further = of(5.5, 9.3, 13.7) + further_groups * of(0.4, 0.7, 0.0);
+        return of(3.1, 4.3, 8.3) + further_groups * of(1.0, 1.2, 0.0);
+    const double first = of(7.0, 8.7, 8.5),
+                 further = of(5.4, 10.1, 12.9) + further_groups * of(0.4, 0.2, 0.5);
     const double steps = std::max(1.0, static_cast<double>(o.steps) / g.split);
     return (first + (steps - 1.0) * further) / steps;
 }
