@@ -177,10 +177,10 @@ Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLi
 }
 
 /// Passes for a row and a group of warps that counters see beside the 16 of its loads of pixels: loads behind
-/// a product wait while tensor cores read its filters. As counted on sm_90 (training part): the more filters and the more
-/// groups, the more of the 16; fewer in a CTA's first step, where no product is under way yet, and where
-/// producers are slow, as they compute the place of every value. It is not barriers that are asked again: of
-/// these the instructions counted are the same for 4 and 16 warps that wait.
+/// a product wait while tensor cores read its filters. As counted on sm_90 (training part): the more filters
+/// and the more groups, the more of the 16; fewer in a CTA's first step, where no product is under way yet,
+/// and where producers are slow, as they compute the place of every value. It is not barriers that are asked
+/// again: of these the instructions counted are the same for 4 and 16 warps that wait.
 double waits_of_loads(const ImplicitGemm3xTf32 &g, const Shape &o) {
     const auto of = [&](double filters_32, double filters_64, double filters_128) {
         return g.tile_k == 32 ? filters_32 : g.tile_k == 64 ? filters_64 : filters_128;
