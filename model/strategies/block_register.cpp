@@ -305,13 +305,13 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
         return t % threads_x * result_pitch + strip_word(t, knobs.tile_w);
     });
     // Of a row's last unit the compiler reads no more than what is used, one or two of four floats.
-    const std::int64_t used = width + s.s - 1 - (pixel_registers - n);
+    const std::int64_t row_values = round_up(width + s.s - 1, n), used = width + s.s - 1 - (row_values - n);
     const Passes last_pixel = !short_type && n == 4 && used < 3
                                   ? shared_passes(part.threads, static_cast<int>(used),
                                                   [&](std::int64_t t) { return strip_word(t, pitch); })
                                   : pixel;
     const double channel_rows = static_cast<double>(knobs.channels * s.r);
-    const double pixel_loads = channel_rows * static_cast<double>(pixel_registers / n);
+    const double pixel_loads = channel_rows * static_cast<double>(row_values / n);
     const double pixel_passes = (pixel_loads - channel_rows) * pixel.taken + channel_rows * last_pixel.taken;
     const double weight_loads = channel_rows * static_cast<double>(s.s * group / n);
     const double result_stores = static_cast<double>(group * width / store_width);
@@ -326,7 +326,7 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     // Short elements: one instruction more to widen what is read (a single byte is widened by its load), and
     // the copies' way from registers to shared memory.
     const bool widens = s.dtype == DataType::f16 || (s.dtype == DataType::i8 && n > 1);
-    const double widened = widens ? channel_rows * static_cast<double>(pixel_registers + s.s * group) : 0.0;
+    const double widened = widens ? channel_rows * static_cast<double>(row_values + s.s * group) : 0.0;
     const double puts = static_cast<double>(held);
     constexpr double per_short_copy = 6.0;
     part.step.fmas = static_cast<double>(taps * knobs.tile_k * tile_pixels);

@@ -350,10 +350,28 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
 
     const double ctas = static_cast<double>(part.ctas), ranks = static_cast<double>(g.split);
     const double all_steps = ctas / ranks * static_cast<double>(o.steps);
+    // Of a single step without a loop and four pixels a thread the compiler puts all arithmetic under the
+    // condition of the store: lanes and warps past the last pixel do none.
+    constexpr std::int64_t most_unrolled = 9;                                 // values, as the kernel does
+    const std::int64_t left = o.pixels - (o.pixel_tiles - 1) * g.tile_pixels; // of the last tile
+    double steps_done = all_steps, passes_done = all_steps * load_wavefronts, lanes_done = all_steps;
+    if (o.steps == 1 && o.slice <= most_unrolled && !meets && g.thread_pixels == 4 && left < g.tile_pixels) {
+        const std::int64_t warp_pixels = lanes_n * 4, last_tiles = o.filter_tiles * s.groups;
+        const double warps_m = static_cast<double>(warps * warp_pixels / g.tile_pixels);
+        const double without = static_cast<double>(last_tiles);
+        lanes_done -= without * (1.0 - static_cast<double>(left) / g.tile_pixels);
+        steps_done -= without * (1.0 - static_cast<double>(ceil_div(left, warp_pixels) * warp_pixels) /
+                                           static_cast<double>(g.tile_pixels));
+        passes_done -=
+            without * (load_wavefronts -
+                       warps_m * slice *
+                           (static_cast<double>(left / warp_pixels) * row_load_passes(g, lanes_n, lanes_n) +
+                            row_load_passes(g, lanes_n, ceil_div(left % warp_pixels, 4))));
+    }
     Work &work = part.work;
-    work.fmas = all_steps * part.step.fmas;
-    work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
-    work.shared_wavefronts = all_steps * load_wavefronts + ctas * part.drain.shared_wavefronts;
+    work.fmas = lanes_done * part.step.fmas;
+    work.instructions = steps_done * part.step.instructions + ctas * part.drain.instructions;
+    work.shared_wavefronts = passes_done + ctas * part.drain.shared_wavefronts;
     work.shared_conflicts = 0.0;
     const double tiles = static_cast<double>(o.pixel_tiles * o.filter_tiles * s.groups);
     const std::int64_t plane = s.h * s.w * 4, values = o.channels * s.r * s.s;

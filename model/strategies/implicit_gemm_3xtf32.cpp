@@ -176,17 +176,22 @@ Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLi
     return {producer, (most * (groups + 1) - producer) / groups / eight * eight, most};
 }
 
-/// Passes through shared memory by which warps ask barriers, for a row and a group of warps: as often as
-/// they wait. As counted on sm_90: the longer a row is multiplied, the longer the producers wait; where these
-/// are slow, as they compute the place of every value, all wait less.
-double polls_of(const ImplicitGemm3xTf32 &g, const Shape &o) {
-    const bool slow = !o.by_channel && !o.tabled;
-    return slow ? (g.tile_k == 32   ? 3.4
-                   : g.tile_k == 64 ? 5.5
-                                    : 8.0)
-                : (g.tile_k == 32   ? 6.1
-                   : g.tile_k == 64 ? 10.0
-                                    : 13.0);
+/// Passes for a row and a group of warps that counters see beside the 16 of its loads of pixels: loads behind
+/// a product wait while tensor cores read its filters. As counted on sm_90 (training part): the more filters
+/// and the more groups, the more of the 16; fewer in a CTA's first step, where no product is under way yet,
+/// and where producers are slow, as they compute the place of every value. It is not barriers that are asked
+/// again: of these the instructions counted are the same for 4 and 16 warps that wait.
+double waits_of_loads(const ImplicitGemm3xTf32 &g, const Shape &o) {
+    const auto of = [&](double filters_32, double filters_64, double filters_128) {
+        return g.tile_k == 32 ? filters_32 : g.tile_k == 64 ? filters_64 : filters_128;
+    };
+    const double further_groups = static_cast<double>(o.groups_of_warps - 1);
+    if (!o.by_channel && !o.tabled)
+        return of(3.1, 4.3, 8.3) + further_groups * of(1.0, 1.2, 0.0);
+    const double first = of(7.0, 8.7, 8.5),
+                 further = of(5.4, 10.1, 12.9) + further_groups * of(0.4, 0.2, 0.5);
+    const double steps = std::max(1.0, static_cast<double>(o.steps) / g.split);
+    return (first + (steps - 1.0) * further) / steps;
 }
 
 /// What a producer thread copies of a row: so many of its values, each for so many pixels. Threads side by
@@ -358,9 +363,10 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     work.fmas = 0.0;
     work.tensor_fmas = all_steps * *part.step.tensor_fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
-    work.shared_wavefronts = all_steps * (load_wavefronts + lookups +
-                                          depth * static_cast<double>(o.groups_of_warps) * polls_of(g, o)) +
-                             ctas * part.drain.shared_wavefronts;
+    work.shared_wavefronts =
+        all_steps * (load_wavefronts + lookups +
+                     depth * static_cast<double>(o.groups_of_warps) * waits_of_loads(g, o)) +
+        ctas * part.drain.shared_wavefronts;
     // Filters come as they lie; of pixels, L1 keeps what the taps have in common, but not of copies of 16
     // bytes.
     const double of_pixels =

@@ -103,6 +103,20 @@ double pixel_load_passes(const ConvShape &s, const Map &m, const ImplicitGemm &g
 
 } // namespace
 
+double row_load_passes(const ImplicitGemm &g, std::int64_t lanes_n, std::int64_t taking_part) {
+    const auto passes = [&](const auto &first_word) {
+        return shared_passes(warp_lanes, 4,
+                             [&](std::int64_t lane) {
+                                 return lane_n_of(lane, lanes_n) < taking_part ? first_word(lane)
+                                                                               : std::int64_t{-1};
+                             })
+            .taken;
+    };
+    constexpr double quad = 4.0;
+    return g.thread_k / quad * passes([&](std::int64_t lane) { return lane_m_of(lane, lanes_n) * 4; }) +
+           g.thread_pixels / quad * passes([&](std::int64_t lane) { return lane_n_of(lane, lanes_n) * 4; });
+}
+
 double sum_store_passes(const ImplicitGemm &g, std::int64_t lanes_n, std::int64_t pixels,
                         std::int64_t filters) {
     return shared_passes(warp_lanes, 4,
@@ -277,11 +291,24 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     const double load_passes = group_taps / 4.0 *
                                (static_cast<double>(g.thread_k) * uniform_wide_wavefronts +
                                 static_cast<double>(g.thread_pixels) * pixel_passes);
-    // Warp instructions beside arithmetic, loads and copies, as read in the code for sm_90: a step, the start
-    // of a CTA, four outputs.
-    constexpr double per_step = 40.0, per_cta_warp = 250.0, per_output_quad = 4.0, per_sum_quad = 25.0;
+    // Warp instructions beside arithmetic and loads, as counted on sm_90: a step that others follow, a turn
+    // of its loop; a copy of pixels, of filter values their loads and, one by one, stores; the start of a
+    // CTA, and for each place of the map that a thread copies which taps lie inside.
+    constexpr double per_step = 23.0, per_turn = 10.0, per_pixel_copy = 1.8, per_filter_load = 2.8,
+                     per_filter_store = 2.0, per_cta_warp = 83.0, per_place = 12.0;
+    constexpr std::int64_t most_row_fmas = 640, most_fmas = 128, most_unrolled = 4; // as the kernel unrolls
+    const std::int64_t row_fmas = s.s * sums, part_channels = group_channels / parts;
+    std::int64_t channels_a_turn = 1;
+    if (taps == 1)
+        for (channels_a_turn =
+                 std::min(part_channels, std::clamp<std::int64_t>(most_fmas / row_fmas, 1, most_unrolled));
+             part_channels % channels_a_turn != 0;)
+            --channels_a_turn;
+    const std::int64_t loop_turns =
+        group_channels / channels_a_turn * (s.r * row_fmas <= most_row_fmas ? 1 : s.r);
     part.step.fmas = static_cast<double>(slice * g.tile_k * g.tile_pixels);
-    const double filter_instructions = static_cast<double>(filter_copies * (1 + quad));
+    const double filter_instructions =
+        static_cast<double>(filter_copies) * (per_filter_load + static_cast<double>(quad) * per_filter_store);
     // A warp loads `side` pieces side by side of each of its filters, which lie apart.
     const double filter_passes = static_cast<double>(filter_copies) *
                                  (gather_passes(warp_lanes, static_cast<int>(quad),
@@ -302,7 +329,8 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
         warps * (load_passes + filter_passes + static_cast<double>(pixel_copies) * pixel_passes_of_copy);
     part.step.instructions =
         part.step.fmas / 32.0 +
-        warps * (loads + filter_instructions + 3.0 * static_cast<double>(pixel_copies) + per_step);
+        warps * (loads + filter_instructions + per_pixel_copy * static_cast<double>(pixel_copies) +
+                 (several ? per_step : 0.0) + static_cast<double>(loop_turns) * per_turn);
     const double staged_pixels = static_cast<double>(
         std::min(o.copy_floats * s.stride_w, s.n * s.h * s.w)); // of a channel; L1 keeps them from tap to tap
     part.step.load_bytes = 4.0 * (static_cast<double>(slice * g.tile_k) + staged_pixels * g.slice_channels);
@@ -310,11 +338,23 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, pixels)) *
                              static_cast<double>(std::min<std::int64_t>(g.tile_k, filters)) / g.split;
     const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
-    part.drain.instructions =
-        warps * per_cta_warp +
-        (meets ? tile_quads * g.warp_split / 32.0 * 2.0 +
-                     tile_quads / g.split / 32.0 * (per_sum_quad + 3.0 * g.split * g.warp_split)
-               : tile_quads / 32.0 * per_output_quad);
+    // Results: of a filter that neighbouring lanes exchange halves for; of four stored right away; of a sum
+    // and a column of pixels where all pass through shared memory; of four that a thread adds up, and of each
+    // CTA of a cluster that it reads.
+    constexpr double per_exchange = 24.0, per_quad = 3.5, per_sum = 2.3, per_column = 117.0, per_item = 55.0,
+                     per_rank = 5.7, per_cluster_warp = 18.0;
+    const bool adds_up = g.split * g.warp_split > 1;
+    const auto turns_of_all = [&](std::int64_t count) {
+        return static_cast<double>(ceil_div(count, part.threads));
+    };
+    const double results =
+        adds_up ? turns_of_all(std::int64_t{g.tile_k} * g.tile_pixels / 4 / g.split) *
+                      (per_item + (g.split > 1 ? g.split * per_rank : 0.0))
+        : meets ? static_cast<double>(sums) * per_sum + turns_of_all(g.tile_pixels) * per_column
+        : g.thread_pixels == 8 ? g.thread_k * per_exchange
+                               : static_cast<double>(sums) / 4.0 * per_quad;
+    part.drain.instructions = warps * (per_cta_warp + static_cast<double>(places * s.s) * per_place +
+                                       (g.split > 1 ? per_cluster_warp : 0.0) + results);
     // Warps that store filters: those that copy, as long as there are values for them.
     double filter_stores = 0.0;
     for (std::int64_t thread = 0; thread < copiers; thread += warp_lanes)
@@ -334,7 +374,11 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
 
     const double tiles = static_cast<double>(pixel_tiles * filter_tiles * s.groups);
     Work &work = part.work;
-    work.fmas = tiles * static_cast<double>(steps) * part.step.fmas;
+    // Of a single step the compiler puts all arithmetic under the condition of the store.
+    const bool stored_alone = steps == 1 && !meets && g.thread_pixels == 4;
+    const double units_there = static_cast<double>(s.n * m.p * (m.q / g.thread_pixels)) /
+                               static_cast<double>(pixel_tiles * tile_units);
+    work.fmas = tiles * static_cast<double>(steps) * part.step.fmas * (stored_alone ? units_there : 1.0);
     work.instructions =
         tiles * (static_cast<double>(steps) * part.step.instructions + g.split * part.drain.instructions);
     work.shared_wavefronts = tiles * (static_cast<double>(steps) * (warps * load_passes + filter_stores) +

@@ -99,11 +99,20 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
         return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};
     fill_schedule(part, profile.limits);
 
-    // As compiled for sm_90: a tap is two loads, an FMA and addresses, and where there is padding comparisons
-    // and a selection, in a loop more of them; a channel moves two pointers; a thread finds its output with
-    // three divisions, of 64 bits where there are so many outputs.
-    const double per_tap = padded ? (unrolled ? 8.5 : 12.5) : 4.8, per_channel = 12.0,
-                 per_thread = outputs + threads > int_max ? 400.0 : 120.0;
+    // As counted on sm_90, to the last instruction where there is no padding: a tap is two loads, an FMA and
+    // two for an address, and where there is padding comparisons and a selection, in a loop more of them; a
+    // channel moves two pointers; a thread finds its output with three divisions, of 64 bits where there are
+    // so many outputs. Of few taps the places of the rows cost more, of one tap there are none.
+    constexpr std::int64_t few = 21;
+    const double per_tap = padded ? (unrolled ? 8.0 : 12.5) : 5.0,
+                 per_channel = padded             ? 4.0
+                               : s.r * s.s == 1   ? 8.0
+                               : s.r * s.s <= few ? 9.0
+                                                  : 3.0,
+                 per_thread = outputs + threads > int_max ? 400.0
+                              : s.r == 1                  ? 177.0
+                                                          : 190.0,
+                 per_idle = 12.0;
     const double taps = static_cast<double>(s.r * s.s),
                  warps = std::ceil(static_cast<double>(std::min<std::int64_t>(threads, outputs)) / 32.0);
     const double planes =
@@ -125,8 +134,9 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(channels);
     Work &work = part.work;
     work.fmas = s.fmas().value; // also of taps in the padding: they multiply zeros
-    work.instructions =
-        static_cast<double>(outputs) / 32.0 * (steps * (taps * per_tap + per_channel) + per_thread);
+    const double all_warps = static_cast<double>(ceil_div(outputs, papers::warp_threads));
+    work.instructions = all_warps * (steps * (taps * per_tap + per_channel) + per_thread) +
+                        (ctas * static_cast<double>(threads) / 32.0 - all_warps) * per_idle;
     work.shared_wavefronts = work.shared_conflicts = 0.0;
     const double image_bytes = steps * footprint_bytes(s, static_cast<double>(s.p() * s.q()));
     const double images = static_cast<double>(s.n);

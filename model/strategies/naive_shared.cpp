@@ -158,13 +158,17 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     };
     const double taps = static_cast<double>(s.r * s.s), channels = static_cast<double>(s.c);
     const double warps = static_cast<double>(part.busy_warps), lanes = static_cast<double>(threads);
-    // A tap is two loads and an FMA, with the map in global memory also four comparisons and a selection; a
-    // copy finds its row and channel by divisions.
-    const double per_tap = shared_map ? 3.0 : 8.0, per_channel = 8.0, per_map_copy = 30.0,
-                 per_filter_copy = 8.0, per_cta_warp = 60.0;
-    const double map_copies = shared_map ? std::ceil(static_cast<double>(tile_floats) / lanes) : 0.0;
+    // As counted on sm_90. Beside a channel's taps: of a warp, and of one that has outputs; of 32 copies of
+    // filter values, and of pixels, which find row and channel by divisions, one of them a shift where it is
+    // by a power of two. A warp that has nothing left to copy leaves the loop.
+    const double per_cta_warp = shared_map ? 76.0 : 54.0, per_active_warp = shared_map ? 62.0 : 60.0,
+                 per_filter_copy = 14.0, per_map_copy = (rows & (rows - 1)) == 0 ? 34.0 : 37.0;
+    const auto turns_of = [&](std::int64_t copies) { // of all warps; the last of a CTA may not be whole
+        const std::int64_t left = copies % threads;
+        return static_cast<double>(copies / threads * part.busy_warps + ceil_div(left, warp_lanes));
+    };
     const double copies =
-        per_map_copy * map_copies + per_filter_copy * std::ceil(static_cast<double>(filter_floats) / lanes);
+        (shared_map ? per_map_copy * turns_of(tile_floats) : 0.0) + per_filter_copy * turns_of(filter_floats);
     const double channels_a_step = shared_map ? channels : 1.0;
     // Of the CTAs of an SM the busiest may be a full one; many are as full as the average.
     const double of_an_sm =
@@ -177,7 +181,16 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         shared_map ? pixels.taken / pixels.least
                    : over_tiles(s.q(), knobs.tile_w, s.p(), knobs.tile_h, gathered_pixels) / pixels.least;
     constexpr double most_unrolled = 64.0; // taps
-    const double tap_instructions = channels_a_step * (taps * per_tap + per_channel);
+    // A channel. In shared memory a tap is two loads and an FMA. In global memory whether each lies inside is
+    // found out once where all are unrolled, and kept in predicates as long as there are any; in loops for
+    // each row and tap.
+    constexpr std::int64_t most_flags = 16;
+    const bool flags = !shared_map && s.r * s.s <= most_flags;
+    const double per_channel = shared_map ? 3.0 * taps + 4.5
+                               : flags    ? 5.5 * taps + 1.5 * std::max(0.0, taps - 9.0) + 5.0
+                                          : 6.8 * taps + 5.8 * static_cast<double>(s.r) + 37.7;
+    const double to_find_out = flags && taps > 1.0 ? 3.5 * taps : 0.0; // of an active warp
+    const double tap_instructions = channels_a_step * per_channel;
     part.step.fmas = lanes * taps * channels_a_step;
     part.step.instructions = busiest * tap_instructions;
     part.step.shared_wavefronts = busiest * channels_a_step * taps * (pixel_passes + 1.0);
@@ -195,7 +208,7 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
                                 (taps + (s.r * s.s <= 16 ? 0.0
                                                          : static_cast<double>(s.r) * per_row_elsewhere +
                                                                per_channel_elsewhere));
-    part.drain.instructions = warps * (per_cta_warp + copies);
+    part.drain.instructions = warps * per_cta_warp + active * (per_active_warp + to_find_out) + copies;
     part.drain.store_bytes = lanes * 4.0;
 
     // What all tiles of one channel read: rows of each, bytes of each row.

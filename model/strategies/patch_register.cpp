@@ -82,7 +82,6 @@ struct WarpCounts {
     double fmas_per_filter; ///< of a thread
     double instructions_per_filter;
     double instructions_once;
-    double wavefronts_per_filter;
     double l1_passes_once; ///< of the pixels' loads: lanes are a vector apart (docs/model.md, F12)
 };
 
@@ -117,8 +116,26 @@ WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t threads, std::i
     counts.instructions_per_filter =
         counts.fmas_per_filter + loads + static_cast<double>(o.rows) + per_filter;
     counts.instructions_once = pixel_loads + copies * per_copy + per_thread;
-    counts.wavefronts_per_filter = loads * (s.r * s.s == 2 || s.r * s.s == 3 ? 1.0 : uniform_wide_wavefronts);
     return counts;
+}
+
+/// Passes of all loads of one filter's taps by the warps of so many threads. All lanes read the same four
+/// values at a time, of the last ones no more than there are; of one tap four filters at once.
+double tap_passes(std::int64_t taps, std::int64_t threads) {
+    constexpr std::int64_t quad = 4;
+    const auto loads = [&](int width) {
+        const auto passes = [&](std::int64_t lanes) {
+            return shared_passes(lanes, width, [](std::int64_t) { return 0; }).taken;
+        };
+        return static_cast<double>(threads / warp_lanes) * passes(warp_lanes) + passes(threads % warp_lanes);
+    };
+    if (taps == 1)
+        return loads(4) / static_cast<double>(quad);
+    if (taps < quad) // two values each
+        return static_cast<double>(taps) / 2.0 * loads(2);
+    const std::int64_t last = taps % quad;
+    return static_cast<double>(taps / quad) * loads(4) +
+           (last > 0 ? loads(last == 3 ? 4 : static_cast<int>(last)) : 0.0);
 }
 
 /// Taps in shared memory: zeros fill the last group.
@@ -327,7 +344,7 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     const Compiled its = compiled(s, outputs, part.tile_k);
     const double taps_d = static_cast<double>(s.r * s.s), stores = static_cast<double>(knobs.rows);
     const double pixel_loads = static_cast<double>(pixels_of(s, outputs) / load_step(s, outputs));
-    double copies = 0.0; // of taps, by the warps of a CTA
+    double copies = 0.0, all_copies = 0.0; // of taps, by the warps of a full CTA and of all
     if (knobs.tile_k == 1) {
         counts.instructions_per_filter = counts.fmas_per_filter + stores;
         counts.instructions_once = pixel_loads + taps_d + its.once;
@@ -338,10 +355,15 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
                                              : static_cast<double>(padded(s.r * s.s)) / 4.0;
         counts.instructions_per_filter = counts.fmas_per_filter + loads + stores + its.per_filter;
         counts.instructions_once = pixel_loads + its.once;
-        // Of up to half a warp a load of four values is a single pass.
-        const bool single = (s.r * s.s < 4 && s.r * s.s > 1) || positions <= 16;
-        counts.wavefronts_per_filter = loads * (single ? 1.0 : uniform_wide_wavefronts);
         copies = static_cast<double>(ceil_div(values, 32));
+        // Of the filters of a class the last CTA has those that are left.
+        for (std::int64_t which = 0; which < outputs.classes; ++which) {
+            const std::int64_t its_filters = (s.k + outputs.classes - 1 - which) / outputs.classes;
+            const std::int64_t left = its_filters % knobs.tile_k;
+            all_copies += static_cast<double>(its_filters / knobs.tile_k) * copies +
+                          static_cast<double>(ceil_div(bank_values(s, left), 32));
+        }
+        all_copies *= static_cast<double>(part.grid[0] * part.grid[2]);
         // A copied tap waits for its load before the next one is asked for; the first beside the pixels.
         part.drain.line_waits = static_cast<double>(ceil_div(values, part.threads) - 1);
     }
@@ -360,9 +382,17 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     part.step.fmas = warps * 32.0 * filters * counts.fmas_per_filter;
     // A CTA fetches its pixels and taps, then computes: its warps wait for that together.
     part.step.instructions = warps * filters * counts.instructions_per_filter;
-    part.step.shared_wavefronts = warps * filters * counts.wavefronts_per_filter;
+    const bool shares_taps = knobs.tile_k > 1;
+    part.step.shared_wavefronts = shares_taps ? filters * tap_passes(s.r * s.s, lanes) : 0.0;
     const double all_warps = static_cast<double>(part.threads) / 32.0;
-    part.drain.instructions = all_warps * counts.instructions_once + copies * its.per_copy;
+    // Warps without positions: where taps are copied they load their pixels all the same.
+    constexpr double per_idle_warp = 41.0;
+    const double busy_share = static_cast<double>(ceil_div(positions, 32)) /
+                              (static_cast<double>(grid.positions * grid.chunks) * all_warps);
+    const double once = knobs.tile_k > 1 ? counts.instructions_once
+                                         : busy_share * counts.instructions_once +
+                                               std::max(0.0, 1.0 - busy_share) * per_idle_warp;
+    part.drain.instructions = all_warps * once + copies * its.per_copy;
     part.drain.shared_wavefronts = warps * counts.l1_passes_once;
     part.step.load_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0) +
                            spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
@@ -378,8 +408,11 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     work.fmas = busy * counts.fmas_per_filter;
     work.instructions = static_cast<double>(part.ctas) * part.drain.instructions +
                         busy_warps * all_filters * counts.instructions_per_filter;
+    const std::int64_t planes = s.n * s.k, moved = outputs.classes == 2 ? planes / 2 : 0;
     work.shared_wavefronts =
-        busy_warps * all_filters * counts.wavefronts_per_filter + static_cast<double>(part.ctas) * copies;
+        shares_taps ? static_cast<double>(planes - moved) * tap_passes(s.r * s.s, positions) +
+                          static_cast<double>(moved) * tap_passes(s.r * s.s, positions + 1) + all_copies
+                    : 0.0;
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = part.step.load_bytes * static_cast<double>(part.ctas);
     const double stored = static_cast<double>(positions * knobs.rows * knobs.vector * s.n * s.k) * 4.0;

@@ -157,17 +157,28 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
                           [&](std::int64_t thread) { return thread * unit_bytes / 4; });
         // As counted on sm_90: a fetch (address, predicate), a filter (constant loads' addresses, loop,
         // pointers).
-        constexpr double per_fetch = 23.0, per_filter = 20.0;
+        constexpr double per_fetch = 23.0, per_filter = 20.0, per_whole_filter = 12.0; // one comparison
         // Short elements are widened: a pixel on its way into the window, a filter value for every row.
         const bool widens_filters = s.dtype == DataType::f16;
         const bool widens_pixels = widens_filters || (s.dtype == DataType::i8 && knobs.unit > 1);
         const double row_instructions =
             fetches * per_fetch + window * (widens_pixels ? 1.0 + knobs.unit : 1.0);
+        // Units that are stored whole are computed only by warps that have any, as counted on sm_90.
+        const double stores = whole_units ? static_cast<double>(knobs.units) : pixels;
+        const std::int64_t unit_warp = warp_lanes * knobs.unit, last_q = s.q() - (tiles_x - 1) * knobs.tile_w;
+        const double computing = whole_units
+                                     ? static_cast<double>((tiles_x - 1) * (knobs.tile_w / unit_warp) +
+                                                           ceil_div(last_q, unit_warp)) /
+                                           static_cast<double>(tiles_x * (knobs.tile_w / unit_warp))
+                                     : 1.0;
         const auto filter_instructions = [&](double count) {
-            return count * (t * pixels + t * (widens_filters ? 2.0 : 1.0) + pixels + per_filter);
+            return count * ((whole_units ? per_whole_filter : per_filter) +
+                            computing * (t * (pixels + (widens_filters ? 2.0 : 1.0)) + stores));
         };
-        const double row_wavefronts = warps * fetches + window * read.taken;
-        part.step.fmas = static_cast<double>(knobs.tile_w) * t * filters;
+        // Of the last fetch only warps that have pixels of the row store any.
+        const double row_wavefronts =
+            static_cast<double>(ceil_div(row_pixels, warp_lanes)) + window * read.taken;
+        part.step.fmas = computing * static_cast<double>(knobs.tile_w) * t * filters;
         part.step.instructions = warps * (row_instructions + filter_instructions(filters));
         part.step.shared_wavefronts = row_wavefronts;
         // FFMAs take filter values right from constant memory: a row's filters pass line after line, which
@@ -187,10 +198,12 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         const double rows = static_cast<double>(s.p() * tiles_x) * images;
         const double passed_rows = rows + static_cast<double>((s.r - 1) * tiles_y * tiles_x) * images;
         Work &work = part.work;
-        // Of single pixels those past the edge are not computed: the compiler puts the sum under the store's
-        // condition. Units are computed whole, as counted on sm_90.
-        const double outputs = knobs.unit > 1 ? rows * static_cast<double>(knobs.tile_w)
-                                              : static_cast<double>(s.n * s.p() * s.q());
+        // Of a single pixel a thread, of a unit that is stored whole and of one tap, those past the edge are
+        // not computed: the compiler puts the sum under the store's condition. Others are computed together,
+        // as counted on sm_90.
+        const bool edge_left_out = thread_pixels == 1 || whole_units || (knobs.unit == 1 && taps == 1);
+        const double outputs = edge_left_out ? static_cast<double>(s.n * s.p() * s.q())
+                                             : rows * static_cast<double>(knobs.tile_w);
         work.fmas = outputs * t * count;
         work.instructions = warps * (passed_rows * row_instructions * static_cast<double>(tiles_k) +
                                      rows * filter_instructions(count));

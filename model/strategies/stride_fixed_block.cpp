@@ -194,7 +194,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
                            turns_of(lines * line_floats / (wide_lines ? 4 : 1)) * per_line_copy +
                            turns_of(segment) * per_offset;
     part.step.fmas = seg * static_cast<double>(knobs.tile_w * knobs.tile_k);
-    part.step.shared_wavefronts = warps * wavefronts;
+    part.step.shared_wavefronts = warps * wavefronts + turns_of(segment); // and the offsets' stores
     part.step.instructions =
         part.step.fmas / 32.0 + warps * (seg * col + wide_loads + seg * per_value + per_step) + copying;
     part.step.load_bytes = static_cast<double>(knobs.tile_k * segment + lines * line_floats) * 4.0;

