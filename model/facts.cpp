@@ -98,11 +98,6 @@ template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit
             visit(part);
 }
 
-/// Of the bytes that a launch shares, or all where the plan does not tell them apart.
-double shared_reads(const Partition &part) {
-    return part.shared_read_bytes.value_or(part.work.l2_read_bytes.value_or(0.0));
-}
-
 double first_wave(const Partition &part) { // of the launch
     return 1.0 / static_cast<double>(std::max<std::int64_t>(1, part.waves));
 }
@@ -111,25 +106,42 @@ double first_wave(const Partition &part) { // of the launch
 double read_share(const Partition &part, const CompiledWork &facts) {
     const double reads = part.work.l2_read_bytes.value_or(0.0), first = first_wave(part);
     const double share = first * facts.first_read_share + (1.0 - first) * facts.l2_read_share;
-    return reads > 0.0 ? 1.0 + (share - 1.0) * shared_reads(part) / reads : 1.0;
+    return reads > 0.0 ? 1.0 - (1.0 - share) * part.mergeable_read_bytes.value_or(0.0) / reads : 1.0;
 }
 
-/// The share of the first wave and of further ones: medians, of launches of one wave and of several. Where
-/// there are few of either, the median of all.
-std::pair<double, double> read_shares_of(const std::vector<std::pair<double, double>> &seen) {
-    std::vector<double> all, firsts, further;
-    for (const auto &[first, share] : seen) {
-        all.push_back(share);
-        if (first == 1.0)
-            firsts.push_back(share);
-    }
-    if (all.empty())
-        return {1.0, 1.0};
-    const double of_first = quantile(firsts.size() < least_cases ? all : firsts, 0.5);
-    for (const auto &[first, share] : seen)
-        if (first <= 0.5)
-            further.push_back(std::max(0.0, (share - first * of_first) / (1.0 - first)));
-    return {of_first, further.size() < least_cases ? quantile(all, 0.5) : quantile(further, 0.5)};
+/// What a call's counters say of its reads that SMs beside each other could merge.
+struct MergedReads {
+    double first_wave; ///< share of the launch
+    double seen;       ///< of those bytes, the share that L2 sees
+    double weight;     ///< those bytes over all that L2 sees: what an error of the share makes of the whole
+};
+
+/// The share that leaves the smallest sum of errors.
+double weighted_median(std::vector<MergedReads> seen) {
+    std::sort(seen.begin(), seen.end(),
+              [](const MergedReads &a, const MergedReads &b) { return a.seen < b.seen; });
+    double all = 0.0, below = 0.0;
+    for (const MergedReads &one : seen)
+        all += one.weight;
+    for (const MergedReads &one : seen)
+        if ((below += one.weight) >= all / 2.0)
+            return std::clamp(one.seen, 0.0, 1.0);
+    return 1.0;
+}
+
+/// The share of the first wave and of further ones: of launches of one wave and of several. Where there are
+/// few of either, that of all.
+std::pair<double, double> read_shares_of(const std::vector<MergedReads> &seen) {
+    std::vector<MergedReads> firsts, further;
+    for (const MergedReads &one : seen)
+        if (one.first_wave == 1.0)
+            firsts.push_back(one);
+    const double of_first = weighted_median(firsts.size() < least_cases ? seen : firsts);
+    for (const MergedReads &one : seen)
+        if (one.first_wave <= 0.5)
+            further.push_back({0.0, (one.seen - one.first_wave * of_first) / (1.0 - one.first_wave),
+                               one.weight * (1.0 - one.first_wave)});
+    return {of_first, weighted_median(further.size() < least_cases ? seen : further)};
 }
 
 void apply(Partition &part, const CompiledWork &facts) {
@@ -389,9 +401,9 @@ Plan with_facts(Plan plan, const Facts &facts) {
 std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
     struct Seen {
         std::vector<Features> rows;
-        std::vector<std::pair<double, double>> read_shares; ///< of the first wave, and seen by L2
-        std::vector<double> other_shares, write_shares;     ///< of all instructions; of stores
-        std::vector<const CountedCall *> paced;             ///< with counters of stalls
+        std::vector<MergedReads> reads;
+        std::vector<double> other_shares, write_shares; ///< of all instructions; of stores
+        std::vector<const CountedCall *> paced;         ///< with counters of stalls
     };
     std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
     for (const CountedCall &call : calls) {
@@ -399,12 +411,12 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             continue;
         const Partition &main = main_launch(*call.plan);
         // What other kernels of the call take is small: theirs is what the plan counts.
-        double of_others = 0.0, ffmas = 0.0, reads = 0.0, met_reads = 0.0, writes = 0.0;
+        double of_others = 0.0, ffmas = 0.0, reads = 0.0, mergeable = 0.0, writes = 0.0;
         Features sum{};
         for_each_launch(*call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
             writes += part.work.l2_write_bytes.value_or(0.0);
-            met_reads += part.kernel == main.kernel ? shared_reads(part) : 0.0;
+            mergeable += part.kernel == main.kernel ? part.mergeable_read_bytes.value_or(0.0) : 0.0;
             if (part.kernel != main.kernel) {
                 of_others += part.work.instructions.value_or(0.0);
                 return;
@@ -426,11 +438,9 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         its.other_shares.push_back(left / total);
         if (call.counters && life_of(*call.counters) > 0.0)
             its.paced.push_back(&call);
-        constexpr double enough = 0.3; // of the reads, for the counted ones to tell
-        if (met_reads > enough * reads && call.counted->l2_read_bytes)
-            its.read_shares.emplace_back(
-                first_wave(main),
-                std::max(0.0, (*call.counted->l2_read_bytes - (reads - met_reads)) / met_reads));
+        if (const double counted = call.counted->l2_read_bytes.value_or(0.0); mergeable > 0.0 && counted > 0.0)
+            its.reads.push_back(
+                {first_wave(main), 1.0 - (reads - counted) / mergeable, mergeable / counted});
         if (writes > 0.0 && call.counted->l2_write_bytes)
             its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
     }
@@ -447,7 +457,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.variant = name.second;
         facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
         facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
-        std::tie(facts.first_read_share, facts.l2_read_share) = read_shares_of(its.read_shares);
+        std::tie(facts.first_read_share, facts.l2_read_share) = read_shares_of(its.reads);
         // Not below one: what is stored is written.
         facts.l2_write_share =
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));

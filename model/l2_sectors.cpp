@@ -16,6 +16,24 @@ double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides) {
     return (1.0 - even_less_odd) / 2.0;
 }
 
+double alike_in_lines(std::int64_t offset, std::initializer_list<Stride> strides) {
+    constexpr std::int64_t unit = 16, places = 8; // of a line
+    std::array<double, places> share{};
+    share[static_cast<std::size_t>((offset / unit % places + places) % places)] = 1.0;
+    for (const Stride &stride : strides) {
+        const std::int64_t step = (stride.bytes / unit % places + places) % places;
+        std::array<double, places> moved{};
+        // Beyond one turn of the places they repeat.
+        const std::int64_t count = stride.count > places ? places : std::max<std::int64_t>(1, stride.count);
+        for (std::int64_t i = 0; i < count; ++i)
+            for (std::int64_t at = 0; at < places; ++at)
+                moved[static_cast<std::size_t>((at + i * step) % places)] +=
+                    share[static_cast<std::size_t>(at)] / static_cast<double>(count);
+        share = moved;
+    }
+    return share[0];
+}
+
 double wide_copy_bytes(double bytes, double crossed, double odd) {
     const bool begins_or_ends_inside = static_cast<std::int64_t>(bytes) / 16 % 2 != 0;
     const double halves = begins_or_ends_inside ? 1.0 : 2.0 * odd; // of sectors, beside the bytes
@@ -72,6 +90,35 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
     const double kept = std::min(1.0, l1_bytes(part, limits) / std::max(1.0, all));
     const double lost = again == Again::in_turn && kept < 1.0 ? 1.0 : 1.0 - kept;
     return sms * (first + std::max(0.0, read - first) * lost);
+}
+
+namespace {
+
+/// SMs beside each other whose requests meet on their way to L2, on average of the `ctas` that start first. As
+/// counted on an H200 they are those of three TPCs, a CPC: 16 CTAs that read the same in step ask 9 times, 48
+/// ask 17 times. Its first 8 CTAs lie on one such group, the others go to the 8 GPCs in turn, a TPC each, and
+/// then to the second SMs of the TPCs (recorded timelines).
+double merging_sms(double ctas) {
+    constexpr double alone = 8.0, gpcs = 8.0, tpcs = 3.0, cpcs = 3.0;
+    if (ctas <= alone)
+        return ctas;
+    double groups = 1.0;
+    for (double before = 0.0; before < cpcs; ++before)
+        groups += std::clamp(ctas - alone - before * tpcs * gpcs, 0.0, gpcs);
+    return ctas / groups;
+}
+
+} // namespace
+
+double mergeable_bytes(double bytes, Readers readers, const Partition &part, const GpuLimits &limits) {
+    const double sms = static_cast<double>(std::min<std::int64_t>(part.ctas - part.idle_ctas, limits.sm_count));
+    const double resident = static_cast<double>(std::min(part.ctas, part.ctas_per_sm * limits.sm_count));
+    const double apart = std::max(1.0, readers.apart);
+    const double at_once = std::max(1.0, std::min(readers.ctas, resident / apart));
+    const double asking = std::min(at_once, sms), between = std::min(apart, sms / asking);
+    const double beside = merging_sms(sms);
+    const double seen = std::min(1.0, (asking * between + std::max(0.0, beside - between)) / (beside * asking));
+    return bytes * (1.0 - seen);
 }
 
 } // namespace convcast

@@ -18,6 +18,10 @@ struct Stride {
 /// add. Counters are taken to be independent.
 double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides);
 
+/// The share of a copy's runs whose source and destination lie alike in a line of 128 bytes: requests of the
+/// others are never merged with those of other SMs.
+double alike_in_lines(std::int64_t offset, std::initializer_list<Stride> strides);
+
 /// Bytes of the sectors that copies of 16 bytes a lane ask L2 for, a run of `bytes` on average. L1 does not
 /// keep them. Where source and destination lie differently in 32 bytes (a share `crossed` of the runs), a
 /// sector is asked for twice, by each half; where they lie alike, a share `odd` of the runs begins inside a
@@ -49,5 +53,14 @@ enum class Again { in_turn, anywhere };
 /// nothing, others as much as there is room for.
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
                        Again again);
+
+/// CTAs of a grid that read the same: how many, and how far apart in the order of the grid.
+struct Readers {
+    double ctas = 1.0, apart = 1.0;
+};
+
+/// Of `bytes` that the SMs ask L2 for, each what `readers` have in common, those that L2 does not see where
+/// SMs that share a path to it ask at the same time.
+double mergeable_bytes(double bytes, Readers readers, const Partition &part, const GpuLimits &limits);
 
 } // namespace convcast

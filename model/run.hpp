@@ -146,9 +146,9 @@ struct Partition {
     std::int64_t tile_h = 0, tile_k = 0; ///< rows and filters of a CTA where they are not compiled in
     std::optional<std::int64_t> tile_begin, tile_count; ///< winograd: tiles of this launch
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
-    /// Of work.l2_read_bytes those of which L2 sees a part only, as SMs ask for them at the same time or L1
-    /// keeps them: the kernel's facts say which. Absent: all.
-    std::optional<double> shared_read_bytes;
+    /// Of work.l2_read_bytes those that L2 does not see where all SMs that lie beside each other ask for what
+    /// they have in common at the same time: the kernel's facts say which share of them. Absent: none.
+    std::optional<double> mergeable_read_bytes;
     /// Of work.l2_write_bytes the sectors that a store leaves written in part. Absent: none, or the same warp
     /// writes the rest at once.
     std::optional<double> partial_write_bytes;
@@ -160,8 +160,8 @@ struct Partition {
                           ctas, waves, idle_ctas, idle_instructions, tail, stages, steps, busy_warps,
                           copy_warps, barriers, copy_passes, independent_sums, snaked, pace, step, drain,
                           filter_begin, filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k,
-                          tile_begin, tile_count, constant_bytes, shared_read_bytes, partial_write_bytes,
-                          new_share, work),
+                          tile_begin, tile_count, constant_bytes, mergeable_read_bytes,
+                          partial_write_bytes, new_share, work),
                          (), ())
 };
 

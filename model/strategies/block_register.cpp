@@ -364,14 +364,15 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const std::int64_t plane = s.h * s.w * 4;
     const Stride tiles_apart{knobs.tile_w * 4, tiles_x}, rows_apart{s.w * 4, s.h}, planes_apart{plane, s.c};
     const std::int64_t bank_bytes = round_up(taps * filter_pitch, 4) * 4;
+    const std::initializer_list<Stride> runs_apart = {{stage_elements * 4, part.stages},
+                                                      {rows * pitch * 4 - plane, knobs.channels},
+                                                      {pitch * 4 - s.w * 4, rows},
+                                                      {knobs.tile_h * s.w * 4, tiles_y},
+                                                      {knobs.channels * plane, part.steps},
+                                                      tiles_apart};
+    const double alike = past_l1 ? alike_in_lines(bank_bytes, runs_apart) : 1.0;
     const double row_bytes =
-        past_l1 ? wide_copy_bytes(tile_row,
-                                  odd_halves(bank_bytes, {{stage_elements * 4, part.stages},
-                                                          {rows * pitch * 4 - plane, knobs.channels},
-                                                          {pitch * 4 - s.w * 4, rows},
-                                                          {knobs.tile_h * s.w * 4, tiles_y},
-                                                          {knobs.channels * plane, part.steps},
-                                                          tiles_apart}),
+        past_l1 ? wide_copy_bytes(tile_row, odd_halves(bank_bytes, runs_apart),
                                   odd_halves(0, {tiles_apart, rows_apart, planes_apart}))
                 : spanned_bytes(tile_row, copy_width * bytes);
     // The CTAs of a row of the grid read the same filters.
@@ -397,7 +398,13 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
                                             : read_through_l1(of_cta, std::max(of_cta, of_image), of_images,
                                                               part, limits, Again::anywhere));
     work.l2_read_bytes = filter_reads + pixel_reads;
-    part.shared_read_bytes = filter_reads + (past_l1 ? 0.0 : pixel_reads);
+    const double tiles_d = static_cast<double>(part.grid[0]), filter_tiles = static_cast<double>(part.grid[1]);
+    part.mergeable_read_bytes =
+        mergeable_bytes(filter_reads,
+                        tiles_d > 1.0 ? Readers{tiles_d, 1.0}
+                                      : Readers{static_cast<double>(s.n), filter_tiles},
+                        part, limits) +
+        mergeable_bytes(pixel_reads * alike, {filter_tiles, tiles_d}, part, limits);
     const std::int64_t grid =
         std::gcd(s.p() * s.q(), std::gcd(knobs.tile_h * s.q(), std::int64_t{knobs.tile_w}));
     work.l2_write_bytes =

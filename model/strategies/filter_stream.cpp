@@ -256,21 +256,22 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     const Stride bands_apart{band * s.w * 4, part.pieces}, images_apart{s.c * plane, s.n};
     const double map_runs = images * channels_d * static_cast<double>(part.pieces);
     const double bank_bytes = images * static_cast<double>(s.k) * spanned_bytes(channels_d * t * 4.0);
+    // All CTAs of an image pass over the same map, each on an SM of its own.
+    const double parts = static_cast<double>(part.grid[0]);
+    double map_reads = map_runs * parts * spanned_bytes(run_bytes), alike = 1.0;
     if (wide) { // past L1
-        const double crossed = odd_halves(part.bank_floats * 4, {{buffer - plane, step_channels},
-                                                                 {step_channels * buffer, knobs.stages},
-                                                                 {step_channels * plane, chunks},
-                                                                 bands_apart,
-                                                                 images_apart});
+        const std::initializer_list<Stride> runs_apart = {{buffer - plane, step_channels},
+                                                          {step_channels * buffer, knobs.stages},
+                                                          {step_channels * plane, chunks},
+                                                          bands_apart,
+                                                          images_apart};
+        const double crossed = odd_halves(part.bank_floats * 4, runs_apart);
         const double odd = odd_halves(0, {{plane, s.c}, bands_apart, images_apart});
-        part.shared_read_bytes = 0.0;
-        work.l2_read_bytes =
-            map_runs * static_cast<double>(part.grid[0]) * wide_copy_bytes(run_bytes, crossed, odd) +
-            bank_bytes;
-    } else { // all CTAs of an image pass over the same map, each on an SM of its own
-        part.shared_read_bytes = map_runs * static_cast<double>(part.grid[0]) * spanned_bytes(run_bytes);
-        work.l2_read_bytes = *part.shared_read_bytes + bank_bytes;
+        map_reads = map_runs * parts * wide_copy_bytes(run_bytes, crossed, odd);
+        alike = alike_in_lines(part.bank_floats * 4, runs_apart);
     }
+    work.l2_read_bytes = map_reads + bank_bytes;
+    part.mergeable_read_bytes = mergeable_bytes(map_reads * alike, {parts, 1.0}, part, limits);
     work.l2_write_bytes = written_bytes_of_columns(s, thread_rows);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, limits);

@@ -388,8 +388,19 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                                                                                        s.groups * g.split),
                                                       of_filters, ctas, part, profile.limits, Again::in_turn);
     work.l2_read_bytes = pixel_reads + filter_reads;
-    part.shared_read_bytes =
-        (o.wide_pixels ? 0.0 : pixel_reads) + (g.filters == 2 || o.by_filter ? 0.0 : filter_reads);
+    const double alike_pixels =
+        o.wide_pixels ? alike_in_lines(0, {{plane, s.c}, {o.stage_floats * 4, g.stages}}) : 1.0;
+    const double alike_filters =
+        g.filters == 2 ? alike_in_lines(0, {{round_up(o.filters, 4) * 4 - g.tile_k * 4, values},
+                                              {o.stage_floats * 4, g.stages}})
+        : o.by_filter  ? alike_in_lines(0, {{(o.pitch - values) * 4, g.tile_k},
+                                            {o.slice * 4, o.steps},
+                                            {o.stage_floats * 4, g.stages}})
+                       : 1.0;
+    const double filter_tiles = static_cast<double>(o.filter_tiles), pixel_tiles = static_cast<double>(o.pixel_tiles);
+    part.mergeable_read_bytes =
+        mergeable_bytes(pixel_reads * alike_pixels, {filter_tiles, ranks}, part, profile.limits) +
+        mergeable_bytes(filter_reads * alike_filters, {pixel_tiles, ranks * filter_tiles}, part, profile.limits);
     // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
     // pixels.
     const std::int64_t run = meets ? std::min<std::int64_t>(warp_lanes, g.tile_pixels) : 4 * lanes_n;

@@ -123,8 +123,10 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     }
     average_step(part, copying);
     // All parts go through all filters at the same time.
-    part.shared_read_bytes = static_cast<double>(ceil_div(s.p(), rows) * halves * s.n) * filters;
-    *work.l2_read_bytes += *part.shared_read_bytes;
+    const double bands = static_cast<double>(ceil_div(s.p(), rows)),
+                 filter_reads = bands * static_cast<double>(halves * s.n) * filters;
+    *work.l2_read_bytes += filter_reads;
+    part.mergeable_read_bytes = mergeable_bytes(filter_reads, {bands, 1.0}, part, profile.limits);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
     return part;

@@ -253,10 +253,11 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     const double of_filters = part.pieces == 1
                                   ? spanned_bytes(filters)
                                   : pieces_d * static_cast<double>(s.k) * spanned_bytes(filter_run);
-    part.shared_read_bytes = read_through_l1(of_filters, of_filters, ctas, part, limits, Again::in_turn);
+    const double filter_reads = read_through_l1(of_filters, of_filters, ctas, part, limits, Again::in_turn);
+    part.mergeable_read_bytes = mergeable_bytes(filter_reads, {ctas, 1.0}, part, limits);
     const double sums_there = static_cast<double>(
         std::min(part.ctas_per_sm, ceil_div(part.ctas, limits.sm_count)) * part.tile_h * s.q() * s.k * 4);
-    work.l2_read_bytes = images * all_channels * bands * map_bytes + *part.shared_read_bytes +
+    work.l2_read_bytes = images * all_channels * bands * map_bytes + filter_reads +
                          (sums_there > l1_bytes(part, limits) ? (pieces_d - 1.0) * written_bytes(s) : 0.0);
     work.l2_write_bytes = pieces_d * written_bytes_of_flat_rows(s, part.tile_h);
     part.partial_write_bytes =

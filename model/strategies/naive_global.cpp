@@ -135,12 +135,18 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     const double images = static_cast<double>(s.n);
     const double all_filters =
         static_cast<double>(s.k) * spanned_bytes(taps * static_cast<double>(channels) * 4.0);
-    part.shared_read_bytes =
+    const double pixel_reads =
         images * read_through_l1(std::min(image_bytes, steps * map_bytes), image_bytes,
-                                 std::max(1.0, ctas / images), part, profile.limits, Again::anywhere) +
-        read_through_l1(std::min(filter_bytes, all_filters), all_filters, ctas, part, profile.limits,
-                        Again::in_turn);
-    work.l2_read_bytes = part.shared_read_bytes;
+                                 std::max(1.0, ctas / images), part, profile.limits, Again::anywhere);
+    const double filter_reads = read_through_l1(std::min(filter_bytes, all_filters), all_filters, ctas, part,
+                                                profile.limits, Again::in_turn);
+    work.l2_read_bytes = pixel_reads + filter_reads;
+    const double plane_ctas = // of a filter and an image, which follow one another
+        std::max(1.0, static_cast<double>(s.p() * s.q()) / static_cast<double>(threads));
+    part.mergeable_read_bytes =
+        mergeable_bytes(pixel_reads, {ctas / images / plane_ctas / static_cast<double>(s.groups), plane_ctas},
+                        part, profile.limits) +
+        mergeable_bytes(filter_reads, {plane_ctas, 1.0}, part, profile.limits);
     work.l2_write_bytes = static_cast<double>(s.output_bytes()); // a warp's outputs follow one another
     // A filter's outputs follow one another in the grid; what is resident at once shares the pixels.
     const double resident =

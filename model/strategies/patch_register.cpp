@@ -349,7 +349,8 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     const double all_warps = static_cast<double>(part.threads) / 32.0;
     part.drain.instructions = all_warps * counts.instructions_once + copies * its.per_copy;
     part.drain.shared_wavefronts = warps * counts.l1_passes_once;
-    part.step.load_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0) +
+    const double pixel_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0);
+    part.step.load_bytes = pixel_bytes +
                            spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
     // Of the average CTA: the last ones of a map and of the filters store less.
     part.step.store_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(part.ctas);
@@ -367,6 +368,11 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
         busy_warps * all_filters * counts.wavefronts_per_filter + static_cast<double>(part.ctas) * copies;
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = part.step.load_bytes * static_cast<double>(part.ctas);
+    const double position_ctas = static_cast<double>(part.grid[0]), ctas_d = static_cast<double>(part.ctas);
+    const double tap_reads = ctas_d * (part.step.load_bytes - pixel_bytes);
+    part.mergeable_read_bytes =
+        mergeable_bytes(ctas_d * pixel_bytes, {static_cast<double>(part.grid[1]), position_ctas}, part, profile.limits) +
+        mergeable_bytes(tap_reads, {position_ctas, 1.0}, part, profile.limits);
     const double stored = static_cast<double>(positions * knobs.rows * knobs.vector * s.n * s.k) * 4.0;
     work.l2_write_bytes = knobs.vector == 1 ? stored * written_bytes_of_columns(s, knobs.rows) /
                                                   static_cast<double>(s.output_bytes())
