@@ -80,6 +80,12 @@ double l1_bytes(const Partition &part, const GpuLimits &limits) {
     return static_cast<double>(limits.shared_bytes_per_sm + never_shared - shared);
 }
 
+double filter_run_bytes(double filters, double bytes, const Partition &part, const GpuLimits &limits) {
+    constexpr double beyond = 28.0; // of a sector, beside a word
+    const bool kept = part.steps == 1 || filters * bytes <= l1_bytes(part, limits);
+    return filters * bytes + beyond * (kept ? 1.0 : filters);
+}
+
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
                        Again again) {
     const double sms = std::min(ctas, static_cast<double>(limits.sm_count)), of_sm = ctas / sms;

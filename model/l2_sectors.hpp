@@ -54,6 +54,10 @@ enum class Again { in_turn, anywhere };
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
                        Again again);
 
+/// Bytes that an SM asks L2 for where a CTA reads `filters` neighbouring ones of `bytes` each through L1: a
+/// sector in which two of them meet is still there when the second is read, if L1 has room for all.
+double filter_run_bytes(double filters, double bytes, const Partition &part, const GpuLimits &limits);
+
 /// CTAs of a grid that read the same: how many, and how far apart in the order of the grid.
 struct Readers {
     double ctas = 1.0, apart = 1.0;

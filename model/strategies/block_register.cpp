@@ -376,8 +376,9 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
                                   odd_halves(0, {tiles_apart, rows_apart, planes_apart}))
                 : spanned_bytes(tile_row, copy_width * bytes);
     // The CTAs of a row of the grid read the same filters.
-    const double filter_bytes = static_cast<double>(s.k) / static_cast<double>(part.grid[1]) *
-                                spanned_bytes(static_cast<double>(s.c * s.r * s.s * bytes), bytes);
+    const double filter_bytes =
+        filter_run_bytes(static_cast<double>(s.k) / static_cast<double>(part.grid[1]),
+                         static_cast<double>(s.c * s.r * s.s * bytes), part, limits);
     const double filter_reads =
         std::min(static_cast<double>(part.grid[1] * s.n) * read_through_l1(filter_bytes, filter_bytes,
                                                                            static_cast<double>(part.grid[0]),

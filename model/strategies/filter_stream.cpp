@@ -255,9 +255,9 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     const std::int64_t plane = s.h * s.w * 4, buffer = part.band_floats * 4;
     const Stride bands_apart{band * s.w * 4, part.pieces}, images_apart{s.c * plane, s.n};
     const double map_runs = images * channels_d * static_cast<double>(part.pieces);
-    const double bank_bytes = images * static_cast<double>(s.k) * spanned_bytes(channels_d * t * 4.0);
-    // All CTAs of an image pass over the same map, each on an SM of its own.
     const double parts = static_cast<double>(part.grid[0]);
+    const double bank_bytes = images * parts * spanned_bytes(static_cast<double>(s.filter_bytes()) / parts);
+    // All CTAs of an image pass over the same map, each on an SM of its own.
     double map_reads = map_runs * parts * spanned_bytes(run_bytes), alike = 1.0;
     if (wide) { // past L1
         const std::initializer_list<Stride> runs_apart = {{buffer - plane, step_channels},

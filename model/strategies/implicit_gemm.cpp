@@ -362,7 +362,8 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
             ? wide_copy_bytes(4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)),
                               odd_halves(0, {{plane, s.c}, {o.stage_floats * 4, g.stages}}),
                               odd_halves(0, {{plane, s.c}}))
-            : footprint_bytes(s, static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)));
+            : footprint_bytes(s, std::min<std::int64_t>(g.tile_pixels, o.pixels));
+    const double filters_of_tile = static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters));
     const double of_filters =
         4.0 * static_cast<double>(o.filters * values * s.groups) *
         (g.filters == 2 ? wide_copy_bytes(1.0, odd_halves(0, {{round_up(o.filters, 4) * 4, values}}), 0.0)
@@ -372,7 +373,8 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                                               {o.slice * 4, o.steps},
                                               {o.stage_floats * 4, g.stages}}),
                                0.0)
-             : spanned_bytes(4.0 * static_cast<double>(values)) / (4.0 * static_cast<double>(values)));
+             : filter_run_bytes(filters_of_tile, 4.0 * static_cast<double>(values), part, profile.limits) /
+                   (4.0 * filters_of_tile * static_cast<double>(values)));
     // CTAs of other filters, or of a neighbouring tile, may read on the same SM what is still in L1.
     const double images = static_cast<double>(s.n),
                  of_cta = static_cast<double>(o.channels) * of_pixels / g.split;

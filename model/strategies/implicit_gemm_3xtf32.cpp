@@ -366,7 +366,7 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
         o.wide_pixels
             ? wide_copy_bytes(4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)),
                               odd_halves(0, {{s.h * s.w * 4, s.c}}), odd_halves(0, {{s.h * s.w * 4, s.c}}))
-            : footprint_bytes(s, static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)));
+            : footprint_bytes(s, std::min<std::int64_t>(g.tile_pixels, o.pixels));
     const double pixel_reads =
         of_pixels * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
     const double filter_reads = all_steps * depth * row_values * 8.0 * g.tile_k;

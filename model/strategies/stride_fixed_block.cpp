@@ -216,12 +216,14 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     const double filter_reads = static_cast<double>(part.grid[0] * s.n),
                  tile_reads = static_cast<double>(part.grid[1] * s.n);
     // Wide copies pass L1; others meet there what an earlier step has read, or a line that overlaps theirs.
+    const double filter_tiles = static_cast<double>(part.grid[1]);
     const std::initializer_list<Stride> filters_apart = {
         {(pitch - values) * 4, knobs.tile_k}, {segment * 4, part.steps}, stages_apart};
     const double filter_bytes =
         wide_filters
             ? wide_copy_bytes(1.0, odd_halves(0, filters_apart), 0.0) * static_cast<double>(s.filter_bytes())
-            : static_cast<double>(s.k) * spanned_bytes(static_cast<double>(values) * 4.0);
+            : filter_tiles * filter_run_bytes(static_cast<double>(s.k) / filter_tiles,
+                                              static_cast<double>(values) * 4.0, part, profile.limits);
     const double line_bytes = clipped_floats * 4.0;
     const std::int64_t buffered_line = round_up(s.s - 1, 4) + knobs.tile_w;
     const double clipped_tiles = static_cast<double>(part.grid[0]);
@@ -248,7 +250,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
                      : read_through_l1(filter_bytes / static_cast<double>(part.grid[1]), filter_bytes, ctas,
                                        part, profile.limits, Again::in_turn);
     work.l2_read_bytes = all_filter_reads + map_reads;
-    const double tiles_d = static_cast<double>(part.grid[0]), filter_tiles = static_cast<double>(part.grid[1]);
+    const double tiles_d = static_cast<double>(part.grid[0]);
     part.mergeable_read_bytes =
         mergeable_bytes(all_filter_reads * (wide_filters ? alike_in_lines(0, filters_apart) : 1.0),
                         tiles_d > 1.0 ? Readers{tiles_d, 1.0} : Readers{images, filter_tiles}, part,
