@@ -98,13 +98,16 @@ template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit
             visit(part);
 }
 
-double first_wave(const Partition &part) { // of the launch
-    return 1.0 / static_cast<double>(std::max<std::int64_t>(1, part.waves));
+/// Share of a launch in which its CTAs are still in step, as they started: of the first wave, and the less of
+/// it the more steps they take. The root was chosen on the training part over all kernels.
+double in_step(const Partition &part) {
+    return 1.0 / static_cast<double>(std::max<std::int64_t>(1, part.waves)) /
+           std::sqrt(std::sqrt(static_cast<double>(std::max<std::int64_t>(1, part.steps))));
 }
 
 /// Of all of a launch's reads, what L2 sees.
 double read_share(const Partition &part, const CompiledWork &facts) {
-    const double reads = part.work.l2_read_bytes.value_or(0.0), first = first_wave(part);
+    const double reads = part.work.l2_read_bytes.value_or(0.0), first = in_step(part);
     const double share = first * facts.first_read_share + (1.0 - first) * facts.l2_read_share;
     return reads > 0.0 ? 1.0 - (1.0 - share) * part.mergeable_read_bytes.value_or(0.0) / reads : 1.0;
 }
@@ -440,7 +443,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             its.paced.push_back(&call);
         if (const double counted = call.counted->l2_read_bytes.value_or(0.0); mergeable > 0.0 && counted > 0.0)
             its.reads.push_back(
-                {first_wave(main), 1.0 - (reads - counted) / mergeable, mergeable / counted});
+                {in_step(main), 1.0 - (reads - counted) / mergeable, mergeable / counted});
         if (writes > 0.0 && call.counted->l2_write_bytes)
             its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
     }

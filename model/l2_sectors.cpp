@@ -90,12 +90,13 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
                        Again again) {
     const double sms = std::min(ctas, static_cast<double>(limits.sm_count)), of_sm = ctas / sms;
     // An SM gets CTAs from anywhere: what several have in common it meets again.
-    const double read = of_sm * of_cta;
+    const double read = of_sm * of_cta, l1 = l1_bytes(part, limits);
     const double first =
         of_cta < all ? all * (1.0 - std::pow(1.0 - of_cta / all, of_sm)) : std::min(all, read);
-    const double kept = std::min(1.0, l1_bytes(part, limits) / std::max(1.0, all));
-    const double lost = again == Again::in_turn && kept < 1.0 ? 1.0 : 1.0 - kept;
-    return sms * (first + std::max(0.0, read - first) * lost);
+    double kept = 1.0;
+    if (l1 < all)
+        kept = again == Again::in_turn ? 0.0 : std::floor(l1 / of_cta) * of_cta / all;
+    return sms * (first + std::max(0.0, read - first) * (1.0 - kept));
 }
 
 namespace {
