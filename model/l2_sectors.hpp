@@ -14,6 +14,16 @@ struct Stride {
     std::int64_t bytes = 0, count = 1;
 };
 
+/// A pipeline's step t fills buffer t mod `stages`: what destination less source moves by from one buffer to
+/// the next, and from one turn of all buffers to the next, where buffers lie `buffer` bytes apart and steps
+/// read `step` bytes further.
+constexpr Stride next_buffer(std::int64_t buffer, std::int64_t step, std::int64_t stages, std::int64_t steps) {
+    return {buffer - step, stages < steps ? stages : steps};
+}
+constexpr Stride next_turn(std::int64_t step, std::int64_t stages, std::int64_t steps) {
+    return {-stages * step, (steps + stages - 1) / stages};
+}
+
 /// The share of a copy's runs that begin at an odd multiple of 16 bytes: `offset` bytes and what the strides
 /// add. Counters are taken to be independent.
 double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides);

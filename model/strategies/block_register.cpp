@@ -364,12 +364,13 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const std::int64_t plane = s.h * s.w * 4;
     const Stride tiles_apart{knobs.tile_w * 4, tiles_x}, rows_apart{s.w * 4, s.h}, planes_apart{plane, s.c};
     const std::int64_t bank_bytes = round_up(taps * filter_pitch, 4) * 4;
-    const std::initializer_list<Stride> runs_apart = {{stage_elements * 4, part.stages},
-                                                      {rows * pitch * 4 - plane, knobs.channels},
-                                                      {pitch * 4 - s.w * 4, rows},
-                                                      {knobs.tile_h * s.w * 4, tiles_y},
-                                                      {knobs.channels * plane, part.steps},
-                                                      tiles_apart};
+    const std::initializer_list<Stride> runs_apart = {
+        {rows * pitch * 4 - plane, knobs.channels},
+        {pitch * 4 - s.w * 4, rows},
+        next_buffer(stage_elements * 4, knobs.channels * plane, part.stages, part.steps),
+        next_turn(knobs.channels * plane, part.stages, part.steps),
+        {-knobs.tile_h * s.w * 4, tiles_y},
+        {-knobs.tile_w * 4, tiles_x}};
     const double alike = past_l1 ? alike_in_lines(bank_bytes, runs_apart) : 1.0;
     const double row_bytes =
         past_l1 ? wide_copy_bytes(tile_row, odd_halves(bank_bytes, runs_apart),

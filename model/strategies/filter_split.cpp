@@ -131,10 +131,10 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     // The parts of an image pass over the same map.
     const double alike =
         wide ? alike_in_lines(part.bank_floats * 4,
-                              {{image_bytes, s.n},
-                               {part.band_floats * 4, part.stages},
-                               {half_rows * row_bytes, 2},
-                               {piece_rows * row_bytes, part.steps}})
+                              {{-image_bytes, s.n},
+                               {-half_rows * row_bytes, 2},
+                               next_buffer(part.band_floats * 4, piece_rows * row_bytes, part.stages, part.steps),
+                               next_turn(piece_rows * row_bytes, part.stages, part.steps)})
              : 1.0;
     part.mergeable_read_bytes =
         mergeable_bytes(map_reads * alike, {static_cast<double>(ceil_div(s.k, filters)), 1.0}, part, profile.limits);

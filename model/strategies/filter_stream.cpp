@@ -261,10 +261,11 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     double map_reads = map_runs * parts * spanned_bytes(run_bytes), alike = 1.0;
     if (wide) { // past L1
         const std::initializer_list<Stride> runs_apart = {{buffer - plane, step_channels},
-                                                          {step_channels * buffer, knobs.stages},
-                                                          {step_channels * plane, chunks},
-                                                          bands_apart,
-                                                          images_apart};
+                                                          next_buffer(step_channels * buffer, step_channels * plane,
+                                                                      knobs.stages, chunks),
+                                                          next_turn(step_channels * plane, knobs.stages, chunks),
+                                                          {-band * s.w * 4, part.pieces},
+                                                          {-s.c * plane, s.n}};
         const double crossed = odd_halves(part.bank_floats * 4, runs_apart);
         const double odd = odd_halves(0, {{plane, s.c}, bands_apart, images_apart});
         map_reads = map_runs * parts * wide_copy_bytes(run_bytes, crossed, odd);

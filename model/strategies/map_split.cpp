@@ -83,7 +83,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     const auto band_read = [&](double bytes) {
         return wide ? wide_copy_bytes(bytes, odd_halves(part.stages * part.bank_floats * 4, {images, parts}),
                                       odd_halves(0, {images, parts}))
-                    : spanned_bytes(bytes) / 2.0;
+                    : spanned_bytes(bytes) * (1.0 - 0.5 * halves_meet(ceil_div(s.p(), rows)));
     };
     const double filters = spanned_bytes(static_cast<double>(s.filter_bytes()) / static_cast<double>(halves));
     double copying = 0.0; // of all steps
@@ -124,7 +124,12 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     average_step(part, copying);
     // All parts go through all filters at the same time.
     const double bands = static_cast<double>(ceil_div(s.p(), rows)),
-                 filter_reads = bands * static_cast<double>(halves * s.n) * filters;
+                 of_image = static_cast<double>(halves) * filters;
+    // L1 keeps them from one image to the next if it has room.
+    const double times = static_cast<double>(s.filter_bytes()) <= l1_bytes(part, profile.limits)
+                             ? std::min(bands * static_cast<double>(s.n), static_cast<double>(part.parts))
+                             : bands * static_cast<double>(s.n);
+    const double filter_reads = times * of_image;
     *work.l2_read_bytes += filter_reads;
     part.mergeable_read_bytes = mergeable_bytes(filter_reads, {bands, 1.0}, part, profile.limits);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));

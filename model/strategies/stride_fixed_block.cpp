@@ -218,7 +218,10 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     // Wide copies pass L1; others meet there what an earlier step has read, or a line that overlaps theirs.
     const double filter_tiles = static_cast<double>(part.grid[1]);
     const std::initializer_list<Stride> filters_apart = {
-        {(pitch - values) * 4, knobs.tile_k}, {segment * 4, part.steps}, stages_apart};
+        {(pitch - values) * 4, knobs.tile_k},
+        next_buffer(step_floats * 4, segment * 4, knobs.stages, part.steps),
+        next_turn(segment * 4, knobs.stages, part.steps),
+        {-knobs.tile_k * values * 4, part.grid[1]}};
     const double filter_bytes =
         wide_filters
             ? wide_copy_bytes(1.0, odd_halves(0, filters_apart), 0.0) * static_cast<double>(s.filter_bytes())
