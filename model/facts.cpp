@@ -2,10 +2,12 @@
 
 #include "model/described.hpp"
 #include "model/embedded.hpp"
+#include "model/l2_sectors.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -105,46 +107,51 @@ double in_step(const Partition &part) {
            std::sqrt(std::sqrt(static_cast<double>(std::max<std::int64_t>(1, part.steps))));
 }
 
+/// Bytes that L2 sees of `reads` where SMs see the share `seen` of what they could merge themselves: either
+/// stage merges the rest.
+double seen_reads(double reads, const MergeableReads &mergeable, double seen) {
+    const double merged = 1.0 - seen;
+    return reads - merged * (mergeable.in_cpcs + merged * mergeable.in_gpcs);
+}
+
+/// Of a launch the share that L2 sees of what could be merged.
+double seen_share(double steps_in_step, double first, double later) {
+    return steps_in_step * first + (1.0 - steps_in_step) * later;
+}
+
 /// Of all of a launch's reads, what L2 sees.
 double read_share(const Partition &part, const CompiledWork &facts) {
-    const double reads = part.work.l2_read_bytes.value_or(0.0), first = in_step(part);
-    const double share = first * facts.first_read_share + (1.0 - first) * facts.l2_read_share;
-    return reads > 0.0 ? 1.0 - (1.0 - share) * part.mergeable_read_bytes.value_or(0.0) / reads : 1.0;
+    const double reads = part.work.l2_read_bytes.value_or(0.0);
+    const double seen = seen_share(in_step(part), facts.first_read_share, facts.l2_read_share);
+    return reads > 0.0 ? seen_reads(reads, part.mergeable_reads.value_or(MergeableReads{}), seen) / reads : 1.0;
 }
 
-/// What a call's counters say of its reads that SMs beside each other could merge.
-struct MergedReads {
-    double first_wave; ///< share of the launch
-    double seen;       ///< of those bytes, the share that L2 sees
-    double weight;     ///< those bytes over all that L2 sees: what an error of the share makes of the whole
+/// A call whose reads were counted.
+struct CountedReads {
+    double in_step; ///< share of the launch
+    double planned, counted;
+    MergeableReads mergeable;
 };
 
-/// The share that leaves the smallest sum of errors.
-double weighted_median(std::vector<MergedReads> seen) {
-    std::sort(seen.begin(), seen.end(),
-              [](const MergedReads &a, const MergedReads &b) { return a.seen < b.seen; });
-    double all = 0.0, below = 0.0;
-    for (const MergedReads &one : seen)
-        all += one.weight;
-    for (const MergedReads &one : seen)
-        if ((below += one.weight) >= all / 2.0)
-            return std::clamp(one.seen, 0.0, 1.0);
-    return 1.0;
-}
-
-/// The share of the first wave and of further ones: of launches of one wave and of several. Where there are
-/// few of either, that of all.
-std::pair<double, double> read_shares_of(const std::vector<MergedReads> &seen) {
-    std::vector<MergedReads> firsts, further;
-    for (const MergedReads &one : seen)
-        if (one.first_wave == 1.0)
-            firsts.push_back(one);
-    const double of_first = weighted_median(firsts.size() < least_cases ? seen : firsts);
-    for (const MergedReads &one : seen)
-        if (one.first_wave <= 0.5)
-            further.push_back({0.0, (one.seen - one.first_wave * of_first) / (1.0 - one.first_wave),
-                               one.weight * (1.0 - one.first_wave)});
-    return {of_first, weighted_median(further.size() < least_cases ? seen : further)};
+/// The shares, of CTAs in step and of others, with the smallest sum of relative errors; one case counts no
+/// more than it would with no reads at all.
+std::pair<double, double> read_shares_of(const std::vector<CountedReads> &calls) {
+    constexpr int parts = 50;
+    std::pair<double, double> best{1.0, 1.0};
+    double least = std::numeric_limits<double>::infinity();
+    for (int i = parts; i >= 0; --i)
+        for (int j = parts; j >= 0; --j) {
+            const double first = static_cast<double>(i) / parts, later = static_cast<double>(j) / parts;
+            double sum = 0.0;
+            for (const CountedReads &call : calls)
+                sum += std::min(1.0, std::abs(seen_reads(call.planned, call.mergeable,
+                                                         seen_share(call.in_step, first, later)) /
+                                                  call.counted -
+                                              1.0));
+            if (sum < least)
+                least = sum, best = {first, later};
+        }
+    return best;
 }
 
 void apply(Partition &part, const CompiledWork &facts) {
@@ -404,7 +411,7 @@ Plan with_facts(Plan plan, const Facts &facts) {
 std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
     struct Seen {
         std::vector<Features> rows;
-        std::vector<MergedReads> reads;
+        std::vector<CountedReads> reads;
         std::vector<double> other_shares, write_shares; ///< of all instructions; of stores
         std::vector<const CountedCall *> paced;         ///< with counters of stalls
     };
@@ -414,12 +421,14 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             continue;
         const Partition &main = main_launch(*call.plan);
         // What other kernels of the call take is small: theirs is what the plan counts.
-        double of_others = 0.0, ffmas = 0.0, reads = 0.0, mergeable = 0.0, writes = 0.0;
+        double of_others = 0.0, ffmas = 0.0, reads = 0.0, writes = 0.0;
+        MergeableReads mergeable;
         Features sum{};
         for_each_launch(*call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
             writes += part.work.l2_write_bytes.value_or(0.0);
-            mergeable += part.kernel == main.kernel ? part.mergeable_read_bytes.value_or(0.0) : 0.0;
+            if (part.kernel == main.kernel)
+                mergeable = mergeable + part.mergeable_reads.value_or(MergeableReads{});
             if (part.kernel != main.kernel) {
                 of_others += part.work.instructions.value_or(0.0);
                 return;
@@ -441,9 +450,9 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         its.other_shares.push_back(left / total);
         if (call.counters && life_of(*call.counters) > 0.0)
             its.paced.push_back(&call);
-        if (const double counted = call.counted->l2_read_bytes.value_or(0.0); mergeable > 0.0 && counted > 0.0)
-            its.reads.push_back(
-                {in_step(main), 1.0 - (reads - counted) / mergeable, mergeable / counted});
+        if (const double counted = call.counted->l2_read_bytes.value_or(0.0);
+            mergeable.in_cpcs + mergeable.in_gpcs > 0.0 && counted > 0.0)
+            its.reads.push_back({in_step(main), reads, counted, mergeable});
         if (writes > 0.0 && call.counted->l2_write_bytes)
             its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
     }
@@ -460,7 +469,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.variant = name.second;
         facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
         facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
-        std::tie(facts.first_read_share, facts.l2_read_share) = read_shares_of(its.reads);
+        if (its.reads.size() >= least_cases)
+            std::tie(facts.first_read_share, facts.l2_read_share) = read_shares_of(its.reads);
         // Not below one: what is stored is written.
         facts.l2_write_share =
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));

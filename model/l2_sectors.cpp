@@ -101,31 +101,40 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
 
 namespace {
 
-/// SMs beside each other whose requests meet on their way to L2, on average of the `ctas` that start first. As
-/// counted on an H200 they are those of three TPCs, a CPC: 16 CTAs that read the same in step ask 9 times, 48
-/// ask 17 times. Its first 8 CTAs lie on one such group, the others go to the 8 GPCs in turn, a TPC each, and
-/// then to the second SMs of the TPCs (recorded timelines).
-double merging_sms(double ctas) {
+/// SMs of a CPC, three TPCs, and of a GPC that the `ctas` which start first use on average. As recorded on an
+/// H200 the first 8 CTAs lie on SMs that are no part of these; the others go to its 8 GPCs in turn, a TPC each,
+/// and then to the second SMs of the TPCs.
+struct Beside {
+    double in_cpc, in_gpc;
+};
+Beside beside(double ctas) {
     constexpr double alone = 8.0, gpcs = 8.0, tpcs = 3.0, cpcs = 3.0;
-    if (ctas <= alone)
-        return ctas;
     double groups = 1.0;
     for (double before = 0.0; before < cpcs; ++before)
         groups += std::clamp(ctas - alone - before * tpcs * gpcs, 0.0, gpcs);
-    return ctas / groups;
+    return {ctas / groups, ctas / (1.0 + std::clamp(ctas - alone, 0.0, gpcs))};
 }
 
 } // namespace
 
-double mergeable_bytes(double bytes, Readers readers, const Partition &part, const GpuLimits &limits) {
-    const double sms = static_cast<double>(std::min<std::int64_t>(part.ctas - part.idle_ctas, limits.sm_count));
+MergeableReads operator+(const MergeableReads &a, const MergeableReads &b) {
+    return {a.in_cpcs + b.in_cpcs, a.in_gpcs + b.in_gpcs};
+}
+
+MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const GpuLimits &limits) {
+    const double sms =
+        static_cast<double>(std::min<std::int64_t>(part.ctas - part.idle_ctas, limits.sm_count));
     const double resident = static_cast<double>(std::min(part.ctas, part.ctas_per_sm * limits.sm_count));
     const double apart = std::max(1.0, readers.apart);
-    const double at_once = std::max(1.0, std::min(readers.ctas, resident / apart));
-    const double asking = std::min(at_once, sms), between = std::min(apart, sms / asking);
-    const double beside = merging_sms(sms);
-    const double seen = std::min(1.0, (asking * between + std::max(0.0, beside - between)) / (beside * asking));
-    return bytes * (1.0 - seen);
+    const double asking = std::min(sms, std::max(1.0, std::min(readers.ctas, resident / apart)));
+    const double between = std::min(apart, sms / asking);
+    // Groups of `together` neighbours that have one of those that ask, over those that ask.
+    const auto seen = [&](double together) {
+        return std::min(1.0, (asking * between + std::max(0.0, together - between)) / (together * asking));
+    };
+    const auto [in_cpc, in_gpc] = beside(sms);
+    const double by_cpcs = seen(in_cpc);
+    return {bytes * (1.0 - by_cpcs), bytes * std::max(0.0, by_cpcs - seen(in_gpc))};
 }
 
 } // namespace convcast

@@ -73,8 +73,9 @@ struct Readers {
     double ctas = 1.0, apart = 1.0;
 };
 
-/// Of `bytes` that the SMs ask L2 for, each what `readers` have in common, those that L2 does not see where
-/// SMs that share a path to it ask at the same time.
-double mergeable_bytes(double bytes, Readers readers, const Partition &part, const GpuLimits &limits);
+MergeableReads operator+(const MergeableReads &a, const MergeableReads &b);
+
+/// Of `bytes` that the SMs ask L2 for, each what `readers` have in common.
+MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const GpuLimits &limits);
 
 } // namespace convcast

@@ -401,12 +401,12 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
                                                               part, limits, Again::anywhere));
     work.l2_read_bytes = filter_reads + pixel_reads;
     const double tiles_d = static_cast<double>(part.grid[0]), filter_tiles = static_cast<double>(part.grid[1]);
-    part.mergeable_read_bytes =
-        mergeable_bytes(filter_reads,
+    part.mergeable_reads =
+        mergeable_reads(filter_reads,
                         tiles_d > 1.0 ? Readers{tiles_d, 1.0}
                                       : Readers{static_cast<double>(s.n), filter_tiles},
                         part, limits) +
-        mergeable_bytes(pixel_reads * alike, {filter_tiles, tiles_d}, part, limits);
+        mergeable_reads(pixel_reads * alike, {filter_tiles, tiles_d}, part, limits);
     const std::int64_t grid =
         std::gcd(s.p() * s.q(), std::gcd(knobs.tile_h * s.q(), std::int64_t{knobs.tile_w}));
     work.l2_write_bytes =

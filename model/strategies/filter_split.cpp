@@ -136,8 +136,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                                next_buffer(part.band_floats * 4, piece_rows * row_bytes, part.stages, part.steps),
                                next_turn(piece_rows * row_bytes, part.stages, part.steps)})
              : 1.0;
-    part.mergeable_read_bytes =
-        mergeable_bytes(map_reads * alike, {static_cast<double>(ceil_div(s.k, filters)), 1.0}, part, profile.limits);
+    part.mergeable_reads =
+        mergeable_reads(map_reads * alike, {static_cast<double>(ceil_div(s.k, filters)), 1.0}, part, profile.limits);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
     return part;

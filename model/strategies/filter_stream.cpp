@@ -272,7 +272,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
         alike = alike_in_lines(part.bank_floats * 4, runs_apart);
     }
     work.l2_read_bytes = map_reads + bank_bytes;
-    part.mergeable_read_bytes = mergeable_bytes(map_reads * alike, {parts, 1.0}, part, limits);
+    part.mergeable_reads = mergeable_reads(map_reads * alike, {parts, 1.0}, part, limits);
     work.l2_write_bytes = written_bytes_of_columns(s, thread_rows);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, limits);

@@ -409,9 +409,9 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                                             next_turn(o.slice * 4, g.stages, o.steps)})
                        : 1.0;
     const double filter_tiles = static_cast<double>(o.filter_tiles), pixel_tiles = static_cast<double>(o.pixel_tiles);
-    part.mergeable_read_bytes =
-        mergeable_bytes(pixel_reads * alike_pixels, {filter_tiles, ranks}, part, profile.limits) +
-        mergeable_bytes(filter_reads * alike_filters, {pixel_tiles, ranks * filter_tiles}, part, profile.limits);
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads * alike_pixels, {filter_tiles, ranks}, part, profile.limits) +
+        mergeable_reads(filter_reads * alike_filters, {pixel_tiles, ranks * filter_tiles}, part, profile.limits);
     // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
     // pixels.
     const std::int64_t run = meets ? std::min<std::int64_t>(warp_lanes, g.tile_pixels) : 4 * lanes_n;

@@ -373,9 +373,9 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     work.l2_read_bytes = filter_reads + pixel_reads;
     const double alike = o.wide_pixels ? alike_in_lines(0, {{s.h * s.w * 4, s.c}}) : 1.0;
     const double ranks = static_cast<double>(g.split), filter_tiles = static_cast<double>(o.filter_tiles);
-    part.mergeable_read_bytes =
-        mergeable_bytes(pixel_reads * alike, {filter_tiles, ranks}, part, profile.limits) +
-        mergeable_bytes(filter_reads, {static_cast<double>(o.pixel_tiles), ranks * filter_tiles}, part,
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads * alike, {filter_tiles, ranks}, part, profile.limits) +
+        mergeable_reads(filter_reads, {static_cast<double>(o.pixel_tiles), ranks * filter_tiles}, part,
                         profile.limits);
     work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
     // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.

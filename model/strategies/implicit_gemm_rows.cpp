@@ -365,9 +365,9 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     work.l2_read_bytes = filter_reads + pixel_reads;
     const double alike = m.aligned ? alike_in_lines(first_pixel, runs_apart) : 1.0;
     const double ranks = static_cast<double>(g.split), filter_tiles_d = static_cast<double>(filter_tiles);
-    part.mergeable_read_bytes =
-        mergeable_bytes(pixel_reads * alike, {filter_tiles_d, ranks}, part, profile.limits) +
-        mergeable_bytes(filter_reads, {static_cast<double>(pixel_tiles), ranks * filter_tiles_d}, part,
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads * alike, {filter_tiles_d, ranks}, part, profile.limits) +
+        mergeable_reads(filter_reads, {static_cast<double>(pixel_tiles), ranks * filter_tiles_d}, part,
                         profile.limits);
     work.l2_write_bytes = written_bytes(s, m.p == 1 ? StoredAlong::planes : StoredAlong::rows);
     fill_dram(work, s, profile.limits);

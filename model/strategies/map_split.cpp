@@ -125,13 +125,14 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     // All parts go through all filters at the same time.
     const double bands = static_cast<double>(ceil_div(s.p(), rows)),
                  of_image = static_cast<double>(halves) * filters;
-    // L1 keeps them from one image to the next if it has room.
-    const double times = static_cast<double>(s.filter_bytes()) <= l1_bytes(part, profile.limits)
+    // L1 keeps them from one image to the next if it has room beside what is stored.
+    const double stored = static_cast<double>(rows * s.q() * s.k) * 4.0;
+    const double times = static_cast<double>(s.filter_bytes()) + stored <= l1_bytes(part, profile.limits)
                              ? std::min(bands * static_cast<double>(s.n), static_cast<double>(part.parts))
                              : bands * static_cast<double>(s.n);
     const double filter_reads = times * of_image;
     *work.l2_read_bytes += filter_reads;
-    part.mergeable_read_bytes = mergeable_bytes(filter_reads, {bands, 1.0}, part, profile.limits);
+    part.mergeable_reads = mergeable_reads(filter_reads, {bands, 1.0}, part, profile.limits);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
     return part;

@@ -262,9 +262,9 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
                                                                    {-s.c * plane, s.n}})
              : 1.0;
     const double rows_at_once = static_cast<double>(std::min(part.tile_h, s.p()));
-    part.mergeable_read_bytes =
-        mergeable_bytes(filter_reads, {ctas, 1.0}, part, limits) +
-        mergeable_bytes(images * all_channels * bands * map_bytes * alike,
+    part.mergeable_reads =
+        mergeable_reads(filter_reads, {ctas, 1.0}, part, limits) +
+        mergeable_reads(images * all_channels * bands * map_bytes * alike,
                         {(rows_at_once + static_cast<double>(s.r - 1)) / rows_at_once, 1.0}, part, limits);
     const double sums_there = static_cast<double>(
         std::min(part.ctas_per_sm, ceil_div(part.ctas, limits.sm_count)) * part.tile_h * s.q() * s.k * 4);

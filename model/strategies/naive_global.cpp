@@ -143,10 +143,10 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     work.l2_read_bytes = pixel_reads + filter_reads;
     const double plane_ctas = // of a filter and an image, which follow one another
         std::max(1.0, static_cast<double>(s.p() * s.q()) / static_cast<double>(threads));
-    part.mergeable_read_bytes =
-        mergeable_bytes(pixel_reads, {ctas / images / plane_ctas / static_cast<double>(s.groups), plane_ctas},
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads, {ctas / images / plane_ctas / static_cast<double>(s.groups), plane_ctas},
                         part, profile.limits) +
-        mergeable_bytes(filter_reads, {plane_ctas, 1.0}, part, profile.limits);
+        mergeable_reads(filter_reads, {plane_ctas, 1.0}, part, profile.limits);
     work.l2_write_bytes = static_cast<double>(s.output_bytes()); // a warp's outputs follow one another
     // A filter's outputs follow one another in the grid; what is resident at once shares the pixels.
     const double resident =

@@ -235,9 +235,9 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
                                  Again::in_turn));
     work.l2_read_bytes = pixel_reads + filter_reads;
     const double planes = static_cast<double>(s.k), images_d = static_cast<double>(s.n);
-    part.mergeable_read_bytes =
-        mergeable_bytes(pixel_reads, {planes, tiles}, part, limits) +
-        mergeable_bytes(filter_reads, tiles > 1.0 ? Readers{tiles, 1.0} : Readers{images_d, planes}, part,
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads, {planes, tiles}, part, limits) +
+        mergeable_reads(filter_reads, tiles > 1.0 ? Readers{tiles, 1.0} : Readers{images_d, planes}, part,
                         limits);
     const std::int64_t grid =
         std::gcd(s.p() * s.q(), std::gcd(knobs.tile_h * s.q(), std::int64_t{knobs.tile_w}));

@@ -379,9 +379,9 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     const double tap_reads = read_through_l1(std::min(all_taps, part.step.load_bytes - pixel_bytes), all_taps, ctas_d,
                                              part, profile.limits, Again::in_turn);
     work.l2_read_bytes = pixel_reads + tap_reads;
-    part.mergeable_read_bytes =
-        mergeable_bytes(pixel_reads, {static_cast<double>(part.grid[1]), position_ctas}, part, profile.limits) +
-        mergeable_bytes(tap_reads, {position_ctas, 1.0}, part, profile.limits);
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads, {static_cast<double>(part.grid[1]), position_ctas}, part, profile.limits) +
+        mergeable_reads(tap_reads, {position_ctas, 1.0}, part, profile.limits);
     const double stored = static_cast<double>(positions * knobs.rows * knobs.vector * s.n * s.k) * 4.0;
     work.l2_write_bytes = knobs.vector == 1 ? stored * written_bytes_of_columns(s, knobs.rows) /
                                                   static_cast<double>(s.output_bytes())

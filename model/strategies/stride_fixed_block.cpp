@@ -254,11 +254,11 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
                                        part, profile.limits, Again::in_turn);
     work.l2_read_bytes = all_filter_reads + map_reads;
     const double tiles_d = static_cast<double>(part.grid[0]);
-    part.mergeable_read_bytes =
-        mergeable_bytes(all_filter_reads * (wide_filters ? alike_in_lines(0, filters_apart) : 1.0),
+    part.mergeable_reads =
+        mergeable_reads(all_filter_reads * (wide_filters ? alike_in_lines(0, filters_apart) : 1.0),
                         tiles_d > 1.0 ? Readers{tiles_d, 1.0} : Readers{images, filter_tiles}, part,
                         profile.limits) +
-        mergeable_bytes(map_reads * (wide_lines ? alike_in_lines(first_line, lines_apart) : 1.0),
+        mergeable_reads(map_reads * (wide_lines ? alike_in_lines(first_line, lines_apart) : 1.0),
                         {filter_tiles, tiles_d}, part, profile.limits);
     work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));

@@ -310,9 +310,9 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = all_steps * part.step.load_bytes;
     const double filter_tiles_d = static_cast<double>(filter_tiles), pixel_tiles_d = static_cast<double>(pixel_tiles);
-    part.mergeable_read_bytes =
-        mergeable_bytes(all_steps * slice * g.tile_k * 4.0, {pixel_tiles_d, filter_tiles_d}, part, limits) +
-        mergeable_bytes(all_steps * slice * g.tile_pixels * 4.0, {filter_tiles_d, 1.0}, part, limits);
+    part.mergeable_reads =
+        mergeable_reads(all_steps * slice * g.tile_k * 4.0, {pixel_tiles_d, filter_tiles_d}, part, limits) +
+        mergeable_reads(all_steps * slice * g.tile_pixels * 4.0, {filter_tiles_d, 1.0}, part, limits);
     const std::int64_t written = planes * s.k * tiles * 4;
     work.l2_write_bytes = static_cast<double>(written);
     work.dram_read_bytes = lost * static_cast<double>(planes * o.channels * tiles * 4 + o.filter_bytes);
