@@ -55,12 +55,20 @@ double written_in_part(double written, double stored);
 /// Bytes of L1 beside the shared memory of the CTAs that an SM holds.
 double l1_bytes(const Partition &part, const GpuLimits &limits);
 
+/// Of data that come again after others have passed, `fill` times what a cache holds, the share that it no
+/// longer has where it gives up lines at random: only those that are fetched anew drive others out,
+/// f = 1 - exp(-f fill).
+double lost_at_random(double fill);
+
+/// And of L1 beside a launch's CTAs, where `between` bytes have passed.
+double lost_from_l1(double between, const Partition &part, const GpuLimits &limits);
+
 /// How CTAs read what others of their SM have read: from its begin to its end, or somewhere in it.
 enum class Again { in_turn, anywhere };
 
 /// Bytes that the SMs ask L2 for where each of `ctas` neighbouring CTAs of a launch reads `of_cta` bytes out
 /// of `all` through L1. What L1 has room for an SM asks for once; of more, reads that come again in turn find
-/// nothing, others as much as there is room for.
+/// what it has not given up, others the whole CTAs' reads that it has room for.
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
                        Again again);
 

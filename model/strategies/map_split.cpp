@@ -125,11 +125,13 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     // All parts go through all filters at the same time.
     const double bands = static_cast<double>(ceil_div(s.p(), rows)),
                  of_image = static_cast<double>(halves) * filters;
-    // L1 keeps them from one image to the next if it has room beside what is stored.
-    const double stored = static_cast<double>(rows * s.q() * s.k) * 4.0;
-    const double times = static_cast<double>(s.filter_bytes()) + stored <= l1_bytes(part, profile.limits)
-                             ? std::min(bands * static_cast<double>(s.n), static_cast<double>(part.parts))
-                             : bands * static_cast<double>(s.n);
+    // L1 keeps them from one image to the next as far as the lines that are stored leave it.
+    constexpr double line = 128.0;
+    const double stored = static_cast<double>(s.k) * (static_cast<double>(rows * s.q()) * 4.0 + line);
+    const double lost = lost_from_l1(static_cast<double>(s.filter_bytes()) + stored, part, profile.limits),
+                 all_bands = bands * static_cast<double>(s.n),
+                 first_bands = std::min(all_bands, static_cast<double>(part.parts));
+    const double times = first_bands + (all_bands - first_bands) * lost;
     const double filter_reads = times * of_image;
     *work.l2_read_bytes += filter_reads;
     part.mergeable_reads = mergeable_reads(filter_reads, {bands, 1.0}, part, profile.limits);

@@ -268,8 +268,10 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
                         {(rows_at_once + static_cast<double>(s.r - 1)) / rows_at_once, 1.0}, part, limits);
     const double sums_there = static_cast<double>(
         std::min(part.ctas_per_sm, ceil_div(part.ctas, limits.sm_count)) * part.tile_h * s.q() * s.k * 4);
+    // Between a sum's store and its next read all others pass, and the filters of a piece.
+    const double lost_sums = lost_from_l1(sums_there + filters / pieces_d, part, limits);
     work.l2_read_bytes = images * all_channels * bands * map_bytes + filter_reads +
-                         (sums_there > l1_bytes(part, limits) ? (pieces_d - 1.0) * written_bytes(s) : 0.0);
+                         (pieces_d - 1.0) * written_bytes(s) * lost_sums;
     work.l2_write_bytes = pieces_d * written_bytes_of_flat_rows(s, part.tile_h);
     part.partial_write_bytes =
         written_in_part(*work.l2_write_bytes, pieces_d * static_cast<double>(s.output_bytes()));

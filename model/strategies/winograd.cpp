@@ -108,17 +108,8 @@ std::int64_t l2_room(const GpuLimits &limits) {
     return limits.l2_bytes / 2;
 }
 
-/// Of data that come again after `between` bytes of others, the share that L2 no longer has where it gives up
-/// lines at random: only those that are fetched anew drive others out, f = 1 - exp(-f between / room).
 double lost_after(double between, const GpuLimits &limits) {
-    const double passes = between / static_cast<double>(l2_room(limits));
-    if (passes <= 1.0)
-        return 0.0;
-    constexpr int rounds = 40;
-    double lost = 1.0;
-    for (int i = 0; i < rounds; ++i)
-        lost = 1.0 - std::exp(-lost * passes);
-    return lost;
+    return lost_at_random(between / static_cast<double>(l2_room(limits)));
 }
 
 double beyond_l2(std::int64_t bytes, const GpuLimits &limits) {
