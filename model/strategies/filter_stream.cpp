@@ -258,7 +258,14 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     const double parts = static_cast<double>(part.grid[0]);
     const double bank_bytes = images * parts * spanned_bytes(static_cast<double>(s.filter_bytes()) / parts);
     // All CTAs of an image pass over the same map, each on an SM of its own.
-    double map_reads = map_runs * parts * spanned_bytes(run_bytes), alike = 1.0;
+    // Rows that bands have in common lie in L1 as far as it keeps them while a band passes.
+    const double again = lost_from_l1(channels_d * run_bytes, part, limits);
+    const double bands_read = 1.0 + static_cast<double>(part.pieces - 1) * again;
+    const double common_rows = static_cast<double>(part.pieces - 1) * static_cast<double>(s.r - 1);
+    double map_reads = images * channels_d * parts *
+                       ((static_cast<double>(s.h) + common_rows * again) * static_cast<double>(s.w) * 4.0 +
+                        bands_read * spanned_bytes(0.0)),
+           alike = 1.0;
     if (wide) { // past L1
         const std::initializer_list<Stride> runs_apart = {{buffer - plane, step_channels},
                                                           next_buffer(step_channels * buffer, step_channels * plane,
