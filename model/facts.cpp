@@ -416,6 +416,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         std::vector<const CountedCall *> paced;         ///< with counters of stalls
     };
     std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
+    std::map<std::string, std::vector<CountedReads>> reads_of_kernel;
     for (const CountedCall &call : calls) {
         if (call.plan->launches.empty() || !call.counted->instructions)
             continue;
@@ -452,7 +453,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             its.paced.push_back(&call);
         if (const double counted = call.counted->l2_read_bytes.value_or(0.0);
             mergeable.in_cpcs + mergeable.in_gpcs > 0.0 && counted > 0.0)
-            its.reads.push_back({in_step(main), reads, counted, mergeable});
+            for (std::vector<CountedReads> *all : {&its.reads, &reads_of_kernel[main.kernel]})
+                all->push_back({in_step(main), reads, counted, mergeable});
         if (writes > 0.0 && call.counted->l2_write_bytes)
             its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
     }
@@ -469,8 +471,12 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.variant = name.second;
         facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
         facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
-        if (its.reads.size() >= least_cases)
-            std::tie(facts.first_read_share, facts.l2_read_share) = read_shares_of(its.reads);
+        // A few cases do not tell two shares; those of the kernel's other variants are nearer.
+        constexpr std::size_t enough = 12;
+        const std::vector<CountedReads> &reads =
+            its.reads.size() < enough ? reads_of_kernel[name.first] : its.reads;
+        if (reads.size() >= least_cases)
+            std::tie(facts.first_read_share, facts.l2_read_share) = read_shares_of(reads);
         // Not below one: what is stored is written.
         facts.l2_write_share =
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));
