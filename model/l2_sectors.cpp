@@ -107,14 +107,25 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
     const double sms = std::min(ctas, static_cast<double>(limits.sm_count)), of_sm = ctas / sms;
     // An SM gets CTAs from anywhere: what several have in common it meets again.
     const double read = of_sm * of_cta, l1 = l1_bytes(part, limits);
-    const double first =
-        of_cta < all ? all * (1.0 - std::pow(1.0 - of_cta / all, of_sm)) : std::min(all, read);
-    double kept = 1.0;
+    const auto distinct = [&](double of_ctas) {
+        return of_cta < all ? all * (1.0 - std::pow(1.0 - of_cta / all, of_ctas))
+                            : std::min(all, of_ctas * of_cta);
+    };
+    const double first = distinct(of_sm), once_more = std::max(0.0, read - first);
     if (again == Again::in_turn)
-        kept = 1.0 - lost_from_l1(all, part, limits);
-    else if (l1 < all)
-        kept = std::floor(l1 / of_cta) * of_cta / all;
-    return sms * (first + std::max(0.0, read - first) * (1.0 - kept));
+        return sms * (first + once_more * lost_from_l1(all, part, limits));
+    if (l1 >= all)
+        return sms * first;
+    // Those that are there at once share what they read at about the same place: all of it as long as they are
+    // in step, later as far as L1 reaches. Of CTAs that ended before, it keeps whole ones' reads.
+    const double resident = std::min(of_sm, static_cast<double>(part.ctas_per_sm)),
+                 of_resident = distinct(resident);
+    const double together =
+        std::min(once_more, of_sm / resident * std::max(0.0, resident * of_cta - of_resident));
+    const double before = std::floor(l1 / of_cta) * of_cta / all;
+    const double in_step = 1.0 / static_cast<double>(std::max<std::int64_t>(1, part.waves));
+    const double at_once = part.steps > 1 ? std::min(1.0, l1 / of_resident) : before;
+    return sms * (first + together * (1.0 - in_step) * (1.0 - at_once) + (once_more - together) * (1.0 - before));
 }
 
 namespace {
