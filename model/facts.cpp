@@ -123,7 +123,8 @@ double seen_share(double steps_in_step, double first, double later) {
 double read_share(const Partition &part, const CompiledWork &facts) {
     const double reads = part.work.l2_read_bytes.value_or(0.0);
     const double seen = seen_share(in_step(part), facts.first_read_share, facts.l2_read_share);
-    return reads > 0.0 ? seen_reads(reads, part.mergeable_reads.value_or(MergeableReads{}), seen) / reads : 1.0;
+    return reads > 0.0 ? seen_reads(reads, part.mergeable_reads.value_or(MergeableReads{}), seen) / reads
+                       : 1.0;
 }
 
 /// A call whose reads were counted.

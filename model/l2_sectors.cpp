@@ -91,8 +91,8 @@ double lost_at_random(double fill) {
 }
 
 double lost_from_l1(double between, const Partition &part, const GpuLimits &limits) {
-    // As of map_stream's sums counted on an H200, which are stored and read back: nothing is lost where half of
-    // L1 passes in between, about half where three quarters do, nearly all where as much as it holds does.
+    // As of map_stream's sums counted on an H200, which are stored and read back: nothing is lost where half
+    // of L1 passes in between, about half where three quarters do, nearly all where as much as it holds does.
     return lost_at_random(between / (l1_bytes(part, limits) / 2.0));
 }
 
@@ -116,8 +116,8 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
         return sms * (first + once_more * lost_from_l1(all, part, limits));
     if (l1 >= all)
         return sms * first;
-    // Those that are there at once share what they read at about the same place: all of it as long as they are
-    // in step, later as far as L1 reaches. Of CTAs that ended before, it keeps whole ones' reads.
+    // Those that are there at once share what they read at about the same place: all of it as long as they
+    // are in step, later as far as L1 reaches. Of CTAs that ended before, it keeps whole ones' reads.
     const double resident = std::min(of_sm, static_cast<double>(part.ctas_per_sm)),
                  of_resident = distinct(resident);
     const double together =
@@ -125,14 +125,15 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
     const double before = std::floor(l1 / of_cta) * of_cta / all;
     const double in_step = 1.0 / static_cast<double>(std::max<std::int64_t>(1, part.waves));
     const double at_once = part.steps > 1 ? std::min(1.0, l1 / of_resident) : before;
-    return sms * (first + together * (1.0 - in_step) * (1.0 - at_once) + (once_more - together) * (1.0 - before));
+    return sms *
+           (first + together * (1.0 - in_step) * (1.0 - at_once) + (once_more - together) * (1.0 - before));
 }
 
 namespace {
 
 /// SMs of a CPC, three TPCs, and of a GPC that the `ctas` which start first use on average. As recorded on an
-/// H200 the first 8 CTAs lie on SMs that are no part of these; the others go to its 8 GPCs in turn, a TPC each,
-/// and then to the second SMs of the TPCs.
+/// H200 the first 8 CTAs lie on SMs that are no part of these; the others go to its 8 GPCs in turn, a TPC
+/// each, and then to the second SMs of the TPCs.
 struct Beside {
     double in_cpc, in_gpc;
 };
@@ -150,16 +151,19 @@ MergeableReads operator+(const MergeableReads &a, const MergeableReads &b) {
     return {a.in_cpcs + b.in_cpcs, a.in_gpcs + b.in_gpcs};
 }
 
-MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const GpuLimits &limits) {
+MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part,
+                               const GpuLimits &limits) {
     const double sms =
         static_cast<double>(std::min<std::int64_t>(part.ctas - part.idle_ctas, limits.sm_count));
     const double resident = static_cast<double>(std::min(part.ctas, part.ctas_per_sm * limits.sm_count));
     const double apart = std::max(1.0, readers.apart);
     const double asking = std::min(sms, std::max(1.0, std::min(readers.ctas, resident / apart)));
     const double between = std::min(apart, sms / asking);
-    // Groups of `together` neighbours that have one of those that ask, over those that ask.
+    // Groups of `together` neighbours that have one of those that ask, over those that ask; of fewer than all SMs
+    // the first and the last group have others too.
     const auto seen = [&](double together) {
-        return std::min(1.0, (asking * between + std::max(0.0, together - between)) / (together * asking));
+        const double edges = asking * between < sms ? std::max(0.0, together - between) : 0.0;
+        return std::min(1.0, (asking * between + edges) / (together * asking));
     };
     const auto [in_cpc, in_gpc] = beside(sms);
     const double by_cpcs = seen(in_cpc);

@@ -17,7 +17,8 @@ struct Stride {
 /// A pipeline's step t fills buffer t mod `stages`: what destination less source moves by from one buffer to
 /// the next, and from one turn of all buffers to the next, where buffers lie `buffer` bytes apart and steps
 /// read `step` bytes further.
-constexpr Stride next_buffer(std::int64_t buffer, std::int64_t step, std::int64_t stages, std::int64_t steps) {
+constexpr Stride next_buffer(std::int64_t buffer, std::int64_t step, std::int64_t stages,
+                             std::int64_t steps) {
     return {buffer - step, stages < steps ? stages : steps};
 }
 constexpr Stride next_turn(std::int64_t step, std::int64_t stages, std::int64_t steps) {

@@ -106,8 +106,8 @@ struct Operand {
 };
 
 /// Bytes of reads that L2 does not see where all SMs ask for what they have in common at the same time: their
-/// requests are merged on the way, those of a CPC's SMs, and then those of a GPC's CPCs. The kernel's facts say
-/// which share of them is.
+/// requests are merged on the way, those of a CPC's SMs, and then those of a GPC's CPCs. The kernel's facts
+/// say which share of them is.
 struct MergeableReads {
     double in_cpcs = 0.0, in_gpcs = 0.0;
     BOOST_DESCRIBE_CLASS(MergeableReads, (), (in_cpcs, in_gpcs), (), ())

@@ -267,12 +267,12 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
                         bands_read * spanned_bytes(0.0)),
            alike = 1.0;
     if (wide) { // past L1
-        const std::initializer_list<Stride> runs_apart = {{buffer - plane, step_channels},
-                                                          next_buffer(step_channels * buffer, step_channels * plane,
-                                                                      knobs.stages, chunks),
-                                                          next_turn(step_channels * plane, knobs.stages, chunks),
-                                                          {-band * s.w * 4, part.pieces},
-                                                          {-s.c * plane, s.n}};
+        const std::initializer_list<Stride> runs_apart = {
+            {buffer - plane, step_channels},
+            next_buffer(step_channels * buffer, step_channels * plane, knobs.stages, chunks),
+            next_turn(step_channels * plane, knobs.stages, chunks),
+            {-band * s.w * 4, part.pieces},
+            {-s.c * plane, s.n}};
         const double crossed = odd_halves(part.bank_floats * 4, runs_apart);
         const double odd = odd_halves(0, {{plane, s.c}, bands_apart, images_apart});
         map_reads = map_runs * parts * wide_copy_bytes(run_bytes, crossed, odd);

@@ -351,10 +351,9 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
         next_turn(g.slice_channels * plane, g.stages, steps),
         {-s.c * plane, s.n},
         {-g.columns * g.thread_pixels * 4, o.column_blocks}};
-    const double staged_row = m.aligned
-                                  ? wide_copy_bytes(row_bytes, odd_halves(first_pixel, runs_apart),
-                                                    odd_halves(0, {rows_apart, planes_apart}))
-                                  : spanned_bytes(row_bytes);
+    const double staged_row = m.aligned ? wide_copy_bytes(row_bytes, odd_halves(first_pixel, runs_apart),
+                                                          odd_halves(0, {rows_apart, planes_apart}))
+                                        : spanned_bytes(row_bytes);
     const double staged_rows = static_cast<double>(std::min(o.rows, s.n * m.h));
     const double staged_bytes = // through L1, whole rows follow one another
         m.aligned

@@ -251,8 +251,10 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     const double filters = static_cast<double>(s.filter_bytes());
     const double filter_run = all_channels / pieces_d * t * 4.0;
     // A piece reads a run of each filter; what lies in its sectors of other pieces L1 keeps if it has room.
-    const double of_piece = std::min(spanned_bytes(filters), static_cast<double>(s.k) * spanned_bytes(filter_run));
-    const double of_filters = filters <= l1_bytes(part, limits) ? spanned_bytes(filters) : pieces_d * of_piece;
+    const double of_piece =
+        std::min(spanned_bytes(filters), static_cast<double>(s.k) * spanned_bytes(filter_run));
+    const double of_filters =
+        filters <= l1_bytes(part, limits) ? spanned_bytes(filters) : pieces_d * of_piece;
     const double filter_reads = read_through_l1(of_filters, of_filters, ctas, part, limits, Again::in_turn);
     // And neighbouring CTAs have rows of the map in common.
     const double alike =

@@ -137,9 +137,9 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     const double pixel_reads =
         images * read_through_l1(std::min(image_bytes, steps * map_bytes), image_bytes,
                                  std::max(1.0, full_ctas / images), part, profile.limits, Again::anywhere);
-    const double filter_reads = read_through_l1(std::min(filter_bytes, all_filters), all_filters,
-                                                std::max(1.0, full_ctas), part,
-                                                profile.limits, Again::in_turn);
+    const double filter_reads =
+        read_through_l1(std::min(filter_bytes, all_filters), all_filters, std::max(1.0, full_ctas), part,
+                        profile.limits, Again::in_turn);
     work.l2_read_bytes = pixel_reads + filter_reads;
     const double plane_ctas = // of a filter and an image, which follow one another
         std::max(1.0, static_cast<double>(s.p() * s.q()) / static_cast<double>(threads));

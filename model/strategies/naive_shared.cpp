@@ -228,11 +228,10 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         static_cast<double>(s.n) * read_through_l1(of_tiles, std::max(of_tiles, of_image),
                                                    tiles * static_cast<double>(s.k), part, limits,
                                                    Again::anywhere);
-    const double filter_reads =
-        std::min(static_cast<double>(s.n * s.k) *
-                     read_through_l1(of_filter, of_filter, tiles, part, limits, Again::in_turn),
-                 read_through_l1(of_filter, of_filter * static_cast<double>(s.k), ctas, part, limits,
-                                 Again::in_turn));
+    const double filter_reads = std::min(
+        static_cast<double>(s.n * s.k) *
+            read_through_l1(of_filter, of_filter, tiles, part, limits, Again::in_turn),
+        read_through_l1(of_filter, of_filter * static_cast<double>(s.k), ctas, part, limits, Again::in_turn));
     work.l2_read_bytes = pixel_reads + filter_reads;
     const double planes = static_cast<double>(s.k), images_d = static_cast<double>(s.n);
     part.mergeable_reads =

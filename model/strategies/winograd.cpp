@@ -300,7 +300,8 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     work.shared_wavefronts = all_steps * warps * loads * uniform_wide_wavefronts;
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = all_steps * part.step.load_bytes;
-    const double filter_tiles_d = static_cast<double>(filter_tiles), pixel_tiles_d = static_cast<double>(pixel_tiles);
+    const double filter_tiles_d = static_cast<double>(filter_tiles),
+                 pixel_tiles_d = static_cast<double>(pixel_tiles);
     part.mergeable_reads =
         mergeable_reads(all_steps * slice * g.tile_k * 4.0, {pixel_tiles_d, filter_tiles_d}, part, limits) +
         mergeable_reads(all_steps * slice * g.tile_pixels * 4.0, {filter_tiles_d, 1.0}, part, limits);
