@@ -418,6 +418,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
     };
     std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
     std::map<std::string, std::vector<CountedReads>> reads_of_kernel;
+    std::vector<CountedReads> all_reads;
     for (const CountedCall &call : calls) {
         if (call.plan->launches.empty() || !call.counted->instructions)
             continue;
@@ -454,7 +455,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             its.paced.push_back(&call);
         if (const double counted = call.counted->l2_read_bytes.value_or(0.0);
             mergeable.in_cpcs + mergeable.in_gpcs > 0.0 && counted > 0.0)
-            for (std::vector<CountedReads> *all : {&its.reads, &reads_of_kernel[main.kernel]})
+            for (std::vector<CountedReads> *all : {&its.reads, &reads_of_kernel[main.kernel], &all_reads})
                 all->push_back({in_step(main), reads, counted, mergeable});
         if (writes > 0.0 && call.counted->l2_write_bytes)
             its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
@@ -472,12 +473,14 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.variant = name.second;
         facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
         facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
-        // A few cases do not tell two shares; those of the kernel's other variants are nearer.
+        // A few cases do not tell two shares; those of the kernel's other variants are nearer, or of all kernels.
         constexpr std::size_t enough = 12;
-        const std::vector<CountedReads> &reads =
-            its.reads.size() < enough ? reads_of_kernel[name.first] : its.reads;
-        if (reads.size() >= least_cases)
-            std::tie(facts.first_read_share, facts.l2_read_share) = read_shares_of(reads);
+        const std::vector<CountedReads> &of_kernel = reads_of_kernel[name.first];
+        if (!of_kernel.empty())
+            std::tie(facts.first_read_share, facts.l2_read_share) =
+                read_shares_of(its.reads.size() >= enough     ? its.reads
+                               : of_kernel.size() >= enough ? of_kernel
+                                                            : all_reads);
         // Not below one: what is stored is written.
         facts.l2_write_share =
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));
