@@ -153,8 +153,8 @@ MergeableReads operator+(const MergeableReads &a, const MergeableReads &b) {
 
 MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part,
                                const GpuLimits &limits) {
-    const double sms =
-        static_cast<double>(std::min<std::int64_t>(part.ctas - part.idle_ctas, limits.sm_count));
+    const double sms = static_cast<double>(
+        std::clamp<std::int64_t>(part.ctas - part.idle_ctas, 1, std::max(1, limits.sm_count)));
     const double resident = static_cast<double>(std::min(part.ctas, part.ctas_per_sm * limits.sm_count));
     const double apart = std::max(1.0, readers.apart);
     const double asking = std::min(sms, std::max(1.0, std::min(readers.ctas, resident / apart)));
