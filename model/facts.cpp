@@ -473,12 +473,13 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.variant = name.second;
         facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
         facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
-        // A few cases do not tell two shares; those of the kernel's other variants are nearer, or of all kernels.
+        // A few cases do not tell two shares; those of the kernel's other variants are nearer, or of all
+        // kernels.
         constexpr std::size_t enough = 12;
         const std::vector<CountedReads> &of_kernel = reads_of_kernel[name.first];
         if (!of_kernel.empty())
             std::tie(facts.first_read_share, facts.l2_read_share) =
-                read_shares_of(its.reads.size() >= enough     ? its.reads
+                read_shares_of(its.reads.size() >= enough   ? its.reads
                                : of_kernel.size() >= enough ? of_kernel
                                                             : all_reads);
         // Not below one: what is stored is written.

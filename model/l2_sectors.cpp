@@ -159,8 +159,8 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
     const double apart = std::max(1.0, readers.apart);
     const double asking = std::min(sms, std::max(1.0, std::min(readers.ctas, resident / apart)));
     const double between = std::min(apart, sms / asking);
-    // Groups of `together` neighbours that have one of those that ask, over those that ask; of fewer than all SMs
-    // the first and the last group have others too.
+    // Groups of `together` neighbours that have one of those that ask, over those that ask; of fewer than all
+    // SMs the first and the last group have others too.
     const auto seen = [&](double together) {
         const double edges = asking * between < sms ? std::max(0.0, together - between) : 0.0;
         return std::min(1.0, (asking * between + edges) / (together * asking));
