@@ -2,10 +2,12 @@
 
 #include "model/described.hpp"
 #include "model/embedded.hpp"
+#include "model/l2_sectors.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -98,38 +100,59 @@ template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit
             visit(part);
 }
 
-/// Of the bytes that a launch shares, or all where the plan does not tell them apart.
-double shared_reads(const Partition &part) {
-    return part.shared_read_bytes.value_or(part.work.l2_read_bytes.value_or(0.0));
+/// Share of a launch in which its CTAs are still in step, as they started: of the first wave, and the less of
+/// it the more steps they take. The root was chosen on the training part over all kernels.
+double in_step(const Partition &part) {
+    return 1.0 / static_cast<double>(std::max<std::int64_t>(1, part.waves)) /
+           std::sqrt(std::sqrt(static_cast<double>(std::max<std::int64_t>(1, part.steps))));
 }
 
-double first_wave(const Partition &part) { // of the launch
-    return 1.0 / static_cast<double>(std::max<std::int64_t>(1, part.waves));
+/// Bytes that L2 sees of `reads` where SMs see the share `seen` of what they could merge themselves: either
+/// stage merges the rest.
+double seen_reads(double reads, const MergeableReads &mergeable, double seen) {
+    const double merged = 1.0 - seen;
+    return reads - merged * (mergeable.in_cpcs + merged * mergeable.in_gpcs);
+}
+
+/// Of a launch the share that L2 sees of what could be merged.
+double seen_share(double steps_in_step, double first, double later) {
+    return steps_in_step * first + (1.0 - steps_in_step) * later;
 }
 
 /// Of all of a launch's reads, what L2 sees.
 double read_share(const Partition &part, const CompiledWork &facts) {
-    const double reads = part.work.l2_read_bytes.value_or(0.0), first = first_wave(part);
-    const double share = first * facts.first_read_share + (1.0 - first) * facts.l2_read_share;
-    return reads > 0.0 ? 1.0 + (share - 1.0) * shared_reads(part) / reads : 1.0;
+    const double reads = part.work.l2_read_bytes.value_or(0.0);
+    const double seen = seen_share(in_step(part), facts.first_read_share, facts.l2_read_share);
+    return reads > 0.0 ? seen_reads(reads, part.mergeable_reads.value_or(MergeableReads{}), seen) / reads
+                       : 1.0;
 }
 
-/// The share of the first wave and of further ones: medians, of launches of one wave and of several. Where
-/// there are few of either, the median of all.
-std::pair<double, double> read_shares_of(const std::vector<std::pair<double, double>> &seen) {
-    std::vector<double> all, firsts, further;
-    for (const auto &[first, share] : seen) {
-        all.push_back(share);
-        if (first == 1.0)
-            firsts.push_back(share);
-    }
-    if (all.empty())
-        return {1.0, 1.0};
-    const double of_first = quantile(firsts.size() < least_cases ? all : firsts, 0.5);
-    for (const auto &[first, share] : seen)
-        if (first <= 0.5)
-            further.push_back(std::max(0.0, (share - first * of_first) / (1.0 - first)));
-    return {of_first, further.size() < least_cases ? quantile(all, 0.5) : quantile(further, 0.5)};
+/// A call whose reads were counted.
+struct CountedReads {
+    double in_step; ///< share of the launch
+    double planned, counted;
+    MergeableReads mergeable;
+};
+
+/// The shares, of CTAs in step and of others, with the smallest sum of relative errors; one case counts no
+/// more than it would with no reads at all.
+std::pair<double, double> read_shares_of(const std::vector<CountedReads> &calls) {
+    constexpr int parts = 50;
+    std::pair<double, double> best{1.0, 1.0};
+    double least = std::numeric_limits<double>::infinity();
+    for (int i = parts; i >= 0; --i)
+        for (int j = parts; j >= 0; --j) {
+            const double first = static_cast<double>(i) / parts, later = static_cast<double>(j) / parts;
+            double sum = 0.0;
+            for (const CountedReads &call : calls)
+                sum += std::min(1.0, std::abs(seen_reads(call.planned, call.mergeable,
+                                                         seen_share(call.in_step, first, later)) /
+                                                  call.counted -
+                                              1.0));
+            if (sum < least)
+                least = sum, best = {first, later};
+        }
+    return best;
 }
 
 void apply(Partition &part, const CompiledWork &facts) {
@@ -389,22 +412,26 @@ Plan with_facts(Plan plan, const Facts &facts) {
 std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
     struct Seen {
         std::vector<Features> rows;
-        std::vector<std::pair<double, double>> read_shares; ///< of the first wave, and seen by L2
-        std::vector<double> other_shares, write_shares;     ///< of all instructions; of stores
-        std::vector<const CountedCall *> paced;             ///< with counters of stalls
+        std::vector<CountedReads> reads;
+        std::vector<double> other_shares, write_shares; ///< of all instructions; of stores
+        std::vector<const CountedCall *> paced;         ///< with counters of stalls
     };
     std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
+    std::map<std::string, std::vector<CountedReads>> reads_of_kernel;
+    std::vector<CountedReads> all_reads;
     for (const CountedCall &call : calls) {
         if (call.plan->launches.empty() || !call.counted->instructions)
             continue;
         const Partition &main = main_launch(*call.plan);
         // What other kernels of the call take is small: theirs is what the plan counts.
-        double of_others = 0.0, ffmas = 0.0, reads = 0.0, met_reads = 0.0, writes = 0.0;
+        double of_others = 0.0, ffmas = 0.0, reads = 0.0, writes = 0.0;
+        MergeableReads mergeable;
         Features sum{};
         for_each_launch(*call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
             writes += part.work.l2_write_bytes.value_or(0.0);
-            met_reads += part.kernel == main.kernel ? shared_reads(part) : 0.0;
+            if (part.kernel == main.kernel)
+                mergeable = mergeable + part.mergeable_reads.value_or(MergeableReads{});
             if (part.kernel != main.kernel) {
                 of_others += part.work.instructions.value_or(0.0);
                 return;
@@ -426,11 +453,10 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         its.other_shares.push_back(left / total);
         if (call.counters && life_of(*call.counters) > 0.0)
             its.paced.push_back(&call);
-        constexpr double enough = 0.3; // of the reads, for the counted ones to tell
-        if (met_reads > enough * reads && call.counted->l2_read_bytes)
-            its.read_shares.emplace_back(
-                first_wave(main),
-                std::max(0.0, (*call.counted->l2_read_bytes - (reads - met_reads)) / met_reads));
+        if (const double counted = call.counted->l2_read_bytes.value_or(0.0);
+            mergeable.in_cpcs + mergeable.in_gpcs > 0.0 && counted > 0.0)
+            for (std::vector<CountedReads> *all : {&its.reads, &reads_of_kernel[main.kernel], &all_reads})
+                all->push_back({in_step(main), reads, counted, mergeable});
         if (writes > 0.0 && call.counted->l2_write_bytes)
             its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
     }
@@ -447,7 +473,15 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.variant = name.second;
         facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
         facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
-        std::tie(facts.first_read_share, facts.l2_read_share) = read_shares_of(its.read_shares);
+        // A few cases do not tell two shares; those of the kernel's other variants are nearer, or of all
+        // kernels.
+        constexpr std::size_t enough = 12;
+        const std::vector<CountedReads> &of_kernel = reads_of_kernel[name.first];
+        if (!of_kernel.empty())
+            std::tie(facts.first_read_share, facts.l2_read_share) =
+                read_shares_of(its.reads.size() >= enough   ? its.reads
+                               : of_kernel.size() >= enough ? of_kernel
+                                                            : all_reads);
         // Not below one: what is stored is written.
         facts.l2_write_share =
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));

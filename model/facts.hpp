@@ -21,8 +21,8 @@ struct CompiledWork {
     std::string kernel, variant; ///< as in Partition
     double per_ffma = 0.0, per_counted = 1.0, per_warp = 0.0, per_warp_step = 0.0, per_stored_line = 0.0,
            per_idle_warp = 0.0;
-    double l2_read_share = 1.0; ///< of the bytes that CTAs share (Partition), those that L2 sees: the median
-    /// And of the first wave, whose CTAs all ask at the same time: the median of launches of one wave.
+    double l2_read_share = 1.0; ///< of the bytes that SMs could merge (Partition), those that L2 sees
+    /// And while CTAs are in step, as they start together.
     double first_read_share = 1.0;
     double l2_write_share = 1.0; ///< sectors written over those that the stored bytes fill: the median
     Pace pace;

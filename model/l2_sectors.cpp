@@ -16,6 +16,24 @@ double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides) {
     return (1.0 - even_less_odd) / 2.0;
 }
 
+double alike_in_lines(std::int64_t offset, std::initializer_list<Stride> strides) {
+    constexpr std::int64_t unit = 16, places = 8; // of a line
+    std::array<double, places> share{};
+    share[static_cast<std::size_t>((offset / unit % places + places) % places)] = 1.0;
+    for (const Stride &stride : strides) {
+        const std::int64_t step = (stride.bytes / unit % places + places) % places;
+        std::array<double, places> moved{};
+        // Beyond one turn of the places they repeat.
+        const std::int64_t count = stride.count > places ? places : std::max<std::int64_t>(1, stride.count);
+        for (std::int64_t i = 0; i < count; ++i)
+            for (std::int64_t at = 0; at < places; ++at)
+                moved[static_cast<std::size_t>((at + i * step) % places)] +=
+                    share[static_cast<std::size_t>(at)] / static_cast<double>(count);
+        share = moved;
+    }
+    return share[0];
+}
+
 double wide_copy_bytes(double bytes, double crossed, double odd) {
     const bool begins_or_ends_inside = static_cast<std::int64_t>(bytes) / 16 % 2 != 0;
     const double halves = begins_or_ends_inside ? 1.0 : 2.0 * odd; // of sectors, beside the bytes
@@ -62,16 +80,94 @@ double l1_bytes(const Partition &part, const GpuLimits &limits) {
     return static_cast<double>(limits.shared_bytes_per_sm + never_shared - shared);
 }
 
+double lost_at_random(double fill) {
+    if (fill <= 1.0)
+        return 0.0;
+    constexpr int rounds = 40;
+    double lost = 1.0;
+    for (int i = 0; i < rounds; ++i)
+        lost = 1.0 - std::exp(-lost * fill);
+    return lost;
+}
+
+double lost_from_l1(double between, const Partition &part, const GpuLimits &limits) {
+    // As of map_stream's sums counted on an H200, which are stored and read back: nothing is lost where half
+    // of L1 passes in between, about half where three quarters do, nearly all where as much as it holds does.
+    return lost_at_random(between / (l1_bytes(part, limits) / 2.0));
+}
+
+double filter_run_bytes(double filters, double bytes, const Partition &part, const GpuLimits &limits) {
+    constexpr double beyond = 28.0; // of a sector, beside a word
+    const bool kept = part.steps == 1 || filters * bytes <= l1_bytes(part, limits);
+    return filters * bytes + beyond * (kept ? 1.0 : filters);
+}
+
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
                        Again again) {
     const double sms = std::min(ctas, static_cast<double>(limits.sm_count)), of_sm = ctas / sms;
     // An SM gets CTAs from anywhere: what several have in common it meets again.
-    const double read = of_sm * of_cta;
-    const double first =
-        of_cta < all ? all * (1.0 - std::pow(1.0 - of_cta / all, of_sm)) : std::min(all, read);
-    const double kept = std::min(1.0, l1_bytes(part, limits) / std::max(1.0, all));
-    const double lost = again == Again::in_turn && kept < 1.0 ? 1.0 : 1.0 - kept;
-    return sms * (first + std::max(0.0, read - first) * lost);
+    const double read = of_sm * of_cta, l1 = l1_bytes(part, limits);
+    const auto distinct = [&](double of_ctas) {
+        return of_cta < all ? all * (1.0 - std::pow(1.0 - of_cta / all, of_ctas))
+                            : std::min(all, of_ctas * of_cta);
+    };
+    const double first = distinct(of_sm), once_more = std::max(0.0, read - first);
+    if (again == Again::in_turn)
+        return sms * (first + once_more * lost_from_l1(all, part, limits));
+    if (l1 >= all)
+        return sms * first;
+    // Those that are there at once share what they read at about the same place: all of it as long as they
+    // are in step, later as far as L1 reaches. Of CTAs that ended before, it keeps whole ones' reads.
+    const double resident = std::min(of_sm, static_cast<double>(part.ctas_per_sm)),
+                 of_resident = distinct(resident);
+    const double together =
+        std::min(once_more, of_sm / resident * std::max(0.0, resident * of_cta - of_resident));
+    const double before = std::floor(l1 / of_cta) * of_cta / all;
+    const double in_step = 1.0 / static_cast<double>(std::max<std::int64_t>(1, part.waves));
+    const double at_once = part.steps > 1 ? std::min(1.0, l1 / of_resident) : before;
+    return sms *
+           (first + together * (1.0 - in_step) * (1.0 - at_once) + (once_more - together) * (1.0 - before));
+}
+
+namespace {
+
+/// SMs of a CPC, three TPCs, and of a GPC that the `ctas` which start first use on average. As recorded on an
+/// H200 the first 8 CTAs lie on SMs that are no part of these; the others go to its 8 GPCs in turn, a TPC
+/// each, and then to the second SMs of the TPCs.
+struct Beside {
+    double in_cpc, in_gpc;
+};
+Beside beside(double ctas) {
+    constexpr double alone = 8.0, gpcs = 8.0, tpcs = 3.0, cpcs = 3.0;
+    double groups = 1.0;
+    for (double before = 0.0; before < cpcs; ++before)
+        groups += std::clamp(ctas - alone - before * tpcs * gpcs, 0.0, gpcs);
+    return {ctas / groups, ctas / (1.0 + std::clamp(ctas - alone, 0.0, gpcs))};
+}
+
+} // namespace
+
+MergeableReads operator+(const MergeableReads &a, const MergeableReads &b) {
+    return {a.in_cpcs + b.in_cpcs, a.in_gpcs + b.in_gpcs};
+}
+
+MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part,
+                               const GpuLimits &limits) {
+    const double sms = static_cast<double>(
+        std::clamp<std::int64_t>(part.ctas - part.idle_ctas, 1, std::max(1, limits.sm_count)));
+    const double resident = static_cast<double>(std::min(part.ctas, part.ctas_per_sm * limits.sm_count));
+    const double apart = std::max(1.0, readers.apart);
+    const double asking = std::min(sms, std::max(1.0, std::min(readers.ctas, resident / apart)));
+    const double between = std::min(apart, sms / asking);
+    // Groups of `together` neighbours that have one of those that ask, over those that ask; of fewer than all
+    // SMs the first and the last group have others too.
+    const auto seen = [&](double together) {
+        const double edges = asking * between < sms ? std::max(0.0, together - between) : 0.0;
+        return std::min(1.0, (asking * between + edges) / (together * asking));
+    };
+    const auto [in_cpc, in_gpc] = beside(sms);
+    const double by_cpcs = seen(in_cpc);
+    return {bytes * (1.0 - by_cpcs), bytes * std::max(0.0, by_cpcs - seen(in_gpc))};
 }
 
 } // namespace convcast

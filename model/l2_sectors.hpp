@@ -14,9 +14,24 @@ struct Stride {
     std::int64_t bytes = 0, count = 1;
 };
 
+/// A pipeline's step t fills buffer t mod `stages`: what destination less source moves by from one buffer to
+/// the next, and from one turn of all buffers to the next, where buffers lie `buffer` bytes apart and steps
+/// read `step` bytes further.
+constexpr Stride next_buffer(std::int64_t buffer, std::int64_t step, std::int64_t stages,
+                             std::int64_t steps) {
+    return {buffer - step, stages < steps ? stages : steps};
+}
+constexpr Stride next_turn(std::int64_t step, std::int64_t stages, std::int64_t steps) {
+    return {-stages * step, (steps + stages - 1) / stages};
+}
+
 /// The share of a copy's runs that begin at an odd multiple of 16 bytes: `offset` bytes and what the strides
 /// add. Counters are taken to be independent.
 double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides);
+
+/// The share of a copy's runs whose source and destination lie alike in a line of 128 bytes: requests of the
+/// others are never merged with those of other SMs.
+double alike_in_lines(std::int64_t offset, std::initializer_list<Stride> strides);
 
 /// Bytes of the sectors that copies of 16 bytes a lane ask L2 for, a run of `bytes` on average. L1 does not
 /// keep them. Where source and destination lie differently in 32 bytes (a share `crossed` of the runs), a
@@ -41,13 +56,35 @@ double written_in_part(double written, double stored);
 /// Bytes of L1 beside the shared memory of the CTAs that an SM holds.
 double l1_bytes(const Partition &part, const GpuLimits &limits);
 
+/// Of data that come again after others have passed, `fill` times what a cache holds, the share that it no
+/// longer has where it gives up lines at random: only those that are fetched anew drive others out,
+/// f = 1 - exp(-f fill).
+double lost_at_random(double fill);
+
+/// And of L1 beside a launch's CTAs, where `between` bytes have passed.
+double lost_from_l1(double between, const Partition &part, const GpuLimits &limits);
+
 /// How CTAs read what others of their SM have read: from its begin to its end, or somewhere in it.
 enum class Again { in_turn, anywhere };
 
 /// Bytes that the SMs ask L2 for where each of `ctas` neighbouring CTAs of a launch reads `of_cta` bytes out
 /// of `all` through L1. What L1 has room for an SM asks for once; of more, reads that come again in turn find
-/// nothing, others as much as there is room for.
+/// what it has not given up, others the whole CTAs' reads that it has room for.
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
                        Again again);
+
+/// Bytes that an SM asks L2 for where a CTA reads `filters` neighbouring ones of `bytes` each through L1: a
+/// sector in which two of them meet is still there when the second is read, if L1 has room for all.
+double filter_run_bytes(double filters, double bytes, const Partition &part, const GpuLimits &limits);
+
+/// CTAs of a grid that read the same: how many, and how far apart in the order of the grid.
+struct Readers {
+    double ctas = 1.0, apart = 1.0;
+};
+
+MergeableReads operator+(const MergeableReads &a, const MergeableReads &b);
+
+/// Of `bytes` that the SMs ask L2 for, each what `readers` have in common.
+MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const GpuLimits &limits);
 
 } // namespace convcast

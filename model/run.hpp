@@ -105,6 +105,14 @@ struct Operand {
     BOOST_DESCRIBE_CLASS(Operand, (), (memory, offset_bytes), (), ())
 };
 
+/// Bytes of reads that L2 does not see where all SMs ask for what they have in common at the same time: their
+/// requests are merged on the way, those of a CPC's SMs, and then those of a GPC's CPCs. The kernel's facts
+/// say which share of them is.
+struct MergeableReads {
+    double in_cpcs = 0.0, in_gpcs = 0.0;
+    BOOST_DESCRIBE_CLASS(MergeableReads, (), (in_cpcs, in_gpcs), (), ())
+};
+
 /// One launch, exactly: the formulas, the compile options and the launch all read this object.
 struct Partition {
     std::string kernel; ///< file executor/kernels/<kernel>.cu and function template of that name
@@ -146,9 +154,7 @@ struct Partition {
     std::int64_t tile_h = 0, tile_k = 0; ///< rows and filters of a CTA where they are not compiled in
     std::optional<std::int64_t> tile_begin, tile_count; ///< winograd: tiles of this launch
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
-    /// Of work.l2_read_bytes those of which L2 sees a part only, as SMs ask for them at the same time or L1
-    /// keeps them: the kernel's facts say which. Absent: all.
-    std::optional<double> shared_read_bytes;
+    std::optional<MergeableReads> mergeable_reads; ///< of work.l2_read_bytes; absent: none
     /// Of work.l2_write_bytes the sectors that a store leaves written in part. Absent: none, or the same warp
     /// writes the rest at once.
     std::optional<double> partial_write_bytes;
@@ -162,7 +168,7 @@ struct Partition {
                           ctas, waves, idle_ctas, idle_instructions, tail, stages, steps, busy_warps,
                           copy_warps, barriers, copy_passes, independent_sums, snaked, pace, step, drain,
                           filter_begin, filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k,
-                          tile_begin, tile_count, constant_bytes, shared_read_bytes, partial_write_bytes,
+                          tile_begin, tile_count, constant_bytes, mergeable_reads, partial_write_bytes,
                           new_share, sharing_ctas, work),
                          (), ())
 };

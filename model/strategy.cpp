@@ -100,20 +100,30 @@ double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows) {
            stored_bytes({shape.w, q, rows, q}, std::gcd(shape.p() * q, rows * q), shape.result_bytes());
 }
 
-double footprint_bytes(const ConvShape &s, double count) {
+double footprint_bytes(const ConvShape &s, std::int64_t outputs) {
     const double q = static_cast<double>(s.q()), w = static_cast<double>(s.w);
-    count = std::min(count, static_cast<double>(s.p()) * q);
-    const double output_rows = std::min(static_cast<double>(s.p()), 1.0 + (count - 1.0) / q);
-    const double reach = static_cast<double>(s.dilation_h * (s.r - 1) + 1);
-    const double rows = std::min({static_cast<double>(s.h), output_rows * static_cast<double>(s.r),
-                                  (output_rows - 1.0) * static_cast<double>(s.stride_h) + reach});
-    const double span = (std::min(count, q) - 1.0) * static_cast<double>(s.stride_w) +
-                        static_cast<double>(s.dilation_w * (s.s - 1) + 1);
-    if (count >= q && span >= w && rows >= reach) // whole rows lie one after another
-        return spanned_bytes(rows * w * 4.0);
+    outputs = std::min(outputs, s.p() * s.q());
+    const double count = static_cast<double>(outputs), taps_w = static_cast<double>(s.s);
+    const double reach_h = static_cast<double>(s.dilation_h * (s.r - 1) + 1),
+                 reach_w = static_cast<double>(s.dilation_w * (s.s - 1) + 1);
+    const double stride_h = static_cast<double>(s.stride_h), stride_w = static_cast<double>(s.stride_w);
     constexpr double sector = 32.0;
-    const double touched = std::min(count, q) * static_cast<double>(s.s) * sector;
-    return rows * std::min(spanned_bytes(std::min(span, w) * 4.0), touched);
+    if (outputs < s.q()) { // part of a row, or the end of one and the start of the next
+        const double runs = row_runs(outputs, s.q());
+        const double columns = std::min(runs * w, (count - runs) * stride_w + runs * reach_w);
+        return static_cast<double>(std::min(s.r, s.h)) *
+               std::min(columns * 4.0 + runs * spanned_bytes(0.0), count * taps_w * sector);
+    }
+    const double rows = std::min({static_cast<double>(s.h), count / q * static_cast<double>(s.r),
+                                  (count / q - 1.0) * stride_h + reach_h});
+    const double span = (q - 1.0) * stride_w + reach_w;
+    if (span >= w && rows >= reach_h) // whole rows lie one after another
+        return spanned_bytes(rows * w * 4.0);
+    return rows * std::min(spanned_bytes(std::min(span, w) * 4.0), q * taps_w * sector);
+}
+
+double row_runs(std::int64_t count, std::int64_t length) {
+    return 1.0 + static_cast<double>(count - std::gcd(count, length)) / static_cast<double>(length);
 }
 
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {

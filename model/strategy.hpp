@@ -118,7 +118,10 @@ double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows);
 
 /// Bytes of the sectors of one channel that `count` neighbouring outputs of a plane read, on average over
 /// where they start. The filter's taps meet the same sectors again, in L1.
-double footprint_bytes(const ConvShape &shape, double count);
+double footprint_bytes(const ConvShape &shape, std::int64_t count);
+
+/// Rows of `length` that `count` neighbours lie in, on average over starts at multiples of `count`.
+double row_runs(std::int64_t count, std::int64_t length);
 
 /// Lines of 128 bytes in which `rows` runs of `run_bytes` lie, `pitch_bytes` from start to start, that begin
 /// at any multiple of 4 bytes.

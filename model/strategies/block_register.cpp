@@ -382,19 +382,20 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const std::int64_t plane = s.h * s.w * 4;
     const Stride tiles_apart{knobs.tile_w * 4, tiles_x}, rows_apart{s.w * 4, s.h}, planes_apart{plane, s.c};
     const std::int64_t bank_bytes = round_up(taps * filter_pitch, 4) * 4;
-    const double row_bytes =
-        past_l1 ? wide_copy_bytes(tile_row,
-                                  odd_halves(bank_bytes, {{stage_elements * 4, part.stages},
-                                                          {rows * pitch * 4 - plane, knobs.channels},
-                                                          {pitch * 4 - s.w * 4, rows},
-                                                          {knobs.tile_h * s.w * 4, tiles_y},
-                                                          {knobs.channels * plane, part.steps},
-                                                          tiles_apart}),
-                                  odd_halves(0, {tiles_apart, rows_apart, planes_apart}))
-                : spanned_bytes(tile_row, copy_width * bytes);
+    const std::initializer_list<Stride> runs_apart = {
+        {rows * pitch * 4 - plane, knobs.channels},
+        {pitch * 4 - s.w * 4, rows},
+        next_buffer(stage_elements * 4, knobs.channels * plane, part.stages, part.steps),
+        next_turn(knobs.channels * plane, part.stages, part.steps),
+        {-knobs.tile_h * s.w * 4, tiles_y},
+        {-knobs.tile_w * 4, tiles_x}};
+    const double alike = past_l1 ? alike_in_lines(bank_bytes, runs_apart) : 1.0;
+    const double row_bytes = past_l1 ? wide_copy_bytes(tile_row, odd_halves(bank_bytes, runs_apart),
+                                                       odd_halves(0, {tiles_apart, rows_apart, planes_apart}))
+                                     : spanned_bytes(tile_row, copy_width * bytes);
     // The CTAs of a row of the grid read the same filters.
-    const double filter_bytes = static_cast<double>(s.k) / static_cast<double>(part.grid[1]) *
-                                spanned_bytes(static_cast<double>(s.c * s.r * s.s * bytes), bytes);
+    const double filter_bytes = filter_run_bytes(static_cast<double>(s.k) / static_cast<double>(part.grid[1]),
+                                                 static_cast<double>(s.c * s.r * s.s * bytes), part, limits);
     const double filter_reads =
         std::min(static_cast<double>(part.grid[1] * s.n) * read_through_l1(filter_bytes, filter_bytes,
                                                                            static_cast<double>(part.grid[0]),
@@ -415,7 +416,13 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
                                             : read_through_l1(of_cta, std::max(of_cta, of_image), of_images,
                                                               part, limits, Again::anywhere));
     work.l2_read_bytes = filter_reads + pixel_reads;
-    part.shared_read_bytes = filter_reads + (past_l1 ? 0.0 : pixel_reads);
+    const double tiles_d = static_cast<double>(part.grid[0]),
+                 filter_tiles = static_cast<double>(part.grid[1]);
+    part.mergeable_reads = mergeable_reads(filter_reads,
+                                           tiles_d > 1.0 ? Readers{tiles_d, 1.0}
+                                                         : Readers{static_cast<double>(s.n), filter_tiles},
+                                           part, limits) +
+                           mergeable_reads(pixel_reads * alike, {filter_tiles, tiles_d}, part, limits);
     const std::int64_t grid =
         std::gcd(s.p() * s.q(), std::gcd(knobs.tile_h * s.q(), std::int64_t{knobs.tile_w}));
     work.l2_write_bytes =

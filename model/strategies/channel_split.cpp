@@ -254,7 +254,6 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
              : spanned_bytes(band_bytes);
     work.l2_read_bytes = images * all_channels * static_cast<double>(filter_pieces) * bands_d * map_bytes +
                          ctas * static_cast<double>(s.k) * spanned_bytes(here * t * 4.0);
-    part.shared_read_bytes = 0.0; // each CTA has channels of its own
     work.l2_write_bytes = parts_d * written_bytes_of_columns(s, rows);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, parts_d * bytes);
     work.dram_read_bytes = static_cast<double>(s.input_bytes() + s.filter_bytes());

@@ -90,6 +90,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                     : spanned_bytes(bytes);
     };
     double copying = 0.0; // of all steps
+    double map_reads = 0.0;
     const auto add_cta = [&](std::int64_t half, std::int64_t count, double times) {
         StepWork step;
         double written = 0.0;
@@ -110,9 +111,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
             *work.shared_wavefronts += times * step.shared_wavefronts;
             *work.l2_write_bytes += times * written;
             if (end > begin && !kept)
-                *work.l2_read_bytes +=
-                    times * band_read(begin, piece % part.stages,
-                                      static_cast<double>(fetch_floats(end - begin)) * 4.0);
+                map_reads += times * band_read(begin, piece % part.stages,
+                                               static_cast<double>(fetch_floats(end - begin)) * 4.0);
         }
         *work.instructions +=
             times * (cta_instructions + filter_copy_instructions(count, s.r * s.s, tile.group));
@@ -126,8 +126,18 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     }
     average_step(part, copying);
     if (kept)
-        *work.l2_read_bytes += static_cast<double>(ceil_div(s.k, filters) * s.n * image_bytes);
-    part.shared_read_bytes = wide ? 0.0 : *work.l2_read_bytes;
+        map_reads = static_cast<double>(ceil_div(s.k, filters) * s.n * image_bytes);
+    *work.l2_read_bytes += map_reads;
+    // The parts of an image pass over the same map.
+    const double alike = wide ? alike_in_lines(part.bank_floats * 4,
+                                               {{-image_bytes, s.n},
+                                                {-half_rows * row_bytes, 2},
+                                                next_buffer(part.band_floats * 4, piece_rows * row_bytes,
+                                                            part.stages, part.steps),
+                                                next_turn(piece_rows * row_bytes, part.stages, part.steps)})
+                              : 1.0;
+    part.mergeable_reads = mergeable_reads(
+        map_reads * alike, {static_cast<double>(ceil_div(s.k, filters)), 1.0}, part, profile.limits);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
     return part;

@@ -256,22 +256,31 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     const std::int64_t plane = s.h * s.w * 4, buffer = part.band_floats * 4;
     const Stride bands_apart{band * s.w * 4, part.pieces}, images_apart{s.c * plane, s.n};
     const double map_runs = images * channels_d * static_cast<double>(part.pieces);
-    const double bank_bytes = images * static_cast<double>(s.k) * spanned_bytes(channels_d * t * 4.0);
+    const double parts = static_cast<double>(part.grid[0]);
+    const double bank_bytes = images * parts * spanned_bytes(static_cast<double>(s.filter_bytes()) / parts);
+    // All CTAs of an image pass over the same map, each on an SM of its own.
+    // Rows that bands have in common lie in L1 as far as it keeps them while a band passes.
+    const double again = lost_from_l1(channels_d * run_bytes, part, limits);
+    const double bands_read = 1.0 + static_cast<double>(part.pieces - 1) * again;
+    const double common_rows = static_cast<double>(part.pieces - 1) * static_cast<double>(s.r - 1);
+    double map_reads = images * channels_d * parts *
+                       ((static_cast<double>(s.h) + common_rows * again) * static_cast<double>(s.w) * 4.0 +
+                        bands_read * spanned_bytes(0.0)),
+           alike = 1.0;
     if (wide) { // past L1
-        const double crossed = odd_halves(part.bank_floats * 4, {{buffer - plane, step_channels},
-                                                                 {step_channels * buffer, knobs.stages},
-                                                                 {step_channels * plane, chunks},
-                                                                 bands_apart,
-                                                                 images_apart});
+        const std::initializer_list<Stride> runs_apart = {
+            {buffer - plane, step_channels},
+            next_buffer(step_channels * buffer, step_channels * plane, knobs.stages, chunks),
+            next_turn(step_channels * plane, knobs.stages, chunks),
+            {-band * s.w * 4, part.pieces},
+            {-s.c * plane, s.n}};
+        const double crossed = odd_halves(part.bank_floats * 4, runs_apart);
         const double odd = odd_halves(0, {{plane, s.c}, bands_apart, images_apart});
-        part.shared_read_bytes = 0.0;
-        work.l2_read_bytes =
-            map_runs * static_cast<double>(part.grid[0]) * wide_copy_bytes(run_bytes, crossed, odd) +
-            bank_bytes;
-    } else { // all CTAs of an image pass over the same map, each on an SM of its own
-        part.shared_read_bytes = map_runs * static_cast<double>(part.grid[0]) * spanned_bytes(run_bytes);
-        work.l2_read_bytes = *part.shared_read_bytes + bank_bytes;
+        map_reads = map_runs * parts * wide_copy_bytes(run_bytes, crossed, odd);
+        alike = alike_in_lines(part.bank_floats * 4, runs_apart);
     }
+    work.l2_read_bytes = map_reads + bank_bytes;
+    part.mergeable_reads = mergeable_reads(map_reads * alike, {parts, 1.0}, part, limits);
     work.l2_write_bytes = written_bytes_of_columns(s, thread_rows);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, limits);

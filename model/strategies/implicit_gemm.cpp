@@ -381,7 +381,8 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
             ? wide_copy_bytes(4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)),
                               odd_halves(0, {{plane, s.c}, {o.stage_floats * 4, g.stages}}),
                               odd_halves(0, {{plane, s.c}}))
-            : footprint_bytes(s, static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)));
+            : footprint_bytes(s, std::min<std::int64_t>(g.tile_pixels, o.pixels));
+    const double filters_of_tile = static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters));
     const double of_filters =
         4.0 * static_cast<double>(o.filters * values * s.groups) *
         (g.filters == 2 ? wide_copy_bytes(1.0, odd_halves(0, {{round_up(o.filters, 4) * 4, values}}), 0.0)
@@ -391,7 +392,8 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                                               {o.slice * 4, o.steps},
                                               {o.stage_floats * 4, g.stages}}),
                                0.0)
-             : spanned_bytes(4.0 * static_cast<double>(values)) / (4.0 * static_cast<double>(values)));
+             : filter_run_bytes(filters_of_tile, 4.0 * static_cast<double>(values), part, profile.limits) /
+                   (4.0 * filters_of_tile * static_cast<double>(values)));
     // CTAs of other filters, or of a neighbouring tile, may read on the same SM what is still in L1.
     const double images = static_cast<double>(s.n),
                  of_cta = static_cast<double>(o.channels) * of_pixels / g.split;
@@ -407,8 +409,31 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                                                                                        s.groups * g.split),
                                                       of_filters, ctas, part, profile.limits, Again::in_turn);
     work.l2_read_bytes = pixel_reads + filter_reads;
-    part.shared_read_bytes =
-        (o.wide_pixels ? 0.0 : pixel_reads) + (g.filters == 2 || o.by_filter ? 0.0 : filter_reads);
+    const double alike_pixels =
+        o.wide_pixels
+            ? alike_in_lines((o.by_filter ? g.tile_k : o.slice) * o.pitch * 4,
+                             {{g.tile_pixels * 4 - plane, g.slice_channels},
+                              next_buffer(o.stage_floats * 4, g.slice_channels * plane, g.stages, o.steps),
+                              next_turn(g.slice_channels * plane, g.stages, o.steps),
+                              {-s.c * plane, s.n},
+                              {-g.tile_pixels * 4, o.pixel_tiles}})
+            : 1.0;
+    const double alike_filters =
+        g.filters == 2 ? alike_in_lines(0, {{(o.pitch - padded_filters) * 4, o.slice},
+                                            next_buffer(o.stage_floats * 4, o.slice * padded_filters * 4,
+                                                        g.stages, o.steps),
+                                            next_turn(o.slice * padded_filters * 4, g.stages, o.steps),
+                                            {-g.tile_k * 4, o.filter_tiles}})
+        : o.by_filter  ? alike_in_lines(0, {{(o.pitch - values) * 4, g.tile_k},
+                                            next_buffer(o.stage_floats * 4, o.slice * 4, g.stages, o.steps),
+                                            next_turn(o.slice * 4, g.stages, o.steps)})
+                       : 1.0;
+    const double filter_tiles = static_cast<double>(o.filter_tiles),
+                 pixel_tiles = static_cast<double>(o.pixel_tiles);
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads * alike_pixels, {filter_tiles, ranks}, part, profile.limits) +
+        mergeable_reads(filter_reads * alike_filters, {pixel_tiles, ranks * filter_tiles}, part,
+                        profile.limits);
     // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
     // pixels.
     const std::int64_t run = meets ? std::min<std::int64_t>(warp_lanes, g.tile_pixels) : 4 * lanes_n;

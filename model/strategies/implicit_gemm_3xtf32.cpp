@@ -373,10 +373,17 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
         o.wide_pixels
             ? wide_copy_bytes(4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)),
                               odd_halves(0, {{s.h * s.w * 4, s.c}}), odd_halves(0, {{s.h * s.w * 4, s.c}}))
-            : footprint_bytes(s, static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)));
+            : footprint_bytes(s, std::min<std::int64_t>(g.tile_pixels, o.pixels));
     const double pixel_reads =
         of_pixels * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
-    work.l2_read_bytes = all_steps * depth * row_values * 8.0 * g.tile_k + pixel_reads;
+    const double filter_reads = all_steps * depth * row_values * 8.0 * g.tile_k;
+    work.l2_read_bytes = filter_reads + pixel_reads;
+    const double alike = o.wide_pixels ? alike_in_lines(0, {{s.h * s.w * 4, s.c}}) : 1.0;
+    const double ranks = static_cast<double>(g.split), filter_tiles = static_cast<double>(o.filter_tiles);
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads * alike, {filter_tiles, ranks}, part, profile.limits) +
+        mergeable_reads(filter_reads, {static_cast<double>(o.pixel_tiles), ranks * filter_tiles}, part,
+                        profile.limits);
     work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
     // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));

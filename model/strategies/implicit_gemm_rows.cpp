@@ -388,10 +388,17 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
         4.0 * static_cast<double>(std::min(m.w, (g.columns * g.thread_pixels - 1) * s.stride_w +
                                                     (s.s - 1) * s.dilation_w + 1));
     const Stride rows_apart{m.w * 4, m.h}, planes_apart{s.h * s.w * 4, s.c};
-    const double staged_row = m.aligned
-                                  ? wide_copy_bytes(row_bytes, odd_halves(0, {rows_apart, planes_apart}),
-                                                    odd_halves(0, {rows_apart, planes_apart}))
-                                  : spanned_bytes(row_bytes);
+    const std::int64_t plane = s.h * s.w * 4, first_pixel = slice * (g.tile_k + 4) * 4;
+    const std::initializer_list<Stride> runs_apart = {
+        {(g.columns * g.thread_pixels - m.w) * 4, o.rows},
+        {o.channel_floats * 4 - plane, g.slice_channels},
+        next_buffer(stage_floats * 4, g.slice_channels * plane, g.stages, steps),
+        next_turn(g.slice_channels * plane, g.stages, steps),
+        {-s.c * plane, s.n},
+        {-g.columns * g.thread_pixels * 4, o.column_blocks}};
+    const double staged_row = m.aligned ? wide_copy_bytes(row_bytes, odd_halves(first_pixel, runs_apart),
+                                                          odd_halves(0, {rows_apart, planes_apart}))
+                                        : spanned_bytes(row_bytes);
     const double staged_rows = static_cast<double>(std::min(o.rows, s.n * m.h));
     const double staged_bytes = // through L1, whole rows follow one another
         m.aligned
@@ -400,7 +407,12 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     const double pixel_reads = tiles * static_cast<double>(channels) * staged_bytes;
     const double filter_reads = static_cast<double>(s.filter_bytes() * pixel_tiles);
     work.l2_read_bytes = filter_reads + pixel_reads;
-    part.shared_read_bytes = filter_reads + (m.aligned ? 0.0 : pixel_reads);
+    const double alike = m.aligned ? alike_in_lines(first_pixel, runs_apart) : 1.0;
+    const double ranks = static_cast<double>(g.split), filter_tiles_d = static_cast<double>(filter_tiles);
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads * alike, {filter_tiles_d, ranks}, part, profile.limits) +
+        mergeable_reads(filter_reads, {static_cast<double>(pixel_tiles), ranks * filter_tiles_d}, part,
+                        profile.limits);
     work.l2_write_bytes = written_bytes(s, m.p == 1 ? StoredAlong::planes : StoredAlong::rows);
     fill_dram(work, s, profile.limits);
 

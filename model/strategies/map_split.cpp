@@ -84,7 +84,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     const auto band_read = [&](double bytes) {
         return wide ? wide_copy_bytes(bytes, odd_halves(part.stages * part.bank_floats * 4, {images, parts}),
                                       odd_halves(0, {images, parts}))
-                    : spanned_bytes(bytes) / 2.0;
+                    : spanned_bytes(bytes) * (1.0 - 0.5 * halves_meet(ceil_div(s.p(), rows)));
     };
     const double filters = spanned_bytes(static_cast<double>(s.filter_bytes()) / static_cast<double>(halves));
     double copying = 0.0; // of all steps
@@ -124,8 +124,18 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     }
     average_step(part, copying);
     // All parts go through all filters at the same time.
-    part.shared_read_bytes = static_cast<double>(ceil_div(s.p(), rows) * halves * s.n) * filters;
-    *work.l2_read_bytes += *part.shared_read_bytes;
+    const double bands = static_cast<double>(ceil_div(s.p(), rows)),
+                 of_image = static_cast<double>(halves) * filters;
+    // L1 keeps them from one image to the next as far as the lines that are stored leave it.
+    constexpr double line = 128.0;
+    const double stored = static_cast<double>(s.k) * (static_cast<double>(rows * s.q()) * 4.0 + line);
+    const double lost = lost_from_l1(static_cast<double>(s.filter_bytes()) + stored, part, profile.limits),
+                 all_bands = bands * static_cast<double>(s.n),
+                 first_bands = std::min(all_bands, static_cast<double>(part.parts));
+    const double times = first_bands + (all_bands - first_bands) * lost;
+    const double filter_reads = times * of_image;
+    *work.l2_read_bytes += filter_reads;
+    part.mergeable_reads = mergeable_reads(filter_reads, {bands, 1.0}, part, profile.limits);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);
     return part;

@@ -251,14 +251,30 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     // All CTAs go through all filters, and read their sums of the piece before from L1 if it has room.
     const double filters = static_cast<double>(s.filter_bytes());
     const double filter_run = all_channels / pieces_d * t * 4.0;
-    const double of_filters = part.pieces == 1
-                                  ? spanned_bytes(filters)
-                                  : pieces_d * static_cast<double>(s.k) * spanned_bytes(filter_run);
-    part.shared_read_bytes = read_through_l1(of_filters, of_filters, ctas, part, limits, Again::in_turn);
+    // A piece reads a run of each filter; what lies in its sectors of other pieces L1 keeps if it has room.
+    const double of_piece =
+        std::min(spanned_bytes(filters), static_cast<double>(s.k) * spanned_bytes(filter_run));
+    const double of_filters =
+        filters <= l1_bytes(part, limits) ? spanned_bytes(filters) : pieces_d * of_piece;
+    const double filter_reads = read_through_l1(of_filters, of_filters, ctas, part, limits, Again::in_turn);
+    // And neighbouring CTAs have rows of the map in common.
+    const double alike =
+        wide ? alike_in_lines(part.stages * part.bank_floats * 4, {{part.band_floats * 4 - plane, channels},
+                                                                   {-channels * plane, part.pieces},
+                                                                   {-band_step, part.grid[0]},
+                                                                   {-s.c * plane, s.n}})
+             : 1.0;
+    const double rows_at_once = static_cast<double>(std::min(part.tile_h, s.p()));
+    part.mergeable_reads =
+        mergeable_reads(filter_reads, {ctas, 1.0}, part, limits) +
+        mergeable_reads(images * all_channels * bands * map_bytes * alike,
+                        {(rows_at_once + static_cast<double>(s.r - 1)) / rows_at_once, 1.0}, part, limits);
     const double sums_there = static_cast<double>(
         std::min(part.ctas_per_sm, ceil_div(part.ctas, limits.sm_count)) * part.tile_h * s.q() * s.k * 4);
-    work.l2_read_bytes = images * all_channels * bands * map_bytes + *part.shared_read_bytes +
-                         (sums_there > l1_bytes(part, limits) ? (pieces_d - 1.0) * written_bytes(s) : 0.0);
+    // Between a sum's store and its next read all others pass, and the filters of a piece.
+    const double lost_sums = lost_from_l1(sums_there + filters / pieces_d, part, limits);
+    work.l2_read_bytes = images * all_channels * bands * map_bytes + filter_reads +
+                         (pieces_d - 1.0) * written_bytes(s) * lost_sums;
     work.l2_write_bytes = pieces_d * written_bytes_of_flat_rows(s, part.tile_h);
     part.partial_write_bytes =
         written_in_part(*work.l2_write_bytes, pieces_d * static_cast<double>(s.output_bytes()));

@@ -115,11 +115,9 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
                  per_idle = 12.0;
     const double taps = static_cast<double>(s.r * s.s),
                  warps = std::ceil(static_cast<double>(std::min<std::int64_t>(threads, outputs)) / 32.0);
-    const double planes =
-        std::min(static_cast<double>(s.n * s.k),
-                 1.0 + static_cast<double>(threads - 1) / static_cast<double>(s.p() * s.q()));
-    const double map_bytes = footprint_bytes(s, static_cast<double>(threads));
-    const double filter_bytes = planes * spanned_bytes(taps * static_cast<double>(channels) * 4.0);
+    const double planes = std::min(static_cast<double>(s.n * s.k), row_runs(threads, s.p() * s.q()));
+    const double map_bytes = footprint_bytes(s, threads);
+    const double filter_bytes = spanned_bytes(planes * taps * static_cast<double>(channels) * 4.0);
     const double pixel_passes = pixel_passes_of(s);
     const double warp_planes = 1.0 + 31.0 / static_cast<double>(s.p() * s.q());
     part.step.fmas = 32.0 * warps * taps; // also of the lanes past the last output
@@ -138,16 +136,24 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     work.instructions = all_warps * (steps * (taps * per_tap + per_channel) + per_thread) +
                         (ctas * static_cast<double>(threads) / 32.0 - all_warps) * per_idle;
     work.shared_wavefronts = work.shared_conflicts = 0.0;
-    const double image_bytes = steps * footprint_bytes(s, static_cast<double>(s.p() * s.q()));
+    const double image_bytes = steps * footprint_bytes(s, s.p() * s.q());
     const double images = static_cast<double>(s.n);
-    const double all_filters =
-        static_cast<double>(s.k) * spanned_bytes(taps * static_cast<double>(channels) * 4.0);
-    part.shared_read_bytes =
+    const double all_filters = spanned_bytes(static_cast<double>(s.filter_bytes()));
+    // Of which the last has less to do.
+    const double full_ctas = static_cast<double>(outputs) / static_cast<double>(threads);
+    const double pixel_reads =
         images * read_through_l1(std::min(image_bytes, steps * map_bytes), image_bytes,
-                                 std::max(1.0, ctas / images), part, profile.limits, Again::anywhere) +
-        read_through_l1(std::min(filter_bytes, all_filters), all_filters, ctas, part, profile.limits,
-                        Again::in_turn);
-    work.l2_read_bytes = part.shared_read_bytes;
+                                 std::max(1.0, full_ctas / images), part, profile.limits, Again::anywhere);
+    const double filter_reads =
+        read_through_l1(std::min(filter_bytes, all_filters), all_filters, std::max(1.0, full_ctas), part,
+                        profile.limits, Again::in_turn);
+    work.l2_read_bytes = pixel_reads + filter_reads;
+    const double plane_ctas = // of a filter and an image, which follow one another
+        std::max(1.0, static_cast<double>(s.p() * s.q()) / static_cast<double>(threads));
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads, {ctas / images / plane_ctas / static_cast<double>(s.groups), plane_ctas},
+                        part, profile.limits) +
+        mergeable_reads(filter_reads, {plane_ctas, 1.0}, part, profile.limits);
     work.l2_write_bytes = static_cast<double>(s.output_bytes()); // a warp's outputs follow one another
     // A filter's outputs follow one another in the grid; what is resident at once shares the pixels.
     const double resident =

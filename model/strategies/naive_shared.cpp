@@ -237,15 +237,20 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const double of_tiles = channels * map_bytes / tiles,
                  of_filter = spanned_bytes(static_cast<double>(filter_floats) * 4.0);
     const double of_image = static_cast<double>(s.input_bytes()) / static_cast<double>(s.n);
-    part.shared_read_bytes =
+    const double pixel_reads =
         static_cast<double>(s.n) * read_through_l1(of_tiles, std::max(of_tiles, of_image),
                                                    tiles * static_cast<double>(s.k), part, limits,
-                                                   Again::anywhere) +
-        std::min(static_cast<double>(s.n * s.k) *
-                     read_through_l1(of_filter, of_filter, tiles, part, limits, Again::in_turn),
-                 read_through_l1(of_filter, of_filter * static_cast<double>(s.k), ctas, part, limits,
-                                 Again::in_turn));
-    work.l2_read_bytes = part.shared_read_bytes;
+                                                   Again::anywhere);
+    const double filter_reads = std::min(
+        static_cast<double>(s.n * s.k) *
+            read_through_l1(of_filter, of_filter, tiles, part, limits, Again::in_turn),
+        read_through_l1(of_filter, of_filter * static_cast<double>(s.k), ctas, part, limits, Again::in_turn));
+    work.l2_read_bytes = pixel_reads + filter_reads;
+    const double planes = static_cast<double>(s.k), images_d = static_cast<double>(s.n);
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads, {planes, tiles}, part, limits) +
+        mergeable_reads(filter_reads, tiles > 1.0 ? Readers{tiles, 1.0} : Readers{images_d, planes}, part,
+                        limits);
     const std::int64_t grid =
         std::gcd(s.p() * s.q(), std::gcd(knobs.tile_h * s.q(), std::int64_t{knobs.tile_w}));
     work.l2_write_bytes =

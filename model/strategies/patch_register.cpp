@@ -371,13 +371,16 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     const std::int64_t lanes = std::min(part.threads, positions);
     const double warps = static_cast<double>(ceil_div(lanes, 32)), filters = static_cast<double>(part.tile_k);
     // Of the input a CTA reads either a strip of its threads' columns or whole rows.
-    const std::int64_t columns = lanes * knobs.vector, band = outputs.band;
+    const std::int64_t columns = ceil_div(positions, grid.positions * grid.chunks) * knobs.vector,
+                       band = outputs.band;
+    const double runs = row_runs(columns, s.q()), columns_d = static_cast<double>(columns);
     const double input_bytes =
         s.q() >= columns
             ? static_cast<double>(band * (knobs.rows - 1) + s.r) *
-                  spanned_bytes(static_cast<double>(columns + s.s - 1) * 4.0)
-            : spanned_bytes(static_cast<double>((ceil_div(columns, s.q()) * knobs.rows + s.r - 1) * s.w) *
-                            4.0);
+                  ((columns_d + runs * static_cast<double>(s.s - 1)) * 4.0 + runs * spanned_bytes(0.0))
+            : spanned_bytes(
+                  (columns_d / static_cast<double>(s.q()) * knobs.rows + static_cast<double>(s.r - 1)) *
+                  static_cast<double>(s.w) * 4.0);
     // A warp issues its FFMAs for all lanes, also where the map has fewer.
     part.step.fmas = warps * 32.0 * filters * counts.fmas_per_filter;
     // A CTA fetches its pixels and taps, then computes: its warps wait for that together.
@@ -394,8 +397,8 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
                                                std::max(0.0, 1.0 - busy_share) * per_idle_warp;
     part.drain.instructions = all_warps * once + copies * its.per_copy;
     part.drain.shared_wavefronts = warps * counts.l1_passes_once;
-    part.step.load_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0) +
-                           spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
+    const double pixel_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0);
+    part.step.load_bytes = pixel_bytes + spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
     // Of the average CTA: the last ones of a map and of the filters store less.
     part.step.store_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(part.ctas);
 
@@ -414,7 +417,19 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
                           static_cast<double>(moved) * tap_passes(s.r * s.s, positions + 1) + all_copies
                     : 0.0;
     work.shared_conflicts = 0.0;
-    work.l2_read_bytes = part.step.load_bytes * static_cast<double>(part.ctas);
+    // CTAs of other filters may find the pixels in L1, and neighbours the taps.
+    const double position_ctas = static_cast<double>(part.grid[0]), ctas_d = static_cast<double>(part.ctas),
+                 image_bytes = std::max(pixel_bytes, spanned_bytes(static_cast<double>(s.h * s.w) * 4.0)),
+                 all_taps = spanned_bytes(static_cast<double>(s.filter_bytes()));
+    const double pixel_reads = static_cast<double>(s.n) *
+                               read_through_l1(pixel_bytes, image_bytes, ctas_d / static_cast<double>(s.n),
+                                               part, profile.limits, Again::anywhere);
+    const double tap_reads = read_through_l1(std::min(all_taps, part.step.load_bytes - pixel_bytes), all_taps,
+                                             ctas_d, part, profile.limits, Again::in_turn);
+    work.l2_read_bytes = pixel_reads + tap_reads;
+    part.mergeable_reads = mergeable_reads(pixel_reads, {static_cast<double>(part.grid[1]), position_ctas},
+                                           part, profile.limits) +
+                           mergeable_reads(tap_reads, {position_ctas, 1.0}, part, profile.limits);
     const double stored = static_cast<double>(positions * knobs.rows * knobs.vector * s.n * s.k) * 4.0;
     work.l2_write_bytes = knobs.vector == 1 ? stored * written_bytes_of_columns(s, knobs.rows) /
                                                   static_cast<double>(s.output_bytes())

@@ -214,6 +214,15 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
             passed_rows * static_cast<double>(tiles_k) *
             spanned_bytes(static_cast<double>(std::min(row_pixels, ceil_div(s.w, tiles_x) + s.s - 1) * bytes),
                           bytes);
+        // CTAs of other filters read the same pixels, otherwise those below the rows that their filters
+        // share.
+        const double tiles = static_cast<double>(tiles_x * tiles_y);
+        const Readers readers =
+            tiles_k > 1
+                ? Readers{static_cast<double>(tiles_k), tiles}
+                : Readers{static_cast<double>(knobs.tile_h + s.r - 1) / static_cast<double>(knobs.tile_h),
+                          static_cast<double>(tiles_x)};
+        part.mergeable_reads = mergeable_reads(*work.l2_read_bytes, readers, part, profile.limits);
         // Single pixels of neighbouring units: every store meets the same sectors again. Of one pixel each a
         // warp stores a part of one row.
         const double of_rows =

@@ -217,25 +217,26 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     const double filter_reads = static_cast<double>(part.grid[0] * s.n),
                  tile_reads = static_cast<double>(part.grid[1] * s.n);
     // Wide copies pass L1; others meet there what an earlier step has read, or a line that overlaps theirs.
+    const double filter_tiles = static_cast<double>(part.grid[1]);
+    const std::initializer_list<Stride> filters_apart = {
+        {(pitch - values) * 4, knobs.tile_k},
+        next_buffer(step_floats * 4, segment * 4, knobs.stages, part.steps),
+        next_turn(segment * 4, knobs.stages, part.steps),
+        {-knobs.tile_k * values * 4, part.grid[1]}};
     const double filter_bytes =
         wide_filters
-            ? wide_copy_bytes(
-                  1.0,
-                  odd_halves(0,
-                             {{(pitch - values) * 4, knobs.tile_k}, {segment * 4, part.steps}, stages_apart}),
-                  0.0) *
-                  static_cast<double>(s.filter_bytes())
-            : static_cast<double>(s.k) * spanned_bytes(static_cast<double>(values) * 4.0);
+            ? wide_copy_bytes(1.0, odd_halves(0, filters_apart), 0.0) * static_cast<double>(s.filter_bytes())
+            : filter_tiles * filter_run_bytes(static_cast<double>(s.k) / filter_tiles,
+                                              static_cast<double>(values) * 4.0, part, profile.limits);
     const double line_bytes = clipped_floats * 4.0;
     const std::int64_t buffered_line = round_up(s.s - 1, 4) + knobs.tile_w;
     const double clipped_tiles = static_cast<double>(part.grid[0]);
+    const std::int64_t first_line = (knobs.tile_k + 1) * pitch * 4;
+    const std::initializer_list<Stride> lines_apart = {
+        {buffered_line * 4 - s.w * 4, std::min(lines, s.r)}, {plane * 4, s.c}, stages_apart};
     const double all_lines =
         wide_lines
-            ? clipped_tiles * wide_copy_bytes(line_bytes / clipped_tiles,
-                                              odd_halves((knobs.tile_k + 1) * pitch * 4,
-                                                         {{buffered_line * 4 - s.w * 4, std::min(lines, s.r)},
-                                                          {plane * 4, s.c},
-                                                          stages_apart}),
+            ? clipped_tiles * wide_copy_bytes(line_bytes / clipped_tiles, odd_halves(first_line, lines_apart),
                                               odd_halves(0, {{s.w * 4, s.r}, {plane * 4, s.c}}))
             : line_bytes + clipped_tiles * spanned_bytes(0.0);
     const double rows = static_cast<double>(s.r), span = static_cast<double>(knobs.tile_w + s.s - 1);
@@ -253,7 +254,13 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
                      : read_through_l1(filter_bytes / static_cast<double>(part.grid[1]), filter_bytes, ctas,
                                        part, profile.limits, Again::in_turn);
     work.l2_read_bytes = all_filter_reads + map_reads;
-    part.shared_read_bytes = (wide_filters ? 0.0 : all_filter_reads) + (wide_lines ? 0.0 : map_reads);
+    const double tiles_d = static_cast<double>(part.grid[0]);
+    part.mergeable_reads =
+        mergeable_reads(all_filter_reads * (wide_filters ? alike_in_lines(0, filters_apart) : 1.0),
+                        tiles_d > 1.0 ? Readers{tiles_d, 1.0} : Readers{images, filter_tiles}, part,
+                        profile.limits) +
+        mergeable_reads(map_reads * (wide_lines ? alike_in_lines(first_line, lines_apart) : 1.0),
+                        {filter_tiles, tiles_d}, part, profile.limits);
     work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);

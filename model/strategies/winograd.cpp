@@ -117,17 +117,8 @@ std::int64_t l2_room(const GpuLimits &limits) {
     return limits.l2_bytes / 2;
 }
 
-/// Of data that come again after `between` bytes of others, the share that L2 no longer has where it gives up
-/// lines at random: only those that are fetched anew drive others out, f = 1 - exp(-f between / room).
 double lost_after(double between, const GpuLimits &limits) {
-    const double passes = between / static_cast<double>(l2_room(limits));
-    if (passes <= 1.0)
-        return 0.0;
-    constexpr int rounds = 40;
-    double lost = 1.0;
-    for (int i = 0; i < rounds; ++i)
-        lost = 1.0 - std::exp(-lost * passes);
-    return lost;
+    return lost_at_random(between / static_cast<double>(l2_room(limits)));
 }
 
 double beyond_l2(std::int64_t bytes, const GpuLimits &limits) {
@@ -386,6 +377,11 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     work.shared_wavefronts = all_steps * warps * loads * uniform_wide_wavefronts;
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = all_steps * part.step.load_bytes;
+    const double filter_tiles_d = static_cast<double>(filter_tiles),
+                 pixel_tiles_d = static_cast<double>(pixel_tiles);
+    part.mergeable_reads =
+        mergeable_reads(all_steps * slice * g.tile_k * 4.0, {pixel_tiles_d, filter_tiles_d}, part, limits) +
+        mergeable_reads(all_steps * slice * g.tile_pixels * 4.0, {filter_tiles_d, 1.0}, part, limits);
     const std::int64_t written = planes * s.k * tiles * 4;
     work.l2_write_bytes = static_cast<double>(written);
     work.dram_read_bytes = lost * static_cast<double>(planes * o.channels * tiles * 4 + o.filter_bytes);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace convcast {
 namespace {
 
@@ -93,11 +95,55 @@ TEST(Sectors, WhatL1Keeps) {
     const double room = l1_bytes(part, limits);
     // Four CTAs an SM read all: once where there is room, each for itself where there is not.
     EXPECT_EQ(read_through_l1(1000, 1000, 16, part, limits, Again::in_turn), 4 * 1000);
-    EXPECT_EQ(read_through_l1(2 * room, 2 * room, 16, part, limits, Again::in_turn), 16 * 2 * room);
-    EXPECT_EQ(read_through_l1(2 * room, 2 * room, 16, part, limits, Again::anywhere),
-              4 * 2 * room * (1 + 1.5));
+    const double lost = lost_at_random(4.0); // twice the room passes through the half that counts
+    EXPECT_DOUBLE_EQ(read_through_l1(2 * room, 2 * room, 16, part, limits, Again::in_turn),
+                     4 * 2 * room * (1 + 3 * lost));
+    // Two at a time: while in step, pairs read once; nothing is left for the next pair.
+    EXPECT_EQ(read_through_l1(2 * room, 2 * room, 16, part, limits, Again::anywhere), 4 * 2 * room * 2);
+    part.waves = 1000000, part.steps = 2; // and not in step as far as L1 reaches, half of the way
+    EXPECT_NEAR(read_through_l1(2 * room, 2 * room, 16, part, limits, Again::anywhere),
+                4 * 2 * room * (2 + 2 * 0.5), room / 1000);
     // A CTA each: what it reads.
     EXPECT_DOUBLE_EQ(read_through_l1(1000, 5000, 3, part, limits, Again::anywhere), 3 * 1000);
+}
+
+TEST(Sectors, WhatACacheGivesUpAtRandom) {
+    EXPECT_EQ(lost_at_random(1.0), 0.0);
+    const double lost = lost_at_random(1.5);
+    EXPECT_NEAR(lost, 1.0 - std::exp(-1.5 * lost), 1e-6);
+    EXPECT_NEAR(lost_at_random(100.0), 1.0, 1e-6);
+}
+
+TEST(Sectors, CopiesThatLieAlikeInLines) {
+    EXPECT_EQ(alike_in_lines(0, {}), 1);
+    EXPECT_EQ(alike_in_lines(64, {{128, 5}}), 0);
+    EXPECT_EQ(alike_in_lines(-256, {{64, 2}}), 0.5);
+    EXPECT_EQ(alike_in_lines(0, {{-16, 8}}), 0.125);
+    // Two buffers 64 bytes apart that are filled with every second 64 bytes: always alike.
+    EXPECT_EQ(alike_in_lines(0, {next_buffer(64, 64, 2, 10), next_turn(64, 2, 10)}), 1);
+}
+
+TEST(Sectors, RequestsThatMeetOnTheirWay) {
+    GpuLimits limits;
+    limits.sm_count = 132;
+    const auto seen = [&](std::int64_t ctas, Readers readers) { // in step: by CPCs, and by GPCs
+        Partition part;
+        part.ctas = ctas, part.ctas_per_sm = 1;
+        const MergeableReads merged = mergeable_reads(static_cast<double>(ctas), readers, part, limits);
+        const double by_cpcs = static_cast<double>(ctas) - merged.in_cpcs;
+        return std::pair{by_cpcs, by_cpcs - merged.in_gpcs};
+    };
+    // As counted on an H200: 16 CTAs that read the same in step ask 9 times, 48 ask 17 times.
+    EXPECT_DOUBLE_EQ(seen(16, {16, 1}).first, 9);
+    EXPECT_DOUBLE_EQ(seen(48, {48, 1}).first, 17);
+    EXPECT_DOUBLE_EQ(seen(48, {48, 1}).second, 9);
+    EXPECT_DOUBLE_EQ(seen(8, {8, 1}).first, 1);
+    // Nobody else reads it, or none beside.
+    EXPECT_DOUBLE_EQ(seen(132, {1, 1}).second, 132);
+    EXPECT_DOUBLE_EQ(seen(132, {6, 22}).second, 132);
+    // Four TPCs of a GPC, each in a CPC of its own but two.
+    EXPECT_GT(seen(128, {32, 4}).first, 80);
+    EXPECT_LT(seen(128, {32, 4}).second, 45);
 }
 
 } // namespace
