@@ -380,6 +380,19 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
         return leaf<T>("cold code", s(share * cold / m.clock),
                        "{:.0f} clk until a warp's code is cached / {:.0f} MHz", share * cold, m.clock / 1e6);
     };
+    StepWork last_step = part.step;
+    // Of a single step the first data come while its other copies are started (F4).
+    if (part.steps == 1 && copies_in_turn(part)) {
+        StepWork copies = copies_of(part.step);
+        copies.turns = 0.0, copies.load_bytes = part.step.load_bytes;
+        first_data = max_of<T>(
+            "data and copies",
+            {std::move(first_data),
+             sum<T>("copies", {leaf<T>("load latency", s(latency), "{:.0f} ns to the last", latency * 1e9),
+                               core_term<T>("all copies", part, copies, round.ctas, m)})});
+        last_step.instructions -= part.step.copying;
+        last_step.copying = last_step.load_bytes = 0.0;
+    }
     List<T> filled = {std::move(first_data), code(1.0 - behind)};
     if (behind > 0.0)
         filled.front() = max_of<T>("first data and code", {std::move(filled.front()), code(behind)});
@@ -388,7 +401,6 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                                  part.drain.line_waits, latency * 1e9));
     // Warps of their own copy a step while others compute the one before: at first nothing can be computed,
     // at last nothing is left to copy (F22).
-    StepWork last_step = part.step;
     if (part.copy_warps > 0) {
         filled.push_back(core_term<T>("first copies", part, copies_of(part.step), round.ctas, m));
         last_step.instructions -= part.step.copying;

@@ -192,7 +192,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const double to_find_out = flags && taps > 1.0 ? 3.5 * taps : 0.0; // of an active warp
     const double tap_instructions = channels_a_step * per_channel;
     part.step.fmas = lanes * taps * channels_a_step;
-    part.step.instructions = busiest * tap_instructions;
+    part.step.copying = shared_map ? copies : 0.0; // its only step's; else the filter before the first
+    part.step.instructions = busiest * tap_instructions + part.step.copying;
     part.step.shared_wavefronts = busiest * channels_a_step * taps * (pixel_passes + 1.0);
     if (shared_map)
         part.step.turns = warps * channels_a_step * (taps <= most_unrolled ? 1.0 : taps);
@@ -208,7 +209,7 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
                                 (taps + (s.r * s.s <= 16 ? 0.0
                                                          : static_cast<double>(s.r) * per_row_elsewhere +
                                                                per_channel_elsewhere));
-    part.drain.instructions = warps * per_cta_warp + active * (per_active_warp + to_find_out) + copies;
+    part.drain.instructions = warps * per_cta_warp + active * (per_active_warp + to_find_out) + copies - part.step.copying;
     part.drain.store_bytes = lanes * 4.0;
 
     // What all tiles of one channel read: rows of each, bytes of each row.
@@ -229,7 +230,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     Work &work = part.work;
     work.fmas = s.fmas().value; // also of taps in the padding: they multiply zeros
     work.instructions =
-        ctas * (static_cast<double>(part.steps) * active * tap_instructions + part.drain.instructions);
+        ctas * (static_cast<double>(part.steps) * active * tap_instructions + part.step.copying +
+                part.drain.instructions);
     work.shared_wavefronts = ctas * channels * taps * active * (1.0 + (shared_map ? pixel_passes : 0.0));
     work.shared_conflicts = shared_map ? ctas * channels * taps * pixels.conflicts() / tiles : 0.0;
     // All filters' CTAs of an image read its tiles, and a tile's neighbours its rims; those of a row of the
