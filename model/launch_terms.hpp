@@ -453,6 +453,17 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                                          wave_term<T>(part, m, last_one, traffic)})});
 }
 
+/// Clocks from a CTA's end until the next one runs in its place. Assumed, as no probe tells them apart from
+/// the rate of starts: where filter_split and map_split do little but start CTAs without work, a place turns
+/// over every 1,230 to 1,390 clk, of which its warps live 650 to 700 (sm__warps_active) whether an SM has two
+/// places or three.
+inline constexpr double turnover_clocks = 600.0;
+
+template <Yield T> T turnover_leaf(const Machine &m) {
+    return leaf<T>("turnover", s(turnover_clocks / m.clock), "{:.0f} clk / {:.0f} MHz", turnover_clocks,
+                   m.clock / 1e6);
+}
+
 /// A full wave behind the first: CTAs no longer start together, so that one fills while another computes.
 template <Yield T>
 T further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
@@ -475,14 +486,9 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     Round one = round;
     one.ctas = 1.0;
     one.first = false;
-    return queue<T>("further wave", round.ctas, std::move(busy), wave_term<T>(part, m, one, traffic));
+    return queue<T>("further wave", round.ctas, std::move(busy),
+                    sum<T>("one CTA", {wave_term<T>(part, m, one, traffic), turnover_leaf<T>(m)}));
 }
-
-/// Clocks from a CTA's end until the next one runs in its place. Assumed, as no probe tells them apart from
-/// the rate of starts: where filter_split and map_split do little but start CTAs without work, a place turns
-/// over every 1,230 to 1,390 clk, of which its warps live 650 to 700 (sm__warps_active) whether an SM has two
-/// places or three.
-inline constexpr double turnover_clocks = 600.0;
 
 /// CTAs without work behind those that the SMs hold at first: each finds that out with all its warps, and
 /// leaves its place to the next.
@@ -493,8 +499,7 @@ template <Yield T> T idle_term(const Partition &part, double sms, double rounds,
                  warps = static_cast<double>(part.threads) / 32.0 / m.schedulers;
     T alone = sum<T>("one CTA", {queue<T>("asks for work", warps, busy_term<T>(part, asks, 1.0, m),
                                           chain_leaf<T>(part, asks, m)),
-                                 leaf<T>("turnover", s(turnover_clocks / m.clock), "{:.0f} clk / {:.0f} MHz",
-                                         turnover_clocks, m.clock / 1e6)});
+                                 turnover_leaf<T>(m)});
     T round = max_of<T>("round without work",
                         {queue<T>("CTAs of an SM", ctas, busy_term<T>(part, asks, ctas, m), std::move(alone)),
                          leaf<T>("CTA starts", s(ctas * sms * m.cta_s), "{:.0f} CTAs * {:.2f} ns", ctas * sms,
