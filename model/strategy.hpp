@@ -120,6 +120,10 @@ double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows);
 /// where they start. The filter's taps meet the same sectors again, in L1.
 double footprint_bytes(const ConvShape &shape, double count);
 
+/// Where the first tap of the batch's output `pixel` lies, in floats from that of the first; padding is
+/// ignored.
+std::int64_t first_tap_of(const ConvShape &shape, std::int64_t pixel);
+
 /// Lines of 128 bytes in which `rows` runs of `run_bytes` lie, `pitch_bytes` from start to start, that begin
 /// at any multiple of 4 bytes.
 double lines_touched(double run_bytes, double rows, double pitch_bytes);

@@ -192,6 +192,7 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
         "winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : 64,
         values * per_value + 2.0 * p * (line_fmas(o.points, s.r).pixels + p) + per_warp, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
+    part.barriers = 0;
     Work &work = part.work;
     work.fmas = static_cast<double>(units) * 2.0 * p * line_fmas(o.points, s.r).pixels;
     const double share = static_cast<double>(tiles) / static_cast<double>(o.tiles);
@@ -220,6 +221,7 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
                                       limits);
     const bool staged = g.tile == 6 || s.q() % g.tile != 0 || s.p() % g.tile != 0;
     part.template_arguments = {o.points, s.r, staged ? 1 : 0};
+    part.barriers = 0;
     part.filter_count = s.k;
     if (staged) {
         part.shared_bytes = part.threads * g.tile * g.tile * 4;
