@@ -290,11 +290,19 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     const double load_passes = group_taps / 4.0 *
                                (static_cast<double>(g.thread_k) * uniform_wide_wavefronts +
                                 static_cast<double>(g.thread_pixels) * pixel_passes);
-    // Warp instructions beside arithmetic, loads and copies, as read in the code for sm_90: a step, the start
-    // of a CTA, four outputs.
-    constexpr double per_step = 40.0, per_cta_warp = 250.0, per_output_quad = 4.0, per_sum_quad = 25.0;
+    // Warp instructions beside arithmetic and loads of operands, as counted on sm_90 (least squares over 389
+    // recorded settings, 3.9 % off in the mean): a filter's load and each of its values on the way to shared
+    // memory, a copy of pixels, a step, a turn of its loop; at a CTA's start a place of the map, for itself
+    // and for each tap of a row whether it lies inside; four sums that go to shared memory, four outputs
+    // added up and stored, stored from there one by one, or stored at once.
+    constexpr double per_filter_load = 2.4, per_filter_value = 2.5, per_pixel_copy = 3.3, per_step = 26.0,
+                     per_turn = 2.2, per_place = 16.0, per_quad_to_shared = 22.0, per_sum_quad = 21.0,
+                     per_loose_quad = 13.0, per_output_quad = 15.0;
+    constexpr std::int64_t most_unrolled = 640; // FFMAs of a channel whose rows are unrolled
+    const std::int64_t loop_turns = group_channels * (taps * sums <= most_unrolled ? 1 : s.r);
     part.step.fmas = static_cast<double>(slice * g.tile_k * g.tile_pixels);
-    const double filter_instructions = static_cast<double>(filter_copies * (1 + quad));
+    const double filter_instructions =
+        static_cast<double>(filter_copies) * (per_filter_load + per_filter_value * static_cast<double>(quad));
     // A warp loads `side` pieces side by side of each of its filters, which lie apart.
     const double filter_passes = static_cast<double>(filter_copies) *
                                  (gather_passes(warp_lanes, static_cast<int>(quad),
@@ -315,7 +323,8 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
         warps * (load_passes + filter_passes + static_cast<double>(pixel_copies) * pixel_passes_of_copy);
     part.step.instructions =
         part.step.fmas / 32.0 +
-        warps * (loads + filter_instructions + 3.0 * static_cast<double>(pixel_copies) + per_step);
+        warps * (loads + filter_instructions + per_pixel_copy * static_cast<double>(pixel_copies) + per_step +
+                 per_turn * static_cast<double>(loop_turns));
     const double staged_pixels = static_cast<double>(
         std::min(o.copy_floats * s.stride_w, s.n * s.h * s.w)); // of a channel; L1 keeps them from tap to tap
     part.step.load_bytes = 4.0 * (static_cast<double>(slice * g.tile_k) + staged_pixels * g.slice_channels);
@@ -324,10 +333,10 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
                              static_cast<double>(std::min<std::int64_t>(g.tile_k, filters)) / g.split;
     const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
     part.drain.instructions =
-        warps * per_cta_warp +
-        (meets ? tile_quads * g.warp_split / 32.0 * 2.0 +
-                     tile_quads / g.split / 32.0 * (per_sum_quad + 3.0 * g.split * g.warp_split)
-               : tile_quads / 32.0 * per_output_quad);
+        warps * per_place * static_cast<double>(places * (1 + s.s)) +
+        (g.split * g.warp_split > 1
+             ? tile_quads / 32.0 * (g.warp_split * per_quad_to_shared + per_sum_quad / g.split)
+             : tile_quads / 32.0 * (meets ? per_quad_to_shared + per_loose_quad : per_output_quad));
     // Warps that store filters: those that copy, as long as there are values for them.
     double filter_stores = 0.0;
     for (std::int64_t thread = 0; thread < copiers; thread += warp_lanes)
