@@ -286,10 +286,15 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     const double warps_d = static_cast<double>(warps), slice = static_cast<double>(o.slice);
     const double loads =
         slice / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0; // of a warp, 128 bits wide
-    // Warp instructions beside arithmetic, loads and copies, as read in the code for sm_90: a step (loop,
-    // barrier, addresses), the start of a CTA, an output.
-    constexpr double per_step = 30.0, per_step_by_filter = 55.0, per_turn = 5.0, per_cta_warp = 220.0,
-                     per_output_quad = 4.0, per_sum_quad = 25.0;
+    // Warp instructions beside arithmetic and loads of operands, as counted on sm_90 (least squares over 468
+    // recorded settings, 3.0 % off in the mean): a copy of filters, also by filter; of a pixel, where it may
+    // lie outside; a step and, by filter, a turn of its loop; at a CTA's start each of a thread's places
+    // among the pixels and whether a tap lies inside; four sums that go to shared memory, four outputs added
+    // up and stored, four sums read of another CTA, four outputs stored at once.
+    constexpr double per_copy = 2.3, per_copy_by_filter = 4.6, per_pixel = 2.5, per_checked = 0.7,
+                     per_step = 44.0, per_turn = 3.9, per_place = 88.0, per_tap = 1.5,
+                     per_quad_to_shared = 16.0, per_sum_quad = 85.0, per_cluster_quad = 29.0,
+                     per_output_quad = 6.7;
     part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
     const double load_wavefronts = warps_d * loads * uniform_wide_wavefronts;
     // Asynchronous copies share the pipe with the loads.
@@ -316,8 +321,9 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
         load_wavefronts + warps_d * (filter_copies * filter_copy + pixel_copies * pixel_copy);
     const bool checked = o.padded || o.pixels % g.tile_pixels != 0 || o.channels % g.slice_channels != 0;
     part.step.instructions =
-        part.step.fmas / 32.0 + warps_d * (loads + filter_copies + pixel_copies * (checked ? 2.0 : 1.0) +
-                                           (o.by_filter ? per_step_by_filter : per_step));
+        part.step.fmas / 32.0 +
+        warps_d * (loads + filter_copies * (o.by_filter ? per_copy_by_filter : per_copy) +
+                   pixel_copies * (per_pixel + (checked ? per_checked : 0.0)) + per_step);
     if (o.by_filter) {
         // A turn loads a quad of values of each filter and only then multiplies. Where the quads are no
         // multiple of the parts, some warps have one more.
@@ -355,10 +361,12 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                              static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters)) / g.split;
     const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
     part.drain.instructions =
-        warps_d * per_cta_warp +
-        (meets ? tile_quads * g.warp_split / 32.0 * 2.0 +
-                     tile_quads / g.split / 32.0 * (per_sum_quad + 3.0 * g.split * g.warp_split)
-               : tile_quads / 32.0 * per_output_quad);
+        warps_d * static_cast<double>(per_thread) *
+            (per_place + (o.padded ? static_cast<double>(s.r * s.s) * per_tap : 0.0)) +
+        tile_quads / 32.0 *
+            (meets ? g.warp_split * (per_quad_to_shared + (g.split > 1 ? per_cluster_quad : 0.0)) +
+                         per_sum_quad / g.split
+                   : per_output_quad);
     // Where sums meet, a warp stores its own and reads what it adds up: of a cluster its own CTA's part, as
     // what it reads of the others' memory counts nowhere; otherwise only where the tile has filters and
     // pixels.
