@@ -193,11 +193,6 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     out.rules = table1_rules(profile);
     Partition part;
     part.kernel = ImplicitGemm::name;
-    // How sums become results decides on instructions and on how sectors are written: four at a time from
-    // registers, or through shared memory, of this CTA or of its cluster.
-    part.variant = g.split > 1                                   ? "clusters"
-                   : g.warp_split == 1 && s.p() * s.q() % 4 == 0 ? "stores of four"
-                                                                 : "";
     const std::int64_t of_shape[] = {s.n,      o.channels, s.h,          s.w,         o.filters,
                                      s.groups, s.r,        s.s,          s.stride_h,  s.stride_w,
                                      s.pad_h,  s.pad_w,    s.dilation_h, s.dilation_w};
