@@ -251,7 +251,8 @@ std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, co
     CallTimes times{s(m.launch_s), s(m.gap_s), {}};
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (const Partition &part : *launches) {
-            const Traffic traffic = traffic_of(part, shape, m);
+            const Machine its = running(part, m);
+            const Traffic traffic = traffic_of(part, shape, its);
             CtaStay &stay = times.stays.emplace_back();
             stay.sms = usable_sms(part, m);
             const auto sms = static_cast<double>(std::min(part.ctas - part.idle_ctas, stay.sms));
@@ -259,8 +260,8 @@ std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, co
             stay.before_s = part.constant_bytes > 0 ? s(m.launch_s + m.gap_s) : s(0.0);
             for (std::int64_t ctas = 1; ctas <= part.ctas_per_sm; ++ctas) {
                 const Round round{static_cast<double>(ctas), sms, true};
-                stay.first.push_back(wave_term<Seconds>(part, m, round, traffic));
-                stay.later.push_back(further_wave_term<Seconds>(part, m, round, traffic));
+                stay.first.push_back(wave_term<Seconds>(part, its, round, traffic));
+                stay.later.push_back(further_wave_term<Seconds>(part, its, round, traffic));
             }
         }
     return times;

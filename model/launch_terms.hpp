@@ -107,8 +107,8 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
     const double looks_up = work.turns * m.shared_latency;
     const double computing =
         (ffmas * std::max(pace.ffma_clocks, m.ffma_latency / sums) + (others - copying) * clocks +
-         (copies_apart ? 0.0 : looks_up) + work.constant_lines * pace.constant_clocks) /
-        busy_warps(part);
+         (copies_apart ? 0.0 : looks_up) + work.constant_lines * pace.constant_clocks) *
+        part.longest_warp.value_or(1.0) / busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
     const double chain =
         copies_apart
@@ -124,7 +124,7 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
 /// Shared memory works beside them as far as there are warps to use both.
 template <Yield T>
 T mixed_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
-    const double uneven = imbalance(part, busy_warps(part), ctas, m);
+    const double uneven = imbalance(part, busy_warps(part), ctas, m) * part.busiest_scheduler.value_or(1.0);
     const double all_warps = std::max(busy_warps(part), std::ceil(static_cast<double>(part.threads) / 32.0));
     const double of_copies = part.copy_warps > 0 ? 1.0 : imbalance(part, all_warps, ctas, m);
     const double all_others = std::max(0.0, work.instructions - work.fmas / 32.0);
@@ -177,6 +177,15 @@ template <Yield T>
 T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
     T mixed = mixed_term<T>(part, work, ctas, m, by);
     const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
+    if (part.loads_first.value_or(false) && work.turns > 0.0) {
+        StepWork loads, computing = work;
+        loads.shared_wavefronts = work.shared_wavefronts * std::min(1.0, busy_warps(part) / part.step.turns);
+        computing.shared_wavefronts -= loads.shared_wavefronts;
+        computing.turns = 0.0;
+        T alone = sum<T>("first loads, then arithmetic",
+                         {mixed_term<T>(part, loads, 1.0, m), mixed_term<T>(part, computing, 1.0, m)});
+        return queue<T>("cores", ctas, std::move(mixed), std::move(alone));
+    }
     if (part.barriers == 0 || part.copy_warps > 0 || work.tensor_fmas || work.copying <= 0.0 ||
         work.copying >= others)
         return mixed;
@@ -286,6 +295,10 @@ inline double step_latency(const Round &round, const Traffic &traffic, const Mac
     return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
 }
 
+/// From the last CTA of a launch until the CTAs of one that started early go on: 0.8 to 1 us between their
+/// stamps on an H200 (data/recorded/h200/timelines.json.gz). No probe measures it.
+inline constexpr double early_gap_s = 0.8e-6;
+
 /// Of a step, what the warps do that copy.
 inline StepWork copies_of(const StepWork &step) {
     StepWork copies;
@@ -316,7 +329,9 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
                                      std::move(memory)}));
         else
             both.push_back(std::move(memory));
-        List<T> step = {part.stages > 1 ? pnorm<T>("overlap", m.steps_overlap * round.ctas, std::move(both))
+        // Where warps of their own copy, no barrier holds up all of them at once.
+        const double overlap = part.copy_warps > 0 ? m.units_overlap : m.steps_overlap;
+        List<T> step = {part.stages > 1 ? pnorm<T>("overlap", overlap * round.ctas, std::move(both))
                                         : max_of<T>("overlap", std::move(both))};
         if (together)
             step.push_back(leaf<T>("barrier", s(m.barrier_s / round.ctas), "{:.0f} ns / {:.0f} CTAs an SM",
@@ -349,10 +364,12 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
     const double chip = round.ctas * round.sms;
     // In the first round all CTAs ask for new data at once: whoever is first fetches them from DRAM, and all
     // wait for that.
-    const double latency =
-        round.first ? m.latency_s
-                    : traffic.dram_share * m.latency_s + (1.0 - traffic.dram_share) * m.l2_latency_s;
-    const double first_loads = chip * (part.step.load_bytes + part.drain.load_bytes);
+    const bool follows = round.first && part.early.value_or(false) && !part.beside.value_or(false);
+    // What the launch before has written lies in L2.
+    const bool in_l2 = follows && !part.operands.empty() && part.operands.front().memory == Memory::workspace;
+    const double latency = round.first && !in_l2 ? m.latency_s
+                                                 : traffic.dram_share * m.latency_s +
+                                                       (1.0 - traffic.dram_share) * m.l2_latency_s;
     // The launch floor is that of a CTA on each SM; further ones start one after another, while the first
     // wait for their data.
     const double slots = static_cast<double>(part.ctas_per_sm) * m.sm_count;
@@ -360,19 +377,27 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                               ? std::max(chip, std::min(static_cast<double>(part.ctas), slots))
                               : chip; // those without work among them
     const double further = std::max(0.0, starts - m.sm_count);
-    const double cold = round.first && part.pace ? m.cold_share * part.pace->cold_clocks : 0.0;
-    // What stays on the SM is written to shared memory while the rest is under way.
-    const double kept_passes = round.ctas * part.drain.load_bytes / wavefront_bytes * part.copy_passes;
+    // A launch that starts early and then waits for the one before finds its code meanwhile.
+    const bool waits_first = follows && part.copy_warps == 0;
+    const double cold = round.first && part.pace && !waits_first ? m.cold_share * part.pace->cold_clocks : 0.0;
     StepWork once = of_all_warps(part.drain);
     once.load_bytes = 0.0;
-    T first_data =
-        pnorm<T>("first loads", m.knee,
-                 {leaf<T>("load latency", s(latency), "{:.0f} ns to the first data", latency * 1e9),
-                  bandwidth_leaf<T>("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
-                  bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw),
-                  leaf<T>("shared memory", s(kept_passes * wavefront_bytes / m.shared_bw / m.clock),
-                          "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", kept_passes, m.shared_bw,
-                          m.clock / 1e6)});
+    const double first_loads = chip * (part.step.load_bytes + part.drain.load_bytes);
+    // What stays on the SM is written to shared memory while the rest is under way.
+    const double kept_passes = round.ctas * part.drain.load_bytes / wavefront_bytes * part.copy_passes;
+    // Where no warp waits for another, the first compute and store while others wait for what passes DRAM and
+    // L2.
+    const bool as_they_come = part.barriers == 0 && part.steps == 1;
+    T first_data = leaf<T>("load latency", s(latency), "{:.0f} ns to the first data", latency * 1e9);
+    if (!as_they_come)
+        first_data =
+            pnorm<T>("first loads", m.knee,
+                     {std::move(first_data),
+                      bandwidth_leaf<T>("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
+                      bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw),
+                      leaf<T>("shared memory", s(kept_passes * wavefront_bytes / m.shared_bw / m.clock),
+                              "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", kept_passes, m.shared_bw,
+                              m.clock / 1e6)});
     // Between its first copies and their use a warp has others to start and the loop's preparations, about
     // half of the code, which is cold as well.
     const double behind = copies_in_turn(part) ? 0.5 : 0.0;
@@ -407,17 +432,50 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
         last_step.copying = last_step.turns = 0.0;
     }
     T fill = sum<T>("fill", std::move(filled));
+    if (follows) {
+        T gap = leaf<T>("early launch", s(early_gap_s), "{:.2f} us behind the last CTA of the launch before",
+                        early_gap_s * 1e6);
+        fill = waits_first ? sum<T>("fill", {std::move(gap), std::move(fill)})
+                           : max_of<T>("fill beside the launch before", {std::move(gap), std::move(fill)});
+    }
     const double stored = store_bandwidth(round.sms, m);
-    // Each warp computes and stores in turn (F28).
-    T last =
-        pnorm<T>("last step", m.units_overlap * round.ctas,
-                 {core_term<T>("arithmetic", part, last_step, round.ctas, m),
-                  bandwidth_leaf<T>("writes", chip * part.step.store_bytes * traffic.store_factor, stored)});
-    T ends = max_of<T>(
-        "start and store",
-        {core_term<T>("arithmetic", part, once, round.ctas, m, By::all),
-         bandwidth_leaf<T>("writes", chip * part.drain.store_bytes * traffic.store_factor, stored)});
-    List<T> drained = {std::move(last), std::move(ends),
+    const auto last = [&]<Yield Y>(double ctas) {
+        return pnorm<Y>( // each warp computes and stores in turn (F32)
+            "last step", m.units_overlap * ctas,
+            {core_term<Y>("arithmetic", part, last_step, ctas, m),
+             bandwidth_leaf<Y>("writes", ctas * round.sms * part.step.store_bytes * traffic.store_factor,
+                               stored)});
+    };
+    const auto ends = [&]<Yield Y>(double ctas) {
+        return max_of<Y>(
+            "start and store",
+            {core_term<Y>("arithmetic", part, once, ctas, m, By::all),
+             bandwidth_leaf<Y>("writes", ctas * round.sms * part.drain.store_bytes * traffic.store_factor,
+                               stored)});
+    };
+    // While one CTA of an SM stores, another computes its last step (F28): one after another they take no
+    // longer than all of them in step.
+    const double all_last = value_of(last.template operator()<Seconds>(round.ctas)).value,
+                 all_ends = value_of(ends.template operator()<Seconds>(round.ctas)).value,
+                 alone = value_of(last.template operator()<Seconds>(1.0)).value +
+                         value_of(ends.template operator()<Seconds>(1.0)).value;
+    const double further_share = (round.ctas - 1.0) / round.ctas;
+    T in_turn =
+        alone + further_share * std::max(all_last, all_ends) < all_last + all_ends
+            ? schedule<T>(
+                  "last steps and stores in turn", further_share,
+                  max_of<T>("busy", {last.template operator()<T>(round.ctas),
+                                     ends.template operator()<T>(round.ctas)}),
+                  sum<T>("one CTA", {last.template operator()<T>(1.0), ends.template operator()<T>(1.0)}))
+            : sum<T>("last steps and stores",
+                     {last.template operator()<T>(round.ctas), ends.template operator()<T>(round.ctas)});
+    if (as_they_come) {
+        in_turn = max_of<T>("loads, arithmetic and stores",
+                            {std::move(in_turn),
+                             bandwidth_leaf<T>("DRAM reads", first_loads * traffic.dram_share, m.read_bw),
+                             bandwidth_leaf<T>("L2 reads", first_loads, m.l2_bw)});
+    }
+    List<T> drained = {std::move(in_turn),
                        leaf<T>("store latency", s(m.l2_latency_s), "{:.0f} ns until L2 has the last store",
                                m.l2_latency_s * 1e9)};
     if (part.cluster.value_or(1) > 1) {
@@ -512,7 +570,20 @@ template <Yield T> T idle_term(const Partition &part, double sms, double rounds,
 /// that was recorded on an H200 (data/recorded/h200/timelines.json.gz), the others in the same order again.
 inline constexpr std::int64_t elsewhere = 8;
 
-template <Yield T> T partition_term(const Partition &part, const ConvShape &shape, const Machine &m) {
+/// Of the SM clock, what is left while wgmma runs, on an H200: recorded calls of implicit_gemm_3xtf32 of 30
+/// us and more have sm__cycles_active over time at 1,746 to 1,767 MHz, those of implicit_gemm at 1,923 to
+/// 1,960. No probe measures it.
+inline constexpr double wgmma_clock_share = 0.889;
+
+/// The machine while a launch runs.
+inline Machine running(const Partition &part, Machine m) {
+    if (part.step.tensor_fmas)
+        m.clock *= wgmma_clock_share;
+    return m;
+}
+
+template <Yield T> T partition_term(const Partition &part, const ConvShape &shape, const Machine &idle) {
+    const Machine m = running(part, idle);
     const Traffic traffic = traffic_of(part, shape, m);
     const std::int64_t sms = usable_sms(part, m);
     const std::int64_t slots = part.ctas_per_sm * sms, busy = part.ctas - part.idle_ctas;

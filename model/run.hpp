@@ -145,6 +145,10 @@ struct Partition {
     std::int64_t independent_sums = 1; ///< accumulators of a thread: FFMAs that do not wait for each other
     bool snaked =
         false; ///< its FFMAs walk an outer product back and forth: each shares an operand with the one before
+    std::optional<bool> loads_first; ///< a turn of a warp's loop loads all its operands, then multiplies
+    /// Where warps share a step unevenly: the work of the busiest scheduler, and of the busiest warp, over
+    /// that of an average one. Absent: 1.
+    std::optional<double> busiest_scheduler, longest_warp;
     std::optional<Pace> pace; ///< absent: no counted case tells it
     StepWork step;            ///< of one full CTA
     StepWork drain;           ///< what a CTA does once: loads before its first step, the rest after its last
@@ -166,10 +170,10 @@ struct Partition {
                          (kernel, variant, template_arguments, operands, grid, early, beside, cluster,
                           cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
                           ctas, waves, idle_ctas, idle_instructions, tail, stages, steps, busy_warps,
-                          copy_warps, barriers, copy_passes, independent_sums, snaked, pace, step, drain,
-                          filter_begin, filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k,
-                          tile_begin, tile_count, constant_bytes, mergeable_reads, partial_write_bytes,
-                          new_share, sharing_ctas, work),
+                          copy_warps, barriers, copy_passes, independent_sums, snaked, loads_first,
+                          busiest_scheduler, longest_warp, pace, step, drain, filter_begin, filter_count,
+                          parts, pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin, tile_count,
+                          constant_bytes, mergeable_reads, partial_write_bytes, new_share, sharing_ctas, work),
                          (), ())
 };
 

@@ -133,6 +133,11 @@ void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
         static_cast<double>(std::max<std::int64_t>(0, shape.output_bytes() - limits.l2_bytes / 2));
 }
 
+std::int64_t first_tap_of(const ConvShape &s, std::int64_t pixel) {
+    return pixel / (s.p() * s.q()) * (s.c * s.h * s.w) + pixel / s.q() % s.p() * s.stride_h * s.w +
+           pixel % s.q() * s.stride_w;
+}
+
 double lines_touched(double run_bytes, double rows, double pitch_bytes) {
     constexpr double line = 128.0, least = 4.0;
     const double all = (rows - 1.0) * pitch_bytes + run_bytes;

@@ -123,6 +123,10 @@ double footprint_bytes(const ConvShape &shape, std::int64_t count);
 /// Rows of `length` that `count` neighbours lie in, on average over starts at multiples of `count`.
 double row_runs(std::int64_t count, std::int64_t length);
 
+/// Where the first tap of the batch's output `pixel` lies, in floats from that of the first; padding is
+/// ignored.
+std::int64_t first_tap_of(const ConvShape &shape, std::int64_t pixel);
+
 /// Lines of 128 bytes in which `rows` runs of `run_bytes` lie, `pitch_bytes` from start to start, that begin
 /// at any multiple of 4 bytes.
 double lines_touched(double run_bytes, double rows, double pitch_bytes);

@@ -1,10 +1,12 @@
 #include "model/strategies/implicit_gemm.hpp"
 
+#include "model/facts.hpp"
 #include "model/forecast.hpp"
 #include "model/papers.hpp"
 #include "model/strategies/implicit_gemm_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -191,11 +193,6 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     out.rules = table1_rules(profile);
     Partition part;
     part.kernel = ImplicitGemm::name;
-    // How sums become results decides on instructions and on how sectors are written: four at a time from
-    // registers, or through shared memory, of this CTA or of its cluster.
-    part.variant = g.split > 1                                   ? "clusters"
-                   : g.warp_split == 1 && s.p() * s.q() % 4 == 0 ? "stores of four"
-                                                                 : "";
     const std::int64_t of_shape[] = {s.n,      o.channels, s.h,          s.w,         o.filters,
                                      s.groups, s.r,        s.s,          s.stride_h,  s.stride_w,
                                      s.pad_h,  s.pad_w,    s.dilation_h, s.dilation_w};
@@ -285,9 +282,15 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     const double warps_d = static_cast<double>(warps), slice = static_cast<double>(o.slice);
     const double loads =
         slice / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0; // of a warp, 128 bits wide
-    // Warp instructions beside arithmetic, loads and copies, as read in the code for sm_90: a step (loop,
-    // barrier, addresses), the start of a CTA, an output.
-    constexpr double per_step = 30.0, per_cta_warp = 220.0, per_output_quad = 4.0, per_sum_quad = 25.0;
+    // Warp instructions beside arithmetic and loads of operands, as counted on sm_90 (least squares over 468
+    // recorded settings, 3.0 % off in the mean): a copy of filters, also by filter; of a pixel, where it may
+    // lie outside; a step and, by filter, a turn of its loop; at a CTA's start each of a thread's places
+    // among the pixels and whether a tap lies inside; four sums that go to shared memory, four outputs added
+    // up and stored, four sums read of another CTA, four outputs stored at once.
+    constexpr double per_copy = 2.3, per_copy_by_filter = 4.6, per_pixel = 2.5, per_checked = 0.7,
+                     per_step = 44.0, per_turn = 3.9, per_place = 88.0, per_tap = 1.5,
+                     per_quad_to_shared = 16.0, per_sum_quad = 85.0, per_cluster_quad = 29.0,
+                     per_output_quad = 6.7;
     part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
     const double load_wavefronts = warps_d * loads * uniform_wide_wavefronts;
     // Asynchronous copies share the pipe with the loads.
@@ -308,14 +311,37 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     const double pixel_copy =
         o.wide_pixels
             ? copy_passes_of(std::min(warp_lanes, units), 4, [](std::int64_t lane) { return 4 * lane; })
-            : copy_passes_of(std::min(warp_lanes, units), 1, [&](std::int64_t lane) {
-                  return lane / s.q() % s.p() * s.stride_h * s.w + lane % s.q() * s.stride_w;
-              });
+            : copy_passes_of(std::min(warp_lanes, units), 1,
+                             [&](std::int64_t lane) { return first_tap_of(s, lane); });
     part.step.shared_wavefronts =
         load_wavefronts + warps_d * (filter_copies * filter_copy + pixel_copies * pixel_copy);
+    const bool checked = o.padded || o.pixels % g.tile_pixels != 0 || o.channels % g.slice_channels != 0;
     part.step.instructions =
         part.step.fmas / 32.0 +
-        warps_d * (loads + filter_copies + pixel_copies * (o.padded ? 2.0 : 1.0) + per_step);
+        warps_d * (loads + filter_copies * (o.by_filter ? per_copy_by_filter : per_copy) +
+                   pixel_copies * (per_pixel + (checked ? per_checked : 0.0)) + per_step);
+    if (o.by_filter) {
+        // A turn loads a quad of values of each filter and only then multiplies. Where the quads are no
+        // multiple of the parts, some warps have one more.
+        const std::int64_t quads_of_slice = o.slice / 4, tile_warps_of_part = warps / g.warp_split;
+        part.step.turns = warps_d * static_cast<double>(quads_of_slice) / g.warp_split;
+        part.step.instructions += part.step.turns * per_turn;
+        std::array<std::int64_t, 4> of_scheduler{};
+        std::int64_t longest = 0, all = 0;
+        for (std::int64_t warp = 0; warp < warps; ++warp) {
+            const std::int64_t turn = warp / tile_warps_of_part;
+            const std::int64_t its =
+                quads_of_slice * (turn + 1) / g.warp_split - quads_of_slice * turn / g.warp_split;
+            of_scheduler[static_cast<std::size_t>(warp % std::ssize(of_scheduler))] += its;
+            longest = std::max(longest, its), all += its;
+        }
+        part.loads_first = true;
+        part.longest_warp = static_cast<double>(longest) * warps_d / static_cast<double>(all);
+        if (warps % std::ssize(of_scheduler) == 0)
+            part.busiest_scheduler =
+                static_cast<double>(*std::max_element(of_scheduler.begin(), of_scheduler.end())) *
+                static_cast<double>(of_scheduler.size()) / static_cast<double>(all);
+    }
 
     // Pixels that a tile needs of a channel: once if its taps overlap, as L1 keeps them from tap to tap.
     const double rows_out = static_cast<double>(g.tile_pixels) / static_cast<double>(s.q());
@@ -331,10 +357,12 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                              static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters)) / g.split;
     const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
     part.drain.instructions =
-        warps_d * per_cta_warp +
-        (meets ? tile_quads * g.warp_split / 32.0 * 2.0 +
-                     tile_quads / g.split / 32.0 * (per_sum_quad + 3.0 * g.split * g.warp_split)
-               : tile_quads / 32.0 * per_output_quad);
+        warps_d * static_cast<double>(per_thread) *
+            (per_place + (o.padded ? static_cast<double>(s.r * s.s) * per_tap : 0.0)) +
+        tile_quads / 32.0 *
+            (meets ? g.warp_split * (per_quad_to_shared + (g.split > 1 ? per_cluster_quad : 0.0)) +
+                         per_sum_quad / g.split
+                   : per_output_quad);
     // Where sums meet, a warp stores its own and reads what it adds up: of a cluster its own CTA's part, as
     // what it reads of the others' memory counts nowhere; otherwise only where the tile has filters and
     // pixels.
@@ -474,32 +502,6 @@ int slice_channels_for(const ConvShape &s, int warp_split) {
     return static_cast<int>(std::min(some, std::max(channels / equal * equal, std::int64_t{1})));
 }
 
-/// By how much a setting is slower, beside others, than its forecast says, as seen on an H200 over 1,342
-/// settings of 46 layers (the forecast alone chose 28 % slower than the best setting in the mean, with these
-/// factors 8 %): what a cluster waits for itself, a quad of filter values for its loads and, with 64 sums,
-/// for registers of one bank, and a CTA alone on its SM at its barriers. And warps that do not fill the
-/// schedulers evenly leave issue slots empty. For staged rows, over 342 settings of 33 layers: the first and
-/// the last factor are the same, the others unseen (the forecast alone 26 % slower than the best setting, so
-/// 12 %); and where few pixels share the turning of filters, three layers took 1.2 to 1.7 times as long as
-/// with copies for each tap.
-double handicap(const Partition &part, const ImplicitGemm &g, std::int64_t taps, bool by_filter,
-                const GpuLimits &limits) {
-    constexpr double of_split = 0.08, of_quads = 0.08, of_banks = 0.05, of_being_alone = 0.10,
-                     of_turning = 0.40;
-    constexpr int few_pixels = 32;
-    const std::int64_t ctas = std::min(part.ctas_per_sm, ceil_div(part.ctas, limits.sm_count));
-    const std::int64_t warps = part.busy_warps * ctas, schedulers = limits.schedulers_per_sm;
-    double factor = of_split * std::log2(g.split) + (ctas == 1 ? of_being_alone : 0.0);
-    if (g.staging == 2) {
-        if (taps > 1 && g.tile_pixels <= few_pixels && g.split == 1)
-            factor += of_turning;
-        return std::exp(factor);
-    }
-    if (by_filter)
-        factor += of_quads + (part.independent_sums >= 64 ? of_banks : 0.0);
-    return static_cast<double>(round_up(warps, schedulers)) / static_cast<double>(warps) * std::exp(factor);
-}
-
 /// Channels of a step that let raw filters come by 16-byte copies; 0 if none do.
 int quad_channels_for(const ConvShape &s, int warp_split) {
     const std::int64_t channels = s.c / s.groups, taps = s.r * s.s;
@@ -539,12 +541,9 @@ PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile
             return;
         }
         Feasible &feasible = std::get<Feasible>(made);
-        const std::optional<Seconds> forecast = forecast_time(feasible.plan, s, profile);
-        const double time =
-            forecast ? forecast->value * handicap(feasible.plan.launches[0], setting, s.r * s.s,
-                                                  setting.staging == 1 && shape_of(s, setting).by_filter,
-                                                  profile.limits)
-                     : 0.0;
+        const std::optional<Seconds> forecast =
+            forecast_time(with_facts(feasible.plan, shipped_facts()), s, profile);
+        const double time = forecast ? forecast->value : 0.0;
         if (!best || time < best_time) {
             best = Planned<ImplicitGemm>{setting, std::move(feasible)};
             best_time = time;

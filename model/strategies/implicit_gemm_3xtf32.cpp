@@ -285,9 +285,7 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
         std::min<std::int64_t>(warp_lanes, o.wide_pixels ? g.tile_pixels / 4 : g.tile_pixels);
     const double pixel_copy =
         o.wide_pixels ? copy_passes_of(lanes, 4, [](std::int64_t lane) { return 4 * lane; })
-                      : copy_passes_of(lanes, 1, [&](std::int64_t lane) {
-                            return lane / s.q() % s.p() * s.stride_h * s.w + lane % s.q() * s.stride_w;
-                        });
+                      : copy_passes_of(lanes, 1, [&](std::int64_t lane) { return first_tap_of(s, lane); });
     const double depth = g.depth, warps = static_cast<double>(part.busy_warps);
     const double pixel_copies = depth * row_values * g.tile_pixels / (o.wide_pixels ? 128.0 : 32.0);
     const double load_wavefronts = depth * warps * 2.0 * 2.0;

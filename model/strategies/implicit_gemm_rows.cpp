@@ -101,6 +101,22 @@ double pixel_load_passes(const ConvShape &s, const Map &m, const ImplicitGemm &g
     return passes / static_cast<double>(warps);
 }
 
+/// Bytes of the sectors written where rows of outputs are no multiple of four: runs of a row's block, cut
+/// where a warp's 32 lanes end.
+double loosely_written_bytes(const ConvShape &s, const Map &m, const ImplicitGemm &g) {
+    constexpr std::int64_t sector_floats = 8;
+    const std::int64_t pitch = std::int64_t{g.columns} * g.thread_pixels, blocks = ceil_div(m.q, pitch);
+    const double grain = static_cast<double>(std::gcd(m.q, sector_floats));
+    const auto run = [&](std::int64_t floats) {
+        // Warps start at multiples of the grid that both have in common.
+        const double pieces = static_cast<double>(floats - std::gcd(pitch, warp_lanes)) / warp_lanes + 1.0;
+        return 4.0 * (static_cast<double>(floats) +
+                      std::max(1.0, pieces) * (static_cast<double>(sector_floats) - grain));
+    };
+    return static_cast<double>(s.n * s.k * m.p) *
+           (static_cast<double>(blocks - 1) * run(pitch) + run(m.q - (blocks - 1) * pitch));
+}
+
 } // namespace
 
 double row_load_passes(const ImplicitGemm &g, std::int64_t lanes_n, std::int64_t taking_part) {
@@ -161,9 +177,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     part.kernel = "implicit_gemm_rows";
     // Where sums of several warps or CTAs meet, rows that are no multiple of four are stored one float of
     // four at a time, each into a sector of its own.
-    part.variant = g.split * g.warp_split == 1 ? ""
-                   : s.q() % 4 == 0            ? "sums meet"
-                                               : "sums meet, loose stores";
+    part.variant = g.split * g.warp_split == 1 ? "" : m.q % 4 == 0 ? "sums meet" : "sums meet, loose stores";
     part.threads = g.tile_k / g.thread_k * tile_units * g.warp_split;
     if (part.threads > profile.limits.max_threads_per_cta)
         return no("a CTA would have " + std::to_string(part.threads) + " threads");
@@ -413,7 +427,9 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
         mergeable_reads(pixel_reads * alike, {filter_tiles_d, ranks}, part, profile.limits) +
         mergeable_reads(filter_reads, {static_cast<double>(pixel_tiles), ranks * filter_tiles_d}, part,
                         profile.limits);
-    work.l2_write_bytes = written_bytes(s, m.p == 1 ? StoredAlong::planes : StoredAlong::rows);
+    work.l2_write_bytes = g.split * g.warp_split == 1 && m.q % 4 != 0
+                              ? loosely_written_bytes(s, m, g)
+                              : written_bytes(s, m.p == 1 ? StoredAlong::planes : StoredAlong::rows);
     fill_dram(work, s, profile.limits);
 
     Feasible out;

@@ -225,6 +225,7 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
                                           2.0 * p * pixel_line_operations(o.points) + per_warp,
                                       2.0 * values + per_warp, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
+    part.barriers = 0;
     Work &work = part.work;
     work.fmas = static_cast<double>(units) * 2.0 * p * line_fmas(o.points, s.r).pixels;
     const double share = static_cast<double>(tiles) / static_cast<double>(o.tiles);
@@ -281,6 +282,7 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
                                           (staged ? m * (per_staged_step + m * per_staged_row) : 0.0),
                                       2.0 * static_cast<double>(planes) + per_warp, limits);
     part.template_arguments = {o.points, s.r, staged ? 1 : 0};
+    part.barriers = 0;
     part.filter_count = s.k;
     if (staged) {
         part.shared_bytes = part.threads * g.tile * g.tile * 4;

@@ -313,6 +313,20 @@ TEST(Winograd, RefusesWithReasons) {
                 HasSubstr("no whole warps"));
 }
 
+TEST(ImplicitGemm, ByFilterSharesQuadsUnevenly) {
+    const GpuProfile h200 = find_profile("h200");
+    const char *knobs = "implicit_gemm:tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=8,slice_channels=4,"
+                        "stages=3,warp_split=4,split=1,filters=1,staging=1,columns=1";
+    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c16h26w26k896r3s3_pad1x1"), h200);
+    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
+    const Partition &part = item.prediction->plan->launches[0];
+    // 36 values of a step are 9 quads; four warps, one of each scheduler, have 2, 2, 2 and 3.
+    EXPECT_TRUE(part.loads_first.value_or(false));
+    EXPECT_DOUBLE_EQ(part.step.turns, 9.0);
+    EXPECT_DOUBLE_EQ(part.longest_warp.value_or(0.0), 3.0 / 2.25);
+    EXPECT_DOUBLE_EQ(part.busiest_scheduler.value_or(0.0), 3.0 / 2.25);
+}
+
 TEST(ImplicitGemm3xTf32, PlanByHand) {
     const GpuProfile h200 = find_profile("h200");
     const char *knobs = "implicit_gemm_3xtf32:tile_k=64,tile_pixels=128,depth=4,stages=3,split=2";
