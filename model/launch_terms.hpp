@@ -234,6 +234,7 @@ struct Traffic {
                          ///< aligned share sectors, and such a sector takes longer (F21)
     double new_share;    ///< of a CTA's steps that read what it has not read before (F8)
     double together; ///< of a later wave's CTAs, those that read new data as they start, as in a first one
+    double dram_write_share; ///< of its writes that L2 cannot keep
 };
 
 /// Those that read the same pixels start one after another in the grid's order. In later waves, where others
@@ -251,28 +252,34 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
     // What a sector written in part takes more than a whole one.
     const double parts = part.partial_write_bytes.value_or(0.0) * (m.partial_sector - 1.0);
     const double fresh = part.new_share.value_or(1.0);
+    const double writes = part.work.l2_write_bytes.value_or(0.0),
+                 to_dram =
+                     writes > 0.0 ? std::min(1.0, part.work.dram_write_bytes.value_or(writes) / writes) : 1.0;
     if (part.filter_count == 0) // prepares filters, or counts the sectors in its steps
         return {dram_share, 1.0 + (parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0),
-                fresh, together(part, m)};
+                fresh, together(part, m), to_dram};
     const double output = static_cast<double>(shape.output_bytes()) * static_cast<double>(part.filter_count) /
                           static_cast<double>(shape.k);
     return {dram_share, std::max(1.0, (part.work.l2_write_bytes.value_or(output) + parts) / output), fresh,
-            together(part, m)};
+            together(part, m), to_dram};
 }
 
-/// The memory's share of a step: L2 passes every byte, DRAM's bus carries reads and writes in turn.
+/// The memory's share of a step: L2 passes every byte, DRAM's bus carries reads and what L2 cannot keep of
+/// the writes in turn.
 template <Yield T> T memory_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
-    return max_of<T>("memory",
-                     {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw),
-                      sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", loads * traffic.dram_share, m.read_bw),
-                                      bandwidth_leaf<T>("writes", stores, m.write_bw)})});
+    return max_of<T>(
+        "memory",
+        {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw), bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw),
+         sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", loads * traffic.dram_share, m.read_bw),
+                         bandwidth_leaf<T>("writes", stores * traffic.dram_write_share, m.write_bw)})});
 }
 
 /// Bytes a second that so many SMs store: each a sector a clock at most (30 bytes on an H200, where few CTAs
 /// of patch_register do nothing else).
-inline double store_bandwidth(double sms, const Machine &m) {
+inline double store_bandwidth(double sms, const Traffic &traffic, const Machine &m) {
     constexpr double sector_bytes = 32.0;
-    return std::min(m.write_bw, sms * sector_bytes * m.clock);
+    const double most = std::min(m.l2_write_bw, sms * sector_bytes * m.clock);
+    return traffic.dram_write_share > 0.0 ? std::min(most, m.write_bw / traffic.dram_write_share) : most;
 }
 
 template <Yield T> T latency_leaf(double latency, double depth) {
@@ -295,9 +302,9 @@ inline double step_latency(const Round &round, const Traffic &traffic, const Mac
     return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
 }
 
-/// From the last CTA of a launch until the CTAs of one that started early go on: 0.8 to 1 us between their
-/// stamps on an H200 (data/recorded/h200/timelines.json.gz). No probe measures it.
-inline constexpr double early_gap_s = 0.8e-6;
+/// From the last CTA of a launch until the CTAs of one that started early go on: 0.83 to 0.96 us between
+/// their stamps on an H200 (data/recorded/h200/timelines.json.gz). No probe measures it.
+inline constexpr double early_gap_s = 0.9e-6;
 
 /// Of a step, what the warps do that copy.
 inline StepWork copies_of(const StepWork &step) {
@@ -438,7 +445,7 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
         fill = waits_first ? sum<T>("fill", {std::move(gap), std::move(fill)})
                            : max_of<T>("fill beside the launch before", {std::move(gap), std::move(fill)});
     }
-    const double stored = store_bandwidth(round.sms, m);
+    const double stored = store_bandwidth(round.sms, traffic, m);
     const auto last = [&]<Yield Y>(double ctas) {
         return pnorm<Y>( // each warp computes and stores in turn (F32)
             "last step", m.units_overlap * ctas,

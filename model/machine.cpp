@@ -59,6 +59,7 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.latency_s = p.dram_latency->value.value / m.clock;
     m.read_bw = p.dram_read_bandwidth->value.value;
     m.write_bw = p.dram_write_bandwidth ? p.dram_write_bandwidth->value.value : m.read_bw;
+    m.l2_write_bw = p.l2_write_bandwidth ? p.l2_write_bandwidth->value.value : m.write_bw;
     m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : 2.0 * m.read_bw;
     m.l2_latency_s = p.l2_latency ? p.l2_latency->value.value / m.clock : m.latency_s / 2.0;
     const double share = type == DataType::i8 ? integer_share : 1.0;

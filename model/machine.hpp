@@ -10,8 +10,8 @@ namespace convcast {
 /// The numbers of a profile that tier 2 uses, unwrapped: Hz, seconds (`_s`), bytes a second (`_bw`; of shared
 /// memory a clock), FMAs and warp instructions a clock of an SM, clocks (`_latency`).
 struct Machine {
-    double schedulers, clock, latency_s, read_bw, write_bw, l2_bw, l2_latency_s, ffma_rate, outer_rate,
-        snaked_rate, shared_bw, launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency,
+    double schedulers, clock, latency_s, read_bw, write_bw, l2_write_bw, l2_bw, l2_latency_s, ffma_rate,
+        outer_rate, snaked_rate, shared_bw, launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency,
         shared_latency;
     double first_wave_miss, cold_share, steps_overlap, units_overlap; ///< of the calibration
     int sm_count;

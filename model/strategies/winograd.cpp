@@ -121,8 +121,20 @@ double lost_after(double between, const GpuLimits &limits) {
     return lost_at_random(between / static_cast<double>(l2_room(limits)));
 }
 
-double beyond_l2(std::int64_t bytes, const GpuLimits &limits) {
-    return static_cast<double>(std::max<std::int64_t>(0, bytes - l2_room(limits)));
+/// Shares out among the launches what L2 cannot keep of all that they write: data once read stay in L2 until
+/// others take their place, and are written to DRAM then.
+void share_out_dram_writes(Plan &plan, const GpuLimits &limits) {
+    double written = 0.0;
+    const auto each = [&](const auto &visit) {
+        for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+            for (Partition &part : *launches)
+                visit(part.work);
+    };
+    each([&](Work &work) { written += work.l2_write_bytes.value_or(0.0); });
+    const double beyond = std::max(0.0, written - static_cast<double>(l2_room(limits)));
+    each([&](Work &work) {
+        work.dram_write_bytes = beyond * work.l2_write_bytes.value_or(0.0) / std::max(1.0, written);
+    });
 }
 
 /// A launch of the transforms: `units` threads in CTAs of `threads`, each once through `instructions`. Those
@@ -190,7 +202,6 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
     part.step.shared_wavefronts = *work.shared_wavefronts / ctas;
     work.l2_read_bytes = work.dram_read_bytes = static_cast<double>(s.filter_bytes());
     work.l2_write_bytes = static_cast<double>(o.filter_bytes);
-    work.dram_write_bytes = beyond_l2(o.filter_bytes, limits);
     share_out(part);
     return part;
 }
@@ -234,7 +245,6 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
     work.dram_read_bytes = share * static_cast<double>(s.input_bytes());
     const std::int64_t written = planes * o.channels * tiles * 4;
     work.l2_write_bytes = static_cast<double>(written);
-    work.dram_write_bytes = beyond_l2(written, limits);
     share_out(part);
     return part;
 }
@@ -309,7 +319,6 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
     work.dram_read_bytes = lost * static_cast<double>(read);
     const double share = static_cast<double>(tiles) / static_cast<double>(o.tiles);
     work.l2_write_bytes = share * written_bytes(s);
-    work.dram_write_bytes = share * beyond_l2(s.output_bytes(), limits);
     share_out(part);
     return part;
 }
@@ -387,7 +396,6 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     const std::int64_t written = planes * s.k * tiles * 4;
     work.l2_write_bytes = static_cast<double>(written);
     work.dram_read_bytes = lost * static_cast<double>(planes * o.channels * tiles * 4 + o.filter_bytes);
-    work.dram_write_bytes = beyond_l2(written, limits);
     return part;
 }
 
@@ -457,6 +465,7 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
             out.plan.launches.push_back(std::move(*part));
         }
     }
+    share_out_dram_writes(out.plan, limits);
     out.paper_round_fmas = out.plan.launches[1].step.fmas;
     out.paper_round_bytes = out.plan.launches[1].step.load_bytes;
     return out;
