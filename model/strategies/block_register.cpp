@@ -125,12 +125,16 @@ struct Copies {
 std::int64_t registers_of(const ConvShape &s, const BlockRegister &knobs, std::int64_t threads) {
     const std::int64_t taps = s.r * s.s, width = knobs.pixels_per_thread,
                        sums = width * knobs.filters_per_thread;
-    if (taps == 1 && (knobs.channels == 1 || (knobs.channels == 16 && knobs.tile_w == 16 && width == 16)))
-        return sums + 48;
-    const bool single = taps == 1 && (sums < 64 || (sums == 64 && knobs.channels == 16 && threads >= 128));
-    const bool square = s.r == 3 && s.s == 3 && sums == 64 && width == 8;
+    const bool narrow = taps == 1 && knobs.channels == 16 && knobs.tile_w == 16 && width == 16;
+    if (narrow || (taps == 1 && knobs.channels == 1))
+        return sums + (narrow ? 40 : 48);
+    const bool square = s.r == 3 && s.s == 3, many_warps = threads >= 128;
+    const bool single = taps == 1 && (sums < 64 || (sums == 64 && knobs.channels == 16 && many_warps) ||
+                                      (sums == 64 && knobs.channels < 16 && knobs.tile_k < 64));
+    const bool nine = square && ((sums == 64 && (width == 8 || (knobs.channels == 2 && !many_warps))) ||
+                                 (sums < 64 && knobs.channels == 2 && knobs.tile_w == 8));
     const bool several = (taps >= 21 || (taps == 5 && knobs.channels >= 4)) && (s.s >= 5 || sums >= 64);
-    if (several || single || square)
+    if (single || nine || several)
         return sums + 64;
     return 255;
 }

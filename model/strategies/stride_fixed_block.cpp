@@ -142,7 +142,10 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     if (const std::int64_t most = profile.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
         part.register_cap > most)
         part.register_cap = most / 8 * 8;
-    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, part.register_cap, part.shared_bytes);
+    // Of a single value nothing is kept for a next one, as compiled for sm_90 (NVRTC 13.0).
+    constexpr std::int64_t kept = 24;
+    part.ctas_per_sm = resident_ctas(profile.limits, part.threads,
+                                     part.register_cap - (segment == 1 ? kept : 0), part.shared_bytes);
     if (part.threads > profile.limits.max_threads_per_cta ||
         part.register_cap < per_thread * columns + 4 * per_thread + columns + 24)
         return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) + " with filters_per_thread = " +
