@@ -360,13 +360,13 @@ Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &pro
         prediction.times.mwp_cwp_s = mwp_cwp_time(worked, profile);
         const Calibration *fitted = shipped_calibration(profile.id);
         prediction.times.tier2_s = bounded(plan_term<Seconds>(worked, shape, m), bound.value_s);
-        const Utilisation busy = utilisation_of(worked, *prediction.work, *prediction.times.tier2_s, profile);
-        regimes.tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
         Term term = bounded(
             plan_term<Term>(worked, shape, fitted ? machine_of(profile, shape.dtype, *fitted) : m), bound);
         if (fitted)
             prediction.times.fitted_s = term.value_s;
         prediction.time_s = term.value_s;
+        const Utilisation busy = utilisation_of(worked, *prediction.work, *prediction.time_s, profile);
+        regimes.tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
         // Nine of ten of the training part lie inside; without one, the structure's own bounds.
         prediction.time_low_s =
             fitted ? std::max(bound.value_s, term.value_s * fitted->ratio_p05) : bound.value_s;

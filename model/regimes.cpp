@@ -23,7 +23,10 @@ double busy_sms(const Plan &plan, int sm_count) {
 
 Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, const GpuProfile &profile) {
     Utilisation out;
-    const auto launches = static_cast<double>(plan.prepare.size() + plan.launches.size());
+    double launches = 0.0; // that follow a gap; one that starts early has its CTAs on the SMs by then
+    for (const std::vector<Partition> *all : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *all)
+            launches += part.early.value_or(false) ? 0.0 : 1.0;
     const double floor_s = profile.launch_floor ? profile.launch_floor->value.value : 0.0;
     const double gap_s = profile.launch_gap ? profile.launch_gap->value.value : floor_s;
     // Launching takes no SM's time; of a forecast near the floor some is left all the same.

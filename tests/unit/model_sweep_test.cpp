@@ -12,6 +12,7 @@ namespace {
 
 TEST(Sweep, TheShippedStudyIsWhatTheGeneratorDraws) {
     EXPECT_EQ(find_study("sweep").shapes, sweep_shapes(1, 200));
+    EXPECT_EQ(find_study("sweep_unseen").shapes, sweep_shapes(2, 60));
 }
 
 TEST(Sweep, EveryShapeIsDistinctAndAffordable) {
