@@ -198,10 +198,11 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         const double rows = static_cast<double>(s.p() * tiles_x) * images;
         const double passed_rows = rows + static_cast<double>((s.r - 1) * tiles_y * tiles_x) * images;
         Work &work = part.work;
-        // Of a single pixel a thread, of a unit that is stored whole and of one tap, those past the edge are
-        // not computed: the compiler puts the sum under the store's condition. Others are computed together,
-        // as counted on sm_90.
-        const bool edge_left_out = thread_pixels == 1 || whole_units || (knobs.unit == 1 && taps == 1);
+        // Of a single pixel a thread, of a single unit that is stored whole and of one tap, those past the
+        // edge are not computed: the compiler puts the sum under the store's condition. Others are computed
+        // together, as counted on sm_90.
+        const bool edge_left_out =
+            thread_pixels == 1 || (whole_units && knobs.units == 1) || (knobs.unit == 1 && taps == 1);
         const double outputs = edge_left_out ? static_cast<double>(s.n * s.p() * s.q())
                                              : rows * static_cast<double>(knobs.tile_w);
         work.fmas = outputs * t * count;
