@@ -226,9 +226,9 @@ TEST(RecordedRegimes, Tier2AgreesWithTheCountersThePapersRuleDoesNot) {
     EXPECT_NEAR(agreement(paper), 0.453, 0.005);
     EXPECT_LE(*paper.kappa, 0.1);
     EXPECT_NEAR(agreement(physical), 0.531, 0.01);
-    EXPECT_GE(agreement(tier2), 0.88);
-    EXPECT_GE(*tier2.kappa, 0.7);
-    EXPECT_GE(*tier2.balanced, 0.75);
+    EXPECT_GE(agreement(tier2), 0.893);
+    EXPECT_GE(*tier2.kappa, 0.75);
+    EXPECT_GE(*tier2.balanced, 0.72); // a third of it are the 13 cases that are bulk_hidden
     for (const StallStatistics &stall : tables.stalls)
         if (stall.share >= 0.2) { // what stands out tells the regimes apart
             EXPECT_EQ(stall.reason == "not_selected", stall.measured == Regime::compute_hidden)

@@ -98,8 +98,8 @@ std::vector<MeasuredCall> planted_calls(const GpuProfile &profile) {
             const ConvShape shape = ConvShape::parse("n1c8h" + edge + "w" + edge + "k32r3s3");
             auto planned = plan(parse_strategy(strategy), shape, profile);
             Calibration truth;
-            truth.units_overlap = 2.5;
-            truth.steps_overlap = strategy[0] == 's' ? 1.5 : 3.0;
+            truth.steps_overlap = 2.5;
+            truth.first_wave_miss = strategy[0] == 's' ? 0.5 : 1.25;
             MeasuredCall call{std::get<PlannedStrategy>(planned).feasible.plan, shape, Seconds(0.0), strategy,
                               size != 20};
             call.time_s = forecast_term(call.plan, shape, profile, truth)->value_s;
@@ -122,14 +122,15 @@ TEST(Fit, LeavingAStrategyOutIsFittingWithoutItsCalls) {
         EXPECT_EQ(write_calibration(rows[i].calibration), write_calibration(alone)) << rows[i].strategy;
         EXPECT_EQ(rows[i].training, 4);
         EXPECT_EQ(rows[i].test, 1);
-        // What the others' launches lack or have too much of shows.
-        EXPECT_GT(rows[i].left_out, rows[i].fitted) << rows[i].strategy;
+        // A mean of distances may be least at the numbers of one of them.
+        EXPECT_GE(rows[i].left_out, rows[i].fitted) << rows[i].strategy;
     }
     EXPECT_GT(rows[0].left_out_bias, 1.0) << "fitted to longer waits";
     EXPECT_LT(rows[1].left_out_bias, 1.0) << "fitted to shorter ones";
     EXPECT_EQ(rows[2].strategy, "all");
     EXPECT_EQ(rows[2].test, 2);
     EXPECT_NEAR(rows[2].left_out, (rows[0].left_out + rows[1].left_out) / 2.0, 1e-12);
+    EXPECT_GT(rows[2].left_out, 1.5 * rows[2].fitted);
 }
 
 TEST(Fit, SaysWhatIsMissing) {
