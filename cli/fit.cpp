@@ -77,8 +77,9 @@ int fit(const Words &words) {
     note(fmt::format(
         "{} calls of the training part: first wave misses {:.3f}, cold share {:.3f}, steps overlap {:.2f}, "
         "units overlap {:.2f}; measured over forecast {:.3f} to {:.3f}",
-        calibration.cases, calibration.first_wave_miss, calibration.cold_share, calibration.steps_overlap,
-        calibration.units_overlap, calibration.ratio_p05, calibration.ratio_p95));
+        calibration.cases, calibration.fitted.first_wave_miss, calibration.fitted.cold_share,
+        calibration.fitted.steps_overlap, calibration.fitted.units_overlap, calibration.ratio_p05,
+        calibration.ratio_p95));
     write_file_atomically(arguments.text("output", "-"), write_calibration(calibration));
     return 0;
 }

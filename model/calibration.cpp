@@ -10,15 +10,20 @@ extern const std::vector<EmbeddedFile> shipped_calibration_files;
 Calibration read_calibration(const std::string &text, const std::string &file) {
     Calibration calibration = described::read_document<Calibration>(text, file, "convcast/calibration/2");
     std::vector<InputProblem> problems;
-    const auto within = [&](const char *name, double value, double low, double high) {
+    const auto within = [&](const std::string &name, double value, double low, double high) {
         if (!(value >= low && value <= high))
             problems.push_back({file + ": /" + name, "expected a number from " + std::to_string(low) +
                                                          " to " + std::to_string(high) + ", for example 1"});
     };
-    within("first_wave_miss", calibration.first_wave_miss, 0.0, 4.0);
-    within("cold_share", calibration.cold_share, 0.0, 4.0);
-    within("steps_overlap", calibration.steps_overlap, 1.0, 100.0);
-    within("units_overlap", calibration.units_overlap, 1.0, 100.0);
+    const auto check = [&](const std::string &where, const FittedNumbers &numbers) {
+        within(where + "first_wave_miss", numbers.first_wave_miss, 0.0, 4.0);
+        within(where + "cold_share", numbers.cold_share, 0.0, 4.0);
+        within(where + "steps_overlap", numbers.steps_overlap, 1.0, 100.0);
+        within(where + "units_overlap", numbers.units_overlap, 1.0, 100.0);
+    };
+    check("fitted/", calibration.fitted);
+    for (std::size_t i = 0; i < calibration.resampled.size(); ++i)
+        check("resampled/" + std::to_string(i) + "/", calibration.resampled[i]);
     within("ratio_p05", calibration.ratio_p05, 0.01, 100.0);
     within("ratio_p95", calibration.ratio_p95, 0.01, 100.0);
     if (!problems.empty())

@@ -10,9 +10,8 @@
 
 namespace convcast {
 
-struct Calibration {
-    std::string schema = "convcast/calibration/2";
-    std::string gpu; ///< id of the profile it was fitted on; it holds for no other
+/// What is fitted; the values here are those assumed without a fit.
+struct FittedNumbers {
     /// Of its latency, what a load of a step that others share waits for DRAM in the first wave (F8).
     /// Assumed: all.
     double first_wave_miss = 1.0;
@@ -25,14 +24,22 @@ struct Calibration {
     /// And how well units of an SM that the same instructions use in turn: issue slots and the pipe of
     /// integers (F10), arithmetic and stores (F28). Assumed: 2.
     double units_overlap = 2.0;
+    BOOST_DESCRIBE_CLASS(FittedNumbers, (), (first_wave_miss, cold_share, steps_overlap, units_overlap), (),
+                         ())
+};
+
+struct Calibration {
+    std::string schema = "convcast/calibration/2";
+    std::string gpu; ///< id of the profile it was fitted on; it holds for no other
+    FittedNumbers fitted;
+    /// Of fits to the training part's shapes, drawn again with replacement: how sure the numbers are.
+    std::vector<FittedNumbers> resampled;
     std::int64_t cases = 0; ///< it was fitted on
     /// Measured over forecast time: the 5th and 95th percentile of the training part, which the interval is
     /// made of.
     double ratio_p05 = 1.0, ratio_p95 = 1.0;
-    BOOST_DESCRIBE_CLASS(Calibration, (),
-                         (schema, gpu, first_wave_miss, cold_share, steps_overlap, units_overlap, cases,
-                          ratio_p05, ratio_p95),
-                         (), ())
+    BOOST_DESCRIBE_CLASS(Calibration, (), (schema, gpu, fitted, resampled, cases, ratio_p05, ratio_p95), (),
+                         ())
 };
 
 /// Throws InputError with every problem at once.

@@ -128,7 +128,7 @@ T mixed_term(const Partition &part, const StepWork &work, double ctas, const Mac
     if (part.pace) {
         const double share = part.pace->alu_share, of_copying = part.pace->copy_alu_share.value_or(share);
         if (const double integers = computing * share + copies * of_copying; integers > 0.0)
-            issue = pnorm<T>("issue slots and pipes", m.units_overlap,
+            issue = pnorm<T>("issue slots and pipes", m.fitted.units_overlap,
                              {std::move(issue), alu_leaf<T>(ctas * integers, m)});
     }
     List<T> pipes = {std::move(issue),

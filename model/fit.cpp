@@ -7,20 +7,22 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <random>
+#include <string>
 
 namespace convcast {
 namespace {
 
 struct Number {
-    double Calibration::*number;
+    double FittedNumbers::*number;
     double first_step, least, most;
 };
 
 /// The bounds are what the numbers can physically be.
-constexpr std::array<Number, 4> numbers = {{{&Calibration::first_wave_miss, 0.25, 0.0, 1.5},
-                                            {&Calibration::cold_share, 0.25, 0.0, 1.5},
-                                            {&Calibration::steps_overlap, 0.5, 1.0, 10.0},
-                                            {&Calibration::units_overlap, 0.5, 1.0, 10.0}}};
+constexpr std::array<Number, 4> numbers = {{{&FittedNumbers::first_wave_miss, 0.25, 0.0, 1.5},
+                                            {&FittedNumbers::cold_share, 0.25, 0.0, 1.5},
+                                            {&FittedNumbers::steps_overlap, 0.5, 1.0, 10.0},
+                                            {&FittedNumbers::units_overlap, 0.5, 1.0, 10.0}}};
 
 using Calls = std::vector<const MeasuredCall *>;
 
@@ -38,7 +40,8 @@ std::vector<double> log_ratios_of(const Calls &calls, const GpuProfile &profile,
     std::vector<double> ratios(calls.size());
     in_parallel(calls.size(), [&](std::size_t i) {
         const MeasuredCall &call = *calls[i];
-        // What a transforming algorithm multiplies; tensor cores, faster than FFMAs, are bounded by memory here.
+        // What a transforming algorithm multiplies; tensor cores, faster than FFMAs, are bounded by memory
+        // here.
         const std::optional<double> fmas =
             uses_tensor_cores(call.plan) ? std::optional<double>(0.0) : call.plan.transformed_fmas;
         const double bound = speed_of_light(call.shape, profile, fmas)->value_s.value;
@@ -57,7 +60,7 @@ class LogRatios {
     const std::vector<double> &of(const Calibration &calibration) {
         std::array<double, numbers.size()> key{};
         for (std::size_t i = 0; i < numbers.size(); ++i)
-            key[i] = calibration.*numbers[i].number;
+            key[i] = calibration.fitted.*numbers[i].number;
         const auto [found, fresh] = known_.try_emplace(key);
         if (fresh)
             found->second = log_ratios_of(calls_, profile_, calibration);
@@ -99,8 +102,9 @@ Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios,
             for (const Number &knob : numbers)
                 for (const double direction : {1.0, -1.0}) {
                     Calibration next = best;
-                    next.*knob.number = std::clamp(next.*knob.number + direction * scale * knob.first_step,
-                                                   knob.least, knob.most);
+                    next.fitted.*knob.number =
+                        std::clamp(next.fitted.*knob.number + direction * scale * knob.first_step, knob.least,
+                                   knob.most);
                     const double its_error = mean_error(which, log_ratios.of(next));
                     if (its_error < error - 1e-6) {
                         best = next;
@@ -125,6 +129,29 @@ Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios,
     best.ratio_p05 = percentile(0.05);
     best.ratio_p95 = percentile(0.95);
     return best;
+}
+
+/// Fits to as many shapes, drawn with replacement, always the same ones: a shape's calls miss together.
+std::vector<FittedNumbers> resampled_fits(const Calls &training, LogRatios &log_ratios,
+                                          const GpuProfile &profile) {
+    constexpr int fits = 10;
+    std::map<std::string, std::vector<std::size_t>> by_shape;
+    for (std::size_t i = 0; i < training.size(); ++i)
+        by_shape[training[i]->shape.id()].push_back(i);
+    std::vector<const std::vector<std::size_t> *> shapes;
+    for (const auto &[id, calls] : by_shape)
+        shapes.push_back(&calls);
+    std::mt19937 random(1); // its sequence is the standard's
+    std::vector<FittedNumbers> out;
+    for (int fit = 0; fit < fits; ++fit) {
+        std::vector<std::size_t> drawn;
+        for (std::size_t n = 0; n < shapes.size(); ++n) {
+            const std::vector<std::size_t> &calls = *shapes[random() % shapes.size()];
+            drawn.insert(drawn.end(), calls.begin(), calls.end());
+        }
+        out.push_back(fit_to(drawn, log_ratios, profile).fitted);
+    }
+    return out;
 }
 
 Calls training_of(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
@@ -152,8 +179,11 @@ double mean_relative_error(std::vector<double> log_ratios) {
 } // namespace
 
 Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
-    LogRatios log_ratios(training_of(calls, profile), profile);
-    return fit_to(log_ratios.without(""), log_ratios, profile);
+    const Calls training = training_of(calls, profile);
+    LogRatios log_ratios(training, profile);
+    Calibration calibration = fit_to(log_ratios.without(""), log_ratios, profile);
+    calibration.resampled = resampled_fits(training, log_ratios, profile);
+    return calibration;
 }
 
 std::vector<LeftOut> leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {

@@ -18,8 +18,8 @@ struct MeasuredCall {
 };
 
 /// Minimises the mean |log(forecast / measured)| over the training calls by coordinate search from the
-/// assumed values, then takes the percentiles of what is left. Deterministic. Throws UsageError without
-/// calls, or with a profile that lacks what a forecast needs.
+/// assumed values, then takes the percentiles of what is left, and fits to shapes drawn again. Deterministic.
+/// Throws UsageError without calls, or with a profile that lacks what a forecast needs.
 Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuProfile &profile);
 
 /// How the time model does on a strategy that its numbers were fitted without: mean of |forecast / measured -

@@ -226,6 +226,38 @@ template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const M
     return evaluated(sum<T>("time", std::move(parts)));
 }
 
+/// A 90 % interval's ends over the forecast: how the training part's calls lie around theirs, how far the
+/// samples of each measured number reach, and the fits to shapes drawn again; as logarithms, independent of
+/// each other.
+std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, const Machine &m,
+                                      const GpuProfile &profile, const Calibration &calibration) {
+    const double time = plan_term<Seconds>(plan, shape, m).value;
+    const auto moved = [&](const Machine &other) {
+        return std::log(plan_term<Seconds>(plan, shape, other).value / time);
+    };
+    double below = std::pow(std::log(calibration.ratio_p05), 2.0),
+           above = std::pow(std::log(calibration.ratio_p95), 2.0);
+    const auto widen = [&](double by) { (by < 0.0 ? below : above) += by * by; };
+    for (const Measured &measured : measured_numbers(profile))
+        for (const double ratio : {measured.low, measured.high}) {
+            Machine other = m;
+            other.*measured.number *= ratio;
+            widen(moved(other));
+        }
+    std::vector<double> refitted;
+    for (const FittedNumbers &numbers : calibration.resampled) {
+        Machine other = m;
+        other.fitted = numbers;
+        refitted.push_back(moved(other));
+    }
+    if (!refitted.empty()) { // the lowest and highest of ten are its 5th and 95th percentile
+        const auto [low, high] = std::minmax_element(refitted.begin(), refitted.end());
+        widen(std::min(0.0, *low));
+        widen(std::max(0.0, *high));
+    }
+    return {std::exp(-std::sqrt(below)), std::exp(std::sqrt(above))};
+}
+
 } // namespace
 
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p, std::optional<double> fmas) {
@@ -360,18 +392,22 @@ Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &pro
         prediction.times.mwp_cwp_s = mwp_cwp_time(worked, profile);
         const Calibration *fitted = shipped_calibration(profile.id);
         prediction.times.tier2_s = bounded(plan_term<Seconds>(worked, shape, m), bound.value_s);
-        Term term = bounded(
-            plan_term<Term>(worked, shape, fitted ? machine_of(profile, shape.dtype, *fitted) : m), bound);
+        const Machine best = fitted ? machine_of(profile, shape.dtype, *fitted) : m;
+        Term term = bounded(plan_term<Term>(worked, shape, best), bound);
         if (fitted)
             prediction.times.fitted_s = term.value_s;
         prediction.time_s = term.value_s;
         const Utilisation busy = utilisation_of(worked, *prediction.work, *prediction.time_s, profile);
         regimes.tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
-        // Nine of ten of the training part lie inside; without one, the structure's own bounds.
-        prediction.time_low_s =
-            fitted ? std::max(bound.value_s, term.value_s * fitted->ratio_p05) : bound.value_s;
-        prediction.time_high_s = fitted ? std::max(*prediction.time_low_s, term.value_s * fitted->ratio_p95)
-                                        : without_overlap(term);
+        // Without a calibration the structure's own bounds.
+        if (fitted) {
+            const auto [low, high] = interval_of(worked, shape, best, profile, *fitted);
+            prediction.time_low_s = std::max(bound.value_s, term.value_s * low);
+            prediction.time_high_s = std::max(*prediction.time_low_s, term.value_s * high);
+        } else {
+            prediction.time_low_s = bound.value_s;
+            prediction.time_high_s = without_overlap(term);
+        }
         prediction.limiter = limiter(term);
         prediction.term = std::move(term);
     } else {

@@ -44,7 +44,7 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
         else
             both.push_back(std::move(memory));
         // Where warps of their own copy, no barrier holds up all of them at once.
-        const double overlap = part.copy_warps > 0 ? m.units_overlap : m.steps_overlap;
+        const double overlap = part.copy_warps > 0 ? m.fitted.units_overlap : m.fitted.steps_overlap;
         List<T> step = {part.stages > 1 ? pnorm<T>("overlap", overlap * round.ctas, std::move(both))
                                         : max_of<T>("overlap", std::move(both))};
         if (together)
@@ -93,7 +93,8 @@ inline Start start_of(const Partition &part, const Machine &m, const Round &roun
     start.latency = round.first && !in_l2
                         ? m.latency_s
                         : traffic.dram_share * m.latency_s + (1.0 - traffic.dram_share) * m.l2_latency_s;
-    start.cold = round.first && part.pace && !start.waits_first ? m.cold_share * part.pace->cold_clocks : 0.0;
+    start.cold =
+        round.first && part.pace && !start.waits_first ? m.fitted.cold_share * part.pace->cold_clocks : 0.0;
     return start;
 }
 
@@ -194,7 +195,7 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
     const double stored = store_bandwidth(round.sms, traffic, m);
     const auto last = [&]<Yield Y>(double ctas) {
         return pnorm<Y>( // each warp computes and stores in turn (F32)
-            "last step", m.units_overlap * ctas,
+            "last step", m.fitted.units_overlap * ctas,
             {core_term<Y>("arithmetic", part, last_step, ctas, m),
              bandwidth_leaf<Y>("writes", ctas * round.sms * part.step.store_bytes * traffic.store_factor,
                                stored)});

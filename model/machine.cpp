@@ -73,10 +73,7 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;
     m.knee = p.knee_exponent ? p.knee_exponent->value.value : assumed_knee_exponent;
     m.issue_rate = p.limits.schedulers_per_sm;
-    m.first_wave_miss = calibration.first_wave_miss;
-    m.cold_share = calibration.cold_share;
-    m.steps_overlap = calibration.steps_overlap;
-    m.units_overlap = calibration.units_overlap;
+    m.fitted = calibration.fitted;
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;
     m.shared_latency = shared_latency_of(p);
@@ -97,6 +94,32 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
                            ? p.partial_sector_store_time->value.value / p.sector_store_time->value.value
                            : assumed_partial_sector;
     return m;
+}
+
+std::vector<Measured> measured_numbers(const GpuProfile &p) {
+    std::vector<Measured> numbers;
+    const auto add = [&](double Machine::*number, const auto &param) {
+        if (param && param->spread && param->value.value > 0.0)
+            numbers.push_back(
+                {number, param->spread->p05 / param->value.value, param->spread->p95 / param->value.value});
+    };
+    add(&Machine::clock, p.sm_clock);
+    add(&Machine::latency_s, p.dram_latency);
+    add(&Machine::l2_latency_s, p.l2_latency);
+    add(&Machine::read_bw, p.dram_read_bandwidth);
+    add(&Machine::write_bw, p.dram_write_bandwidth);
+    add(&Machine::l2_bw, p.l2_read_bandwidth);
+    add(&Machine::l2_write_bw, p.l2_write_bandwidth);
+    add(&Machine::shared_bw, p.shared_bandwidth);
+    add(&Machine::outer_rate, p.ffma_outer_rate);
+    add(&Machine::tensor_rate, p.tf32_mma_rate);
+    add(&Machine::launch_s, p.launch_floor);
+    add(&Machine::gap_s, p.launch_gap);
+    add(&Machine::barrier_s, p.barrier_latency);
+    add(&Machine::knee, p.knee_exponent);
+    add(&Machine::cluster_latency, p.cluster_latency);
+    add(&Machine::cluster_barrier_s, p.cluster_barrier_latency);
+    return numbers;
 }
 
 } // namespace convcast

@@ -5,6 +5,8 @@
 #include "model/conv_shape.hpp"
 #include "model/profile.hpp"
 
+#include <vector>
+
 namespace convcast {
 
 /// The numbers of a profile that tier 2 uses, unwrapped: Hz, seconds (`_s`), bytes a second (`_bw`; of shared
@@ -13,7 +15,7 @@ struct Machine {
     double schedulers, clock, latency_s, read_bw, write_bw, l2_write_bw, l2_bw, l2_latency_s, ffma_rate,
         outer_rate, snaked_rate, shared_bw, launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency,
         shared_latency;
-    double first_wave_miss, cold_share, steps_overlap, units_overlap; ///< of the calibration
+    FittedNumbers fitted;
     int sm_count;
     bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
     double tensor_rate; ///< 0: not known; plans that need it have no time then
@@ -28,5 +30,12 @@ double shared_latency_of(const GpuProfile &p);
 /// For elements of `type`; halves are widened and multiplied as floats. What the profile lacks is assumed, as
 /// `predict` says of a case. Requires what missing_for_forecast asks for.
 Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibration);
+
+/// A number of the machine that was measured, and where nine of ten of its samples lie, over its value.
+struct Measured {
+    double Machine::*number;
+    double low, high;
+};
+std::vector<Measured> measured_numbers(const GpuProfile &p);
 
 } // namespace convcast

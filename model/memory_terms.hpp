@@ -99,7 +99,7 @@ template <Yield T> T barrier_leaf(const Machine &m) {
 /// it has read before.
 inline double step_latency(const Round &round, const Traffic &traffic, const Machine &m) {
     const double together = round.first ? 1.0 : traffic.together;
-    const double miss = std::max(traffic.dram_share, m.first_wave_miss * traffic.new_share * together);
+    const double miss = std::max(traffic.dram_share, m.fitted.first_wave_miss * traffic.new_share * together);
     return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
 }
 

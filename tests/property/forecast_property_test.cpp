@@ -99,8 +99,8 @@ TEST(ForecastProperty, ABetterChipIsNeverSlower) {
 TEST(ForecastProperty, TheNumberAloneIsTheTreesValueToTheLastBit) {
     const GpuProfile h200 = complete_h200();
     Calibration fitted;
-    fitted.first_wave_miss = 0.7, fitted.cold_share = 0.5, fitted.steps_overlap = 1.5,
-    fitted.units_overlap = 3.0;
+    fitted.fitted.first_wave_miss = 0.7, fitted.fitted.cold_share = 0.5, fitted.fitted.steps_overlap = 1.5,
+    fitted.fitted.units_overlap = 3.0;
     int cases = 0;
     for_random_cases(h200, 40, [&](const Strategy &, const ConvShape &shape, const Case &item) {
         ++cases;
@@ -110,6 +110,24 @@ TEST(ForecastProperty, TheNumberAloneIsTheTreesValueToTheLastBit) {
                 << shape.id() << *item.strategy;
     });
     EXPECT_GT(cases, 200);
+}
+
+TEST(ForecastProperty, TheIntervalHoldsTheForecastAndWidensWithWhatIsLessSure) {
+    const GpuProfile h200 = find_profile("h200"); // its calibration ships
+    GpuProfile unsure = h200;
+    unsure.sm_clock->spread->p05 *= 0.8, unsure.sm_clock->spread->p95 *= 1.2;
+    for (const char *text : {"n1c64h56w56k64r3s3", "n1c1h224w224k32r5s5", "n8c128h28w28k128r1s1"}) {
+        const ConvShape shape = ConvShape::parse(text);
+        for (const char *strategy : {"naive_global", "block_register"}) {
+            const Prediction sure = *predict(parse_strategy(strategy), shape, h200).prediction,
+                             less = *predict(parse_strategy(strategy), shape, unsure).prediction;
+            EXPECT_LT(sure.time_low_s->value, sure.time_s->value) << text << strategy;
+            EXPECT_GT(sure.time_high_s->value, sure.time_s->value) << text << strategy;
+            EXPECT_EQ(less.time_s->value, sure.time_s->value) << text << strategy;
+            EXPECT_LT(less.time_low_s->value, sure.time_low_s->value) << text << strategy;
+            EXPECT_GT(less.time_high_s->value, sure.time_high_s->value) << text << strategy;
+        }
+    }
 }
 
 TEST(ForecastProperty, ChoosesNothingSlowerThanAnyDefault) {
