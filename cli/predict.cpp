@@ -71,11 +71,15 @@ std::string explain(const Case &item) {
                p.reason.value_or("") + "\n";
         return out + "\n";
     }
-    if (p.time_s)
-        out += fmt::format("  time {}  (speed of light {}; nothing overlapped {})  limiter: {}\n",
-                           short_time(*p.time_s), short_time(*p.times.tier0_s), short_time(*p.time_high_s),
-                           p.limiter.value_or("-"));
-    else
+    if (p.time_s) {
+        // With a calibration the range is where nine of ten lie, else what the structure bounds.
+        const std::string range = p.times.fitted_s
+                                      ? fmt::format("nine of ten from {} to {}", short_time(*p.time_low_s),
+                                                    short_time(*p.time_high_s))
+                                      : "nothing overlapped " + short_time(*p.time_high_s);
+        out += fmt::format("  time {}  (speed of light {}; {})  limiter: {}\n", short_time(*p.time_s),
+                           short_time(*p.times.tier0_s), range, p.limiter.value_or("-"));
+    } else
         out += "  " + p.reason.value_or("no time") + "\n";
     if (p.regimes)
         out += fmt::format("  regime: paper {}, physical {}, tier 2 {}\n", name_of_value(p.regimes->paper),

@@ -191,6 +191,12 @@ class Golden(Cli):
     def test_predict_with_the_whole_term_tree(self):
         self.golden("predict_toy", self.ok("predict", "--gpu", "toy", "--shape", MULTI).out)
 
+    def test_predict_says_what_its_range_is(self):
+        calibrated = self.ok("predict", "--gpu", "h200", "--shape", MULTI, "--strategy", "naive_global").out
+        self.assertRegex(calibrated, r"nine of ten from [\d.]+ us to [\d.]+ us\)")
+        self.assertNotIn("nothing overlapped", calibrated)
+        self.assertIn("nothing overlapped", self.ok("predict", "--gpu", "toy", "--shape", MULTI).out)
+
     def test_choose(self):
         words = ("choose", "--gpu", "toy", "--shape", SINGLE, "--shape", MULTI, "--top", "5")
         for columns in ("80", "160"):
