@@ -291,10 +291,11 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
                   std::to_string(g.thread_pixels) + " sums need more registers than an SM has");
     part.register_cap = registers;
     // Of a single step nothing is kept for a next one: registers of a thread at most, as compiled for sm_90
-    // (NVRTC 13.0, 40 settings).
-    const std::int64_t compiled = sums + (g.slice_channels == 1 ? 24 : taps == 1 || sums < 64 ? 48 : 56);
-    part.ctas_per_sm = resident_ctas(profile.limits, part.threads,
-                                     several ? registers : std::min(registers, compiled), part.shared_bytes);
+    // (NVRTC 13.0, 50 settings).
+    const std::int64_t further = sums < 64 ? (g.slice_channels == 1 ? 24 : 48) : taps == 1 ? 48 : 56;
+    part.ctas_per_sm =
+        resident_ctas(profile.limits, part.threads, several ? registers : std::min(registers, sums + further),
+                      part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return no("a CTA needs " + std::to_string(part.shared_bytes) +
                   " bytes of shared memory, the GPU gives " +
