@@ -26,6 +26,8 @@ Calibration read_calibration(const std::string &text, const std::string &file) {
         check("resampled/" + std::to_string(i) + "/", calibration.resampled[i]);
     within("ratio_p05", calibration.ratio_p05, 0.01, 100.0);
     within("ratio_p95", calibration.ratio_p95, 0.01, 100.0);
+    if (!(calibration.ratio_p05 <= calibration.ratio_p95))
+        problems.push_back({file + ": /ratio_p05", "expected no more than ratio_p95"});
     if (!problems.empty())
         throw InputError(std::move(problems));
     return calibration;

@@ -22,7 +22,8 @@ struct FittedNumbers {
     /// Assumed: 2, as of the knee of bytes in flight.
     double steps_overlap = 2.0;
     /// And how well units of an SM that the same instructions use in turn: issue slots and the pipe of
-    /// integers (F10), arithmetic and stores (F28). Assumed: 2.
+    /// integers (F10), arithmetic and stores (F32), copies of warps of their own and arithmetic (F3).
+    /// Assumed: 2.
     double units_overlap = 2.0;
     BOOST_DESCRIBE_CLASS(FittedNumbers, (), (first_wave_miss, cold_share, steps_overlap, units_overlap), (),
                          ())

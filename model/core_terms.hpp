@@ -31,8 +31,8 @@ template <Yield T> T tensor_leaf(double fmas, const Machine &m) {
 }
 
 template <Yield T> T issue_leaf(double instructions, const Machine &m) {
-    return leaf<T>("other issue", s(instructions / m.issue_rate / m.clock),
-                   "{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions, m.issue_rate,
+    return leaf<T>("other issue", s(instructions / m.schedulers / m.clock),
+                   "{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions, m.schedulers,
                    m.clock / 1e6);
 }
 
@@ -40,9 +40,9 @@ template <Yield T> T issue_leaf(double instructions, const Machine &m) {
 /// arithmetic instructions): an instruction keeps the pipe of its scheduler busy for two clocks.
 template <Yield T> T alu_leaf(double instructions, const Machine &m) {
     constexpr double clocks = 2.0;
-    return leaf<T>("integers and logic", s(instructions * clocks / m.issue_rate / m.clock),
+    return leaf<T>("integers and logic", s(instructions * clocks / m.schedulers / m.clock),
                    "{:.0f} warp instructions * {:.0f} clk / {:.0f} / {:.0f} MHz", instructions, clocks,
-                   m.issue_rate, m.clock / 1e6);
+                   m.schedulers, m.clock / 1e6);
 }
 
 inline constexpr double wavefront_bytes = 128.0; // of a pass through shared memory
@@ -80,7 +80,7 @@ inline double overlap_exponent(double warps) {
 enum class By : std::uint8_t { roles, all };
 
 /// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
-/// other within a sum; of addresses, loads and their uses every second waits for the one before. What the
+/// other within a sum; how long it waits for others is its pace (W2). What the
 /// busy warps compute, and what all warps, or others beside them, copy.
 template <Yield T>
 T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By by = By::roles) {

@@ -37,9 +37,7 @@ Work total_work(const Plan &plan) {
     return total;
 }
 
-/// Relative half-widths of the inputs' own spread do not say how wrong the model's structure is; until
-/// residuals of recorded runs give an interval, the range is from the speed of light to the tree with nothing
-/// overlapped.
+/// The tree with nothing overlapped: the upper end of the range where no calibration is there.
 Seconds without_overlap(const Term &term) {
     if (term.kind == TermKind::leaf)
         return term.value_s;
@@ -235,9 +233,10 @@ std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, 
     const auto moved = [&](const Machine &other) {
         return std::log(plan_term<Seconds>(plan, shape, other).value / time);
     };
-    double below = std::pow(std::log(calibration.ratio_p05), 2.0),
-           above = std::pow(std::log(calibration.ratio_p95), 2.0);
+    double below = 0.0, above = 0.0; // squares
     const auto widen = [&](double by) { (by < 0.0 ? below : above) += by * by; };
+    widen(std::min(0.0, std::log(calibration.ratio_p05)));
+    widen(std::max(0.0, std::log(calibration.ratio_p95)));
     for (const Measured &measured : measured_numbers(profile))
         for (const double ratio : {measured.low, measured.high}) {
             Machine other = m;

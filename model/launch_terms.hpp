@@ -197,14 +197,14 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
         return pnorm<Y>( // each warp computes and stores in turn (F32)
             "last step", m.fitted.units_overlap * ctas,
             {core_term<Y>("arithmetic", part, last_step, ctas, m),
-             bandwidth_leaf<Y>("writes", ctas * round.sms * part.step.store_bytes * traffic.store_factor,
+             bandwidth_leaf<Y>("stores", ctas * round.sms * part.step.store_bytes * traffic.store_factor,
                                stored)});
     };
     const auto ends = [&]<Yield Y>(double ctas) {
         return max_of<Y>(
             "start and store",
             {core_term<Y>("arithmetic", part, once, ctas, m, By::all),
-             bandwidth_leaf<Y>("writes", ctas * round.sms * part.drain.store_bytes * traffic.store_factor,
+             bandwidth_leaf<Y>("stores", ctas * round.sms * part.drain.store_bytes * traffic.store_factor,
                                stored)});
     };
     // While one CTA of an SM stores, another computes its last step (F28): one after another they take no
@@ -386,7 +386,7 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
                          : leaf<T>("further wave", s(0.0), "no further wave");
     waves.push_back(schedule<T>("waves", std::max(0.0, static_cast<double>(full - 1)), std::move(further),
                                 std::move(tail)));
-    // Those without work among the first start and end beside the others (F4).
+    // Those without work among the first start and end beside the others (F2).
     const std::int64_t further_idle = std::clamp<std::int64_t>(part.ctas - slots, 0, part.idle_ctas);
     if (further_idle > 0)
         waves.push_back(idle_term<T>(part, static_cast<double>(sms),

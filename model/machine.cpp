@@ -72,7 +72,6 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
     m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;
     m.knee = p.knee_exponent ? p.knee_exponent->value.value : assumed_knee_exponent;
-    m.issue_rate = p.limits.schedulers_per_sm;
     m.fitted = calibration.fitted;
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;

@@ -13,7 +13,7 @@ namespace convcast {
 /// memory a clock), FMAs and warp instructions a clock of an SM, clocks (`_latency`).
 struct Machine {
     double schedulers, clock, latency_s, read_bw, write_bw, l2_write_bw, l2_bw, l2_latency_s, ffma_rate,
-        outer_rate, snaked_rate, shared_bw, launch_s, gap_s, barrier_s, knee, issue_rate, cta_s, ffma_latency,
+        outer_rate, snaked_rate, shared_bw, launch_s, gap_s, barrier_s, knee, cta_s, ffma_latency,
         shared_latency;
     FittedNumbers fitted;
     int sm_count;

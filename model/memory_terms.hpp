@@ -14,7 +14,7 @@ inline std::int64_t usable_sms(const Partition &part, const Machine &m) {
     if (cluster <= pair)
         return m.sm_count;
     const std::int64_t sms = cluster <= four ? m.clusters_of_4_sms : m.clusters_of_8_sms;
-    return std::max<std::int64_t>(1, sms / cluster) * cluster;
+    return std::min<std::int64_t>(m.sm_count, std::max<std::int64_t>(1, sms / cluster) * cluster);
 }
 
 template <Yield T> T bandwidth_leaf(const char *name, double bytes, double bandwidth) {
@@ -72,7 +72,7 @@ template <Yield T> T memory_term(double loads, double stores, const Traffic &tra
         "memory",
         {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw), bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw),
          sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", loads * traffic.dram_share, m.read_bw),
-                         bandwidth_leaf<T>("writes", stores * traffic.dram_write_share, m.write_bw)})});
+                         bandwidth_leaf<T>("DRAM writes", stores * traffic.dram_write_share, m.write_bw)})});
 }
 
 /// Bytes a second that so many SMs store: each a sector a clock at most (30 bytes on an H200, where few CTAs

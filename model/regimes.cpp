@@ -26,7 +26,7 @@ Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, con
     double launches = 0.0; // that follow a gap; one that starts early has its CTAs on the SMs by then
     for (const std::vector<Partition> *all : {&plan.prepare, &plan.launches})
         for (const Partition &part : *all)
-            launches += part.early.value_or(false) ? 0.0 : 1.0;
+            launches += (part.early.value_or(false) ? 0.0 : 1.0) + (part.constant_bytes > 0 ? 1.0 : 0.0);
     const double floor_s = profile.launch_floor ? profile.launch_floor->value.value : 0.0;
     const double gap_s = profile.launch_gap ? profile.launch_gap->value.value : floor_s;
     // Launching takes no SM's time; of a forecast near the floor some is left all the same.

@@ -7,7 +7,7 @@
 namespace convcast {
 
 struct Simulation {
-    Seconds time_s; ///< of the call, as a stop-watch sees it: launch floor, gaps and cold starts included
+    Seconds time_s;             ///< of the call, as a stop-watch sees it: launch floor and gaps included
     std::vector<CtaSpan> spans; ///< of every CTA; time 0 is the call's start
 };
 

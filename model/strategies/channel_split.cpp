@@ -134,6 +134,7 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     const bool wide = s.w % 4 == 0;
     part.template_arguments = {s.r, s.s, s.w, rows, group, knobs.stages, wide ? 1 : 0};
     part.grid = {part.parts, s.n, 1};
+    part.sharing_ctas = 1.0;
     part.threads = cta_threads;
     part.register_cap =
         std::clamp<std::int64_t>(round_up(rows * group + rows + s.r - 1 + 2 * group + 36, 8), 96, 128);

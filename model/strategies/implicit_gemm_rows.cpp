@@ -271,7 +271,8 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
             profile.limits.shared_bytes_per_sm / (needed + 1) - profile.limits.shared_bytes_reserved_per_cta +
                 1,
             128);
-        part.shared_bytes = std::max(part.shared_bytes, too_much);
+        part.shared_bytes = std::max(part.shared_bytes,
+                                     std::min<std::int64_t>(too_much, profile.limits.shared_bytes_per_cta));
     }
 
     // Sums, operands with those that follow, filters on their way, addresses.

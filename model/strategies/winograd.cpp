@@ -354,9 +354,10 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], limits.sm_count);
         even < part.ctas_per_sm) {
         constexpr std::int64_t granule = 128;
+        const std::int64_t too_much = round_up(limits.shared_bytes_per_sm / (even + 1) + granule, granule) -
+                                      limits.shared_bytes_reserved_per_cta;
         part.shared_bytes =
-            std::max(part.shared_bytes, round_up(limits.shared_bytes_per_sm / (even + 1) + granule, granule) -
-                                            limits.shared_bytes_reserved_per_cta);
+            std::max(part.shared_bytes, std::min<std::int64_t>(too_much, limits.shared_bytes_per_cta));
         part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
     }
     fill_schedule(part, limits);
