@@ -233,8 +233,9 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
                               static_cast<double>(s.k) *
                               (whole_units ? 1.0 : static_cast<double>(knobs.unit));
         fill_dram(work, s, profile.limits);
+        *work.dram_write_bytes *= count / static_cast<double>(s.k);
         if (begin > 0) // the first launch brought the input
-            work.dram_read_bytes = 0.0, work.dram_write_bytes = 0.0;
+            work.dram_read_bytes = 0.0;
         out.plan.launches.push_back(std::move(part));
     }
     const Partition &first = out.plan.launches.front();
