@@ -111,12 +111,16 @@ std::vector<Measured> measured_numbers(const GpuProfile &p) {
     add(&Machine::l2_write_bw, p.l2_write_bandwidth);
     add(&Machine::shared_bw, p.shared_bandwidth);
     add(&Machine::outer_rate, p.ffma_outer_rate);
+    add(&Machine::snaked_rate, p.ffma_outer_rate); // a point of a curve, without samples of its own
+    add(&Machine::ffma_latency, p.ffma_latency);
+    add(&Machine::shared_latency, p.shared_latency);
     add(&Machine::tensor_rate, p.tf32_mma_rate);
     add(&Machine::launch_s, p.launch_floor);
     add(&Machine::gap_s, p.launch_gap);
     add(&Machine::barrier_s, p.barrier_latency);
     add(&Machine::knee, p.knee_exponent);
     add(&Machine::cluster_latency, p.cluster_latency);
+    add(&Machine::cluster_bw, p.cluster_bandwidth);
     add(&Machine::cluster_barrier_s, p.cluster_barrier_latency);
     return numbers;
 }

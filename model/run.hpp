@@ -64,9 +64,13 @@ struct StepWork {
     double fmas = 0;                   ///< thread-level
     std::optional<double> tensor_fmas; ///< of tensor cores, TF32; absent: the launch does not use them
     double instructions = 0;           ///< warp instructions, FFMA included
-    double copying = 0; ///< of them those that are not left to the busy warps: Partition::copy_warps do them
+    /// Of them those that are not left to the busy warps: Partition::copy_warps do them, or all warps of the
+    /// CTA.
+    double copying = 0;
     double shared_wavefronts = 0; ///< and those of global loads that hit L1, which share the data path
-    double loads = 0;             ///< warp instructions that load from global memory to registers
+    /// Warp instructions that load from global memory to registers, and others that no counter tells from
+    /// integers and logic; for the facts only (W2).
+    double loads = 0;
     double line_waits = 0; ///< times that the slowest warp waits for lines new to L1, behind its first loads
     double turns = 0; ///< of the busy warps' innermost loops: each waits for values of shared memory first
     double constant_lines = 0; ///< of 64 bytes of constant memory, that the busy warps come to one by one
