@@ -80,8 +80,8 @@ inline double overlap_exponent(double warps) {
 enum class By : std::uint8_t { roles, all };
 
 /// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
-/// other within a sum; how long it waits for others is its pace (W2). What the
-/// busy warps compute, and what all warps, or others beside them, copy.
+/// other within a sum; how long it waits for others is its pace (W2). What the busy warps compute, and what
+/// all warps, or others beside them, copy.
 template <Yield T>
 T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By by = By::roles) {
     const double ffmas = work.fmas / 32.0;

@@ -266,7 +266,7 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_GE(ranking_of(accuracy, "zero fit").kendall_tau, 0.915);
 }
 
-/// And of shapes recorded after the last term was found.
+/// And of shapes recorded after the last term that errors led to.
 TEST(Recorded, TheForecastHoldsForShapesThatNoTermWasLookedAtWith) {
     const Accuracy accuracy = accuracy_of(read_recorded("sweep_unseen.json.gz"));
     const TimeAccuracy fitted = times_of(accuracy, "test", "four numbers fitted");
