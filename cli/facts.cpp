@@ -62,11 +62,11 @@ int facts(const Words &words) {
     }
     facts.kernels = derive_facts(calls);
     for (const CompiledWork &kernel : facts.kernels)
-        note(fmt::format("{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); L2 sees "
-                         "{:.0f} % of reads that could be merged, {:.0f} % in step",
+        note(fmt::format("{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); merging "
+                         "{:.2f}",
                          kernel.variant.empty() ? kernel.kernel : kernel.kernel + ", " + kernel.variant,
                          kernel.cases, 100.0 * kernel.median_error, 100.0 * kernel.p90_error,
-                         100.0 * kernel.l2_read_share, 100.0 * kernel.first_read_share));
+                         kernel.merging));
     write_file_atomically(arguments.text("output", "-"), write_facts(facts));
     return 0;
 }

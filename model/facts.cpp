@@ -100,58 +100,39 @@ template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit
             visit(part);
 }
 
-/// Share of a launch in which its CTAs are still in step, as they started: of the first wave, and the less of
-/// it the more steps they take. The root was chosen on the training part over all kernels.
-double in_step(const Partition &part) {
-    return 1.0 / static_cast<double>(std::max<std::int64_t>(1, part.waves)) /
-           std::sqrt(std::sqrt(static_cast<double>(std::max<std::int64_t>(1, part.steps))));
-}
-
-/// Bytes that L2 sees of `reads` where SMs see the share `seen` of what they could merge themselves: either
-/// stage merges the rest.
-double seen_reads(double reads, const MergeableReads &mergeable, double seen) {
-    const double merged = 1.0 - seen;
-    return reads - merged * (mergeable.in_cpcs + merged * mergeable.in_gpcs);
-}
-
-/// Of a launch the share that L2 sees of what could be merged.
-double seen_share(double steps_in_step, double first, double later) {
-    return steps_in_step * first + (1.0 - steps_in_step) * later;
-}
-
-/// Of all of a launch's reads, what L2 sees.
-double read_share(const Partition &part, const CompiledWork &facts) {
+/// Bytes that L2 sees of a launch's reads. What DRAM delivers passes it once at least.
+double seen_reads(const Partition &part, double merging) {
     const double reads = part.work.l2_read_bytes.value_or(0.0);
-    const double seen = seen_share(in_step(part), facts.first_read_share, facts.l2_read_share);
-    return reads > 0.0 ? seen_reads(reads, part.mergeable_reads.value_or(MergeableReads{}), seen) / reads
-                       : 1.0;
+    const double merged = part.mergeable_reads ? merged_bytes(*part.mergeable_reads,
+                                                              part.work.instructions.value_or(0.0), merging)
+                                               : 0.0;
+    return std::max(reads - merged, std::min(reads, part.work.dram_read_bytes.value_or(0.0)));
 }
 
 /// A call whose reads were counted.
 struct CountedReads {
-    double in_step; ///< share of the launch
-    double planned, counted;
+    double planned, counted, instructions;
     MergeableReads mergeable;
 };
 
-/// The shares, of CTAs in step and of others, with the smallest sum of relative errors; one case counts no
-/// more than it would with no reads at all.
-std::pair<double, double> read_shares_of(const std::vector<CountedReads> &calls) {
-    constexpr int parts = 50;
-    std::pair<double, double> best{1.0, 1.0};
-    double least = std::numeric_limits<double>::infinity();
-    for (int i = parts; i >= 0; --i)
-        for (int j = parts; j >= 0; --j) {
-            const double first = static_cast<double>(i) / parts, later = static_cast<double>(j) / parts;
-            double sum = 0.0;
-            for (const CountedReads &call : calls)
-                sum += std::min(1.0, std::abs(seen_reads(call.planned, call.mergeable,
-                                                         seen_share(call.in_step, first, later)) /
-                                                  call.counted -
-                                              1.0));
-            if (sum < least)
-                least = sum, best = {first, later};
-        }
+/// The number with the smallest sum of relative errors; one case counts no more than it would with no reads
+/// at all.
+double merging_of(const std::vector<CountedReads> &calls) {
+    constexpr double smallest = 0.02, largest = 60.0;
+    constexpr int steps = 80;
+    double best = 0.0, least = std::numeric_limits<double>::infinity();
+    for (int i = -1; i <= steps; ++i) {
+        const double merging =
+            i < 0 ? 0.0 : smallest * std::pow(largest / smallest, static_cast<double>(i) / steps);
+        double sum = 0.0;
+        for (const CountedReads &call : calls)
+            sum += std::min(
+                1.0, std::abs((call.planned - merged_bytes(call.mergeable, call.instructions, merging)) /
+                                  call.counted -
+                              1.0));
+        if (sum < least)
+            least = sum, best = merging;
+    }
     return best;
 }
 
@@ -172,14 +153,12 @@ void apply(Partition &part, const CompiledWork &facts) {
     part.pace = facts.pace;
     if (part.work.l2_write_bytes)
         *part.work.l2_write_bytes *= facts.l2_write_share;
-    const double share = read_share(part, facts);
+    if (!part.work.l2_read_bytes || *part.work.l2_read_bytes <= 0.0)
+        return;
+    const double seen = seen_reads(part, facts.merging), share = seen / *part.work.l2_read_bytes;
     part.step.load_bytes *= share;
     part.drain.load_bytes *= share;
-    if (part.work.l2_read_bytes) {
-        *part.work.l2_read_bytes *= share;
-        // What DRAM delivers passes L2 once at least.
-        part.work.l2_read_bytes = std::max(*part.work.l2_read_bytes, part.work.dram_read_bytes.value_or(0.0));
-    }
+    part.work.l2_read_bytes = std::max(seen, part.work.dram_read_bytes.value_or(0.0));
 }
 
 /// What a warp waits for by itself, clocks an instruction: latencies that the compiler knows, branches, and
@@ -354,14 +333,14 @@ void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
 } // namespace
 
 Facts read_facts(const std::string &text, const std::string &file) {
-    Facts facts = described::read_document<Facts>(text, file, "convcast/facts/1");
+    Facts facts = described::read_document<Facts>(text, file, "convcast/facts/2");
     std::vector<InputProblem> problems;
     for (std::size_t i = 0; i < facts.kernels.size(); ++i) {
         const CompiledWork &kernel = facts.kernels[i];
         const Pace &pace = kernel.pace;
-        for (const double value : {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
-                                   kernel.per_stored_line, kernel.per_idle_warp, kernel.l2_read_share,
-                                   kernel.first_read_share, kernel.l2_write_share})
+        for (const double value :
+             {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
+              kernel.per_stored_line, kernel.per_idle_warp, kernel.merging, kernel.l2_write_share})
             if (!(value >= 0.0 && value < 1e6))
                 problems.push_back({file + ": /kernels/" + std::to_string(i),
                                     "expected counts from 0 to a million for " + kernel.kernel});
@@ -412,7 +391,6 @@ Plan with_facts(Plan plan, const Facts &facts) {
 std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
     struct Seen {
         std::vector<Features> rows;
-        std::vector<CountedReads> reads;
         std::vector<double> other_shares, write_shares; ///< of all instructions; of stores
         std::vector<const CountedCall *> paced;         ///< with counters of stalls
     };
@@ -454,9 +432,9 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         if (call.counters && life_of(*call.counters) > 0.0)
             its.paced.push_back(&call);
         if (const double counted = call.counted->l2_read_bytes.value_or(0.0);
-            mergeable.in_cpcs + mergeable.in_gpcs > 0.0 && counted > 0.0)
-            for (std::vector<CountedReads> *all : {&its.reads, &reads_of_kernel[main.kernel], &all_reads})
-                all->push_back({in_step(main), reads, counted, mergeable});
+            !mergeable.reads.empty() && counted > 0.0)
+            for (std::vector<CountedReads> *all : {&reads_of_kernel[main.kernel], &all_reads})
+                all->push_back({reads, counted, *call.counted->instructions, mergeable});
         if (writes > 0.0 && call.counted->l2_write_bytes)
             its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
     }
@@ -473,15 +451,10 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.variant = name.second;
         facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
         facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
-        // A few cases do not tell two shares; those of the kernel's other variants are nearer, or of all
-        // kernels.
-        constexpr std::size_t enough = 12;
-        const std::vector<CountedReads> &of_kernel = reads_of_kernel[name.first];
-        if (!of_kernel.empty())
-            std::tie(facts.first_read_share, facts.l2_read_share) =
-                read_shares_of(its.reads.size() >= enough   ? its.reads
-                               : of_kernel.size() >= enough ? of_kernel
-                                                            : all_reads);
+        // Of the kernel, whatever its variant; a few cases do not tell it from all kernels'.
+        constexpr std::size_t enough = 8;
+        if (const std::vector<CountedReads> &of_kernel = reads_of_kernel[name.first]; !of_kernel.empty())
+            facts.merging = merging_of(of_kernel.size() >= enough ? of_kernel : all_reads);
         // Not below one: what is stored is written.
         facts.l2_write_share =
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));

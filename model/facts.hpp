@@ -21,22 +21,19 @@ struct CompiledWork {
     std::string kernel, variant; ///< as in Partition
     double per_ffma = 0.0, per_counted = 1.0, per_warp = 0.0, per_warp_step = 0.0, per_stored_line = 0.0,
            per_idle_warp = 0.0;
-    double l2_read_share = 1.0; ///< of the bytes that SMs could merge (Partition), those that L2 sees
-    /// And while CTAs are in step, as they start together.
-    double first_read_share = 1.0;
+    double merging = 0.0;        ///< how many requests of a GPC's SMs meet on the way to L2 (W6)
     double l2_write_share = 1.0; ///< sectors written over those that the stored bytes fill: the median
     Pace pace;
     std::int64_t cases = 0;                     ///< counted ones behind the numbers
     double median_error = 0.0, p90_error = 0.0; ///< of the instructions, over those cases
     BOOST_DESCRIBE_CLASS(CompiledWork, (),
                          (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, per_stored_line,
-                          per_idle_warp, l2_read_share, first_read_share, l2_write_share, pace, cases,
-                          median_error, p90_error),
+                          per_idle_warp, merging, l2_write_share, pace, cases, median_error, p90_error),
                          (), ())
 };
 
 struct Facts {
-    std::string schema = "convcast/facts/1";
+    std::string schema = "convcast/facts/2";
     std::string architecture;     ///< "sm_90": whose compiler and counters
     std::string device_code_hash; ///< of the kernels that were counted
     std::vector<CompiledWork> kernels;

@@ -1,5 +1,7 @@
 #include "model/l2_sectors.hpp"
 
+#include "model/papers.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -131,43 +133,81 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
 
 namespace {
 
-/// SMs of a CPC, three TPCs, and of a GPC that the `ctas` which start first use on average. As recorded on an
-/// H200 the first 8 CTAs lie on SMs that are no part of these; the others go to its 8 GPCs in turn, a TPC
-/// each, and then to the second SMs of the TPCs.
-struct Beside {
-    double in_cpc, in_gpc;
-};
-Beside beside(double ctas) {
-    constexpr double alone = 8.0, gpcs = 8.0, tpcs = 3.0, cpcs = 3.0;
-    double groups = 1.0;
-    for (double before = 0.0; before < cpcs; ++before)
-        groups += std::clamp(ctas - alone - before * tpcs * gpcs, 0.0, gpcs);
-    return {ctas / groups, ctas / (1.0 + std::clamp(ctas - alone, 0.0, gpcs))};
+/// The GPC of each SM, in the order in which `sms` CTAs that start first are given to them: as recorded on an
+/// H200 the first 8 go to one half of a GPC, then each GPC in turn gets as many neighbours as the next, and
+/// the rest of that first one half as many.
+std::vector<int> gpcs_in_order(std::int64_t sms) {
+    constexpr std::int64_t first = 8;
+    constexpr double gpcs = 8.0;
+    std::vector<int> order(static_cast<std::size_t>(std::min(sms, first)), 0);
+    const double run = static_cast<double>(sms - first) / (gpcs - 0.5);
+    constexpr double before = 3.5; // runs, where the second half of the first GPC ends
+    for (std::int64_t sm = first; sm < sms; ++sm) {
+        const double at = (static_cast<double>(sm - first) + 0.5) / run;
+        order.push_back(at < before - 0.5 ? 1 + static_cast<int>(at)
+                        : at < before     ? 0
+                                          : 1 + static_cast<int>(at - 0.5));
+    }
+    return order;
 }
 
 } // namespace
 
-MergeableReads operator+(const MergeableReads &a, const MergeableReads &b) {
-    return {a.in_cpcs + b.in_cpcs, a.in_gpcs + b.in_gpcs};
+MergeableReads operator+(MergeableReads a, const MergeableReads &b) {
+    a.reads.insert(a.reads.end(), b.reads.begin(), b.reads.end());
+    a.sms = std::max(a.sms, b.sms);
+    a.resident = std::max(a.resident, b.resident);
+    return a;
 }
 
 MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part,
                                const GpuLimits &limits) {
-    const double sms = static_cast<double>(
-        std::clamp<std::int64_t>(part.ctas - part.idle_ctas, 1, std::max(1, limits.sm_count)));
-    const double resident = static_cast<double>(std::min(part.ctas, part.ctas_per_sm * limits.sm_count));
-    const double apart = std::max(1.0, readers.apart);
-    const double asking = std::min(sms, std::max(1.0, std::min(readers.ctas, resident / apart)));
-    const double between = std::min(apart, sms / asking);
-    // Groups of `together` neighbours that have one of those that ask, over those that ask; of fewer than all
-    // SMs the first and the last group have others too.
-    const auto seen = [&](double together) {
-        const double edges = asking * between < sms ? std::max(0.0, together - between) : 0.0;
-        return std::min(1.0, (asking * between + edges) / (together * asking));
-    };
-    const auto [in_cpc, in_gpc] = beside(sms);
-    const double by_cpcs = seen(in_cpc);
-    return {bytes * (1.0 - by_cpcs), bytes * std::max(0.0, by_cpcs - seen(in_gpc))};
+    const std::int64_t ctas = std::max<std::int64_t>(1, part.ctas - part.idle_ctas),
+                       sms = std::min(ctas, std::int64_t{std::max(1, limits.sm_count)});
+    MergeableReads mergeable;
+    mergeable.sms = static_cast<double>(sms);
+    mergeable.resident = static_cast<double>(std::clamp<std::int64_t>(
+        papers::ceil_div(ctas, sms), 1, std::max<std::int64_t>(1, part.ctas_per_sm)));
+    if (bytes <= 0.0 || readers.ctas <= 1.0)
+        return mergeable;
+    // Of the CTAs that start first, one an SM: which read the same, and in which GPC.
+    const double apart = std::max(1.0, readers.apart), together = readers.ctas * apart;
+    constexpr double rounding = 1e-6; // of numbers of CTAs that are no integers
+    const std::vector<int> gpcs = gpcs_in_order(sms);
+    std::vector<std::array<double, 3>> same;
+    same.reserve(gpcs.size());
+    for (std::size_t i = 0; i < gpcs.size(); ++i) {
+        const double cta = static_cast<double>(i) + rounding, block = std::floor(cta / together);
+        same.push_back(
+            {block, std::floor(std::fmod(cta - block * together, apart)), static_cast<double>(gpcs[i])});
+    }
+    std::sort(same.begin(), same.end());
+    std::vector<double> of_readers; // CTAs that are among so many readers of a GPC, from 0
+    for (auto next = same.begin(); next != same.end();) {
+        const auto end = std::upper_bound(next, same.end(), *next);
+        const auto count = static_cast<std::size_t>(end - next);
+        of_readers.resize(std::max(of_readers.size(), count + 1));
+        of_readers[count] += static_cast<double>(count);
+        next = end;
+    }
+    for (std::size_t count = 2; count < of_readers.size(); ++count)
+        if (of_readers[count] > 0.0)
+            mergeable.reads.push_back(
+                {static_cast<double>(count), bytes * of_readers[count] / mergeable.sms});
+    return mergeable;
+}
+
+double merged_bytes(const MergeableReads &mergeable, double instructions, double merging) {
+    constexpr double most = 4.0;              // requests that L2 sees as one
+    constexpr double in_step_clocks = 3000.0; // of issuing, after which SMs go apart
+    constexpr double schedulers = 4.0;
+    const double issuing = instructions / schedulers / mergeable.sms;
+    const double met = merging / std::sqrt(mergeable.resident * (1.0 + issuing / in_step_clocks));
+    double merged = 0.0;
+    for (const auto &[readers, bytes] : mergeable.reads)
+        merged += bytes * (1.0 - std::max(std::ceil(readers / most) / readers,
+                                          1.0 / (1.0 + met * std::sqrt(readers - 1.0))));
+    return merged;
 }
 
 } // namespace convcast

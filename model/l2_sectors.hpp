@@ -82,9 +82,13 @@ struct Readers {
     double ctas = 1.0, apart = 1.0;
 };
 
-MergeableReads operator+(const MergeableReads &a, const MergeableReads &b);
+MergeableReads operator+(MergeableReads a, const MergeableReads &b);
 
 /// Of `bytes` that the SMs ask L2 for, each what `readers` have in common.
 MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const GpuLimits &limits);
+
+/// Bytes of them that L2 does not see (W6), of a launch of `instructions` warp instructions. `merging` is a
+/// fact of the kernel: 0, nothing is merged.
+double merged_bytes(const MergeableReads &mergeable, double instructions, double merging);
 
 } // namespace convcast

@@ -109,12 +109,19 @@ struct Operand {
     BOOST_DESCRIBE_CLASS(Operand, (), (memory, offset_bytes), (), ())
 };
 
-/// Bytes of reads that L2 does not see where all SMs ask for what they have in common at the same time: their
-/// requests are merged on the way, those of a CPC's SMs, and then those of a GPC's CPCs. The kernel's facts
-/// say which share of them is.
+/// Bytes that SMs ask L2 for, each of which `readers` SMs of a GPC ask for.
+struct ReadersInGpc {
+    double readers = 1.0, bytes = 0.0;
+    BOOST_DESCRIBE_CLASS(ReadersInGpc, (), (readers, bytes), (), ())
+};
+
+/// Reads that several SMs of a GPC have in common: those of their requests that meet on the way to L2 are
+/// merged (W6), the more of them the closer in step the SMs are.
 struct MergeableReads {
-    double in_cpcs = 0.0, in_gpcs = 0.0;
-    BOOST_DESCRIBE_CLASS(MergeableReads, (), (in_cpcs, in_gpcs), (), ())
+    std::vector<ReadersInGpc> reads;
+    double sms = 1.0;      ///< that have CTAs
+    double resident = 1.0; ///< CTAs of one of them at once
+    BOOST_DESCRIBE_CLASS(MergeableReads, (), (reads, sms, resident), (), ())
 };
 
 /// One launch, exactly: the formulas, the compile options and the launch all read this object.

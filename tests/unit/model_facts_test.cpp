@@ -29,7 +29,7 @@ Partition launch(double ffmas, double step_others, double copying, double once, 
     part.work.fmas = busy * 4.0 * part.step.fmas;
     part.work.instructions = busy * (4.0 * part.step.instructions + once);
     part.work.l2_read_bytes = 1e6;
-    part.mergeable_reads = MergeableReads{1e6, 0.0};
+    part.mergeable_reads = MergeableReads{{{16.0, 1e6}}, 100.0, 1.0};
     part.work.l2_write_bytes = 1e5;
     return part;
 }
