@@ -211,19 +211,27 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         work.shared_wavefronts = passed_rows * static_cast<double>(tiles_k) * row_wavefronts;
         work.shared_conflicts =
             passed_rows * static_cast<double>(tiles_k) * window * (read.taken - read.least);
-        work.l2_read_bytes =
-            passed_rows * static_cast<double>(tiles_k) *
-            spanned_bytes(static_cast<double>(std::min(row_pixels, ceil_div(s.w, tiles_x) + s.s - 1) * bytes),
-                          bytes);
-        // CTAs of other filters read the same pixels, otherwise those below the rows that their filters
-        // share.
+        // Rows come through L1, where whole ones follow one another. CTAs of other filters read the same
+        // pixels, otherwise those below the rows that their filters share. And the filters are copied to
+        // constant memory.
         const double tiles = static_cast<double>(tiles_x * tiles_y);
+        const double rows_of_cta = passed_rows / (images * tiles),
+                     row_bytes = static_cast<double>(
+                         std::min(row_pixels, ceil_div(s.w + (tiles_x - 1) * (s.s - 1), tiles_x)) * bytes);
+        const double of_cta = tiles_x == 1 ? spanned_bytes(rows_of_cta * row_bytes, bytes)
+                                           : rows_of_cta * spanned_bytes(row_bytes, bytes);
+        const double of_image = static_cast<double>(s.h * s.w * s.c * bytes);
+        const double pixel_reads =
+            images * read_through_l1(of_cta, std::max(of_cta, of_image),
+                                     tiles * static_cast<double>(tiles_k), part, profile.limits,
+                                     Again::anywhere);
+        work.l2_read_bytes = pixel_reads + static_cast<double>(part.constant_bytes);
         const Readers readers =
             tiles_k > 1
                 ? Readers{static_cast<double>(tiles_k), tiles}
                 : Readers{static_cast<double>(knobs.tile_h + s.r - 1) / static_cast<double>(knobs.tile_h),
                           static_cast<double>(tiles_x)};
-        part.mergeable_reads = mergeable_reads(*work.l2_read_bytes, readers, part, profile.limits);
+        part.mergeable_reads = mergeable_reads(pixel_reads, readers, part, profile.limits);
         // Single pixels of neighbouring units: every store meets the same sectors again. Of one pixel each a
         // warp stores a part of one row.
         const double of_rows =
