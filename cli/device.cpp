@@ -5,6 +5,8 @@
 #include "cli/version.hpp"
 #include "executor/cublas.hpp"
 #include "executor/cudnn.hpp"
+#include "executor/exact_counts.hpp"
+#include "executor/exact_work.hpp"
 #include "executor/run_case.hpp"
 #include "executor/timeline.hpp"
 #include "gpu/activity.hpp"
@@ -15,6 +17,7 @@
 #include "microbench/measure.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
+#include "model/forecast.hpp"
 #include "model/shards.hpp"
 
 #include <fmt/chrono.h>
@@ -105,6 +108,105 @@ bool add_measured_timelines(Run &run, Compiler &compiler, const Device &device, 
     return all;
 }
 
+/// Calls `keep` with the document as it grows. Keeping writes all cases anew: no more than a twentieth of the
+/// time goes into it, unless `now`.
+class Keeper {
+  public:
+    explicit Keeper(const std::function<void(const Run &)> &keep) : keep_(keep) {}
+
+    void operator()(const Run &run, bool now) {
+        const Clock::time_point begin = Clock::now();
+        if (!keep_ || (!now && begin - kept_ < 19 * last_))
+            return;
+        keep_(run);
+        kept_ = Clock::now();
+        last_ = kept_ - begin;
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    const std::function<void(const Run &)> &keep_;
+    Clock::time_point kept_ = Clock::now();
+    Clock::duration last_{};
+};
+
+/// Of every case of a strategy that was measured and lacks them.
+DeviceRunEnd add_exact_work(Run &run, const GpuProfile &profile, Compiler &compiler, const Device &device,
+                            unsigned compile_threads, Keeper &keep) {
+    std::map<std::string, std::vector<Case *>> by_shape;
+    std::vector<std::string> shapes; // in order of appearance
+    for (Case &item : run.cases)
+        if (lacks_exact_counts(item)) {
+            std::vector<Case *> &its = by_shape[item.shape];
+            if (its.empty())
+                shapes.push_back(item.shape);
+            its.push_back(&item);
+        }
+    std::vector<Case *> open;
+    std::vector<Plan> plans;
+    bool all = true;
+    const auto none = [&](const Case &item, const std::string &why) {
+        all = false;
+        note(item.shape + " " + *item.strategy + " has no exact counts: " + why);
+    };
+    for (const std::string &shape : shapes)
+        for (Case *item : by_shape.at(shape)) {
+            std::optional<Prediction> prediction = item->prediction; // a recorded document has none
+            if (!prediction || !prediction->plan) {
+                try {
+                    Case now = predict(parse_strategy(*item->strategy), ConvShape::parse(shape), profile);
+                    if (now.status != Status::ok)
+                        none(*item, now.reason.value_or("this version has no plan for it"));
+                    prediction = std::move(now.prediction);
+                } catch (const UsageError &error) { // a strategy's text in the document
+                    none(*item, error.what());
+                }
+            }
+            if (prediction && prediction->plan) {
+                open.push_back(item);
+                plans.push_back(std::move(*prediction->plan));
+            }
+        }
+    std::vector<ExactTask> tasks;
+    for (std::size_t i = 0; i < open.size(); ++i)
+        tasks.push_back({&plans[i], ConvShape::parse(open[i]->shape)});
+    Progress progress("exact work");
+    ExactOptions options;
+    options.compile_threads = compile_threads;
+    options.interrupt = &interrupted;
+    const bool finished = count_exactly(
+        compiler, device, tasks, options,
+        [&](std::size_t task, const ExactCounts &counts) {
+            if (const auto *why = std::get_if<std::string>(&counts))
+                none(*open[task], *why);
+            else
+                add_exact_counts(*open[task], std::get<CounterSession::Values>(counts));
+        },
+        [&](std::size_t settled) {
+            const bool more = settled < tasks.size();
+            progress.show(settled, tasks.size(),
+                          more ? open[settled]->shape + " " + *open[settled]->strategy : "");
+            keep(run, !more);
+        });
+    return !finished ? DeviceRunEnd::interrupted : all ? DeviceRunEnd::finished : DeviceRunEnd::incomplete;
+}
+
+/// Measures the cases that are open.
+RunEnd measure_open(Run &run, const GpuProfile &profile, Compiler &compiler, const Device &device,
+                    RunOptions options, Keeper &keep) {
+    Progress cases("cases");
+    Executor executor(compiler, device, profile, std::move(options));
+    return executor.run_all(run, [&](const Run &so_far, std::size_t settled) {
+        const bool more = settled < so_far.cases.size();
+        cases.show(
+            settled, so_far.cases.size(),
+            more ? so_far.cases[settled].shape + " " +
+                       so_far.cases[settled].strategy.value_or(so_far.cases[settled].baseline.value_or(""))
+                 : "");
+        keep(so_far, !more);
+    });
+}
+
 } // namespace
 
 RawSamples take_samples(const SamplesRequest &request) {
@@ -139,7 +241,7 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     std::optional<GreenContext> some_sms;
     if (request.sms)
         some_sms.emplace(request.device, *request.sms);
-    if (request.require_counters)
+    if (request.require_counters || request.exact_work)
         if (const std::optional<std::string> why = why_no_counters())
             throw CounterPermissionError(*why);
     const bool measured = std::any_of(run.cases.begin(), run.cases.end(),
@@ -153,58 +255,41 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
              "; `convcast measure -o my_gpu.json` and --gpu my_gpu.json forecast for it");
     catch_interrupts();
     Compiler compiler;
-    Progress cases("cases");
     RunOptions options;
     options.count = !request.no_counters;
-    options.count_exact_fmas = request.exact_fmas;
+    options.count_exact_fmas = request.exact_fmas && !request.exact_work; // those count them too
     // One core stays with the thread that launches.
     options.compile_threads = std::max(2u, std::thread::hardware_concurrency()) - 1;
     options.say = note;
     options.interrupt = &interrupted;
     // What the document holds of earlier stays true of it.
-    const bool goes_on = std::any_of(run.cases.begin(), run.cases.end(),
-                                     [](const Case &item) { return !item.measurements.empty(); });
+    const std::string toolkit =
+        "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " + compiler.nvrtc_version();
     for (const auto &[name, now] :
          {std::pair<std::string, std::string>{
               "date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-          {"gpu_uuid", device.facts().uuid}})
-        run.conditions[name] = goes_on && run.conditions.contains(name)
+          {"gpu_uuid", device.facts().uuid},
+          {"toolkit", toolkit}})
+        run.conditions[name] = measured && run.conditions.contains(name)
                                    ? joined_condition(name, {run.conditions[name], now})
                                    : now;
-    run.conditions["toolkit"] =
-        "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " + compiler.nvrtc_version();
     const unsigned compile_threads = options.compile_threads;
-    std::optional<Executor> executor;
-    executor.emplace(compiler, device, profile, std::move(options));
-    // Keeping writes all cases anew: no more than a twentieth of the time goes into it.
-    using Clock = std::chrono::steady_clock;
-    Clock::time_point kept = Clock::now();
-    Clock::duration last_keep{};
-    const RunEnd end = executor->run_all(run, [&](const Run &so_far, std::size_t settled) {
-        const bool more = settled < so_far.cases.size();
-        cases.show(
-            settled, so_far.cases.size(),
-            more ? so_far.cases[settled].shape + " " +
-                       so_far.cases[settled].strategy.value_or(so_far.cases[settled].baseline.value_or(""))
-                 : "");
-        const Clock::time_point now = Clock::now();
-        if (request.keep && (!more || now - kept >= 19 * last_keep)) {
-            request.keep(so_far);
-            kept = Clock::now();
-            last_keep = kept - now;
-        }
-    });
+    Keeper keep(request.keep);
+    const RunEnd end = request.measure
+                           ? measure_open(run, profile, compiler, device, std::move(options), keep)
+                           : RunEnd::finished;
     if (const std::string warning = compiler.take_warning(); !warning.empty())
         note(warning);
-    executor.reset(); // its memory
     switch (end) {
     case RunEnd::finished:
-        if (!request.timeline)
-            return DeviceRunEnd::finished;
         try {
-            return add_measured_timelines(run, compiler, device, compile_threads)
-                       ? DeviceRunEnd::finished
-                       : DeviceRunEnd::timeline_failed;
+            bool all = true;
+            if (request.timeline)
+                all = add_measured_timelines(run, compiler, device, compile_threads);
+            if (!request.exact_work)
+                return all ? DeviceRunEnd::finished : DeviceRunEnd::incomplete;
+            const DeviceRunEnd exact = add_exact_work(run, profile, compiler, device, compile_threads, keep);
+            return exact == DeviceRunEnd::finished && !all ? DeviceRunEnd::incomplete : exact;
         } catch (const DeviceLost &) {
             return DeviceRunEnd::device_lost;
         }

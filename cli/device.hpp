@@ -38,12 +38,14 @@ struct RunRequest {
     bool no_counters = false; ///< verify and time only
     bool exact_fmas = true;   ///< count FMAs of threads too, by instrumented kernels
     bool timeline = false;    ///< then find out when each CTA runs, in a verified call of its own
+    bool exact_work = false;  ///< then count by instrumented code what lacks such counts
+    bool measure = true;      ///< false: every case is settled, what was measured stays as it is
     std::function<void(const Run &)> keep; ///< gets the document as cases finish
 };
 
 enum class DeviceRunEnd {
     finished,
-    timeline_failed, ///< finished, but a case that should have a timeline has none
+    incomplete, ///< finished, but a case has no timeline or exact counts that should have
     interrupted,
     device_lost
 };

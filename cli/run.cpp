@@ -4,6 +4,7 @@
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
+#include "cli/version.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
 #include "model/shards.hpp"
@@ -37,10 +38,25 @@ void require_same_origin(const Run &earlier, const Run &now, const std::string &
                                    now.profile_id + "'; give the one it was made with by --gpu FILE");
 }
 
-/// A document's cases, forecast again by this code: a plan of another version would not fit its kernels.
+/// Nothing of it is left to be measured.
+bool settled(const Run &run) {
+    return std::none_of(run.cases.begin(), run.cases.end(), [](const Case &item) {
+        return item.measurements.empty() && item.status != Status::infeasible &&
+               item.status != Status::unsupported;
+    });
+}
+
+/// A document's cases, forecast again by this code: a plan of another version would not fit its kernels. One
+/// that only gets exact counts stays what it is: these depend on its kernels alone.
 Run document_run(const std::string &file, const Arguments &arguments, GpuProfile &profile) {
     Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
     profile = document_profile("run", given, arguments, file);
+    if (arguments.has("exact-work") && settled(given)) {
+        if (given.producer.device_code_hash != producer().device_code_hash)
+            throw InputError(file, "was measured with other kernels (version " + given.producer.version +
+                                       "): what these do would not be counted");
+        return given;
+    }
     Run run = new_run(profile, sms_of(given, file), std::move(given.cases));
     run.conditions = given.conditions;
     if (measured(run))
@@ -161,6 +177,7 @@ int run(const Words &words) {
     options.push_back({"no-counters", Option::flag});
     options.push_back({"no-exact-fmas", Option::flag});
     options.push_back({"timeline", Option::flag});
+    options.push_back({"exact-work", Option::flag});
     const Arguments arguments("run", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("run")), 0;
@@ -191,6 +208,12 @@ int run(const Words &words) {
         for (Case &item : document.cases)
             add_forecast_timeline(item, profile);
     }
+    request.exact_work = arguments.has("exact-work");
+    request.measure = !request.exact_work || !settled(document);
+    if (request.exact_work && request.no_counters)
+        throw UsageError("run: --exact-work and --no-counters exclude each other");
+    if (request.exact_work && request.sms)
+        throw UsageError("run: --exact-work reads counters, which cannot be read on a part of the SMs");
     if (request.require_counters && request.no_counters)
         throw UsageError("run: --require-counters and --no-counters exclude each other");
     request.keep = [&](const Run &so_far) {
@@ -213,7 +236,7 @@ int run(const Words &words) {
     const bool wrong = std::any_of(document.cases.begin(), document.cases.end(), [](const Case &item) {
         return item.status == Status::wrong_result || item.status == Status::failed;
     });
-    return wrong || end == DeviceRunEnd::timeline_failed ? 1 : 0;
+    return wrong || end == DeviceRunEnd::incomplete ? 1 : 0;
 }
 
 } // namespace convcast::cli

@@ -2,8 +2,8 @@
 
 #include "executor/kernel_source.hpp"
 #include "executor/launch.hpp"
-#include "executor/reference_kernel.hpp"
 #include "executor/stamp.hpp"
+#include "executor/tensors.hpp"
 #include "gpu/stopwatch.hpp"
 
 #include <fmt/format.h>
@@ -47,23 +47,6 @@ class StampedKernels : public KernelCache {
   private:
     std::map<const Partition *, const Compiler::Outcome *> outcomes_;
 };
-
-/// Inputs on the device in the shape's data type, and what they give.
-struct Tensors {
-    DeviceBuffer<std::byte> input, filters;
-    DeviceReference reference;
-};
-
-Tensors on_device(const ConvShape &shape, const Inputs &inputs, const ReferenceKernels &kernels,
-                  std::uint64_t seed) {
-    const std::vector<std::byte> input = stored(inputs.input, shape.dtype),
-                                 filters = stored(inputs.filters, shape.dtype);
-    Tensors tensors{DeviceBuffer<std::byte>(std::span(input)), DeviceBuffer<std::byte>(std::span(filters)),
-                    kernels.compute(shape, DeviceBuffer<float>(std::span(inputs.input)),
-                                    DeviceBuffer<float>(std::span(inputs.filters)))};
-    check_reference(shape, inputs.input, inputs.filters, tensors.reference, seed);
-    return tensors;
-}
 
 /// The output of one plan with the records behind it: guard, output, guard, records, guard.
 class Output {

@@ -34,6 +34,15 @@ Work total_work(const Plan &plan) {
                              &Work::shared_conflicts, &Work::l2_read_bytes, &Work::l2_write_bytes,
                              &Work::dram_read_bytes, &Work::dram_write_bytes})
         add(field);
+    bool repeats = false;
+    double by_address = 0.0;
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches) {
+            repeats = repeats || part.work.shared_wavefronts_by_address;
+            by_address += forecast_of(part.work, &Work::shared_wavefronts_by_address).value_or(0.0);
+        }
+    if (repeats)
+        total.shared_wavefronts_by_address = by_address;
     return total;
 }
 
@@ -89,7 +98,7 @@ Seconds wave_roofline(const Plan &plan, const Machine &m) {
 Plan with_work(Plan plan, const Work &counted) {
     const Work forecast = total_work(plan);
     const auto ratio = [&](std::optional<double> Work::*field) {
-        const std::optional<double> &ours = forecast.*field, &theirs = counted.*field;
+        const std::optional<double> ours = forecast_of(forecast, field), &theirs = counted.*field;
         return ours && theirs && *ours > 0.0 ? *theirs / *ours : 1.0;
     };
     // FFMAs are instructions too: what is scaled is the others.
@@ -99,7 +108,10 @@ Plan with_work(Plan plan, const Work &counted) {
         others > 0.0 && counted.instructions
             ? std::max(0.0, *counted.instructions - ffmas * ratio(&Work::fmas)) / others
             : 1.0;
-    const double wavefronts = ratio(&Work::shared_wavefronts), loads = ratio(&Work::l2_read_bytes);
+    // A step's wavefronts are those that its addresses ask for.
+    const double loads = ratio(&Work::l2_read_bytes),
+                 wavefronts = ratio(counted.shared_wavefronts_by_address ? &Work::shared_wavefronts_by_address
+                                                                         : &Work::shared_wavefronts);
     for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (Partition &part : *launches) {
             for (StepWork *work : {&part.step, &part.drain}) {

@@ -22,14 +22,24 @@ struct Work {
     std::optional<double> tensor_fmas;       ///< of tensor cores, every product of parts and padding included
     std::optional<double> instructions;      ///< warp instructions issued
     std::optional<double> shared_wavefronts; ///< passes through shared memory, loads and stores
+    /// Of them those that the addresses ask for, without what is served again for the sake of timing. Absent
+    /// in a forecast: all of them.
+    std::optional<double> shared_wavefronts_by_address;
     std::optional<double> shared_conflicts;  ///< wavefronts beyond the fewest possible
     std::optional<double> l2_read_bytes, l2_write_bytes; ///< between the SMs and L2, in 32-byte sectors
     std::optional<double> dram_read_bytes, dram_write_bytes;
     BOOST_DESCRIBE_CLASS(Work, (),
-                         (fmas, tensor_fmas, instructions, shared_wavefronts, shared_conflicts, l2_read_bytes,
-                          l2_write_bytes, dram_read_bytes, dram_write_bytes),
+                         (fmas, tensor_fmas, instructions, shared_wavefronts, shared_wavefronts_by_address,
+                          shared_conflicts, l2_read_bytes, l2_write_bytes, dram_read_bytes, dram_write_bytes),
                          (), ())
 };
+
+/// What a forecast says of a quantity, also where it is that of another.
+inline std::optional<double> forecast_of(const Work &forecast, std::optional<double> Work::*quantity) {
+    const bool no_repeats =
+        quantity == &Work::shared_wavefronts_by_address && !forecast.shared_wavefronts_by_address;
+    return no_repeats ? forecast.shared_wavefronts : forecast.*quantity;
+}
 
 /// Which of the papers' ways hides the memory latency; docs/model.md, "Regimes".
 enum class Regime { compute_hidden, bulk_hidden, exposed };

@@ -54,14 +54,18 @@ std::int64_t inside_warps(std::int64_t count, std::int64_t step) {
 
 /// Sum over the warps of `units`, where those of `period` units repeat: of passes(first unit, units there).
 template <class OfWarp> double over_warps(std::int64_t units, std::int64_t period, const OfWarp &passes) {
-    const std::int64_t warps = (units + warp_lanes - 1) / warp_lanes;
-    const std::int64_t repeat = period / std::gcd(period, warp_lanes);
-    const bool all = warps <= std::max(repeat, warp_lanes);
-    const std::int64_t taken = all ? warps : repeat;
-    double sum = 0.0;
-    for (std::int64_t warp = 0; warp < taken; ++warp)
-        sum += passes(warp * warp_lanes, std::min(units - warp * warp_lanes, warp_lanes));
-    return all ? sum : sum * static_cast<double>(warps) / static_cast<double>(taken);
+    const std::int64_t whole = units / warp_lanes, repeat = period / std::gcd(period, warp_lanes);
+    const auto first = [&](std::int64_t warps) {
+        double sum = 0.0;
+        for (std::int64_t warp = 0; warp < warps; ++warp)
+            sum += passes(warp * warp_lanes, warp_lanes);
+        return sum;
+    };
+    const double of_whole = whole < repeat
+                                ? first(whole)
+                                : static_cast<double>(whole / repeat) * first(repeat) + first(whole % repeat);
+    const std::int64_t left = units % warp_lanes;
+    return of_whole + (left > 0 ? passes(whole * warp_lanes, left) : 0.0);
 }
 
 } // namespace
@@ -94,7 +98,10 @@ Passes position_passes(const Units &units) {
     const std::int64_t count = units.count();
     const double least = static_cast<double>((count + warp_lanes - 1) / warp_lanes);
     if (units.row < warp_lanes) {
-        const double taken = over_warps(count, units.row, [&](std::int64_t first, std::int64_t there) {
+        // Groups repeat; of long ones the ends, where a row is cut short, are few.
+        constexpr std::int64_t short_group = 1024;
+        const std::int64_t period = units.positions <= short_group ? units.positions : units.row;
+        const double taken = over_warps(count, period, [&](std::int64_t first, std::int64_t there) {
             LaneWords words;
             words.fill(-1);
             std::int64_t position = first % units.positions;

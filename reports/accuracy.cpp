@@ -69,12 +69,14 @@ struct Counter {
     std::optional<double> Work::*member;
     double least; ///< counted
 };
-constexpr std::array<Counter, 6> quantities = {{{"FFMAs", &Work::fmas, 1.0},
-                                                 {"instructions", &Work::instructions, 1.0},
-                                                 {"shared wavefronts", &Work::shared_wavefronts, 1.0},
-                                                 {"L2 reads", &Work::l2_read_bytes, 1.0},
-                                                 {"L2 writes", &Work::l2_write_bytes, 1.0},
-                                                 {"DRAM reads over 1 MB", &Work::dram_read_bytes, 1e6}}};
+constexpr std::array<Counter, 7> quantities = {
+    {{"FFMAs", &Work::fmas, 1.0},
+     {"instructions", &Work::instructions, 1.0},
+     {"shared wavefronts", &Work::shared_wavefronts, 1.0},
+     {"shared wavefronts, by addresses", &Work::shared_wavefronts_by_address, 1.0},
+     {"L2 reads", &Work::l2_read_bytes, 1.0},
+     {"L2 writes", &Work::l2_write_bytes, 1.0},
+     {"DRAM reads over 1 MB", &Work::dram_read_bytes, 1e6}}};
 
 WorkAccuracy work_of(const Counter &quantity, const std::vector<Pair> &pairs) {
     WorkAccuracy out;
@@ -84,8 +86,8 @@ WorkAccuracy work_of(const Counter &quantity, const std::vector<Pair> &pairs) {
         const Measurement *cold = pair.item->measured(L2State::cold);
         if (!cold->work || !pair.item->prediction->work)
             continue;
-        const std::optional<double> &counted = (*cold->work).*quantity.member,
-                                    &predicted = (*pair.item->prediction->work).*quantity.member;
+        const std::optional<double> counted = (*cold->work).*quantity.member,
+                                    predicted = forecast_of(*pair.item->prediction->work, quantity.member);
         if (counted && predicted && *counted >= quantity.least)
             errors.push_back(std::abs(*predicted / *counted - 1.0));
     }

@@ -333,7 +333,7 @@ std::vector<WorkRow> work_of(const Run &run) {
             continue;
         using Members = boost::describe::describe_members<Work, boost::describe::mod_public>;
         boost::mp11::mp_for_each<Members>([&](auto member) {
-            const std::optional<double> &predicted = (*c.prediction->work).*member.pointer;
+            const std::optional<double> predicted = forecast_of(*c.prediction->work, member.pointer);
             const std::optional<double> &counted = (*cold->work).*member.pointer;
             if (predicted && counted)
                 rows.push_back({static_cast<std::int64_t>(i), member.name, *predicted, *counted});

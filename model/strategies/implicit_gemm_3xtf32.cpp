@@ -129,25 +129,34 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
                                              ceil_div(o.channels * taps, papers::warp_threads));
     part.step.instructions =
         (values / 32.0 * per_read + loads / static_cast<double>(part.ctas) * per_load) / steps;
-    part.step.shared_wavefronts = values / 32.0 / steps;
+    const std::int64_t block_values = block_rows * row_values, pitch = block_values + 1;
+    const double write_passes = shared_passes(eight * block_values, 1, [&](std::int64_t i) {
+                                    return i / block_values * pitch + i % block_values;
+                                }).taken;
+    part.step.shared_wavefronts = write_passes / steps;
     // A thread reads four values of its filter and half row, one after another.
-    const std::int64_t pitch = block_rows * row_values + 1;
-    const Passes read = shared_passes(block_rows * 2 * eight, 1, [&](std::int64_t i) {
-        const std::int64_t row = i / (2 * eight), half = i / eight % 2;
-        return i % eight * pitch +
-               (o.by_channel ? (row / taps * eight + half * 4) * taps + row % taps : row * eight + half * 4);
-    });
+    const auto read_passes = [&](std::int64_t rows) {
+        return 4.0 * shared_passes(rows * 2 * eight, 1, [&](std::int64_t i) {
+                         const std::int64_t row = i / (2 * eight), half = i / eight % 2;
+                         return i % eight * pitch + (o.by_channel
+                                                         ? (row / taps * eight + half * 4) * taps + row % taps
+                                                         : row * eight + half * 4);
+                     }).taken;
+    };
     part.step.load_bytes = values * 4.0 / steps;
     part.drain.instructions = values / 128.0 * per_write;
-    part.drain.shared_wavefronts = 4.0 * read.taken;
+    part.drain.shared_wavefronts = read_passes(block_rows);
     part.drain.store_bytes = values * 8.0;
     const double ctas = static_cast<double>(part.ctas);
     part.work.fmas = 0.0;
     const double rows_there =
         static_cast<double>(padded_rows) / static_cast<double>(part.grid[0] * block_rows); // none behind them
     part.work.instructions = ctas * (steps * part.step.instructions + rows_there * part.drain.instructions);
+    const double blocks = static_cast<double>(part.grid[0]);
     part.work.shared_wavefronts =
-        ctas * (steps * part.step.shared_wavefronts + rows_there * part.drain.shared_wavefronts);
+        ctas * (write_passes + ((blocks - 1.0) * part.drain.shared_wavefronts +
+                                read_passes(padded_rows - (part.grid[0] - 1) * block_rows)) /
+                                   blocks);
     part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
     part.work.l2_write_bytes =
         static_cast<double>(s.groups * o.filter_tiles * padded_rows * g.tile_k * row_values * 8);
@@ -361,10 +370,11 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     work.fmas = 0.0;
     work.tensor_fmas = all_steps * *part.step.tensor_fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
-    work.shared_wavefronts =
-        all_steps * (load_wavefronts + lookups +
-                     depth * static_cast<double>(o.groups_of_warps) * waits_of_loads(g, o)) +
-        ctas * part.drain.shared_wavefronts;
+    work.shared_wavefronts_by_address =
+        all_steps * (load_wavefronts + lookups) + ctas * part.drain.shared_wavefronts;
+    work.shared_wavefronts = *work.shared_wavefronts_by_address + all_steps * depth *
+                                                                      static_cast<double>(o.groups_of_warps) *
+                                                                      waits_of_loads(g, o);
     // Filters come as they lie; of pixels, L1 keeps what the taps have in common, but not of copies of 16
     // bytes.
     const double of_pixels =

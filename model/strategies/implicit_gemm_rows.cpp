@@ -86,15 +86,18 @@ std::int64_t lane_m_of(std::int64_t lane, std::int64_t lanes_n) {
     return lanes_n == 2 ? lane >> 1 : (lane >> 1 & 1) | (lane >> 2 & 2) | (lanes_n == 4 ? lane >> 2 & 4 : 0);
 }
 
-/// Passes of a warp's 128-bit load of pixels, on average over the warps of the first tile.
+/// Passes of a warp's 128-bit load of pixels, on average over the warps of all tiles, or of the first ones.
 double pixel_load_passes(const ConvShape &s, const Map &m, const ImplicitGemm &g, std::int64_t lanes_n) {
-    const std::int64_t tile_units = g.tile_pixels / g.thread_pixels, warps = tile_units / lanes_n;
+    constexpr std::int64_t most_tiles = 64;
+    const std::int64_t tile_units = g.tile_pixels / g.thread_pixels, units = s.n * m.p * g.columns;
+    const std::int64_t warps = std::min(most_tiles, ceil_div(units, tile_units)) * (tile_units / lanes_n);
     const std::int64_t image_rows = (m.p - 1) * m.stride_h + (s.r - 1) * s.dilation_h + 1;
     double passes = 0.0;
     for (std::int64_t warp = 0; warp < warps; ++warp)
         passes += shared_passes(warp_lanes, 4, [&](std::int64_t lane) {
-                      const std::int64_t unit = warp * lanes_n + lane_n_of(lane, lanes_n),
-                                         row = unit / g.columns;
+                      const std::int64_t unit =
+                          std::min(warp * lanes_n + lane_n_of(lane, lanes_n), units - 1);
+                      const std::int64_t row = unit / g.columns;
                       const std::int64_t staged = row / m.p * image_rows + row % m.p * m.stride_h;
                       return (staged * g.columns + unit % g.columns) * g.thread_pixels;
                   }).taken;

@@ -1511,6 +1511,28 @@ class NoGpu(Cli):
         self.write("other.json", run)
         self.refused(2, ["run", "other.json"], "'mine'", "--gpu FILE")
 
+    def test_exact_work_is_of_the_kernels_that_were_measured(self):
+        other = self.measured_document(measuring_code_hash="0" * 32)  # of the counts only the kernels matter
+        other["profile_hash"] = "0" * 32
+        for case in other["cases"]:
+            del case["prediction"]
+        self.write("old.json", other)
+        self.refused(4, ["run", "old.json", "--exact-work", "-o", "old.json"], NO_GPU)
+        self.refused(4, ["run", "old.json", "--exact-work", "--shard", "1/2", "-o", "new.json"], NO_GPU)
+        self.refused(3, ["run", "old.json", "-o", "old.json"], r"old\.json", "other code")
+        self.refused(2, ["run", "old.json", "--exact-work", "--no-counters"], "--exact-work and --no-counters")
+        other["conditions"] = {"sms": "4"}
+        self.write("part.json", other)
+        self.refused(2, ["run", "part.json", "--exact-work"], "--exact-work", "part of the SMs")
+        self.write("other.json", self.measured_document(device_code_hash="0" * 32))
+        self.refused(3, ["run", "other.json", "--exact-work"], r"other\.json", "other kernels")
+
+    def test_exact_work_leaves_no_case_open_of_other_code(self):
+        run = self.measured_document(measuring_code_hash="0" * 32)
+        run["cases"][1].update(measurements=[], status="not_run", reason="interrupted")
+        self.write("old.json", run)
+        self.refused(3, ["run", "old.json", "--exact-work"], r"old\.json", "other code")
+
     def test_a_document_is_forecast_again_and_keeps_what_was_measured(self):
         self.write("old.json", self.measured_document())
         again = self.ok("predict", "old.json", "--gpu", "toy").json()

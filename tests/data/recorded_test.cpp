@@ -184,6 +184,12 @@ TEST(Recorded, CountedPassesAreTheForecasts) {
                               "thread=8,channels=1,unit=4"},
         {"n1c1h8w8k128r3s3", "implicit_gemm:tile_k=128,tile_pixels=128,thread_k=8,thread_pixels=4,slice_"
                              "channels=1,stages=3,warp_split=1,split=1,filters=1,staging=1,columns=1"},
+        // The last tile is not full: what lies behind it reads the last pixels.
+        {"n25c6h9w9k172r3s3", "implicit_gemm:tile_k=128,tile_pixels=64,thread_k=8,thread_pixels=8,slice_"
+                              "channels=6,stages=2,warp_split=2,split=1,filters=1,staging=2,columns=1"},
+        // Groups of filters end between two lanes that would be served in pairs.
+        {"n2c876h19w19k605r7s7", "channel_split:tile_h=13,tile_k=84,stages=2"},
+        {"n1c144h22w22k928r5s5", "channel_split:tile_h=18,tile_k=580,stages=2"},
     };
     const convcast::Run sweep = read_run(read_file(folder + "sweep.json.gz"), "sweep.json.gz");
     const GpuProfile profile = find_profile("h200");
@@ -252,8 +258,8 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_GT(times_of(accuracy, "test", "wave-quantised roofline").mean, 2.5 * zero.mean);
     EXPECT_GT(times_of(accuracy, "test", "speed of light").mean, 3.0 * zero.mean);
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.03);
-    EXPECT_LE(work_of(accuracy, "shared wavefronts").mean, 0.008);
-    EXPECT_GE(work_of(accuracy, "shared wavefronts").within_1_percent, 0.81);
+    EXPECT_LE(work_of(accuracy, "shared wavefronts").mean, 0.007);
+    EXPECT_GE(work_of(accuracy, "shared wavefronts").within_1_percent, 0.82);
     EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.13);
     EXPECT_LE(work_of(accuracy, "L2 writes").mean, 0.04);
     EXPECT_LE(work_of(accuracy, "DRAM reads over 1 MB").mean, 0.065);

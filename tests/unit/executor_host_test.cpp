@@ -1,6 +1,7 @@
 // What of executor/ needs no GPU and no CUDA: the reference, the inputs, the gates and the device code as
 // text.
 #include "executor/baselines.hpp"
+#include "executor/exact_counts.hpp"
 #include "executor/gates.hpp"
 #include "executor/inputs.hpp"
 #include "executor/kernel_source.hpp"
@@ -385,6 +386,86 @@ TEST(KernelSource, NamesAndHashes) {
     EXPECT_NE(device_code_hash(), measuring_code_hash());
     for (const EmbeddedFile &file : measuring_sources)
         EXPECT_FALSE(file.text.empty()) << file.path;
+}
+
+// ---- exact counts ----
+
+Case measured_case(const char *shape) {
+    Case item;
+    item.shape = shape;
+    item.strategy = "naive_shared";
+    item.status = Status::ok;
+    Measurement &warm = item.measurements.emplace_back();
+    warm.l2 = L2State::warm;
+    Measurement &cold = item.measurements.emplace_back();
+    cold.work.emplace().shared_wavefronts = 120.0;
+    cold.counters = {{metrics::instructions.name, 7.0}};
+    return item;
+}
+
+std::map<std::string, double> counted_exactly() {
+    return {{metrics::thread_ffma.name, 4096.0},
+            {metrics::thread_fadd.name, 3.0},
+            {metrics::thread_fmul.name, 2.0},
+            {metrics::asked_wavefronts_load.name, 70.0},
+            {metrics::asked_wavefronts_store.name, 30.0},
+            {metrics::asked_wavefronts_copy.name, 11.0}};
+}
+
+TEST(ExactCounts, AreLackedByMeasuredCasesOfStrategiesOnly) {
+    Case item = measured_case("n1c1h9w9k4r3s3");
+    EXPECT_TRUE(lacks_exact_counts(item));
+    for (const std::string &name : exact_metric_names()) {
+        Case most = item;
+        for (const auto &[metric, value] : counted_exactly())
+            if (metric != name)
+                most.measurements[1].counters->emplace(metric, value);
+        EXPECT_TRUE(lacks_exact_counts(most)) << name;
+    }
+    Case warm = item;
+    warm.measurements.pop_back();
+    EXPECT_FALSE(lacks_exact_counts(warm));
+    Case wrong = item;
+    wrong.status = Status::wrong_result;
+    EXPECT_FALSE(lacks_exact_counts(wrong));
+    Case baseline = item;
+    baseline.strategy.reset();
+    baseline.baseline = "cudnn:gemm";
+    EXPECT_FALSE(lacks_exact_counts(baseline));
+    add_exact_counts(item, counted_exactly());
+    EXPECT_FALSE(lacks_exact_counts(item));
+}
+
+TEST(ExactCounts, GoBesideWhatWasCounted) {
+    Case item = measured_case("n1c1h9w9k4r3s3");
+    add_exact_counts(item, counted_exactly());
+    const Measurement &cold = item.measurements[1];
+    EXPECT_EQ(cold.work->fmas, 4096.0);
+    EXPECT_EQ(cold.work->shared_wavefronts, 120.0);
+    EXPECT_EQ(cold.work->shared_wavefronts_by_address, 100.0);
+    EXPECT_EQ(cold.counters->size(), 7U);
+    EXPECT_EQ(cold.counters->at(metrics::instructions.name), 7.0);
+    EXPECT_EQ(cold.counters->at(metrics::asked_wavefronts_copy.name), 11.0);
+    EXPECT_FALSE(item.measurements[0].work);
+}
+
+TEST(ExactCounts, AskForNoMoreThanTheChipServed) {
+    Case item = measured_case("n1c1h9w9k4r3s3");
+    item.measurements[1].work->shared_wavefronts = 90.0;
+    add_exact_counts(item, counted_exactly());
+    EXPECT_EQ(item.measurements[1].work->shared_wavefronts_by_address, 90.0);
+    item = measured_case("n1c1h9w9k4r3s3");
+    item.measurements[1].work.reset(); // counters were not permitted then
+    item.measurements[1].counters.reset();
+    add_exact_counts(item, counted_exactly());
+    EXPECT_EQ(item.measurements[1].work->shared_wavefronts_by_address, 100.0);
+}
+
+TEST(ExactCounts, KnowNoFmasOfIntegers) {
+    Case item = measured_case("n1c1h9w9k4r3s3_i8");
+    add_exact_counts(item, counted_exactly());
+    EXPECT_FALSE(item.measurements[1].work->fmas);
+    EXPECT_EQ(item.measurements[1].work->shared_wavefronts_by_address, 100.0);
 }
 
 } // namespace

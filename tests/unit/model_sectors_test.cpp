@@ -51,6 +51,16 @@ TEST(PositionPasses, ManyWarpsAreAsTheirPeriod) {
     EXPECT_EQ(many, 100 * few);
 }
 
+TEST(PositionPasses, ManyGroupsAreCountedToTheLastWarp) {
+    // Groups of 7 rows of 25, 124 apart, as channel_split has them on n3c575h31w31k401r7s7.
+    const Units units{29, 175, 25, 124};
+    const double one_by_one = shared_passes(units.count(), 1, [&](std::int64_t unit) {
+                                  const std::int64_t position = unit % units.positions;
+                                  return position / units.row * units.pitch + position % units.row;
+                              }).taken;
+    EXPECT_EQ(position_passes(units).taken, one_by_one);
+}
+
 TEST(GroupPasses, AWarpWithTwoGroups) {
     // 29 positions: the warp goes by quarters; the last of four warps has 20 lanes of one group.
     EXPECT_EQ(group_passes({4, 29, 29, 29}, 4, 4), 4 + 2 + 4 + 2);

@@ -1,5 +1,6 @@
 #include "reports/statistics.hpp"
 
+#include "model/sweep.hpp"
 #include "tests/unit/sample_run.hpp"
 
 #include <gtest/gtest.h>
@@ -219,6 +220,34 @@ TEST(Summarize, WorkComparesOnlyWhatBothSidesHave) {
     EXPECT_EQ(statistics.work_errors[0].zero, 1);
     EXPECT_DOUBLE_EQ(*statistics.work_errors[0].ratio_geomean, 2.0);
     EXPECT_EQ(statistics.work_errors[0].worst_case, 0);
+}
+
+/// A forecast without repeats has one number, which both counters are held against.
+TEST(Summarize, WavefrontsAreComparedByCounterAndByAddress) {
+    convcast::Run run;
+    std::string shape = "n1c1h9w9k4r3s3";
+    while (in_training_part(shape))
+        shape = ConvShape::parse(shape + "_pad1x1").id();
+    run.cases = {timed(shape, "x", 1.0, 1.0), timed(shape, "y", 1.0, 1.0)};
+    for (Case &c : run.cases) {
+        c.prediction->work.emplace().shared_wavefronts = 110.0;
+        c.measurements[0].work.emplace().shared_wavefronts = 110.0;
+        c.measurements[0].work->shared_wavefronts_by_address = 100.0;
+    }
+    run.cases[1].prediction->work->shared_wavefronts_by_address = 100.0;
+    const ReportStatistics statistics = summarize(run, {});
+    ASSERT_EQ(statistics.accuracy.work.size(), 2U);
+    EXPECT_EQ(statistics.accuracy.work[0].quantity, "shared wavefronts");
+    EXPECT_EQ(statistics.accuracy.work[0].within_1_percent, 1.0);
+    EXPECT_EQ(statistics.accuracy.work[1].quantity, "shared wavefronts, by addresses");
+    EXPECT_EQ(statistics.accuracy.work[1].n, 2);
+    EXPECT_NEAR(statistics.accuracy.work[1].mean, 0.05, 1e-12);
+    EXPECT_EQ(statistics.accuracy.work[1].within_1_percent, 0.5);
+    std::map<std::string, double> ratio_of_x;
+    for (const WorkStatistics &w : statistics.work_errors)
+        if (w.group == "x")
+            ratio_of_x[w.quantity] = *w.ratio_geomean;
+    EXPECT_NEAR(ratio_of_x.at("shared_wavefronts_by_address"), 1.1, 1e-12);
 }
 
 TEST(Summarize, DropsNoCase) {
