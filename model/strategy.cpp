@@ -70,7 +70,13 @@ Rules table1_rules(const GpuProfile &profile) {
 }
 
 double spanned_bytes(double bytes, std::int64_t grain) {
-    return bytes + static_cast<double>(32 - grain);
+    const double whole = std::ceil(bytes / static_cast<double>(grain)) * static_cast<double>(grain);
+    return (grain > 4 ? whole : bytes) + static_cast<double>(32 - grain);
+}
+
+std::int64_t row_grain(const ConvShape &shape, std::int64_t step, std::int64_t pad) {
+    const std::int64_t element = shape.element_bytes();
+    return std::gcd(std::int64_t{32}, element * std::gcd(std::gcd(shape.w, step), pad));
 }
 
 double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,
@@ -112,14 +118,17 @@ double footprint_bytes(const ConvShape &s, std::int64_t outputs) {
         const double runs = row_runs(outputs, s.q());
         const double columns = std::min(runs * w, (count - runs) * stride_w + runs * reach_w);
         return static_cast<double>(std::min(s.r, s.h)) *
-               std::min(columns * 4.0 + runs * spanned_bytes(0.0), count * taps_w * sector);
+               std::min(columns * 4.0 +
+                            runs * spanned_bytes(
+                                       0.0, row_grain(s, std::gcd(outputs, s.q()) * s.stride_w, s.pad_w)),
+                        count * taps_w * sector);
     }
     const double rows = std::min({static_cast<double>(s.h), count / q * static_cast<double>(s.r),
                                   (count / q - 1.0) * stride_h + reach_h});
     const double span = (q - 1.0) * stride_w + reach_w;
     if (span >= w && rows >= reach_h) // whole rows lie one after another
-        return spanned_bytes(rows * w * 4.0);
-    return rows * std::min(spanned_bytes(std::min(span, w) * 4.0), q * taps_w * sector);
+        return spanned_bytes(rows * w * 4.0, row_grain(s, 0));
+    return rows * std::min(spanned_bytes(std::min(span, w) * 4.0, row_grain(s, 0)), q * taps_w * sector);
 }
 
 double row_runs(std::int64_t count, std::int64_t length) {

@@ -70,6 +70,10 @@ Rules table1_rules(const GpuProfile &profile);
 /// `grain` bytes.
 double spanned_bytes(double bytes, std::int64_t grain = 4);
 
+/// Bytes that starts of runs in a map's rows are multiples of, up to a sector, where they are `step` pixels
+/// apart and `pad` before the row.
+std::int64_t row_grain(const ConvShape &shape, std::int64_t step, std::int64_t pad = 0);
+
 /// Passes through shared memory of a 128-bit load at one address for the whole warp, as counted on sm_90; a
 /// 32- or 64-bit one takes a single pass.
 inline constexpr double uniform_wide_wavefronts = 2.0;

@@ -216,7 +216,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const double input_rows = covered(tiles_y, rows, knobs.tile_h * s.stride_h, s.pad_h, s.h);
     const double tile_row_bytes =
         spanned_bytes(covered(tiles_x, columns, knobs.tile_w * s.stride_w, s.pad_w, s.w) * 4.0 /
-                      static_cast<double>(tiles_x));
+                          static_cast<double>(tiles_x),
+                      row_grain(s, tiles_x > 1 ? knobs.tile_w * s.stride_w : 0, tiles_x > 1 ? s.pad_w : 0));
     // Rows of a tile that reaches from edge to edge follow one another.
     const double between =
         shared_map ? 1.0 : std::min(1.0, static_cast<double>(s.r) / static_cast<double>(s.stride_h));
