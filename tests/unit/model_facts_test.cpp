@@ -2,6 +2,7 @@
 #include "model/errors.hpp"
 #include "model/facts.hpp"
 #include "model/forecast.hpp"
+#include "model/l2_sectors.hpp"
 #include "model/strategy.hpp"
 
 #include <gmock/gmock.h>
@@ -44,7 +45,7 @@ struct Planted {
     std::deque<std::map<std::string, double>> counters;
     std::vector<CountedCall> calls;
 
-    void add(const Partition &part, double l2_share) {
+    void add(const Partition &part, double merging) {
         const double busy = static_cast<double>(part.ctas - part.idle_ctas);
         const double ffmas = *part.work.fmas / 32.0, others = *part.work.instructions - ffmas;
         const double idle = static_cast<double>(part.idle_ctas) * 4.0 * per_idle_warp;
@@ -54,7 +55,7 @@ struct Planted {
         const double copies = busy * 4.0 * part.step.copying * (of_step + grown) / part.step.instructions;
         Work work;
         work.instructions = ffmas + per_counted * others + idle;
-        work.l2_read_bytes = l2_share * 1e6;
+        work.l2_read_bytes = 1e6 - merged_bytes(*part.mergeable_reads, *work.instructions, merging);
         work.l2_write_bytes = 2e5;
         const double left = *work.instructions - ffmas,
                      once = copies + busy * per_counted * part.drain.instructions + idle;
@@ -81,8 +82,8 @@ TEST(Facts, PlantedOnesAreFoundAgain) {
     Planted planted;
     for (const double scale : {1.0, 2.0, 3.0})
         for (const std::int64_t idle : {0, 50, 90}) {
-            planted.add(launch(100.0 * scale, 40.0, 10.0 * scale, 30.0, 100, idle), 0.5);
-            planted.add(launch(20.0, 60.0 * scale, 5.0, 90.0 * scale, 100, idle), 0.5);
+            planted.add(launch(100.0 * scale, 40.0, 10.0 * scale, 30.0, 100, idle), 1.5);
+            planted.add(launch(20.0, 60.0 * scale, 5.0, 90.0 * scale, 100, idle), 1.5);
         }
     const std::vector<CompiledWork> facts = derive_facts(planted.calls);
     ASSERT_EQ(facts.size(), 1U);
@@ -94,7 +95,7 @@ TEST(Facts, PlantedOnesAreFoundAgain) {
     EXPECT_NEAR(facts[0].pace.once_clocks, Planted::copy, 1e-3);
     EXPECT_NEAR(facts[0].pace.cold_clocks, Planted::cold, 1e-3);
     EXPECT_NEAR(facts[0].pace.alu_share, Planted::alu, 1e-9);
-    EXPECT_EQ(facts[0].l2_read_share, 0.5);
+    EXPECT_NEAR(facts[0].merging, 1.5, 0.1);
     EXPECT_EQ(facts[0].l2_write_share, 2.0);
     EXPECT_NEAR(facts[0].p90_error, 0.0, 1e-6);
 

@@ -136,25 +136,37 @@ TEST(Sectors, CopiesThatLieAlikeInLines) {
 TEST(Sectors, RequestsThatMeetOnTheirWay) {
     GpuLimits limits;
     limits.sm_count = 132;
-    const auto seen = [&](std::int64_t ctas, Readers readers) { // in step: by CPCs, and by GPCs
+    const auto mergeable = [&](std::int64_t ctas, Readers readers, std::int64_t ctas_per_sm = 1) {
         Partition part;
-        part.ctas = ctas, part.ctas_per_sm = 1;
-        const MergeableReads merged = mergeable_reads(static_cast<double>(ctas), readers, part, limits);
-        const double by_cpcs = static_cast<double>(ctas) - merged.in_cpcs;
-        return std::pair{by_cpcs, by_cpcs - merged.in_gpcs};
+        part.ctas = ctas, part.ctas_per_sm = ctas_per_sm;
+        return mergeable_reads(static_cast<double>(ctas), readers, part, limits);
     };
-    // As counted on an H200: 16 CTAs that read the same in step ask 9 times, 48 ask 17 times.
-    EXPECT_DOUBLE_EQ(seen(16, {16, 1}).first, 9);
-    EXPECT_DOUBLE_EQ(seen(48, {48, 1}).first, 17);
-    EXPECT_DOUBLE_EQ(seen(48, {48, 1}).second, 9);
-    EXPECT_DOUBLE_EQ(seen(8, {8, 1}).first, 1);
-    // Nobody else reads it, or none beside.
-    EXPECT_DOUBLE_EQ(seen(132, {1, 1}).second, 132);
-    EXPECT_DOUBLE_EQ(seen(132, {6, 22}).second, 132);
-    // Four TPCs of a GPC, each in a CPC of its own but two.
-    EXPECT_GT(seen(128, {32, 4}).first, 80);
-    EXPECT_LT(seen(128, {32, 4}).second, 45);
-}
+    constexpr double always = 1e9; // requests of a GPC that meet
+    const auto seen = [&](std::int64_t ctas, Readers readers) {
+        return static_cast<double>(ctas) - merged_bytes(mergeable(ctas, readers), 0.0, always);
+    };
+    // As counted on an H200, of CTAs that read the same in step: L2 sees four requests of a GPC as one.
+    EXPECT_NEAR(seen(8, {8, 1}), 2, 1e-9);
+    EXPECT_NEAR(seen(16, {16, 1}), 9, 1e-9);
+    EXPECT_NEAR(seen(48, {48, 1}), 17, 1.0);
+    EXPECT_NEAR(seen(132, {132, 1}), 34, 2.0);
+    // Neighbours that read the same share a GPC, those that lie far apart have one each.
+    EXPECT_LT(seen(132, {4, 1}), 50.0);
+    EXPECT_NEAR(seen(132, {8, 16.5}), 132.0, 20.0);
+    EXPECT_DOUBLE_EQ(seen(132, {1, 1}), 132.0);
 
-} // namespace
-} // namespace convcast
+    // The less, the longer a launch is and the more CTAs an SM has; never less than nothing.
+    const MergeableReads all = mergeable(132, {132, 1}), more = mergeable(528, {528, 1}, 4);
+    double before = 132.0;
+    for (const double instructions : {0.0, 1e6, 1e7, 1e8, 1e9}) {
+        const double merged = merged_bytes(all, instructions, 1.0);
+        EXPECT_LE(merged, before);
+        EXPECT_GT(merged, 0.0);
+        EXPECT_LT(merged_bytes(more, instructions, 1.0) / 528.0, merged / 132.0 + 1e-9);
+        before = merged;
+    }
+    EXPECT_EQ(merged_bytes(all, 1e6, 0.0), 0.0);
+    // Of one SM, or of none, there is nothing to merge.
+    EXPECT_TRUE(mergeable(1, {5, 1}).reads.empty());
+    EXPECT_TRUE(mergeable(0, {5, 1}).reads.empty());
+}
