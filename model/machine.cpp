@@ -89,6 +89,8 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     };
     m.clusters_of_4_sms = room(p.clusters_of_4_sms);
     m.clusters_of_8_sms = room(p.clusters_of_8_sms);
+    if (p.dram_copy_bandwidth) // as many read as written, both counted
+        m.dram_turn_s = std::max(0.0, 2.0 / p.dram_copy_bandwidth->value.value - 1.0 / m.read_bw - 1.0 / m.write_bw);
     m.partial_sector = p.sector_store_time && p.partial_sector_store_time
                            ? p.partial_sector_store_time->value.value / p.sector_store_time->value.value
                            : assumed_partial_sector;

@@ -65,14 +65,25 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
             together(part, m), to_dram};
 }
 
-/// The memory's share of a step: L2 passes every byte, DRAM's bus carries reads and what L2 cannot keep of
-/// the writes in turn.
+/// DRAM's bus carries reads and what L2 cannot keep of the writes in turn, and turns around in between: among
+/// requests in any order, as often as a read follows a write.
+template <Yield T> T dram_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
+    const double reads = loads * traffic.dram_share, writes = stores * traffic.dram_write_share;
+    List<T> in_turn = {bandwidth_leaf<T>("DRAM reads", reads, m.read_bw),
+                       bandwidth_leaf<T>("DRAM writes", writes, m.write_bw)};
+    if (const double turns = reads + writes > 0.0 ? 2.0 * reads * writes / (reads + writes) : 0.0;
+        turns > 0.0 && m.dram_turn_s > 0.0)
+        in_turn.push_back(leaf<T>("DRAM turns", s(turns * m.dram_turn_s), "{:.0f} B / {:.1f} GB/s", turns,
+                                  1e-9 / m.dram_turn_s));
+    return sum<T>("DRAM", std::move(in_turn));
+}
+
+/// The memory's share of a step: L2 passes every byte, DRAM what L2 cannot keep.
 template <Yield T> T memory_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
     return max_of<T>(
         "memory",
         {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw), bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw),
-         sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", loads * traffic.dram_share, m.read_bw),
-                         bandwidth_leaf<T>("DRAM writes", stores * traffic.dram_write_share, m.write_bw)})});
+         dram_term<T>(loads, stores, traffic, m)});
 }
 
 /// Bytes a second that so many SMs store: each a sector a clock at most (30 bytes on an H200, where few CTAs
