@@ -1,4 +1,4 @@
-// How a launch's bytes meet DRAM and L2, and how long its loads wait. Formulas F3, F8, F9 and F21 of
+// How a launch's bytes meet DRAM and L2, and how long its loads wait. Formulas F3, F8, F9, F21 and F34 of
 // docs/model.md; seconds.
 #pragma once
 
