@@ -146,12 +146,20 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     part.filter_count = s.k;
     const std::int64_t real_groups = std::min(groups, ceil_div(s.k, group)); // of filters that there are
     part.busy_warps = real_groups * position_warps;
-    // A warp's number says which filters are its own: where there are fewer than groups of them, the busy
-    // warps are not dealt out evenly.
-    std::array<std::int64_t, 4> of_scheduler{};
+    // A warp's number says which filters and blocks of positions are its own: where there are fewer filters
+    // than groups of them, or no whole rounds of blocks, the work is not dealt out evenly.
+    std::array<std::int64_t, 4> busy{}, done{};
     for (std::int64_t warp = 0; warp < groups * position_warps; ++warp)
-        of_scheduler[static_cast<std::size_t>(warp % std::ssize(of_scheduler))] += warp % groups < real_groups ? 1 : 0;
-    part.scheduler_warps = *std::max_element(of_scheduler.begin(), of_scheduler.end());
+        if (warp % groups < real_groups) {
+            const auto scheduler = static_cast<std::size_t>(warp % std::ssize(busy));
+            busy[scheduler] += 1;
+            done[scheduler] += ceil_div(blocks - warp / groups, position_warps);
+        }
+    part.scheduler_warps = *std::max_element(busy.begin(), busy.end());
+    part.busiest_scheduler = static_cast<double>(*std::max_element(done.begin(), done.end()) * position_warps) /
+                             static_cast<double>(*part.scheduler_warps * blocks);
+    part.longest_warp =
+        static_cast<double>(ceil_div(blocks, position_warps) * position_warps) / static_cast<double>(blocks);
     part.copy_passes = narrow_copy_passes; // of filters, which it transposes
     part.independent_sums = group * knobs.columns;
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
