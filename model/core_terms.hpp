@@ -104,10 +104,11 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
          (copies_apart ? 0.0 : looks_up) + work.constant_lines * pace.constant_clocks) *
         part.longest_warp.value_or(1.0) / busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
+    const double longest_copier = by == By::roles ? part.longest_copier.value_or(1.0) : 1.0;
     const double chain =
         copies_apart
             ? std::max(computing, (copying * copy_clocks + looks_up) / static_cast<double>(part.copy_warps))
-            : computing + copying * copy_clocks / all_warps + work.line_waits * m.l2_latency_s * m.clock;
+            : computing + copying * copy_clocks * longest_copier / all_warps + work.line_waits * m.l2_latency_s * m.clock;
     return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
                    m.clock / 1e6);
 }

@@ -209,6 +209,15 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     part.step.copying = filter_copies(static_cast<double>(knobs.tile_k)) + warps * per_step_warp +
                         (map_copies(here, std::min(part.tile_h, s.p())) + warps * per_piece_warp) /
                             static_cast<double>(filter_steps);
+    // A warp copies whole filters; of a channel's rows the first warps copy what is left of whole rounds.
+    const double most_copied =
+        filter_copies(static_cast<double>(ceil_div(knobs.tile_k, part.threads / warp_lanes))) + per_step_warp +
+        (here * (per_map_copy * static_cast<double>(ceil_div((std::min(part.tile_h, s.p()) + s.r - 1) * s.w,
+                                                             part.threads * (wide ? 4 : 1))) +
+                 per_channel_warp) +
+         per_piece_warp) /
+            static_cast<double>(filter_steps);
+    part.longest_copier = most_copied * warps / part.step.copying;
     part.drain.instructions = warps * per_cta_warp;
     part.step.instructions =
         step_blocks * (here * (block_fmas + channel_ends) + block_ends) +
