@@ -65,17 +65,14 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
             together(part, m), to_dram};
 }
 
-/// DRAM's bus carries reads and what L2 cannot keep of the writes in turn, and turns around in between: among
-/// requests in any order, as often as a read follows a write.
+/// DRAM's bus carries reads and what L2 cannot keep of the writes in turn. As much of one as there is of the
+/// other passes as in a copy, with the turns of the bus in between (F34).
 template <Yield T> T dram_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
     const double reads = loads * traffic.dram_share, writes = stores * traffic.dram_write_share;
-    List<T> in_turn = {bandwidth_leaf<T>("DRAM reads", reads, m.read_bw),
-                       bandwidth_leaf<T>("DRAM writes", writes, m.write_bw)};
-    if (const double turns = reads + writes > 0.0 ? 2.0 * reads * writes / (reads + writes) : 0.0;
-        turns > 0.0 && m.dram_turn_s > 0.0)
-        in_turn.push_back(leaf<T>("DRAM turns", s(turns * m.dram_turn_s), "{:.0f} B / {:.1f} GB/s", turns,
-                                  1e-9 / m.dram_turn_s));
-    return sum<T>("DRAM", std::move(in_turn));
+    const double of_both = std::min(reads, writes);
+    return sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", reads - of_both, m.read_bw),
+                           bandwidth_leaf<T>("DRAM writes", writes - of_both, m.write_bw),
+                           bandwidth_leaf<T>("DRAM reads and writes", 2.0 * of_both, m.copy_bw)});
 }
 
 /// The memory's share of a step: L2 passes every byte, DRAM what L2 cannot keep.
