@@ -108,7 +108,8 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
     const double chain =
         copies_apart
             ? std::max(computing, (copying * copy_clocks + looks_up) / static_cast<double>(part.copy_warps))
-            : computing + copying * copy_clocks * longest_copier / all_warps + work.line_waits * m.l2_latency_s * m.clock;
+            : computing + copying * copy_clocks * longest_copier / all_warps +
+                  work.line_waits * m.l2_latency_s * m.clock;
     return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
                    m.clock / 1e6);
 }

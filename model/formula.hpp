@@ -89,7 +89,8 @@ template <Yield T, std::same_as<T>... Rest>
 T queue(const char *name, double jobs, T service, Rest... services_and_alone) {
     if constexpr (std::is_same_v<T, Seconds>) {
         const std::array values = {service, services_and_alone...};
-        return Seconds(combined::queue(jobs, std::span(values).first(values.size() - 1), values.back().value));
+        return Seconds(
+            combined::queue(jobs, std::span(values).first(values.size() - 1), values.back().value));
     } else {
         std::vector<Term> children;
         children.push_back(std::move(service));

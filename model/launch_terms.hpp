@@ -1,6 +1,6 @@
 // The time of one launch, as a tree of terms or as its value alone: its steps, its waves and what lies
-// between them. Formulas F1 to F4, F22, F25, F26, F28 to F30, F32 and F33 of docs/model.md. Work and counts come
-// from its Partition, rates and latencies from the Machine; seconds.
+// between them. Formulas F1 to F4, F22, F25, F26, F28 to F30, F32 and F33 of docs/model.md. Work and counts
+// come from its Partition, rates and latencies from the Machine; seconds.
 #pragma once
 
 #include "model/forecast.hpp"
@@ -310,8 +310,8 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     if (part.step.tensor_fmas)
         whole.tensor_fmas = whole.tensor_fmas.value_or(0.0) + steps * *part.step.tensor_fmas;
     T cores = busy_term<T>(part, whole, round.ctas, m);
-    T memory = memory_term<T>(chip * whole.load_bytes, chip * whole.store_bytes * traffic.store_factor,
-                              traffic, m);
+    T memory =
+        memory_term<T>(chip * whole.load_bytes, chip * whole.store_bytes * traffic.store_factor, traffic, m);
     Round one = round;
     one.ctas = 1.0;
     one.first = false;

@@ -77,10 +77,9 @@ template <Yield T> T dram_term(double loads, double stores, const Traffic &traff
 
 /// The memory's share of a step: L2 passes every byte, DRAM what L2 cannot keep.
 template <Yield T> T memory_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
-    return max_of<T>(
-        "memory",
-        {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw), bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw),
-         dram_term<T>(loads, stores, traffic, m)});
+    return max_of<T>("memory", {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw),
+                                bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw),
+                                dram_term<T>(loads, stores, traffic, m)});
 }
 
 /// Bytes a second that so many SMs store: each a sector a clock at most (30 bytes on an H200, where few CTAs

@@ -179,9 +179,10 @@ struct Partition {
                           cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
                           ctas, waves, idle_ctas, idle_instructions, tail, stages, steps, busy_warps,
                           copy_warps, barriers, copy_passes, independent_sums, snaked, loads_first,
-                          busiest_scheduler, longest_warp, longest_copier, scheduler_warps, pace, step, drain, filter_begin, filter_count,
-                          parts, pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin, tile_count,
-                          constant_bytes, mergeable_reads, partial_write_bytes, new_share, sharing_ctas, work),
+                          busiest_scheduler, longest_warp, longest_copier, scheduler_warps, pace, step, drain,
+                          filter_begin, filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k,
+                          tile_begin, tile_count, constant_bytes, mergeable_reads, partial_write_bytes,
+                          new_share, sharing_ctas, work),
                          (), ())
 };
 

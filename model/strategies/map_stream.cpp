@@ -156,8 +156,9 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
             done[scheduler] += ceil_div(blocks - warp / groups, position_warps);
         }
     part.scheduler_warps = *std::max_element(busy.begin(), busy.end());
-    part.busiest_scheduler = static_cast<double>(*std::max_element(done.begin(), done.end()) * position_warps) /
-                             static_cast<double>(*part.scheduler_warps * blocks);
+    part.busiest_scheduler =
+        static_cast<double>(*std::max_element(done.begin(), done.end()) * position_warps) /
+        static_cast<double>(*part.scheduler_warps * blocks);
     part.longest_warp =
         static_cast<double>(ceil_div(blocks, position_warps) * position_warps) / static_cast<double>(blocks);
     part.copy_passes = narrow_copy_passes; // of filters, which it transposes
@@ -211,7 +212,8 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
                             static_cast<double>(filter_steps);
     // A warp copies whole filters; of a channel's rows the first warps copy what is left of whole rounds.
     const double most_copied =
-        filter_copies(static_cast<double>(ceil_div(knobs.tile_k, part.threads / warp_lanes))) + per_step_warp +
+        filter_copies(static_cast<double>(ceil_div(knobs.tile_k, part.threads / warp_lanes))) +
+        per_step_warp +
         (here * (per_map_copy * static_cast<double>(ceil_div((std::min(part.tile_h, s.p()) + s.r - 1) * s.w,
                                                              part.threads * (wide ? 4 : 1))) +
                  per_channel_warp) +
