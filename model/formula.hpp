@@ -10,6 +10,7 @@
 
 #include <array>
 #include <concepts>
+#include <span>
 #include <type_traits>
 #include <utility>
 
