@@ -23,9 +23,9 @@ TEST(Term, EveryKindByHand) {
 
 TEST(Term, AQueueOfTwoResourcesByHand) {
     // Each serves a job for 0.5, nothing elsewhere: alone 1; the second finds half a job at either, 2 * 0.75.
-    Term t = queue("queue", 2.0,
-                   {leaf("cores", Seconds(1.0), ""), leaf("memory", Seconds(1.0), ""),
-                    leaf("alone", Seconds(1.0), "")});
+    Term t = queue(
+        "queue", 2.0,
+        {leaf("cores", Seconds(1.0), ""), leaf("memory", Seconds(1.0), ""), leaf("alone", Seconds(1.0), "")});
     EXPECT_DOUBLE_EQ(evaluate(t).value, 1.5);
 }
 
