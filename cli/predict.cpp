@@ -26,9 +26,10 @@ void append_term(std::string &out, const Term &term, int depth) {
         term.kind == TermKind::leaf       ? ""
         : term.kind == TermKind::pipeline ? fmt::format("fill + ({:.0f} - 1) * step + drain", *term.count)
         : term.kind == TermKind::schedule ? fmt::format("{:.0f} * wave + tail", *term.count)
-        : term.kind == TermKind::queue    ? fmt::format("{:.1f} share the first", *term.count)
-        : term.kind == TermKind::pnorm    ? fmt::format("{:.2f}-norm", *term.exponent)
-                                          : boost::describe::enum_to_string(term.kind, ""));
+        : term.kind == TermKind::queue
+            ? fmt::format("{:.1f} share the first{}", *term.count, term.children.size() > 2 ? " two" : "")
+        : term.kind == TermKind::pnorm ? fmt::format("{:.2f}-norm", *term.exponent)
+                                       : boost::describe::enum_to_string(term.kind, ""));
     for (const Term &child : term.children)
         append_term(out, child, depth + 1);
 }

@@ -63,10 +63,16 @@ inline double imbalance(const Partition &part, double warps, double ctas, const 
     return std::ceil(dealt / schedulers) * schedulers / dealt;
 }
 
+/// Of the busy warps: those of other CTAs meet the same schedulers, where a CTA has a whole number for each.
+inline double busy_imbalance(const Partition &part, double ctas, const Machine &m) {
+    if (part.scheduler_warps && part.threads % static_cast<std::int64_t>(32.0 * m.schedulers) == 0)
+        return static_cast<double>(*part.scheduler_warps) * m.schedulers / busy_warps(part);
+    return imbalance(part, busy_warps(part), ctas, m);
+}
+
 /// Jobs in the queue of that scheduler.
 inline double queued_warps(const Partition &part, double ctas, const Machine &m) {
-    const double warps = busy_warps(part);
-    return ctas * warps * imbalance(part, warps, ctas, m) / m.schedulers;
+    return ctas * busy_warps(part) * busy_imbalance(part, ctas, m) / m.schedulers;
 }
 
 /// How well two resources overlap that each of `warps` warps of a scheduler uses in turn (F5): a closed queue
@@ -98,10 +104,12 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
          (copies_apart ? 0.0 : looks_up) + work.constant_lines * pace.constant_clocks) *
         part.longest_warp.value_or(1.0) / busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
+    const double longest_copier = by == By::roles ? part.longest_copier.value_or(1.0) : 1.0;
     const double chain =
         copies_apart
             ? std::max(computing, (copying * copy_clocks + looks_up) / static_cast<double>(part.copy_warps))
-            : computing + copying * copy_clocks / all_warps + work.line_waits * m.l2_latency_s * m.clock;
+            : computing + copying * copy_clocks * longest_copier / all_warps +
+                  work.line_waits * m.l2_latency_s * m.clock;
     return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
                    m.clock / 1e6);
 }
@@ -112,7 +120,7 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
 /// Shared memory works beside them as far as there are warps to use both.
 template <Yield T>
 T mixed_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
-    const double uneven = imbalance(part, busy_warps(part), ctas, m) * part.busiest_scheduler.value_or(1.0);
+    const double uneven = busy_imbalance(part, ctas, m) * part.busiest_scheduler.value_or(1.0);
     const double all_warps = std::max(busy_warps(part), std::ceil(static_cast<double>(part.threads) / 32.0));
     const double of_copies = part.copy_warps > 0 ? 1.0 : imbalance(part, all_warps, ctas, m);
     const double all_others = std::max(0.0, work.instructions - work.fmas / 32.0);

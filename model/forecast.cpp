@@ -61,8 +61,6 @@ Seconds without_overlap(const Term &term) {
         return Seconds(values.at(0) + std::max(0.0, count - 1.0) * values.at(1) + values.at(2));
     if (term.kind == TermKind::schedule)
         return Seconds(count * values.at(0) + values.at(1));
-    if (term.kind == TermKind::queue)
-        return Seconds(values.at(0) + values.at(1));
     return Seconds(total);
 }
 

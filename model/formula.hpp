@@ -8,6 +8,9 @@
 #include <boost/container/small_vector.hpp>
 #include <fmt/format.h>
 
+#include <array>
+#include <concepts>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -82,11 +85,19 @@ template <Yield T> T schedule(const char *name, double full_waves, T wave, T tai
         return convcast::schedule(name, full_waves, std::move(wave), std::move(tail));
 }
 
-template <Yield T> T queue(const char *name, double jobs, T service, T alone) {
-    if constexpr (std::is_same_v<T, Seconds>)
-        return Seconds(combined::queue(jobs, service.value, alone.value));
-    else
-        return convcast::queue(name, jobs, std::move(service), std::move(alone));
+/// The last of `services_and_alone` is one alone, the others are services.
+template <Yield T, std::same_as<T>... Rest>
+T queue(const char *name, double jobs, T service, Rest... services_and_alone) {
+    if constexpr (std::is_same_v<T, Seconds>) {
+        const std::array values = {service, services_and_alone...};
+        return Seconds(
+            combined::queue(jobs, std::span(values).first(values.size() - 1), values.back().value));
+    } else {
+        std::vector<Term> children;
+        children.push_back(std::move(service));
+        (children.push_back(std::move(services_and_alone)), ...);
+        return convcast::queue(name, jobs, std::move(children));
+    }
 }
 
 } // namespace convcast::formula

@@ -1,6 +1,6 @@
 // The time of one launch, as a tree of terms or as its value alone: its steps, its waves and what lies
-// between them. Formulas F1 to F4, F22, F25, F26, F28 to F30 and F32 of docs/model.md. Work and counts come
-// from its Partition, rates and latencies from the Machine; seconds.
+// between them. Formulas F1 to F4, F22, F25, F26, F28 to F30, F32 and F33 of docs/model.md. Work and counts
+// come from its Partition, rates and latencies from the Machine; seconds.
 #pragma once
 
 #include "model/forecast.hpp"
@@ -309,14 +309,18 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     whole.store_bytes += steps * part.step.store_bytes;
     if (part.step.tensor_fmas)
         whole.tensor_fmas = whole.tensor_fmas.value_or(0.0) + steps * *part.step.tensor_fmas;
-    T busy = max_of<T>("busy", {busy_term<T>(part, whole, round.ctas, m),
-                                memory_term<T>(chip * whole.load_bytes,
-                                               chip * whole.store_bytes * traffic.store_factor, traffic, m)});
+    T cores = busy_term<T>(part, whole, round.ctas, m);
+    T memory =
+        memory_term<T>(chip * whole.load_bytes, chip * whole.store_bytes * traffic.store_factor, traffic, m);
     Round one = round;
     one.ctas = 1.0;
     one.first = false;
-    return queue<T>("further wave", round.ctas, std::move(busy),
-                    sum<T>("one CTA", {wave_term<T>(part, m, one, traffic), turnover_leaf<T>(m)}));
+    T alone = sum<T>("one CTA", {wave_term<T>(part, m, one, traffic), turnover_leaf<T>(m)});
+    // Of a single step a CTA loads, computes and then stores: others meanwhile use what it leaves idle (F33).
+    if (part.steps == 1 && part.step.store_bytes == 0.0)
+        return queue<T>("further wave", round.ctas, std::move(cores), std::move(memory), std::move(alone));
+    return queue<T>("further wave", round.ctas, max_of<T>("busy", {std::move(cores), std::move(memory)}),
+                    std::move(alone));
 }
 
 /// CTAs without work behind those that the SMs hold at first: each finds that out with all its warps, and

@@ -1,4 +1,4 @@
-// How a launch's bytes meet DRAM and L2, and how long its loads wait. Formulas F3, F8, F9 and F21 of
+// How a launch's bytes meet DRAM and L2, and how long its loads wait. Formulas F3, F8, F9, F21 and F34 of
 // docs/model.md; seconds.
 #pragma once
 
@@ -65,14 +65,21 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
             together(part, m), to_dram};
 }
 
-/// The memory's share of a step: L2 passes every byte, DRAM's bus carries reads and what L2 cannot keep of
-/// the writes in turn.
+/// DRAM's bus carries reads and what L2 cannot keep of the writes in turn. As much of one as there is of the
+/// other passes as in a copy, with the turns of the bus in between (F34).
+template <Yield T> T dram_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
+    const double reads = loads * traffic.dram_share, writes = stores * traffic.dram_write_share;
+    const double of_both = std::min(reads, writes);
+    return sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", reads - of_both, m.read_bw),
+                           bandwidth_leaf<T>("DRAM writes", writes - of_both, m.write_bw),
+                           bandwidth_leaf<T>("DRAM reads and writes", 2.0 * of_both, m.copy_bw)});
+}
+
+/// The memory's share of a step: L2 passes every byte, DRAM what L2 cannot keep.
 template <Yield T> T memory_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
-    return max_of<T>(
-        "memory",
-        {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw), bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw),
-         sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", loads * traffic.dram_share, m.read_bw),
-                         bandwidth_leaf<T>("DRAM writes", stores * traffic.dram_write_share, m.write_bw)})});
+    return max_of<T>("memory", {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw),
+                                bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw),
+                                dram_term<T>(loads, stores, traffic, m)});
 }
 
 /// Bytes a second that so many SMs store: each a sector a clock at most (30 bytes on an H200, where few CTAs

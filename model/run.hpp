@@ -170,6 +170,10 @@ struct Partition {
     /// Where warps share a step unevenly: the work of the busiest scheduler, and of the busiest warp, over
     /// that of an average one. Absent: 1.
     std::optional<double> busiest_scheduler, longest_warp;
+    /// What the warp copies that copies most, over what an average one does. Absent: 1.
+    std::optional<double> longest_copier;
+    /// Of a CTA, busy warps of the scheduler that has most. Absent: the first warps are busy.
+    std::optional<std::int64_t> scheduler_warps;
     std::optional<Pace> pace; ///< absent: no counted case tells it
     StepWork step;            ///< of one full CTA
     StepWork drain;           ///< what a CTA does once: loads before its first step, the rest after its last
@@ -192,9 +196,10 @@ struct Partition {
                           cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
                           ctas, waves, idle_ctas, idle_instructions, tail, stages, steps, busy_warps,
                           copy_warps, barriers, copy_passes, independent_sums, snaked, loads_first,
-                          busiest_scheduler, longest_warp, pace, step, drain, filter_begin, filter_count,
-                          parts, pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin, tile_count,
-                          constant_bytes, mergeable_reads, partial_write_bytes, new_share, sharing_ctas, work),
+                          busiest_scheduler, longest_warp, longest_copier, scheduler_warps, pace, step, drain,
+                          filter_begin, filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k,
+                          tile_begin, tile_count, constant_bytes, mergeable_reads, partial_write_bytes,
+                          new_share, sharing_ctas, work),
                          (), ())
 };
 

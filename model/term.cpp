@@ -1,4 +1,7 @@
+
 #include "model/term.hpp"
+
+#include <boost/container/small_vector.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -37,19 +40,33 @@ double schedule(double full_waves, double wave, double tail) {
     return full_waves * wave + tail;
 }
 
-/// A round of `jobs` in a closed queue by exact mean value analysis: a job is served `service / jobs` by the
+/// A round of `jobs` in a closed queue by exact mean value analysis: a job is served `service / jobs` by each
 /// resource that all share and spends what is left of `alone` elsewhere.
-double queue(double jobs, double service, double alone) {
+double queue(double jobs, std::span<const Seconds> services, double alone) {
+    struct Resource {
+        double served, there, waiting; ///< a job's service and time at it; jobs at it
+    };
+    boost::container::small_vector<Resource, 3> resources;
     const double whole = std::max(1.0, std::floor(jobs));
-    const double served = service / std::max(1.0, jobs), elsewhere = std::max(0.0, alone - served);
-    double waiting = 0.0, round = 0.0; // jobs at the resource; a job's time at it and elsewhere
+    double elsewhere = alone, longest = 0.0;
+    for (const Seconds service : services) {
+        resources.push_back({service.value / std::max(1.0, jobs), 0.0, 0.0});
+        elsewhere -= resources.back().served;
+        longest = std::max(longest, service.value);
+    }
+    elsewhere = std::max(0.0, elsewhere);
+    double round = 0.0; // a job's time at the resources and elsewhere
     const auto most = static_cast<int>(std::min(whole, 64.0));
     for (int n = 1; n <= most; ++n) {
-        const double there = served * (1.0 + waiting);
-        round = elsewhere + there;
-        waiting = round > 0.0 ? n * there / round : 0.0;
+        round = elsewhere;
+        for (Resource &resource : resources) {
+            resource.there = resource.served * (1.0 + resource.waiting);
+            round += resource.there;
+        }
+        for (Resource &resource : resources)
+            resource.waiting = round > 0.0 ? n * resource.there / round : 0.0;
     }
-    return std::max(round, service);
+    return std::max(round, longest);
 }
 
 } // namespace combined
@@ -79,7 +96,7 @@ double combine(const Term &term, std::span<const Seconds> values) {
     case TermKind::schedule:
         return combined::schedule(count, values[0].value, values[1].value);
     case TermKind::queue:
-        return combined::queue(count, values[0].value, values[1].value);
+        return combined::queue(count, values.first(values.size() - 1), values.back().value);
     case TermKind::leaf:
         break;
     }
@@ -140,8 +157,8 @@ Term schedule(std::string name, double full_waves, Term wave, Term tail) {
     return term;
 }
 
-Term queue(std::string name, double jobs, Term service, Term alone) {
-    Term term = inner(TermKind::queue, std::move(name), {std::move(service), std::move(alone)});
+Term queue(std::string name, double jobs, std::vector<Term> services_and_alone) {
+    Term term = inner(TermKind::queue, std::move(name), std::move(services_and_alone));
     term.count = jobs;
     return term;
 }

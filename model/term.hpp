@@ -14,7 +14,7 @@ double max(std::span<const Seconds> values);
 double pnorm(double exponent, std::span<const Seconds> values);
 double pipeline(double steps, double fill, double step, double drain);
 double schedule(double full_waves, double wave, double tail);
-double queue(double jobs, double service, double alone);
+double queue(double jobs, std::span<const Seconds> services, double alone);
 } // namespace combined
 
 Term leaf(std::string name, Seconds value, std::string formula);
@@ -26,10 +26,10 @@ Term pipeline(std::string name, double steps, Term fill, Term step, Term drain);
 /// full_waves * wave + tail
 Term schedule(std::string name, double full_waves, Term wave, Term tail);
 
-/// `jobs` of a closed queue, one round of each (docs/model.md, F5): one alone takes `alone`, the resource
-/// they share needs `service` for all of them. Between the longer of the two and their sum; one job takes the
-/// longer.
-Term queue(std::string name, double jobs, Term service, Term alone);
+/// `jobs` of a closed queue, one round of each (docs/model.md, F5): the resources that they share need so
+/// long for all of them; the last child is one job alone. No less than the longest of these, no more than
+/// their sum.
+Term queue(std::string name, double jobs, std::vector<Term> services_and_alone);
 
 /// Recomputes the value of every inner node from its children; returns the root's.
 Seconds evaluate(Term &term);

@@ -3,6 +3,7 @@
 #include "model/papers.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace convcast {
@@ -145,6 +146,21 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     part.filter_count = s.k;
     const std::int64_t real_groups = std::min(groups, ceil_div(s.k, group)); // of filters that there are
     part.busy_warps = real_groups * position_warps;
+    // A warp's number says which filters and blocks of positions are its own: where there are fewer filters
+    // than groups of them, or no whole rounds of blocks, the work is not dealt out evenly.
+    std::array<std::int64_t, 4> busy{}, done{};
+    for (std::int64_t warp = 0; warp < groups * position_warps; ++warp)
+        if (warp % groups < real_groups) {
+            const auto scheduler = static_cast<std::size_t>(warp % std::ssize(busy));
+            busy[scheduler] += 1;
+            done[scheduler] += ceil_div(blocks - warp / groups, position_warps);
+        }
+    part.scheduler_warps = *std::max_element(busy.begin(), busy.end());
+    part.busiest_scheduler =
+        static_cast<double>(*std::max_element(done.begin(), done.end()) * position_warps) /
+        static_cast<double>(*part.scheduler_warps * blocks);
+    part.longest_warp =
+        static_cast<double>(ceil_div(blocks, position_warps) * position_warps) / static_cast<double>(blocks);
     part.copy_passes = narrow_copy_passes; // of filters, which it transposes
     part.independent_sums = group * knobs.columns;
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
@@ -194,6 +210,16 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     part.step.copying = filter_copies(static_cast<double>(knobs.tile_k)) + warps * per_step_warp +
                         (map_copies(here, std::min(part.tile_h, s.p())) + warps * per_piece_warp) /
                             static_cast<double>(filter_steps);
+    // A warp copies whole filters; of a channel's rows the first warps copy what is left of whole rounds.
+    const double most_copied =
+        filter_copies(static_cast<double>(ceil_div(knobs.tile_k, part.threads / warp_lanes))) +
+        per_step_warp +
+        (here * (per_map_copy * static_cast<double>(ceil_div((std::min(part.tile_h, s.p()) + s.r - 1) * s.w,
+                                                             part.threads * (wide ? 4 : 1))) +
+                 per_channel_warp) +
+         per_piece_warp) /
+            static_cast<double>(filter_steps);
+    part.longest_copier = most_copied * warps / part.step.copying;
     part.drain.instructions = warps * per_cta_warp;
     part.step.instructions =
         step_blocks * (here * (block_fmas + channel_ends) + block_ends) +

@@ -21,6 +21,14 @@ TEST(Term, EveryKindByHand) {
     EXPECT_DOUBLE_EQ(t.children[1].children[0].value_s.value, 44.0);
 }
 
+TEST(Term, AQueueOfTwoResourcesByHand) {
+    // Each serves a job for 0.5, nothing elsewhere: alone 1; the second finds half a job at either, 2 * 0.75.
+    Term t = queue(
+        "queue", 2.0,
+        {leaf("cores", Seconds(1.0), ""), leaf("memory", Seconds(1.0), ""), leaf("alone", Seconds(1.0), "")});
+    EXPECT_DOUBLE_EQ(evaluate(t).value, 1.5);
+}
+
 TEST(Term, WaterfallAddsUpAndIsNeverNegative) {
     Term t = example();
     const double time = evaluate(t).value;
