@@ -170,3 +170,6 @@ TEST(Sectors, RequestsThatMeetOnTheirWay) {
     EXPECT_TRUE(mergeable(1, {5, 1}).reads.empty());
     EXPECT_TRUE(mergeable(0, {5, 1}).reads.empty());
 }
+
+} // namespace
+} // namespace convcast
