@@ -93,9 +93,12 @@ double lost_at_random(double fill) {
 }
 
 double lost_from_l1(double between, const Partition &part, const GpuLimits &limits) {
-    // As of map_stream's sums counted on an H200, which are stored and read back: nothing is lost where half
-    // of L1 passes in between, about half where three quarters do, nearly all where as much as it holds does.
-    return lost_at_random(between / (l1_bytes(part, limits) / 2.0));
+    // As of map_stream's sums counted on an H200, which are stored and read back: hardly anything is lost
+    // where half of L1 passes in between (lines that meet in a set), about half where three quarters do,
+    // nearly all where as much as it holds does.
+    constexpr double meet_in_a_set = 0.1;
+    const double passed = between / l1_bytes(part, limits);
+    return std::min(1.0, std::max(lost_at_random(2.0 * passed), meet_in_a_set * passed));
 }
 
 double filter_run_bytes(double filters, double bytes, const Partition &part, const GpuLimits &limits) {
@@ -105,28 +108,40 @@ double filter_run_bytes(double filters, double bytes, const Partition &part, con
 }
 
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
-                       Again again) {
+                       Again again, double beside) {
     const double sms = std::min(ctas, static_cast<double>(limits.sm_count)), of_sm = ctas / sms;
-    // An SM gets CTAs from anywhere: what several have in common it meets again.
     const double read = of_sm * of_cta, l1 = l1_bytes(part, limits);
+    const double resident = std::min(of_sm, static_cast<double>(part.ctas_per_sm));
+    // An SM gets CTAs from anywhere: what several have in common it meets again.
     const auto distinct = [&](double of_ctas) {
         return of_cta < all ? all * (1.0 - std::pow(1.0 - of_cta / all, of_ctas))
                             : std::min(all, of_ctas * of_cta);
     };
-    const double first = distinct(of_sm), once_more = std::max(0.0, read - first);
-    if (again == Again::in_turn)
-        return sms * (first + once_more * lost_from_l1(all, part, limits));
-    if (l1 >= all)
-        return sms * first;
+    const double of_resident = distinct(resident), first = distinct(of_sm),
+                 once_more = std::max(0.0, read - first);
     // Those that are there at once share what they read at about the same place: all of it as long as they
-    // are in step, later as far as L1 reaches. Of CTAs that ended before, it keeps whole ones' reads.
-    const double resident = std::min(of_sm, static_cast<double>(part.ctas_per_sm)),
-                 of_resident = distinct(resident);
+    // are in step, later as far as L1 reaches. Of CTAs that ended before, it keeps what has not been driven
+    // out since, or whole CTAs' reads.
     const double together =
         std::min(once_more, of_sm / resident * std::max(0.0, resident * of_cta - of_resident));
-    const double before = std::floor(l1 / of_cta) * of_cta / all;
-    const double in_step = 1.0 / static_cast<double>(std::max<std::int64_t>(1, part.waves));
-    const double at_once = part.steps > 1 ? std::min(1.0, l1 / of_resident) : before;
+    // CTAs that start together drift apart; who finds in L1 what others have read catches up, unless it waits
+    // for what is its own. As counted on an H200: not within some eight steps.
+    constexpr double steps_in_step = 8.0;
+    const double in_common = all / (all + resident * beside),
+                 drifted = std::max(
+                     0.0, 1.0 - steps_in_step / static_cast<double>(std::max<std::int64_t>(1, part.steps)));
+    const double in_step =
+        (1.0 - (1.0 - in_common) * drifted) / static_cast<double>(std::max<std::int64_t>(1, part.waves));
+    double at_once = 1.0, before = 1.0;
+    if (part.cluster.value_or(1) > 1) {
+        at_once = before = 0.0; // its last barrier, an acquire beyond the SM, empties L1
+    } else if (again == Again::in_turn) {
+        before = 1.0 - lost_from_l1(all + resident * beside, part, limits);
+        at_once = 1.0 - lost_from_l1(of_resident + beside, part, limits);
+    } else if (l1 < all + of_sm * beside) {
+        before = std::min(1.0, std::floor(l1 / (of_cta + beside)) * of_cta / all);
+        at_once = part.steps > 1 ? std::min(1.0, l1 / of_resident) : before;
+    }
     return sms *
            (first + together * (1.0 - in_step) * (1.0 - at_once) + (once_more - together) * (1.0 - before));
 }

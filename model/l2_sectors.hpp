@@ -69,9 +69,11 @@ enum class Again { in_turn, anywhere };
 
 /// Bytes that the SMs ask L2 for where each of `ctas` neighbouring CTAs of a launch reads `of_cta` bytes out
 /// of `all` through L1. What L1 has room for an SM asks for once; of more, reads that come again in turn find
-/// what it has not given up, others the whole CTAs' reads that it has room for.
+/// what it has not given up, others the whole CTAs' reads that it has room for. Each CTA passes `beside`
+/// bytes of its own through L1: other reads, and stores, which L1 keeps lines for. Clusters find nothing of
+/// others that have ended.
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
-                       Again again);
+                       Again again, double beside = 0.0);
 
 /// Bytes that an SM asks L2 for where a CTA reads `filters` neighbouring ones of `bytes` each through L1: a
 /// sector in which two of them meet is still there when the second is read, if L1 has room for all.

@@ -426,16 +426,21 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     const double images = static_cast<double>(s.n),
                  of_cta = static_cast<double>(o.channels) * of_pixels / g.split;
     const double of_image = static_cast<double>(s.input_bytes()) / static_cast<double>(s.n * s.groups);
-    const double pixel_reads = o.wide_pixels
-                                   ? tiles * static_cast<double>(o.channels) * of_pixels
-                                   : images * read_through_l1(of_cta, std::max(of_cta, of_image),
-                                                              std::max(1.0, tiles * g.split / images), part,
-                                                              profile.limits, Again::anywhere),
-                 filter_reads = g.filters == 2 || o.by_filter
-                                    ? static_cast<double>(o.pixel_tiles) * of_filters
-                                    : read_through_l1(of_filters / static_cast<double>(o.filter_tiles *
-                                                                                       s.groups * g.split),
-                                                      of_filters, ctas, part, profile.limits, Again::in_turn);
+    // CTAs of a rank lie on the same SMs.
+    const double groups = static_cast<double>(s.groups), of_rank = of_filters / groups / g.split,
+                 of_tile = of_rank / static_cast<double>(o.filter_tiles);
+    const bool filters_in_l1 = g.filters != 2 && !o.by_filter;
+    const double stored = part.drain.store_bytes;
+    const double pixel_reads =
+        o.wide_pixels
+            ? tiles * static_cast<double>(o.channels) * of_pixels
+            : images * read_through_l1(of_cta, std::max(of_cta, of_image / g.split),
+                                       std::max(1.0, tiles * g.split / images), part, profile.limits,
+                                       Again::anywhere, stored + (filters_in_l1 ? of_tile : 0.0));
+    const double filter_reads =
+        filters_in_l1 ? groups * read_through_l1(of_tile, of_rank, ctas / groups, part, profile.limits,
+                                                 Again::in_turn, stored + (o.wide_pixels ? 0.0 : of_cta))
+                      : static_cast<double>(o.pixel_tiles) * of_filters;
     work.l2_read_bytes = pixel_reads + filter_reads;
     const double alike_pixels =
         o.wide_pixels

@@ -354,9 +354,6 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
         part.step.fmas / 32.0 +
         warps * (loads + filter_instructions + per_pixel_copy * static_cast<double>(pixel_copies) +
                  (several ? per_step : 0.0) + static_cast<double>(loop_turns) * per_turn);
-    const double staged_pixels = static_cast<double>(
-        std::min(o.copy_floats * s.stride_w, s.n * s.h * s.w)); // of a channel; L1 keeps them from tap to tap
-    part.step.load_bytes = 4.0 * (static_cast<double>(slice * g.tile_k) + staged_pixels * g.slice_channels);
     const std::int64_t pixels = s.n * s.p() * s.q();
     part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, pixels)) *
                              static_cast<double>(std::min<std::int64_t>(g.tile_k, filters)) / g.split;
@@ -407,9 +404,11 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     work.shared_wavefronts = tiles * (static_cast<double>(steps) * (warps * load_passes + filter_stores) +
                                       g.split * part.drain.shared_wavefronts);
     work.shared_conflicts = 0.0;
-    const double row_bytes =
-        4.0 * static_cast<double>(std::min(m.w, (g.columns * g.thread_pixels - 1) * s.stride_w +
-                                                    (s.s - 1) * s.dilation_w + 1));
+    // Rows and columns of tiles that reach beyond the image or into its padding are read in part.
+    const std::int64_t block = g.columns * g.thread_pixels;
+    const double row_bytes = 4.0 / static_cast<double>(o.column_blocks) *
+                             covered(o.column_blocks, (block - 1) * s.stride_w + (s.s - 1) * s.dilation_w + 1,
+                                     block * s.stride_w, s.pad_w, m.w);
     const Stride rows_apart{m.w * 4, m.h}, planes_apart{s.h * s.w * 4, s.c};
     const std::int64_t plane = s.h * s.w * 4, first_pixel = slice * (g.tile_k + 4) * 4;
     const std::initializer_list<Stride> runs_apart = {
@@ -422,14 +421,31 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     const double staged_row = m.aligned ? wide_copy_bytes(row_bytes, odd_halves(first_pixel, runs_apart),
                                                           odd_halves(0, {rows_apart, planes_apart}))
                                         : spanned_bytes(row_bytes);
-    const double staged_rows = static_cast<double>(std::min(o.rows, s.n * m.h));
+    const std::int64_t image_rows = (m.p - 1) * m.stride_h + (s.r - 1) * s.dilation_h + 1;
+    const std::int64_t last_row = (o.unit_tiles - 1) * tile_units / g.columns;
+    const std::int64_t beyond = last_row / m.p * image_rows + last_row % m.p * m.stride_h + o.rows -
+                                s.n * image_rows; // rows of the last tile
+    const double inside = static_cast<double>(std::min(image_rows, m.h)) / static_cast<double>(image_rows);
+    const double staged_rows = std::min(
+        static_cast<double>(s.n * m.h),
+        inside * (static_cast<double>(o.rows) - static_cast<double>(std::max<std::int64_t>(0, beyond)) /
+                                                    static_cast<double>(o.unit_tiles)));
     const double staged_bytes = // through L1, whole rows follow one another
         m.aligned
             ? staged_rows * staged_row
             : std::min(staged_rows * staged_row, spanned_bytes(staged_rows * static_cast<double>(m.w) * 4.0));
     const double pixel_reads = tiles * static_cast<double>(channels) * staged_bytes;
-    const double filter_reads = static_cast<double>(s.filter_bytes() * pixel_tiles);
+    // CTAs of a rank lie on the same SMs.
+    const double groups = static_cast<double>(s.groups),
+                 of_rank = static_cast<double>(s.filter_bytes()) / groups / g.split;
+    const double filter_reads =
+        groups *
+        read_through_l1(of_rank / static_cast<double>(filter_tiles), of_rank,
+                        static_cast<double>(part.ctas) / groups, part, profile.limits, Again::in_turn,
+                        part.drain.store_bytes +
+                            (m.aligned ? 0.0 : static_cast<double>(channels) / g.split * staged_bytes));
     work.l2_read_bytes = filter_reads + pixel_reads;
+    part.step.load_bytes = *work.l2_read_bytes / (tiles * static_cast<double>(steps));
     const double alike = m.aligned ? alike_in_lines(first_pixel, runs_apart) : 1.0;
     const double ranks = static_cast<double>(g.split), filter_tiles_d = static_cast<double>(filter_tiles);
     part.mergeable_reads =

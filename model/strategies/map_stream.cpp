@@ -280,9 +280,23 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     // A piece reads a run of each filter; what lies in its sectors of other pieces L1 keeps if it has room.
     const double of_piece =
         std::min(spanned_bytes(filters), static_cast<double>(s.k) * spanned_bytes(filter_run));
-    const double of_filters =
-        filters <= l1_bytes(part, limits) ? spanned_bytes(filters) : pieces_d * of_piece;
-    const double filter_reads = read_through_l1(of_filters, of_filters, ctas, part, limits, Again::in_turn);
+    const double resident =
+        static_cast<double>(std::min(part.ctas_per_sm, ceil_div(part.ctas, limits.sm_count)));
+    const double sums_of_cta = static_cast<double>(part.tile_h * s.q() * s.k * 4),
+                 map_of_cta = wide ? 0.0 : all_channels * map_bytes; // through L1
+    // Between a sum's store and its next read all others pass, and a piece's rows and filters, in lines.
+    constexpr double line = 128.0;
+    const double lines_of_piece =
+        std::min(filters, static_cast<double>(s.k) * lines_touched(filter_run, 1.0, 0.0) * line);
+    const double lost_sums =
+        lost_from_l1(resident * (sums_of_cta + map_of_cta / pieces_d) + lines_of_piece, part, limits);
+    // A CTA's rows of an output follow one another; warps side by side find a common sector in L1.
+    const double sums_run = static_cast<double>(s.p() * s.q() * 4) / bands;
+    const double read_again = static_cast<double>(s.output_bytes()) * spanned_bytes(sums_run) / sums_run;
+    const double once = spanned_bytes(filters);
+    const double of_filters = once + std::max(0.0, pieces_d * of_piece - once) * lost_sums;
+    const double filter_reads =
+        read_through_l1(of_filters, of_filters, ctas, part, limits, Again::in_turn, sums_of_cta + map_of_cta);
     // And neighbouring CTAs have rows of the map in common.
     const double alike =
         wide ? alike_in_lines(part.stages * part.bank_floats * 4, {{part.band_floats * 4 - plane, channels},
@@ -295,12 +309,8 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
         mergeable_reads(filter_reads, {ctas, 1.0}, part, limits) +
         mergeable_reads(images * all_channels * bands * map_bytes * alike,
                         {(rows_at_once + static_cast<double>(s.r - 1)) / rows_at_once, 1.0}, part, limits);
-    const double sums_there = static_cast<double>(
-        std::min(part.ctas_per_sm, ceil_div(part.ctas, limits.sm_count)) * part.tile_h * s.q() * s.k * 4);
-    // Between a sum's store and its next read all others pass, and the filters of a piece.
-    const double lost_sums = lost_from_l1(sums_there + filters / pieces_d, part, limits);
-    work.l2_read_bytes = images * all_channels * bands * map_bytes + filter_reads +
-                         (pieces_d - 1.0) * written_bytes(s) * lost_sums;
+    work.l2_read_bytes =
+        images * all_channels * bands * map_bytes + filter_reads + (pieces_d - 1.0) * read_again * lost_sums;
     work.l2_write_bytes = pieces_d * written_bytes_of_flat_rows(s, part.tile_h);
     part.partial_write_bytes =
         written_in_part(*work.l2_write_bytes, pieces_d * static_cast<double>(s.output_bytes()));

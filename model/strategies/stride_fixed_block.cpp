@@ -3,6 +3,8 @@
 #include "model/papers.hpp"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
 namespace convcast {
 
@@ -216,7 +218,6 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     const double moved_lines = steps * static_cast<double>(lines);
     const std::int64_t step_floats = stage_floats(s, segment, knobs.tile_w, knobs.tile_k),
                        pitch = round_up(segment, 4);
-    const Stride stages_apart{step_floats * 4, knobs.stages};
     const double filter_reads = static_cast<double>(part.grid[0] * s.n),
                  tile_reads = static_cast<double>(part.grid[1] * s.n);
     // Wide copies pass L1; others meet there what an earlier step has read, or a line that overlaps theirs.
@@ -235,13 +236,23 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     const std::int64_t buffered_line = round_up(s.s - 1, 4) + knobs.tile_w;
     const double clipped_tiles = static_cast<double>(part.grid[0]);
     const std::int64_t first_line = (knobs.tile_k + 1) * pitch * 4;
-    const std::initializer_list<Stride> lines_apart = {
-        {buffered_line * 4 - s.w * 4, std::min(lines, s.r)}, {plane * 4, s.c}, stages_apart};
+    // Destination less source of a step's lines, of as many steps as tell all there is.
+    constexpr std::int64_t enough_steps = 128;
+    std::array<double, 8> lines_at{}; // by 16 bytes of a line of 128
+    for (std::int64_t step = 0; step < std::min(part.steps, enough_steps); ++step)
+        for (std::int64_t l = 0; l < lines; ++l) {
+            const std::int64_t line = step * segment / s.s + l;
+            const std::int64_t apart =
+                step % knobs.stages * step_floats + l * buffered_line - line / s.r * plane - line % s.r * s.w;
+            lines_at[static_cast<std::size_t>(((first_line / 4 + apart) / 4 % 8 + 8) % 8)] += 1.0;
+        }
+    const double all_at = std::accumulate(lines_at.begin(), lines_at.end(), 0.0);
+    const double lines_crossed = (lines_at[1] + lines_at[3] + lines_at[5] + lines_at[7]) / all_at,
+                 lines_alike = lines_at[0] / all_at;
     const double all_lines =
-        wide_lines
-            ? clipped_tiles * wide_copy_bytes(line_bytes / clipped_tiles, odd_halves(first_line, lines_apart),
-                                              odd_halves(0, {{s.w * 4, s.r}, {plane * 4, s.c}}))
-            : line_bytes + clipped_tiles * spanned_bytes(0.0);
+        wide_lines ? clipped_tiles * wide_copy_bytes(line_bytes / clipped_tiles, lines_crossed,
+                                                     odd_halves(0, {{s.w * 4, s.r}, {plane * 4, s.c}}))
+                   : line_bytes + clipped_tiles * spanned_bytes(0.0);
     const double rows = static_cast<double>(s.r), span = static_cast<double>(knobs.tile_w + s.s - 1);
     const double apart = std::min(1.0, ((rows - 1.0) * static_cast<double>(s.w) + span) / (rows * span));
     double map_reads =
@@ -252,18 +263,22 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     if (!wide_lines) // CTAs of other filters may read on the same SM what is still in L1
         map_reads = images * read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part,
                                              profile.limits, Again::anywhere);
+    // The CTAs of a row of the grid read the same filters.
+    const double of_tile = filter_bytes / filter_tiles;
     const double all_filter_reads =
-        wide_filters ? filter_bytes * filter_reads
-                     : read_through_l1(filter_bytes / static_cast<double>(part.grid[1]), filter_bytes, ctas,
-                                       part, profile.limits, Again::in_turn);
+        wide_filters
+            ? filter_bytes * filter_reads
+            : std::min(tile_reads * read_through_l1(of_tile, of_tile, static_cast<double>(part.grid[0]), part,
+                                                    profile.limits, Again::in_turn),
+                       read_through_l1(of_tile, filter_bytes, ctas, part, profile.limits, Again::in_turn));
     work.l2_read_bytes = all_filter_reads + map_reads;
     const double tiles_d = static_cast<double>(part.grid[0]);
     part.mergeable_reads =
         mergeable_reads(all_filter_reads * (wide_filters ? alike_in_lines(0, filters_apart) : 1.0),
                         tiles_d > 1.0 ? Readers{tiles_d, 1.0} : Readers{images, filter_tiles}, part,
                         profile.limits) +
-        mergeable_reads(map_reads * (wide_lines ? alike_in_lines(first_line, lines_apart) : 1.0),
-                        {filter_tiles, tiles_d}, part, profile.limits);
+        mergeable_reads(map_reads * (wide_lines ? lines_alike : 1.0), {filter_tiles, tiles_d}, part,
+                        profile.limits);
     work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, profile.limits);

@@ -104,10 +104,30 @@ TEST(Sectors, WhatL1Keeps) {
     EXPECT_EQ(l1_bytes(part, limits), 256 * 1024);
     const double room = l1_bytes(part, limits);
     // Four CTAs an SM read all: once where there is room, each for itself where there is not.
-    EXPECT_EQ(read_through_l1(1000, 1000, 16, part, limits, Again::in_turn), 4 * 1000);
-    const double lost = lost_at_random(4.0); // twice the room passes through the half that counts
+    EXPECT_NEAR(read_through_l1(1000, 1000, 16, part, limits, Again::in_turn), 4 * 1000, 4);
+    // Pairs in step read once; the next pair finds what has not been lost while twice the room passed.
+    const double lost = lost_at_random(4.0);
     EXPECT_DOUBLE_EQ(read_through_l1(2 * room, 2 * room, 16, part, limits, Again::in_turn),
-                     4 * 2 * room * (1 + 3 * lost));
+                     4 * 2 * room * (1 + lost));
+    // Of a quarter of the room, as each of a pair passes a quarter of its own as well.
+    const double lost_again = lost_at_random(1.5);
+    EXPECT_DOUBLE_EQ(read_through_l1(room / 4, room / 4, 16, part, limits, Again::in_turn, room / 4),
+                     4 * room / 4 * (1 + lost_again));
+    // Pairs that are not in step find what the other has read while both go on.
+    Partition waves = part;
+    waves.waves = 1000000;
+    EXPECT_NEAR(read_through_l1(room / 2, room / 2, 16, waves, limits, Again::in_turn, room / 2),
+                4 * room / 2 * (1 + 2 * lost_at_random(2.0) + lost_at_random(3.0)), room / 1000);
+    // What they have most of in common keeps them in step for longer than a few steps.
+    Partition steps = part;
+    steps.steps = 16;
+    EXPECT_DOUBLE_EQ(read_through_l1(2 * room, 2 * room, 16, steps, limits, Again::in_turn),
+                     4 * 2 * room * (1 + lost));
+    EXPECT_GT(read_through_l1(room / 2, room / 2, 8, steps, limits, Again::in_turn, room / 2), 4 * room / 2);
+    // A cluster's last barrier leaves nothing for the next pair.
+    Partition cluster = part;
+    cluster.cluster = 2;
+    EXPECT_EQ(read_through_l1(1000, 1000, 16, cluster, limits, Again::in_turn), 4 * 2 * 1000);
     // Two at a time: while in step, pairs read once; nothing is left for the next pair.
     EXPECT_EQ(read_through_l1(2 * room, 2 * room, 16, part, limits, Again::anywhere), 4 * 2 * room * 2);
     part.waves = 1000000, part.steps = 2; // and not in step as far as L1 reaches, half of the way
@@ -115,6 +135,17 @@ TEST(Sectors, WhatL1Keeps) {
                 4 * 2 * room * (2 + 2 * 0.5), room / 1000);
     // A CTA each: what it reads.
     EXPECT_DOUBLE_EQ(read_through_l1(1000, 5000, 3, part, limits, Again::anywhere), 3 * 1000);
+}
+
+TEST(Sectors, LinesOfL1ThatMeetInASet) {
+    GpuLimits limits;
+    limits.shared_bytes_per_sm = 228 * 1024;
+    Partition part;
+    const double room = l1_bytes(part, limits);
+    EXPECT_EQ(lost_from_l1(0, part, limits), 0.0);
+    EXPECT_DOUBLE_EQ(lost_from_l1(room / 4, part, limits), 0.025); // a little where there is room for all
+    EXPECT_DOUBLE_EQ(lost_from_l1(room, part, limits), lost_at_random(2.0));
+    EXPECT_EQ(lost_from_l1(100 * room, part, limits), 1.0);
 }
 
 TEST(Sectors, WhatACacheGivesUpAtRandom) {
