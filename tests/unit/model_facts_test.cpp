@@ -82,8 +82,8 @@ TEST(Facts, PlantedOnesAreFoundAgain) {
     Planted planted;
     for (const double scale : {1.0, 2.0, 3.0})
         for (const std::int64_t idle : {0, 50, 90}) {
-            planted.add(launch(100.0 * scale, 40.0, 10.0 * scale, 30.0, 100, idle), 1.5);
-            planted.add(launch(20.0, 60.0 * scale, 5.0, 90.0 * scale, 100, idle), 1.5);
+            planted.add(launch(100.0 * scale, 40.0, 10.0 * scale, 30.0, 100, idle), 0.4);
+            planted.add(launch(20.0, 60.0 * scale, 5.0, 90.0 * scale, 100, idle), 0.4);
         }
     const std::vector<CompiledWork> facts = derive_facts(planted.calls);
     ASSERT_EQ(facts.size(), 1U);
@@ -95,7 +95,7 @@ TEST(Facts, PlantedOnesAreFoundAgain) {
     EXPECT_NEAR(facts[0].pace.once_clocks, Planted::copy, 1e-3);
     EXPECT_NEAR(facts[0].pace.cold_clocks, Planted::cold, 1e-3);
     EXPECT_NEAR(facts[0].pace.alu_share, Planted::alu, 1e-9);
-    EXPECT_NEAR(facts[0].merging, 1.5, 0.1);
+    EXPECT_NEAR(facts[0].merging, 0.4, 0.02);
     EXPECT_EQ(facts[0].l2_write_share, 2.0);
     EXPECT_NEAR(facts[0].p90_error, 0.0, 1e-6);
 
