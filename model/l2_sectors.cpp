@@ -36,6 +36,12 @@ double alike_in_lines(std::int64_t offset, std::initializer_list<Stride> strides
     return share[0];
 }
 
+bool inside_lines(std::int64_t run, std::initializer_list<std::int64_t> apart) {
+    constexpr std::int64_t sector = 32, line = 128;
+    return run >= sector && run < line && line % run == 0 &&
+           std::all_of(apart.begin(), apart.end(), [&](std::int64_t bytes) { return bytes % run == 0; });
+}
+
 double wide_copy_bytes(double bytes, double crossed, double odd) {
     const bool begins_or_ends_inside = static_cast<std::int64_t>(bytes) / 16 % 2 != 0;
     const double halves = begins_or_ends_inside ? 1.0 : 2.0 * odd; // of sectors, beside the bytes

@@ -33,6 +33,10 @@ double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides);
 /// others are never merged with those of other SMs.
 double alike_in_lines(std::int64_t offset, std::initializer_list<Stride> strides);
 
+/// Whether all runs of `run` bytes lie in one line at either end, as they start at multiples of each of
+/// `apart` bytes: their requests are merged wherever in a line they lie.
+bool inside_lines(std::int64_t run, std::initializer_list<std::int64_t> apart);
+
 /// Bytes of the sectors that copies of 16 bytes a lane ask L2 for, a run of `bytes` on average. L1 does not
 /// keep them. Where source and destination lie differently in 32 bytes (a share `crossed` of the runs), a
 /// sector is asked for twice, by each half; where they lie alike, a share `odd` of the runs begins inside a

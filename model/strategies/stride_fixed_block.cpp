@@ -274,9 +274,12 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     work.l2_read_bytes = all_filter_reads + map_reads;
     const double tiles_d = static_cast<double>(part.grid[0]);
     part.mergeable_reads =
-        mergeable_reads(all_filter_reads * (wide_filters ? alike_in_lines(0, filters_apart) : 1.0),
-                        tiles_d > 1.0 ? Readers{tiles_d, 1.0} : Readers{images, filter_tiles}, part,
-                        profile.limits) +
+        mergeable_reads(
+            all_filter_reads *
+                (wide_filters && !inside_lines(segment * 4, {pitch * 4, step_floats * 4, values * 4})
+                     ? alike_in_lines(0, filters_apart)
+                     : 1.0),
+            tiles_d > 1.0 ? Readers{tiles_d, 1.0} : Readers{images, filter_tiles}, part, profile.limits) +
         mergeable_reads(map_reads * (wide_lines ? lines_alike : 1.0), {filter_tiles, tiles_d}, part,
                         profile.limits);
     work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
