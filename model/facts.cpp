@@ -2,6 +2,7 @@
 
 #include "model/described.hpp"
 #include "model/embedded.hpp"
+#include "model/forecast.hpp"
 #include "model/l2_sectors.hpp"
 
 #include <algorithm>
@@ -85,13 +86,6 @@ double quantile(std::vector<double> values, double p) {
     std::sort(values.begin(), values.end());
     return values.empty() ? 0.0
                           : values[static_cast<std::size_t>(p * static_cast<double>(values.size() - 1))];
-}
-
-const Partition &main_launch(const Plan &plan) {
-    return *std::max_element(plan.launches.begin(), plan.launches.end(),
-                             [](const Partition &a, const Partition &b) {
-                                 return a.work.fmas.value_or(0.0) < b.work.fmas.value_or(0.0);
-                             });
 }
 
 template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit) {
@@ -312,7 +306,7 @@ void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
         const auto pipe = sum_of(counters, std::array<const char *, 1>{fma_pipe}),
                    shared = sum_of(counters, shared_access);
         const double all = *its.call->counted->instructions, others = all - its.mix[0] * its.instructions;
-        if (!pipe || !shared || others <= 0.0)
+        if (!pipe || !shared || others <= 0.0 || its.mix[0] >= 1.0)
             continue;
         const Partition &main = main_launch(*its.call->plan);
         const bool once = main.steps == 1 && main.copy_passes > 0.0; // they copy before their only step

@@ -121,9 +121,12 @@ Plan with_work(Plan plan, const Work &counted) {
                 work->shared_wavefronts *= wavefronts;
                 work->load_bytes *= loads;
             }
-            for (const auto field : {&Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes})
+            for (const auto field : {&Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes,
+                                     &Work::dram_write_bytes})
                 if (part.work.*field)
                     part.work.*field = *(part.work.*field) * ratio(field);
+            if (part.partial_write_bytes)
+                *part.partial_write_bytes *= ratio(&Work::l2_write_bytes);
         }
     return plan;
 }
