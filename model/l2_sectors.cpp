@@ -183,18 +183,24 @@ MergeableReads operator+(MergeableReads a, const MergeableReads &b) {
 
 MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part,
                                const GpuLimits &limits) {
-    const std::int64_t ctas = std::max<std::int64_t>(1, part.ctas - part.idle_ctas),
-                       sms = std::min(ctas, std::int64_t{std::max(1, limits.sm_count)});
+    const std::int64_t all_sms = std::max(1, limits.sm_count), ctas = std::max<std::int64_t>(1, part.ctas),
+                       busy = std::max<std::int64_t>(1, part.ctas - part.idle_ctas);
+    // CTAs without work have their places too: of a division's halves, those behind the first of an image.
+    const bool halves = part.parts > 0 && part.grid[0] == 2 * part.parts;
+    const std::int64_t sms = std::min(
+        all_sms,
+        halves ? std::max<std::int64_t>(1, papers::ceil_div(busy, 2 * (ctas / part.grid[0]))) : busy);
     MergeableReads mergeable;
     mergeable.sms = static_cast<double>(sms);
     mergeable.resident = static_cast<double>(std::clamp<std::int64_t>(
-        papers::ceil_div(ctas, sms), 1, std::max<std::int64_t>(1, part.ctas_per_sm)));
+        papers::ceil_div(busy, sms), 1, std::max<std::int64_t>(1, part.ctas_per_sm)));
     if (bytes <= 0.0 || readers.ctas <= 1.0)
         return mergeable;
     // Of the CTAs that start first, one an SM: which read the same, and in which GPC.
     const double apart = std::max(1.0, readers.apart), together = readers.ctas * apart;
     constexpr double rounding = 1e-6; // of numbers of CTAs that are no integers
-    const std::vector<int> gpcs = gpcs_in_order(sms);
+    std::vector<int> gpcs = gpcs_in_order(std::min(ctas, all_sms));
+    gpcs.resize(static_cast<std::size_t>(sms));
     std::vector<std::array<double, 3>> same;
     same.reserve(gpcs.size());
     for (std::size_t i = 0; i < gpcs.size(); ++i) {
