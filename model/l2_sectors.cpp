@@ -201,12 +201,17 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
     constexpr double rounding = 1e-6; // of numbers of CTAs that are no integers
     std::vector<int> gpcs = gpcs_in_order(std::min(ctas, all_sms));
     gpcs.resize(static_cast<std::size_t>(sms));
-    std::vector<std::array<double, 3>> same;
+    std::vector<std::int64_t> same; // number of the data, and of the GPC
     same.reserve(gpcs.size());
+    const std::int64_t most_apart =
+        std::max<std::int64_t>(1, std::llround(std::ceil(std::min(apart, mergeable.sms))));
+    constexpr std::int64_t most_gpcs = 16;
     for (std::size_t i = 0; i < gpcs.size(); ++i) {
-        const double cta = static_cast<double>(i) + rounding, block = std::floor(cta / together);
-        same.push_back(
-            {block, std::floor(std::fmod(cta - block * together, apart)), static_cast<double>(gpcs[i])});
+        const double cta = static_cast<double>(i) + rounding, block = std::floor(cta / together),
+                     within = std::fmod(cta - block * together, apart);
+        same.push_back((static_cast<std::int64_t>(block) * most_apart + static_cast<std::int64_t>(within)) *
+                           most_gpcs +
+                       gpcs[i]);
     }
     std::sort(same.begin(), same.end());
     std::vector<double> of_readers; // CTAs that are among so many readers of a GPC, from 0
