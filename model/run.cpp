@@ -68,8 +68,6 @@ Run read_run(const std::string &text, const std::string &file) {
     return run;
 }
 
-std::string write_run(const Run &run) {
-    return to_text(described::write(run));
-}
+std::string write_run(const Run &run) { return to_text(described::write(run)); }
 
 } // namespace convcast

@@ -25,7 +25,7 @@ struct Work {
     /// Of them those that the addresses ask for, without what is served again for the sake of timing. Absent
     /// in a forecast: all of them.
     std::optional<double> shared_wavefronts_by_address;
-    std::optional<double> shared_conflicts;              ///< wavefronts beyond the fewest possible
+    std::optional<double> shared_conflicts;  ///< wavefronts beyond the fewest possible
     std::optional<double> l2_read_bytes, l2_write_bytes; ///< between the SMs and L2, in 32-byte sectors
     std::optional<double> dram_read_bytes, dram_write_bytes;
     BOOST_DESCRIBE_CLASS(Work, (),
@@ -190,7 +190,7 @@ struct Partition {
     std::optional<double> new_share; ///< of its steps that read what the CTA has not read yet; absent: all
     /// CTAs, one after another in the grid, that read the same pixels. Absent: the launch before wrote them.
     std::optional<double> sharing_ctas;
-    Work work; ///< of the whole launch
+    Work work;                       ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
                          (kernel, variant, template_arguments, operands, grid, early, beside, cluster,
                           cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
