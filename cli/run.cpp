@@ -47,11 +47,11 @@ bool settled(const Run &run) {
 }
 
 /// A document's cases, forecast again by this code: a plan of another version would not fit its kernels. One
-/// that only gets exact counts stays what it is: these depend on its kernels alone.
+/// that only gets exact counts stays what it is: these depend on its kernels alone, a timeline does not.
 Run document_run(const std::string &file, const Arguments &arguments, GpuProfile &profile) {
     Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
     profile = document_profile("run", given, arguments, file);
-    if (arguments.has("exact-work") && settled(given)) {
+    if (arguments.has("exact-work") && !arguments.has("timeline") && settled(given)) {
         if (given.producer.device_code_hash != producer().device_code_hash)
             throw InputError(file, "was measured with other kernels (version " + given.producer.version +
                                        "): what these do would not be counted");

@@ -63,9 +63,11 @@ inline double imbalance(const Partition &part, double warps, double ctas, const 
     return std::ceil(dealt / schedulers) * schedulers / dealt;
 }
 
-/// Of the busy warps: those of other CTAs meet the same schedulers, where a CTA has a whole number for each.
+/// Of the busy warps: those of other CTAs, if there are any, meet the same schedulers, where a CTA has a
+/// whole number for each.
 inline double busy_imbalance(const Partition &part, double ctas, const Machine &m) {
-    if (part.scheduler_warps && part.threads % static_cast<std::int64_t>(32.0 * m.schedulers) == 0)
+    const bool aligned = part.threads % static_cast<std::int64_t>(32.0 * m.schedulers) == 0;
+    if (part.scheduler_warps && (aligned || ctas <= 1.0))
         return static_cast<double>(*part.scheduler_warps) * m.schedulers / busy_warps(part);
     return imbalance(part, busy_warps(part), ctas, m);
 }

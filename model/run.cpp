@@ -4,6 +4,36 @@
 #include "model/described.hpp"
 
 namespace convcast {
+namespace {
+
+/// What a node's kind says of its number of children, where it has another one.
+std::optional<std::string> wrong_children(const Term &term) {
+    const std::size_t count = term.children.size();
+    switch (term.kind) {
+    case TermKind::leaf:
+        return count == 0 ? std::nullopt : std::optional<std::string>("a leaf has no children");
+    case TermKind::pipeline:
+        return count == 3 ? std::nullopt : std::optional<std::string>("a pipeline has three children");
+    case TermKind::schedule:
+        return count == 2 ? std::nullopt : std::optional<std::string>("a schedule has two children");
+    case TermKind::queue:
+        return count >= 2 ? std::nullopt : std::optional<std::string>("a queue has two children or more");
+    case TermKind::sum:
+    case TermKind::max:
+    case TermKind::pnorm:
+        break;
+    }
+    return std::nullopt;
+}
+
+void check_term(const Term &term, const std::string &place, std::vector<InputProblem> &problems) {
+    if (const std::optional<std::string> why = wrong_children(term))
+        problems.push_back({place, *why});
+    for (std::size_t i = 0; i < term.children.size(); ++i)
+        check_term(term.children[i], place + "/children/" + std::to_string(i), problems);
+}
+
+} // namespace
 
 Run read_run(const std::string &text, const std::string &file) {
     Run run = described::read_document<Run>(text, file, "convcast/run/1");
@@ -28,6 +58,8 @@ Run read_run(const std::string &text, const std::string &file) {
         }
         if (item.prediction)
             check_timeline("/prediction", item.prediction->timeline);
+        if (item.prediction && item.prediction->term)
+            check_term(*item.prediction->term, place + "/prediction/term", problems);
         if (item.strategy.has_value() == item.baseline.has_value())
             problems.push_back({place, "expected either \"strategy\" or \"baseline\""});
     }

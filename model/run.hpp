@@ -52,8 +52,8 @@ enum class TermKind {
     pnorm,    ///< (sum child^exponent)^(1/exponent): a soft maximum
     pipeline, ///< children fill, step, drain: fill + (count - 1) * step + drain
     schedule, ///< children full wave, tail wave: count full waves of CTAs one after another, then the tail
-    queue,    ///< children service, alone: count jobs, each `alone` by itself, share what serves all in
-              ///< `service`
+    queue,    ///< children services, alone: count jobs, each `alone` by itself, share what serves all of
+              ///< them in each of the `services`
 };
 BOOST_DESCRIBE_ENUM(TermKind, leaf, sum, max, pnorm, pipeline, schedule, queue)
 

@@ -93,16 +93,16 @@ std::vector<std::string> split(const std::string &text, const std::string &betwe
 } // namespace
 
 std::string joined_condition(const std::string &name, const std::vector<std::string> &values) {
+    // What is no list may have commas of its own.
     const bool dates = name == "date", lists = name == "gpu_uuid" || name == "shard";
+    const std::string between = dates ? " to " : lists ? ", " : "; ";
     std::vector<std::string> seen;
     for (const std::string &value : values)
-        for (std::string &part : dates   ? split(value, " to ")
-                                 : lists ? split(value, ", ")
-                                         : std::vector<std::string>{value})
+        for (std::string &part : split(value, between))
             if (std::find(seen.begin(), seen.end(), part) == seen.end())
                 seen.push_back(std::move(part));
     if (!dates || seen.size() < 2)
-        return join(seen, ", ");
+        return join(seen, between);
     const auto [first, last] = std::minmax_element(seen.begin(), seen.end());
     return *first + " to " + *last;
 }

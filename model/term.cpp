@@ -1,4 +1,3 @@
-
 #include "model/term.hpp"
 
 #include <boost/container/small_vector.hpp>

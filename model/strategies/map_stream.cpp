@@ -3,8 +3,8 @@
 #include "model/papers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <vector>
 
 namespace convcast {
 
@@ -148,8 +148,11 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     part.busy_warps = real_groups * position_warps;
     // A warp's number says which filters and blocks of positions are its own: where there are fewer filters
     // than groups of them, or no whole rounds of blocks, the work is not dealt out evenly.
-    std::array<std::int64_t, 4> busy{}, done{};
-    for (std::int64_t warp = 0; warp < groups * position_warps; ++warp)
+    const std::int64_t all_warps = groups * position_warps;
+    std::vector<std::int64_t> busy(
+        static_cast<std::size_t>(std::min<std::int64_t>(limits.schedulers_per_sm, all_warps))),
+        done(busy);
+    for (std::int64_t warp = 0; warp < all_warps; ++warp)
         if (warp % groups < real_groups) {
             const auto scheduler = static_cast<std::size_t>(warp % std::ssize(busy));
             busy[scheduler] += 1;

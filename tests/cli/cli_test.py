@@ -1520,6 +1520,7 @@ class NoGpu(Cli):
         self.refused(4, ["run", "old.json", "--exact-work", "-o", "old.json"], NO_GPU)
         self.refused(4, ["run", "old.json", "--exact-work", "--shard", "1/2", "-o", "new.json"], NO_GPU)
         self.refused(3, ["run", "old.json", "-o", "old.json"], r"old\.json", "other code")
+        self.refused(3, ["run", "old.json", "--exact-work", "--timeline"], r"old\.json", "other code")
         self.refused(2, ["run", "old.json", "--exact-work", "--no-counters"], "--exact-work and --no-counters")
         other["conditions"] = {"sms": "4"}
         self.write("part.json", other)

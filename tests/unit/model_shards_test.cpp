@@ -151,6 +151,9 @@ TEST(Conditions, EveryValueOnceAndTheWholeTime) {
               "2026-01-02T00:00:00Z");
     EXPECT_EQ(joined_condition("toolkit", {"CUDA 13.0, NVRTC 13.0", "CUDA 13.0, NVRTC 13.0"}),
               "CUDA 13.0, NVRTC 13.0");
+    EXPECT_EQ(joined_condition("toolkit",
+                               {"CUDA 12.9, NVRTC 12.9; CUDA 13.0, NVRTC 13.0", "CUDA 13.0, NVRTC 13.0"}),
+              "CUDA 12.9, NVRTC 12.9; CUDA 13.0, NVRTC 13.0");
 }
 
 TEST(Merge, NumbersOfOtherOriginAreNotMixed) {
