@@ -151,16 +151,14 @@ DeviceRunEnd add_exact_work(Run &run, const GpuProfile &profile, Compiler &compi
     };
     for (const std::string &shape : shapes)
         for (Case *item : by_shape.at(shape)) {
-            std::optional<Prediction> prediction = item->prediction; // a recorded document has none
-            if (!prediction || !prediction->plan) {
-                try {
-                    Case now = predict(parse_strategy(*item->strategy), ConvShape::parse(shape), profile);
-                    if (now.status != Status::ok)
-                        none(*item, now.reason.value_or("this version has no plan for it"));
-                    prediction = std::move(now.prediction);
-                } catch (const UsageError &error) { // a strategy's text in the document
-                    none(*item, error.what());
-                }
+            std::optional<Prediction> prediction; // a plan of this code: the document's may hold anything
+            try {
+                Case now = predict(parse_strategy(*item->strategy), ConvShape::parse(shape), profile);
+                if (now.status != Status::ok)
+                    none(*item, now.reason.value_or("this version has no plan for it"));
+                prediction = std::move(now.prediction);
+            } catch (const UsageError &error) { // a strategy's text in the document
+                none(*item, error.what());
             }
             if (prediction && prediction->plan) {
                 open.push_back(item);
@@ -292,6 +290,9 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
             return exact == DeviceRunEnd::finished && !all ? DeviceRunEnd::incomplete : exact;
         } catch (const DeviceLost &) {
             return DeviceRunEnd::device_lost;
+        } catch (const GpuError &error) { // what was measured stays
+            note(error.what());
+            return DeviceRunEnd::incomplete;
         }
     case RunEnd::interrupted:
         return DeviceRunEnd::interrupted;

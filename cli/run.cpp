@@ -47,7 +47,8 @@ bool settled(const Run &run) {
 }
 
 /// A document's cases, forecast again by this code: a plan of another version would not fit its kernels. One
-/// that only gets exact counts stays what it is: these depend on its kernels alone, a timeline does not.
+/// that only gets exact counts stays what it is: these depend on its kernels and on how many SMs there are, a
+/// timeline does not.
 Run document_run(const std::string &file, const Arguments &arguments, GpuProfile &profile) {
     Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
     profile = document_profile("run", given, arguments, file);
