@@ -107,23 +107,28 @@ double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows) {
 }
 
 double footprint_bytes(const ConvShape &s, std::int64_t outputs) {
+    return footprint_bytes(s, outputs, s.r, s.s);
+}
+
+double footprint_bytes(const ConvShape &s, std::int64_t outputs, std::int64_t tap_rows,
+                       std::int64_t tap_columns) {
     const double q = static_cast<double>(s.q()), w = static_cast<double>(s.w);
     outputs = std::min(outputs, s.p() * s.q());
-    const double count = static_cast<double>(outputs), taps_w = static_cast<double>(s.s);
-    const double reach_h = static_cast<double>(s.dilation_h * (s.r - 1) + 1),
-                 reach_w = static_cast<double>(s.dilation_w * (s.s - 1) + 1);
+    const double count = static_cast<double>(outputs), taps_w = static_cast<double>(tap_columns);
+    const double reach_h = static_cast<double>(s.dilation_h * (tap_rows - 1) + 1),
+                 reach_w = static_cast<double>(s.dilation_w * (tap_columns - 1) + 1);
     const double stride_h = static_cast<double>(s.stride_h), stride_w = static_cast<double>(s.stride_w);
     constexpr double sector = 32.0;
     if (outputs < s.q()) { // part of a row, or the end of one and the start of the next
         const double runs = row_runs(outputs, s.q());
         const double columns = std::min(runs * w, (count - runs) * stride_w + runs * reach_w);
-        return static_cast<double>(std::min(s.r, s.h)) *
+        return static_cast<double>(std::min(tap_rows, s.h)) *
                std::min(columns * 4.0 +
                             runs * spanned_bytes(
                                        0.0, row_grain(s, std::gcd(outputs, s.q()) * s.stride_w, s.pad_w)),
                         count * taps_w * sector);
     }
-    const double rows = std::min({static_cast<double>(s.h), count / q * static_cast<double>(s.r),
+    const double rows = std::min({static_cast<double>(s.h), count / q * static_cast<double>(tap_rows),
                                   (count / q - 1.0) * stride_h + reach_h});
     const double span = (q - 1.0) * stride_w + reach_w;
     if (span >= w && rows >= reach_h) // whole rows lie one after another

@@ -124,6 +124,10 @@ double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows);
 /// where they start. The filter's taps meet the same sectors again, in L1.
 double footprint_bytes(const ConvShape &shape, std::int64_t count);
 
+/// And those that `tap_rows` by `tap_columns` of the taps read.
+double footprint_bytes(const ConvShape &shape, std::int64_t count, std::int64_t tap_rows,
+                       std::int64_t tap_columns);
+
 /// Rows of `length` that `count` neighbours lie in, on average over starts at multiples of `count`.
 double row_runs(std::int64_t count, std::int64_t length);
 
