@@ -113,7 +113,9 @@ double footprint_bytes(const ConvShape &s, std::int64_t outputs) {
 double footprint_bytes(const ConvShape &s, std::int64_t outputs, std::int64_t tap_rows,
                        std::int64_t tap_columns) {
     const double q = static_cast<double>(s.q()), w = static_cast<double>(s.w);
-    outputs = std::min(outputs, s.p() * s.q());
+    if (const std::int64_t plane = s.p() * s.q(); outputs > plane)
+        return static_cast<double>(outputs) / static_cast<double>(plane) *
+               footprint_bytes(s, plane, tap_rows, tap_columns);
     const double count = static_cast<double>(outputs), taps_w = static_cast<double>(tap_columns);
     const double reach_h = static_cast<double>(s.dilation_h * (tap_rows - 1) + 1),
                  reach_w = static_cast<double>(s.dilation_w * (tap_columns - 1) + 1);

@@ -120,8 +120,8 @@ double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows);
 /// `rows` of them start together.
 double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows);
 
-/// Bytes of the sectors of one channel that `count` neighbouring outputs of a plane read, on average over
-/// where they start. The filter's taps meet the same sectors again, in L1.
+/// Bytes of the sectors of one channel that `count` neighbouring outputs of a batch read, on average over
+/// where they start in a plane. The filter's taps meet the same sectors again, in L1.
 double footprint_bytes(const ConvShape &shape, std::int64_t count);
 
 /// And those that `tap_rows` by `tap_columns` of the taps read.
