@@ -156,10 +156,19 @@ namespace {
 
 /// The GPC of each SM, in the order in which `sms` CTAs that start first are given to them: as recorded on an
 /// H200 the first 8 go to one half of a GPC, then each GPC in turn gets as many neighbours as the next, and
-/// the rest of that first one half as many.
-std::vector<int> gpcs_in_order(std::int64_t sms) {
+/// the rest of that first one half as many. Clusters go to one GPC after another, of pairs the first 4 to one.
+std::vector<int> gpcs_in_order(std::int64_t sms, std::int64_t cluster) {
     constexpr std::int64_t first = 8;
     constexpr double gpcs = 8.0;
+    if (cluster > 1) {
+        const std::int64_t together = cluster == 2 ? first : 0;
+        std::vector<int> order;
+        for (std::int64_t cta = 0; cta < sms; ++cta)
+            order.push_back(cta < together ? 0
+                                           : static_cast<int>((cta - together) / cluster %
+                                                              static_cast<std::int64_t>(gpcs)));
+        return order;
+    }
     std::vector<int> order(static_cast<std::size_t>(std::min(sms, first)), 0);
     const double run = static_cast<double>(sms - first) / (gpcs - 0.5);
     constexpr double before = 3.5; // runs, where the second half of the first GPC ends
@@ -194,7 +203,7 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
     // Of the CTAs that start first, one an SM: which read the same, and in which GPC.
     const double apart = std::max(1.0, readers.apart), together = readers.ctas * apart;
     constexpr double rounding = 1e-6; // of numbers of CTAs that are no integers
-    const std::vector<int> gpcs = gpcs_in_order(sms);
+    const std::vector<int> gpcs = gpcs_in_order(sms, part.cluster.value_or(1));
     std::vector<std::array<double, 3>> same;
     same.reserve(gpcs.size());
     for (std::size_t i = 0; i < gpcs.size(); ++i) {
