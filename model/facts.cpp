@@ -101,7 +101,7 @@ template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit
 }
 
 /// Bytes that L2 sees of a launch's reads. What DRAM delivers passes it once at least.
-double seen_reads(const Partition &part, double merging) {
+double seen_reads(const Partition &part, const Merging &merging) {
     const double reads = part.work.l2_read_bytes.value_or(0.0);
     const double merged = part.mergeable_reads ? merged_bytes(*part.mergeable_reads,
                                                               part.work.instructions.value_or(0.0), merging)
@@ -115,15 +115,20 @@ struct CountedReads {
     MergeableReads mergeable;
 };
 
-/// The number with the smallest sum of relative errors; one case counts no more than it would with no reads
+/// The numbers with the smallest sum of relative errors; one case counts no more than it would with no reads
 /// at all.
-double merging_of(const std::vector<CountedReads> &calls) {
+Merging merging_of(const std::vector<CountedReads> &calls) {
     constexpr double smallest = 0.02, largest = 60.0;
     constexpr int steps = 80;
-    double best = 0.0, least = std::numeric_limits<double>::infinity();
-    for (int i = -1; i <= steps; ++i) {
-        const double merging =
-            i < 0 ? 0.0 : smallest * std::pow(largest / smallest, static_cast<double>(i) / steps);
+    constexpr std::array<double, 6> drifts = {0.5, 0.4, 0.3, 0.2, 0.1, 0.0};
+    std::vector<Merging> tried = {{}};
+    for (const double drift : drifts)
+        for (int i = 0; i <= steps; ++i)
+            tried.push_back(
+                {smallest * std::pow(largest / smallest, static_cast<double>(i) / steps), drift});
+    Merging best;
+    double least = std::numeric_limits<double>::infinity();
+    for (const Merging &merging : tried) {
         double sum = 0.0;
         for (const CountedReads &call : calls)
             sum += std::min(
@@ -155,7 +160,8 @@ void apply(Partition &part, const CompiledWork &facts) {
         *part.work.l2_write_bytes *= facts.l2_write_share;
     if (!part.work.l2_read_bytes || *part.work.l2_read_bytes <= 0.0)
         return;
-    const double seen = seen_reads(part, facts.merging), share = seen / *part.work.l2_read_bytes;
+    const Merging merging{facts.merging, facts.drift.value_or(Merging{}.drift)};
+    const double seen = seen_reads(part, merging), share = seen / *part.work.l2_read_bytes;
     part.step.load_bytes *= share;
     part.drain.load_bytes *= share;
     part.work.l2_read_bytes = std::max(seen, part.work.dram_read_bytes.value_or(0.0));
@@ -340,7 +346,7 @@ Facts read_facts(const std::string &text, const std::string &file) {
         const Pace &pace = kernel.pace;
         for (const double value :
              {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
-              kernel.per_stored_line, kernel.per_idle_warp, kernel.merging, kernel.l2_write_share})
+              kernel.per_stored_line, kernel.per_idle_warp, kernel.merging, kernel.drift.value_or(0.0), kernel.l2_write_share})
             if (!(value >= 0.0 && value < 1e6))
                 problems.push_back({file + ": /kernels/" + std::to_string(i),
                                     "expected counts from 0 to a million for " + kernel.kernel});
@@ -453,8 +459,10 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
         // Of the kernel, whatever its variant; a few cases do not tell it from all kernels'.
         constexpr std::size_t enough = 8;
-        if (const std::vector<CountedReads> &of_kernel = reads_of_kernel[name.first]; !of_kernel.empty())
-            facts.merging = merging_of(of_kernel.size() >= enough ? of_kernel : all_reads);
+        if (const std::vector<CountedReads> &of_kernel = reads_of_kernel[name.first]; !of_kernel.empty()) {
+            const Merging merging = merging_of(of_kernel.size() >= enough ? of_kernel : all_reads);
+            facts.merging = merging.met, facts.drift = merging.drift;
+        }
         // Not below one: what is stored is written.
         facts.l2_write_share =
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));

@@ -186,7 +186,8 @@ std::vector<int> gpcs_in_order(std::int64_t sms, std::int64_t cluster) {
 MergeableReads operator+(MergeableReads a, const MergeableReads &b) {
     a.reads.insert(a.reads.end(), b.reads.begin(), b.reads.end());
     a.sms = std::max(a.sms, b.sms);
-    a.resident = std::max(a.resident, b.resident);
+    a.warps = std::max(a.warps, b.warps);
+    a.waves = std::max(a.waves, b.waves);
     return a;
 }
 
@@ -196,8 +197,12 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
                        sms = std::min(ctas, std::int64_t{std::max(1, limits.sm_count)});
     MergeableReads mergeable;
     mergeable.sms = static_cast<double>(sms);
-    mergeable.resident = static_cast<double>(std::clamp<std::int64_t>(
-        papers::ceil_div(ctas, sms), 1, std::max<std::int64_t>(1, part.ctas_per_sm)));
+    const std::int64_t resident =
+        std::clamp<std::int64_t>(papers::ceil_div(ctas, sms), 1, std::max<std::int64_t>(1, part.ctas_per_sm));
+    constexpr std::int64_t lanes = 32;
+    mergeable.warps = static_cast<double>(
+        sms * resident * std::max<std::int64_t>(1, papers::ceil_div(part.threads, lanes)));
+    mergeable.waves = static_cast<double>(std::max<std::int64_t>(1, part.waves));
     if (bytes <= 0.0 || readers.ctas <= 1.0)
         return mergeable;
     // Of the CTAs that start first, one an SM: which read the same, and in which GPC.
@@ -227,12 +232,13 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
     return mergeable;
 }
 
-double merged_bytes(const MergeableReads &mergeable, double instructions, double merging) {
+double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging) {
     constexpr double most = 4.0;              // requests that L2 sees as one
     constexpr double in_step_clocks = 3000.0; // of issuing, after which SMs go apart
-    constexpr double schedulers = 4.0;
-    const double issuing = instructions / schedulers / mergeable.sms;
-    const double met = merging / std::sqrt(mergeable.resident * (1.0 + issuing / in_step_clocks));
+    constexpr double schedulers = 4.0, crowding = 0.2;
+    const double issuing = instructions / schedulers / mergeable.sms / mergeable.waves;
+    const double met = merging.met / (std::sqrt(mergeable.waves) * std::pow(mergeable.warps, crowding) *
+                                      std::pow(1.0 + issuing / in_step_clocks, merging.drift));
     double merged = 0.0;
     for (const auto &[readers, bytes] : mergeable.reads)
         merged += bytes * (1.0 - std::max(std::ceil(readers / most) / readers,

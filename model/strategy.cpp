@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace convcast {
 
@@ -142,8 +143,20 @@ double row_runs(std::int64_t count, std::int64_t length) {
     return 1.0 + static_cast<double>(count - std::gcd(count, length)) / static_cast<double>(length);
 }
 
+double input_read_bytes(const ConvShape &s) {
+    std::set<std::int64_t> read; // of the rows of a stride
+    for (std::int64_t row = 0; row < s.r; ++row)
+        read.insert(row * s.dilation_h % s.stride_h);
+    constexpr double unit = 64.0;
+    const double least = static_cast<double>(s.element_bytes());
+    const double row = static_cast<double>(s.w) * least;
+    return static_cast<double>(s.input_bytes()) *
+           std::min(1.0, static_cast<double>(read.size()) * (row + unit - least) /
+                             (static_cast<double>(s.stride_h) * row));
+}
+
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
-    work.dram_read_bytes = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
+    work.dram_read_bytes = input_read_bytes(shape) + static_cast<double>(shape.filter_bytes());
     // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
     work.dram_write_bytes =
         static_cast<double>(std::max<std::int64_t>(0, shape.output_bytes() - limits.l2_bytes / 2));
@@ -171,11 +184,12 @@ void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits, doub
     fill_dram(work, shape, limits);
     const double image = static_cast<double>(shape.input_bytes()) / static_cast<double>(shape.n);
     *work.dram_read_bytes +=
-        std::max(0.0, passes - 1.0) * static_cast<double>(shape.input_bytes()) * lost_from_l2(image, limits);
+        std::max(0.0, passes - 1.0) * input_read_bytes(shape) * lost_from_l2(image, limits);
     if (work.l2_read_bytes) // which every byte from DRAM passes
         work.dram_read_bytes = std::min(
             *work.dram_read_bytes,
-            std::max(*work.l2_read_bytes, static_cast<double>(shape.input_bytes() + shape.filter_bytes())));
+            std::max(*work.l2_read_bytes,
+                     input_read_bytes(shape) + static_cast<double>(shape.filter_bytes())));
 }
 
 std::string cached_remark(const std::string &whose, std::int64_t bytes, const GpuLimits &limits) {

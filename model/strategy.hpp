@@ -157,6 +157,10 @@ template <class FirstWord> double copy_passes_of(std::int64_t lanes, int width, 
 /// again.
 double lost_from_l2(double bytes, const GpuLimits &limits);
 
+/// Bytes of the input that DRAM delivers, in units of 64: all rows, or those that taps read, where a stride
+/// leaves others out.
+double input_read_bytes(const ConvShape &shape);
+
 /// DRAM traffic of a call that starts with a cold L2: inputs read once; of the output, what L2 cannot keep.
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits);
 
