@@ -109,9 +109,10 @@ double seen_reads(const Partition &part, const Merging &merging) {
     return std::max(reads - merged, std::min(reads, part.work.dram_read_bytes.value_or(0.0)));
 }
 
-/// A call whose reads were counted.
+/// A call whose reads were counted: of these DRAM delivers `least`. And the instructions of a launch of its
+/// main kernel.
 struct CountedReads {
-    double planned, counted, instructions;
+    double planned, least, counted, instructions;
     MergeableReads mergeable;
 };
 
@@ -132,7 +133,8 @@ Merging merging_of(const std::vector<CountedReads> &calls) {
         double sum = 0.0;
         for (const CountedReads &call : calls)
             sum += std::min(
-                1.0, std::abs((call.planned - merged_bytes(call.mergeable, call.instructions, merging)) /
+                1.0, std::abs(std::max(call.least, call.planned - merged_bytes(call.mergeable,
+                                                                               call.instructions, merging)) /
                                   call.counted -
                               1.0));
         if (sum < least)
@@ -408,11 +410,13 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             continue;
         const Partition &main = main_launch(*call.plan);
         // What other kernels of the call take is small: theirs is what the plan counts.
-        double of_others = 0.0, ffmas = 0.0, reads = 0.0, writes = 0.0;
+        double of_others = 0.0, main_launches = 0.0, ffmas = 0.0, reads = 0.0, delivered = 0.0, writes = 0.0;
         MergeableReads mergeable;
         Features sum{};
         for_each_launch(*call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
+            delivered += std::min(part.work.l2_read_bytes.value_or(0.0),
+                                  part.work.dram_read_bytes.value_or(0.0));
             writes += part.work.l2_write_bytes.value_or(0.0);
             if (part.kernel == main.kernel)
                 mergeable = mergeable + part.mergeable_reads.value_or(MergeableReads{});
@@ -420,6 +424,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
                 of_others += part.work.instructions.value_or(0.0);
                 return;
             }
+            main_launches += 1.0;
             ffmas += part.work.fmas.value_or(0.0) / 32.0;
             const Features its = features_of(part);
             for (std::size_t i = 0; i < features; ++i)
@@ -440,7 +445,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         if (const double counted = call.counted->l2_read_bytes.value_or(0.0);
             !mergeable.reads.empty() && counted > 0.0)
             for (std::vector<CountedReads> *all : {&reads_of_kernel[main.kernel], &all_reads})
-                all->push_back({reads, counted, *call.counted->instructions, mergeable});
+                all->push_back({reads, delivered, counted, total / main_launches, mergeable});
         if (writes > 0.0 && call.counted->l2_write_bytes)
             its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
     }
