@@ -1,11 +1,11 @@
 #include "model/facts.hpp"
-#include "model/l2_sectors.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/verbs.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
 #include "model/forecast.hpp"
+#include "model/l2_sectors.hpp"
 #include "model/machine.hpp"
 #include "model/sweep.hpp"
 
@@ -66,8 +66,8 @@ int facts(const Words &words) {
         note(fmt::format("{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); merging "
                          "{:.2f}, drift {:.1f}",
                          kernel.variant.empty() ? kernel.kernel : kernel.kernel + ", " + kernel.variant,
-                         kernel.cases, 100.0 * kernel.median_error, 100.0 * kernel.p90_error,
-                         kernel.merging, kernel.drift.value_or(Merging{}.drift)));
+                         kernel.cases, 100.0 * kernel.median_error, 100.0 * kernel.p90_error, kernel.merging,
+                         kernel.drift.value_or(Merging{}.drift)));
     write_file_atomically(arguments.text("output", "-"), write_facts(facts));
     return 0;
 }

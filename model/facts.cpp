@@ -125,8 +125,7 @@ Merging merging_of(const std::vector<CountedReads> &calls) {
     std::vector<Merging> tried = {{}};
     for (const double drift : drifts)
         for (int i = 0; i <= steps; ++i)
-            tried.push_back(
-                {smallest * std::pow(largest / smallest, static_cast<double>(i) / steps), drift});
+            tried.push_back({smallest * std::pow(largest / smallest, static_cast<double>(i) / steps), drift});
     Merging best;
     double least = std::numeric_limits<double>::infinity();
     for (const Merging &merging : tried) {
@@ -346,9 +345,9 @@ Facts read_facts(const std::string &text, const std::string &file) {
     for (std::size_t i = 0; i < facts.kernels.size(); ++i) {
         const CompiledWork &kernel = facts.kernels[i];
         const Pace &pace = kernel.pace;
-        for (const double value :
-             {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
-              kernel.per_stored_line, kernel.per_idle_warp, kernel.merging, kernel.drift.value_or(0.0), kernel.l2_write_share})
+        for (const double value : {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
+                                   kernel.per_stored_line, kernel.per_idle_warp, kernel.merging,
+                                   kernel.drift.value_or(0.0), kernel.l2_write_share})
             if (!(value >= 0.0 && value < 1e6))
                 problems.push_back({file + ": /kernels/" + std::to_string(i),
                                     "expected counts from 0 to a million for " + kernel.kernel});
@@ -415,8 +414,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         Features sum{};
         for_each_launch(*call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
-            delivered += std::min(part.work.l2_read_bytes.value_or(0.0),
-                                  part.work.dram_read_bytes.value_or(0.0));
+            delivered +=
+                std::min(part.work.l2_read_bytes.value_or(0.0), part.work.dram_read_bytes.value_or(0.0));
             writes += part.work.l2_write_bytes.value_or(0.0);
             if (part.kernel == main.kernel)
                 mergeable = mergeable + part.mergeable_reads.value_or(MergeableReads{});

@@ -30,7 +30,8 @@ struct CompiledWork {
     double median_error = 0.0, p90_error = 0.0; ///< of the instructions, over those cases
     BOOST_DESCRIBE_CLASS(CompiledWork, (),
                          (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, per_stored_line,
-                          per_idle_warp, merging, drift, l2_write_share, pace, cases, median_error, p90_error),
+                          per_idle_warp, merging, drift, l2_write_share, pace, cases, median_error,
+                          p90_error),
                          (), ())
 };
 

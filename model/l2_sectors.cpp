@@ -156,7 +156,8 @@ namespace {
 
 /// The GPC of each SM, in the order in which `sms` CTAs that start first are given to them: as recorded on an
 /// H200 the first 8 go to one half of a GPC, then each GPC in turn gets as many neighbours as the next, and
-/// the rest of that first one half as many. Clusters go to one GPC after another, of pairs the first 4 to one.
+/// the rest of that first one half as many. Clusters go to one GPC after another, of pairs the first 4 to
+/// one.
 std::vector<int> gpcs_in_order(std::int64_t sms, std::int64_t cluster) {
     constexpr std::int64_t first = 8;
     constexpr double gpcs = 8.0;
@@ -200,8 +201,8 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
     const std::int64_t resident =
         std::clamp<std::int64_t>(papers::ceil_div(ctas, sms), 1, std::max<std::int64_t>(1, part.ctas_per_sm));
     constexpr std::int64_t lanes = 32;
-    mergeable.warps = static_cast<double>(
-        sms * resident * std::max<std::int64_t>(1, papers::ceil_div(part.threads, lanes)));
+    mergeable.warps = static_cast<double>(sms * resident *
+                                          std::max<std::int64_t>(1, papers::ceil_div(part.threads, lanes)));
     mergeable.waves = static_cast<double>(std::max<std::int64_t>(1, part.waves));
     if (bytes <= 0.0 || readers.ctas <= 1.0)
         return mergeable;

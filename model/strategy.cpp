@@ -186,10 +186,10 @@ void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits, doub
     *work.dram_read_bytes +=
         std::max(0.0, passes - 1.0) * input_read_bytes(shape) * lost_from_l2(image, limits);
     if (work.l2_read_bytes) // which every byte from DRAM passes
-        work.dram_read_bytes = std::min(
-            *work.dram_read_bytes,
-            std::max(*work.l2_read_bytes,
-                     input_read_bytes(shape) + static_cast<double>(shape.filter_bytes())));
+        work.dram_read_bytes =
+            std::min(*work.dram_read_bytes,
+                     std::max(*work.l2_read_bytes,
+                              input_read_bytes(shape) + static_cast<double>(shape.filter_bytes())));
 }
 
 std::string cached_remark(const std::string &whose, std::int64_t bytes, const GpuLimits &limits) {

@@ -221,14 +221,13 @@ Copying copying_of(const ImplicitGemm3xTf32 &g, const Shape &o) {
 double tile_pixel_bytes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Shape &o,
                         std::int64_t pixels) {
     if (o.wide_pixels) // past L1
-        return static_cast<double>(o.channels) *
-               wide_copy_bytes(4.0 * static_cast<double>(pixels), odd_halves(0, {{s.h * s.w * 4, s.c}}),
-                               odd_halves(0, {{s.h * s.w * 4, s.c}}));
+        return static_cast<double>(o.channels) * wide_copy_bytes(4.0 * static_cast<double>(pixels),
+                                                                 odd_halves(0, {{s.h * s.w * 4, s.c}}),
+                                                                 odd_halves(0, {{s.h * s.w * 4, s.c}}));
     const double whole = footprint_bytes(s, pixels);
     const auto of_taps = [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t rows = (end - 1) / s.s - begin / s.s + 1;
-        return end - begin == o.taps ? whole
-                                     : footprint_bytes(s, pixels, rows, rows > 1 ? s.s : end - begin);
+        return end - begin == o.taps ? whole : footprint_bytes(s, pixels, rows, rows > 1 ? s.s : end - begin);
     };
     const std::int64_t of_row = o.by_channel ? 1 : row_values, at_once = o.by_channel ? row_values : 1,
                        all = o.channels / at_once * o.taps; // taps of all channels, or of eight at once
