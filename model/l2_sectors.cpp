@@ -209,7 +209,11 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
     // Of the CTAs that start first, one an SM: which read the same, and in which GPC.
     const double apart = std::max(1.0, readers.apart), together = readers.ctas * apart;
     constexpr double rounding = 1e-6; // of numbers of CTAs that are no integers
-    const std::vector<int> gpcs = gpcs_in_order(sms, part.cluster.value_or(1));
+    // Those without work come last, and take SMs as well.
+    std::vector<int> gpcs =
+        gpcs_in_order(std::clamp<std::int64_t>(part.ctas, sms, std::max<std::int64_t>(sms, limits.sm_count)),
+                      part.cluster.value_or(1));
+    gpcs.resize(static_cast<std::size_t>(sms));
     std::vector<std::array<double, 3>> same;
     same.reserve(gpcs.size());
     for (std::size_t i = 0; i < gpcs.size(); ++i) {
