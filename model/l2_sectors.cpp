@@ -145,7 +145,11 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
         before = 1.0 - lost_from_l1(all + resident * beside, part, limits);
         at_once = 1.0 - lost_from_l1(of_resident + beside, part, limits);
     } else if (l1 < all + of_sm * beside) {
-        before = std::min(1.0, std::floor(l1 / (of_cta + beside)) * of_cta / all);
+        // A CTA of many steps starts where the others are through: its first step is still there if all that
+        // those at once read is.
+        before = part.steps > 1 && l1 < resident * (of_cta + beside)
+                     ? 0.0
+                     : std::min(1.0, std::floor(l1 / (of_cta + beside)) * of_cta / all);
         at_once = part.steps > 1 ? std::min(1.0, l1 / of_resident) : before;
     }
     return sms *
