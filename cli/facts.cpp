@@ -5,6 +5,7 @@
 #include "model/errors.hpp"
 #include "model/files.hpp"
 #include "model/forecast.hpp"
+#include "model/l2_sectors.hpp"
 #include "model/machine.hpp"
 #include "model/sweep.hpp"
 
@@ -63,10 +64,10 @@ int facts(const Words &words) {
     facts.kernels = derive_facts(calls);
     for (const CompiledWork &kernel : facts.kernels)
         note(fmt::format("{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); merging "
-                         "{:.2f}",
+                         "{:.2f}, drift {:.1f}",
                          kernel.variant.empty() ? kernel.kernel : kernel.kernel + ", " + kernel.variant,
-                         kernel.cases, 100.0 * kernel.median_error, 100.0 * kernel.p90_error,
-                         kernel.merging));
+                         kernel.cases, 100.0 * kernel.median_error, 100.0 * kernel.p90_error, kernel.merging,
+                         kernel.drift.value_or(Merging{}.drift)));
     write_file_atomically(arguments.text("output", "-"), write_facts(facts));
     return 0;
 }

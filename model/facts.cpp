@@ -95,7 +95,7 @@ template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit
 }
 
 /// Bytes that L2 sees of a launch's reads. What DRAM delivers passes it once at least.
-double seen_reads(const Partition &part, double merging) {
+double seen_reads(const Partition &part, const Merging &merging) {
     const double reads = part.work.l2_read_bytes.value_or(0.0);
     const double merged = part.mergeable_reads ? merged_bytes(*part.mergeable_reads,
                                                               part.work.instructions.value_or(0.0), merging)
@@ -103,25 +103,31 @@ double seen_reads(const Partition &part, double merging) {
     return std::max(reads - merged, std::min(reads, part.work.dram_read_bytes.value_or(0.0)));
 }
 
-/// A call whose reads were counted.
+/// A call whose reads were counted: of these DRAM delivers `least`. And the instructions of a launch of its
+/// main kernel.
 struct CountedReads {
-    double planned, counted, instructions;
+    double planned, least, counted, instructions;
     MergeableReads mergeable;
 };
 
-/// The number with the smallest sum of relative errors; one case counts no more than it would with no reads
+/// The numbers with the smallest sum of relative errors; one case counts no more than it would with no reads
 /// at all.
-double merging_of(const std::vector<CountedReads> &calls) {
+Merging merging_of(const std::vector<CountedReads> &calls) {
     constexpr double smallest = 0.02, largest = 60.0;
     constexpr int steps = 80;
-    double best = 0.0, least = std::numeric_limits<double>::infinity();
-    for (int i = -1; i <= steps; ++i) {
-        const double merging =
-            i < 0 ? 0.0 : smallest * std::pow(largest / smallest, static_cast<double>(i) / steps);
+    constexpr std::array<double, 6> drifts = {0.5, 0.4, 0.3, 0.2, 0.1, 0.0};
+    std::vector<Merging> tried = {{}};
+    for (const double drift : drifts)
+        for (int i = 0; i <= steps; ++i)
+            tried.push_back({smallest * std::pow(largest / smallest, static_cast<double>(i) / steps), drift});
+    Merging best;
+    double least = std::numeric_limits<double>::infinity();
+    for (const Merging &merging : tried) {
         double sum = 0.0;
         for (const CountedReads &call : calls)
             sum += std::min(
-                1.0, std::abs((call.planned - merged_bytes(call.mergeable, call.instructions, merging)) /
+                1.0, std::abs(std::max(call.least, call.planned - merged_bytes(call.mergeable,
+                                                                               call.instructions, merging)) /
                                   call.counted -
                               1.0));
         if (sum < least)
@@ -149,7 +155,8 @@ void apply(Partition &part, const CompiledWork &facts) {
         *part.work.l2_write_bytes *= facts.l2_write_share;
     if (!part.work.l2_read_bytes || *part.work.l2_read_bytes <= 0.0)
         return;
-    const double seen = seen_reads(part, facts.merging), share = seen / *part.work.l2_read_bytes;
+    const Merging merging{facts.merging, facts.drift.value_or(Merging{}.drift)};
+    const double seen = seen_reads(part, merging), share = seen / *part.work.l2_read_bytes;
     part.step.load_bytes *= share;
     part.drain.load_bytes *= share;
     part.work.l2_read_bytes = std::max(seen, part.work.dram_read_bytes.value_or(0.0));
@@ -332,9 +339,9 @@ Facts read_facts(const std::string &text, const std::string &file) {
     for (std::size_t i = 0; i < facts.kernels.size(); ++i) {
         const CompiledWork &kernel = facts.kernels[i];
         const Pace &pace = kernel.pace;
-        for (const double value :
-             {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
-              kernel.per_stored_line, kernel.per_idle_warp, kernel.merging, kernel.l2_write_share})
+        for (const double value : {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
+                                   kernel.per_stored_line, kernel.per_idle_warp, kernel.merging,
+                                   kernel.drift.value_or(0.0), kernel.l2_write_share})
             if (!(value >= 0.0 && value < 1e6))
                 problems.push_back({file + ": /kernels/" + std::to_string(i),
                                     "expected counts from 0 to a million for " + kernel.kernel});
@@ -396,11 +403,13 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             continue;
         const Partition &main = main_launch(*call.plan);
         // What other kernels of the call take is small: theirs is what the plan counts.
-        double of_others = 0.0, ffmas = 0.0, reads = 0.0, writes = 0.0;
+        double of_others = 0.0, main_launches = 0.0, ffmas = 0.0, reads = 0.0, delivered = 0.0, writes = 0.0;
         MergeableReads mergeable;
         Features sum{};
         for_each_launch(*call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
+            delivered +=
+                std::min(part.work.l2_read_bytes.value_or(0.0), part.work.dram_read_bytes.value_or(0.0));
             writes += part.work.l2_write_bytes.value_or(0.0);
             if (part.kernel == main.kernel)
                 mergeable = mergeable + part.mergeable_reads.value_or(MergeableReads{});
@@ -408,6 +417,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
                 of_others += part.work.instructions.value_or(0.0);
                 return;
             }
+            main_launches += 1.0;
             ffmas += part.work.fmas.value_or(0.0) / 32.0;
             const Features its = features_of(part);
             for (std::size_t i = 0; i < features; ++i)
@@ -428,7 +438,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         if (const double counted = call.counted->l2_read_bytes.value_or(0.0);
             !mergeable.reads.empty() && counted > 0.0)
             for (std::vector<CountedReads> *all : {&reads_of_kernel[main.kernel], &all_reads})
-                all->push_back({reads, counted, *call.counted->instructions, mergeable});
+                all->push_back({reads, delivered, counted, total / main_launches, mergeable});
         if (writes > 0.0 && call.counted->l2_write_bytes)
             its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
     }
@@ -447,8 +457,10 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
         // Of the kernel, whatever its variant; a few cases do not tell it from all kernels'.
         constexpr std::size_t enough = 8;
-        if (const std::vector<CountedReads> &of_kernel = reads_of_kernel[name.first]; !of_kernel.empty())
-            facts.merging = merging_of(of_kernel.size() >= enough ? of_kernel : all_reads);
+        if (const std::vector<CountedReads> &of_kernel = reads_of_kernel[name.first]; !of_kernel.empty()) {
+            const Merging merging = merging_of(of_kernel.size() >= enough ? of_kernel : all_reads);
+            facts.merging = merging.met, facts.drift = merging.drift;
+        }
         // Not below one: what is stored is written.
         facts.l2_write_share =
             its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));

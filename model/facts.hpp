@@ -8,6 +8,7 @@
 #include <boost/describe.hpp>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,15 @@ struct CompiledWork {
     double per_ffma = 0.0, per_counted = 1.0, per_warp = 0.0, per_warp_step = 0.0, per_stored_line = 0.0,
            per_idle_warp = 0.0;
     double merging = 0.0;        ///< how many requests of a GPC's SMs meet on the way to L2 (W6)
+    std::optional<double> drift; ///< and how SMs go apart with time; absent: by chance
     double l2_write_share = 1.0; ///< sectors written over those that the stored bytes fill: the median
     Pace pace;
     std::int64_t cases = 0;                     ///< counted ones behind the numbers
     double median_error = 0.0, p90_error = 0.0; ///< of the instructions, over those cases
     BOOST_DESCRIBE_CLASS(CompiledWork, (),
                          (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, per_stored_line,
-                          per_idle_warp, merging, l2_write_share, pace, cases, median_error, p90_error),
+                          per_idle_warp, merging, drift, l2_write_share, pace, cases, median_error,
+                          p90_error),
                          (), ())
 };
 

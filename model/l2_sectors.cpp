@@ -145,7 +145,11 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
         before = 1.0 - lost_from_l1(all + resident * beside, part, limits);
         at_once = 1.0 - lost_from_l1(of_resident + beside, part, limits);
     } else if (l1 < all + of_sm * beside) {
-        before = std::min(1.0, std::floor(l1 / (of_cta + beside)) * of_cta / all);
+        // A CTA of many steps starts where the others are through: its first step is still there if all that
+        // those at once read is.
+        before = part.steps > 1 && l1 < resident * (of_cta + beside)
+                     ? 0.0
+                     : std::min(1.0, std::floor(l1 / (of_cta + beside)) * of_cta / all);
         at_once = part.steps > 1 ? std::min(1.0, l1 / of_resident) : before;
     }
     return sms *
@@ -156,10 +160,20 @@ namespace {
 
 /// The GPC of each SM, in the order in which `sms` CTAs that start first are given to them: as recorded on an
 /// H200 the first 8 go to one half of a GPC, then each GPC in turn gets as many neighbours as the next, and
-/// the rest of that first one half as many.
-std::vector<int> gpcs_in_order(std::int64_t sms) {
+/// the rest of that first one half as many. Clusters go to one GPC after another, of pairs the first 4 to
+/// one.
+std::vector<int> gpcs_in_order(std::int64_t sms, std::int64_t cluster) {
     constexpr std::int64_t first = 8;
     constexpr double gpcs = 8.0;
+    if (cluster > 1) {
+        const std::int64_t together = cluster == 2 ? first : 0;
+        std::vector<int> order;
+        for (std::int64_t cta = 0; cta < sms; ++cta)
+            order.push_back(cta < together ? 0
+                                           : static_cast<int>((cta - together) / cluster %
+                                                              static_cast<std::int64_t>(gpcs)));
+        return order;
+    }
     std::vector<int> order(static_cast<std::size_t>(std::min(sms, first)), 0);
     const double run = static_cast<double>(sms - first) / (gpcs - 0.5);
     constexpr double before = 3.5; // runs, where the second half of the first GPC ends
@@ -177,7 +191,8 @@ std::vector<int> gpcs_in_order(std::int64_t sms) {
 MergeableReads operator+(MergeableReads a, const MergeableReads &b) {
     a.reads.insert(a.reads.end(), b.reads.begin(), b.reads.end());
     a.sms = std::max(a.sms, b.sms);
-    a.resident = std::max(a.resident, b.resident);
+    a.warps = std::max(a.warps, b.warps);
+    a.waves = std::max(a.waves, b.waves);
     return a;
 }
 
@@ -187,20 +202,26 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
                        busy = std::max<std::int64_t>(1, part.ctas - part.idle_ctas);
     // CTAs without work have their places too: of a division's halves, those behind the first of an image.
     const bool halves = part.parts > 0 && part.grid[0] == 2 * part.parts;
-    const std::int64_t sms = std::min(
-        all_sms,
-        halves ? std::max<std::int64_t>(1, papers::ceil_div(busy, 2 * (ctas / part.grid[0]))) : busy);
+    const std::int64_t images = halves ? ctas / part.grid[0] : 1,
+                       placed = std::min(
+                           all_sms,
+                           halves ? std::max<std::int64_t>(1, papers::ceil_div(busy, 2 * images)) : busy),
+                       sms = std::min(all_sms, images * placed);
     MergeableReads mergeable;
     mergeable.sms = static_cast<double>(sms);
-    mergeable.resident = static_cast<double>(std::clamp<std::int64_t>(
-        papers::ceil_div(busy, sms), 1, std::max<std::int64_t>(1, part.ctas_per_sm)));
+    const std::int64_t resident =
+        std::clamp<std::int64_t>(papers::ceil_div(busy, sms), 1, std::max<std::int64_t>(1, part.ctas_per_sm));
+    constexpr std::int64_t lanes = 32;
+    mergeable.warps = static_cast<double>(sms * resident *
+                                          std::max<std::int64_t>(1, papers::ceil_div(part.threads, lanes)));
+    mergeable.waves = static_cast<double>(std::max<std::int64_t>(1, part.waves));
     if (bytes <= 0.0 || readers.ctas <= 1.0)
         return mergeable;
     // Of the CTAs that start first, one an SM: which read the same, and in which GPC.
     const double apart = std::max(1.0, readers.apart), together = readers.ctas * apart;
     constexpr double rounding = 1e-6; // of numbers of CTAs that are no integers
-    std::vector<int> gpcs = gpcs_in_order(std::min(ctas, all_sms));
-    gpcs.resize(static_cast<std::size_t>(sms));
+    std::vector<int> gpcs = gpcs_in_order(std::min(ctas, all_sms), part.cluster.value_or(1));
+    gpcs.resize(static_cast<std::size_t>(placed));
     std::vector<std::int64_t> same; // number of the data, and of the GPC
     same.reserve(gpcs.size());
     const std::int64_t most_apart =
@@ -225,16 +246,17 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
     for (std::size_t count = 2; count < of_readers.size(); ++count)
         if (of_readers[count] > 0.0)
             mergeable.reads.push_back(
-                {static_cast<double>(count), bytes * of_readers[count] / mergeable.sms});
+                {static_cast<double>(count), bytes * of_readers[count] / static_cast<double>(placed)});
     return mergeable;
 }
 
-double merged_bytes(const MergeableReads &mergeable, double instructions, double merging) {
+double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging) {
     constexpr double most = 4.0;              // requests that L2 sees as one
     constexpr double in_step_clocks = 3000.0; // of issuing, after which SMs go apart
-    constexpr double schedulers = 4.0;
-    const double issuing = instructions / schedulers / mergeable.sms;
-    const double met = merging / std::sqrt(mergeable.resident * (1.0 + issuing / in_step_clocks));
+    constexpr double schedulers = 4.0, crowding = 0.2;
+    const double issuing = instructions / schedulers / mergeable.sms / mergeable.waves;
+    const double met = merging.met / (std::sqrt(mergeable.waves) * std::pow(mergeable.warps, crowding) *
+                                      std::pow(1.0 + issuing / in_step_clocks, merging.drift));
     double merged = 0.0;
     for (const auto &[readers, bytes] : mergeable.reads)
         merged += bytes * (1.0 - std::max(std::ceil(readers / most) / readers,

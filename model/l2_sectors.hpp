@@ -93,8 +93,13 @@ MergeableReads operator+(MergeableReads a, const MergeableReads &b);
 /// Of `bytes` that the SMs ask L2 for, each what `readers` have in common.
 MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const GpuLimits &limits);
 
-/// Bytes of them that L2 does not see (W6), of a launch of `instructions` warp instructions. `merging` is a
-/// fact of the kernel: 0, nothing is merged.
-double merged_bytes(const MergeableReads &mergeable, double instructions, double merging);
+/// How requests of a kernel's SMs meet on the way to L2 (W6), facts of it.
+struct Merging {
+    double met = 0.0;   ///< 0: nothing is merged
+    double drift = 0.5; ///< how SMs go apart with time: 0.5 by chance, 0 not at all
+};
+
+/// Bytes of them that L2 does not see (W6), of a launch of `instructions` warp instructions.
+double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging);
 
 } // namespace convcast

@@ -129,9 +129,10 @@ struct ReadersInGpc {
 /// merged (W6), the more of them the closer in step the SMs are.
 struct MergeableReads {
     std::vector<ReadersInGpc> reads;
-    double sms = 1.0;      ///< that have CTAs
-    double resident = 1.0; ///< CTAs of one of them at once
-    BOOST_DESCRIBE_CLASS(MergeableReads, (), (reads, sms, resident), (), ())
+    double sms = 1.0;   ///< that have CTAs
+    double warps = 1.0; ///< that are there at once, of all SMs
+    double waves = 1.0; ///< of CTAs
+    BOOST_DESCRIBE_CLASS(MergeableReads, (), (reads, sms, warps, waves), (), ())
 };
 
 /// One launch, exactly: the formulas, the compile options and the launch all read this object.

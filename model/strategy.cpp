@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace convcast {
 
@@ -107,23 +108,30 @@ double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows) {
 }
 
 double footprint_bytes(const ConvShape &s, std::int64_t outputs) {
+    return footprint_bytes(s, outputs, s.r, s.s);
+}
+
+double footprint_bytes(const ConvShape &s, std::int64_t outputs, std::int64_t tap_rows,
+                       std::int64_t tap_columns) {
     const double q = static_cast<double>(s.q()), w = static_cast<double>(s.w);
-    outputs = std::min(outputs, s.p() * s.q());
-    const double count = static_cast<double>(outputs), taps_w = static_cast<double>(s.s);
-    const double reach_h = static_cast<double>(s.dilation_h * (s.r - 1) + 1),
-                 reach_w = static_cast<double>(s.dilation_w * (s.s - 1) + 1);
+    if (const std::int64_t plane = s.p() * s.q(); outputs > plane)
+        return static_cast<double>(outputs) / static_cast<double>(plane) *
+               footprint_bytes(s, plane, tap_rows, tap_columns);
+    const double count = static_cast<double>(outputs), taps_w = static_cast<double>(tap_columns);
+    const double reach_h = static_cast<double>(s.dilation_h * (tap_rows - 1) + 1),
+                 reach_w = static_cast<double>(s.dilation_w * (tap_columns - 1) + 1);
     const double stride_h = static_cast<double>(s.stride_h), stride_w = static_cast<double>(s.stride_w);
     constexpr double sector = 32.0;
     if (outputs < s.q()) { // part of a row, or the end of one and the start of the next
         const double runs = row_runs(outputs, s.q());
         const double columns = std::min(runs * w, (count - runs) * stride_w + runs * reach_w);
-        return static_cast<double>(std::min(s.r, s.h)) *
+        return static_cast<double>(std::min(tap_rows, s.h)) *
                std::min(columns * 4.0 +
                             runs * spanned_bytes(
                                        0.0, row_grain(s, std::gcd(outputs, s.q()) * s.stride_w, s.pad_w)),
                         count * taps_w * sector);
     }
-    const double rows = std::min({static_cast<double>(s.h), count / q * static_cast<double>(s.r),
+    const double rows = std::min({static_cast<double>(s.h), count / q * static_cast<double>(tap_rows),
                                   (count / q - 1.0) * stride_h + reach_h});
     const double span = (q - 1.0) * stride_w + reach_w;
     if (span >= w && rows >= reach_h) // whole rows lie one after another
@@ -135,8 +143,20 @@ double row_runs(std::int64_t count, std::int64_t length) {
     return 1.0 + static_cast<double>(count - std::gcd(count, length)) / static_cast<double>(length);
 }
 
+double input_read_bytes(const ConvShape &s) {
+    std::set<std::int64_t> read; // of the rows of a stride
+    for (std::int64_t row = 0; row < s.r; ++row)
+        read.insert(row * s.dilation_h % s.stride_h);
+    constexpr double unit = 64.0;
+    const double least = static_cast<double>(s.element_bytes());
+    const double row = static_cast<double>(s.w) * least;
+    return static_cast<double>(s.input_bytes()) *
+           std::min(1.0, static_cast<double>(read.size()) * (row + unit - least) /
+                             (static_cast<double>(s.stride_h) * row));
+}
+
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
-    work.dram_read_bytes = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
+    work.dram_read_bytes = input_read_bytes(shape) + static_cast<double>(shape.filter_bytes());
     // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
     work.dram_write_bytes =
         static_cast<double>(std::max<std::int64_t>(0, shape.output_bytes() - limits.l2_bytes / 2));
@@ -164,11 +184,12 @@ void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits, doub
     fill_dram(work, shape, limits);
     const double image = static_cast<double>(shape.input_bytes()) / static_cast<double>(shape.n);
     *work.dram_read_bytes +=
-        std::max(0.0, passes - 1.0) * static_cast<double>(shape.input_bytes()) * lost_from_l2(image, limits);
+        std::max(0.0, passes - 1.0) * input_read_bytes(shape) * lost_from_l2(image, limits);
     if (work.l2_read_bytes) // which every byte from DRAM passes
-        work.dram_read_bytes = std::min(
-            *work.dram_read_bytes,
-            std::max(*work.l2_read_bytes, static_cast<double>(shape.input_bytes() + shape.filter_bytes())));
+        work.dram_read_bytes =
+            std::min(*work.dram_read_bytes,
+                     std::max(*work.l2_read_bytes,
+                              input_read_bytes(shape) + static_cast<double>(shape.filter_bytes())));
 }
 
 std::string cached_remark(const std::string &whose, std::int64_t bytes, const GpuLimits &limits) {

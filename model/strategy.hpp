@@ -120,9 +120,13 @@ double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows);
 /// `rows` of them start together.
 double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows);
 
-/// Bytes of the sectors of one channel that `count` neighbouring outputs of a plane read, on average over
-/// where they start. The filter's taps meet the same sectors again, in L1.
+/// Bytes of the sectors of one channel that `count` neighbouring outputs of a batch read, on average over
+/// where they start in a plane. The filter's taps meet the same sectors again, in L1.
 double footprint_bytes(const ConvShape &shape, std::int64_t count);
+
+/// And those that `tap_rows` by `tap_columns` of the taps read.
+double footprint_bytes(const ConvShape &shape, std::int64_t count, std::int64_t tap_rows,
+                       std::int64_t tap_columns);
 
 /// Rows of `length` that `count` neighbours lie in, on average over starts at multiples of `count`.
 double row_runs(std::int64_t count, std::int64_t length);
@@ -152,6 +156,10 @@ template <class FirstWord> double copy_passes_of(std::int64_t lanes, int width, 
 /// Of data that is read again after `bytes` of others have passed through L2, the share that DRAM delivers
 /// again.
 double lost_from_l2(double bytes, const GpuLimits &limits);
+
+/// Bytes of the input that DRAM delivers, in units of 64: all rows, or those that taps read, where a stride
+/// leaves others out.
+double input_read_bytes(const ConvShape &shape);
 
 /// DRAM traffic of a call that starts with a cold L2: inputs read once; of the output, what L2 cannot keep.
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits);

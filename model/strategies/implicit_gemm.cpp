@@ -423,9 +423,9 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
              : filter_run_bytes(filters_of_tile, 4.0 * static_cast<double>(values), part, profile.limits) /
                    (4.0 * filters_of_tile * static_cast<double>(values)));
     // CTAs of other filters, or of a neighbouring tile, may read on the same SM what is still in L1.
-    const double images = static_cast<double>(s.n),
-                 of_cta = static_cast<double>(o.channels) * of_pixels / g.split;
-    const double of_image = static_cast<double>(s.input_bytes()) / static_cast<double>(s.n * s.groups);
+    const double images = g.tile_pixels > s.p() * s.q() ? 1.0 : static_cast<double>(s.n), // else as one
+        of_cta = static_cast<double>(o.channels) * of_pixels / g.split;
+    const double of_image = static_cast<double>(s.input_bytes()) / images / static_cast<double>(s.groups);
     // CTAs of a rank lie on the same SMs.
     const double groups = static_cast<double>(s.groups), of_rank = of_filters / groups / g.split,
                  of_tile = of_rank / static_cast<double>(o.filter_tiles);

@@ -216,6 +216,35 @@ Copying copying_of(const ImplicitGemm3xTf32 &g, const Shape &o) {
             static_cast<double>(ceil_div(units, lanes))};
 }
 
+/// Bytes that the CTAs of a tile of `pixels` ask L2 for, each of them of its share of the rows: of a channel
+/// whose taps lie in two shares both read what their taps need.
+double tile_pixel_bytes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Shape &o,
+                        std::int64_t pixels) {
+    if (o.wide_pixels) // past L1
+        return static_cast<double>(o.channels) * wide_copy_bytes(4.0 * static_cast<double>(pixels),
+                                                                 odd_halves(0, {{s.h * s.w * 4, s.c}}),
+                                                                 odd_halves(0, {{s.h * s.w * 4, s.c}}));
+    const double whole = footprint_bytes(s, pixels);
+    const auto of_taps = [&](std::int64_t begin, std::int64_t end) {
+        const std::int64_t rows = (end - 1) / s.s - begin / s.s + 1;
+        return end - begin == o.taps ? whole : footprint_bytes(s, pixels, rows, rows > 1 ? s.s : end - begin);
+    };
+    const std::int64_t of_row = o.by_channel ? 1 : row_values, at_once = o.by_channel ? row_values : 1,
+                       all = o.channels / at_once * o.taps; // taps of all channels, or of eight at once
+    double bytes = 0.0;
+    for (std::int64_t rank = 0; rank < g.split; ++rank) {
+        const auto first = [&](std::int64_t share) {
+            return std::min(all, o.steps * share / g.split * g.depth * of_row);
+        };
+        for (std::int64_t at = first(rank), next = 0; at < first(rank + 1); at = next) {
+            const std::int64_t channel = at / o.taps * o.taps;
+            next = std::min(first(rank + 1), channel + o.taps);
+            bytes += of_taps(at - channel, next - channel);
+        }
+    }
+    return static_cast<double>(at_once) * bytes;
+}
+
 /// The plan of a setting in which no knob is left to choose.
 std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s,
                                            const GpuProfile &profile) {
@@ -377,13 +406,11 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
                                                                       waits_of_loads(g, o);
     // Filters come as they lie; of pixels, L1 keeps what the taps have in common, but not of copies of 16
     // bytes.
-    const double of_pixels =
-        o.wide_pixels
-            ? wide_copy_bytes(4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)),
-                              odd_halves(0, {{s.h * s.w * 4, s.c}}), odd_halves(0, {{s.h * s.w * 4, s.c}}))
-            : footprint_bytes(s, std::min<std::int64_t>(g.tile_pixels, o.pixels));
+    const std::int64_t last_pixels = o.pixels - (o.pixel_tiles - 1) * g.tile_pixels;
     const double pixel_reads =
-        of_pixels * static_cast<double>(o.channels * o.pixel_tiles * o.filter_tiles * s.groups);
+        static_cast<double>(o.filter_tiles * s.groups) *
+        (static_cast<double>(o.pixel_tiles - 1) * tile_pixel_bytes(s, g, o, g.tile_pixels) +
+         tile_pixel_bytes(s, g, o, last_pixels));
     const double filter_reads = all_steps * depth * row_values * 8.0 * g.tile_k;
     work.l2_read_bytes = filter_reads + pixel_reads;
     const double alike = o.wide_pixels ? alike_in_lines(0, {{s.h * s.w * 4, s.c}}) : 1.0;

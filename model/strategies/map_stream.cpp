@@ -300,13 +300,14 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     const double of_filters = once + std::max(0.0, pieces_d * of_piece - once) * lost_sums;
     const double filter_reads =
         read_through_l1(of_filters, of_filters, ctas, part, limits, Again::in_turn, sums_of_cta + map_of_cta);
-    // And neighbouring CTAs have rows of the map in common.
+    // And neighbouring CTAs have rows of the map in common, each at another place of its copies: of 16 bytes
+    // they come to them soon enough after each other, by 4 bytes not, as counted.
     const double alike =
         wide ? alike_in_lines(part.stages * part.bank_floats * 4, {{part.band_floats * 4 - plane, channels},
                                                                    {-channels * plane, part.pieces},
                                                                    {-band_step, part.grid[0]},
                                                                    {-s.c * plane, s.n}})
-             : 1.0;
+             : 0.0;
     const double rows_at_once = static_cast<double>(std::min(part.tile_h, s.p()));
     part.mergeable_reads =
         mergeable_reads(filter_reads, {ctas, 1.0}, part, limits) +

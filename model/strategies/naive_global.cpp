@@ -116,7 +116,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     const double taps = static_cast<double>(s.r * s.s),
                  warps = std::ceil(static_cast<double>(std::min<std::int64_t>(threads, outputs)) / 32.0);
     const double planes = std::min(static_cast<double>(s.n * s.k), row_runs(threads, s.p() * s.q()));
-    const double map_bytes = footprint_bytes(s, threads);
+    const double map_bytes = footprint_bytes(s, std::min<std::int64_t>(threads, s.p() * s.q()));
     const double filter_bytes = spanned_bytes(planes * taps * static_cast<double>(channels) * 4.0);
     const double pixel_passes = pixel_passes_of(s);
     const double warp_planes = 1.0 + 31.0 / static_cast<double>(s.p() * s.q());

@@ -264,6 +264,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const double planes_at_once =
         std::max(1.0, static_cast<double>(part.ctas_per_sm * limits.sm_count) / tiles);
     fill_dram(work, s, limits, static_cast<double>(s.k) / planes_at_once);
+    if (shared_map) // tiles have the rows that no tap reads
+        *work.dram_read_bytes += static_cast<double>(s.input_bytes()) - input_read_bytes(s);
     if (!shared_map)
         out.assumptions.emplace_back(
             "what a CTA reads of a channel stays in L1 while the filter passes over it");

@@ -30,7 +30,7 @@ Partition launch(double ffmas, double step_others, double copying, double once, 
     part.work.fmas = busy * 4.0 * part.step.fmas;
     part.work.instructions = busy * (4.0 * part.step.instructions + once);
     part.work.l2_read_bytes = 1e6;
-    part.mergeable_reads = MergeableReads{{{16.0, 1e6}}, 100.0, 1.0};
+    part.mergeable_reads = MergeableReads{{{16.0, 1e6}}, 1.0, 1.0, 1.0};
     part.work.l2_write_bytes = 1e5;
     return part;
 }
@@ -38,14 +38,14 @@ Partition launch(double ffmas, double step_others, double copying, double once, 
 /// Counters of a launch whose kernel has the planted facts.
 struct Planted {
     static constexpr double per_counted = 1.5, per_idle_warp = 20.0, ffma = 1.25, other = 3.0, copy = 2.0,
-                            alu = 0.6, turn = 23.0, cold = 500.0, constant = 130.0;
+                            alu = 0.6, turn = 23.0, cold = 500.0, constant = 130.0, drift = 0.3;
 
     std::deque<Plan> plans;
     std::deque<Work> works;
     std::deque<std::map<std::string, double>> counters;
     std::vector<CountedCall> calls;
 
-    void add(const Partition &part, double merging) {
+    void add(const Partition &part, double met) {
         const double busy = static_cast<double>(part.ctas - part.idle_ctas);
         const double ffmas = *part.work.fmas / 32.0, others = *part.work.instructions - ffmas;
         const double idle = static_cast<double>(part.idle_ctas) * 4.0 * per_idle_warp;
@@ -55,7 +55,7 @@ struct Planted {
         const double copies = busy * 4.0 * part.step.copying * (of_step + grown) / part.step.instructions;
         Work work;
         work.instructions = ffmas + per_counted * others + idle;
-        work.l2_read_bytes = 1e6 - merged_bytes(*part.mergeable_reads, *work.instructions, merging);
+        work.l2_read_bytes = 1e6 - merged_bytes(*part.mergeable_reads, *work.instructions, {met, drift});
         work.l2_write_bytes = 2e5;
         const double left = *work.instructions - ffmas,
                      once = copies + busy * per_counted * part.drain.instructions + idle;
@@ -96,6 +96,7 @@ TEST(Facts, PlantedOnesAreFoundAgain) {
     EXPECT_NEAR(facts[0].pace.cold_clocks, Planted::cold, 1e-3);
     EXPECT_NEAR(facts[0].pace.alu_share, Planted::alu, 1e-9);
     EXPECT_NEAR(facts[0].merging, 0.4, 0.02);
+    EXPECT_EQ(facts[0].drift, Planted::drift);
     EXPECT_EQ(facts[0].l2_write_share, 2.0);
     EXPECT_NEAR(facts[0].p90_error, 0.0, 1e-6);
 
@@ -201,6 +202,11 @@ TEST(L2, LosesWhatIsReadAgainTooLate) {
     EXPECT_EQ(*small.dram_read_bytes, static_cast<double>(fits.input_bytes() + fits.filter_bytes()));
     EXPECT_EQ(*large.dram_read_bytes,
               static_cast<double>(8 * not_at_all.input_bytes() + not_at_all.filter_bytes()));
+    // Rows that no tap reads stay in DRAM, but for what lies in 64 bytes with others.
+    const ConvShape half_read = ConvShape::parse("n1c1h955w955k15r1s1_str2x2"),
+                    all_read = ConvShape::parse("n1c1h955w955k15r2s2_str2x2");
+    EXPECT_NEAR(input_read_bytes(half_read) / static_cast<double>(half_read.input_bytes()), 0.5, 0.01);
+    EXPECT_EQ(input_read_bytes(all_read), static_cast<double>(all_read.input_bytes()));
 }
 
 } // namespace

@@ -174,7 +174,7 @@ TEST(Sectors, RequestsThatMeetOnTheirWay) {
     };
     constexpr double always = 1e9; // requests of a GPC that meet
     const auto seen = [&](std::int64_t ctas, Readers readers) {
-        return static_cast<double>(ctas) - merged_bytes(mergeable(ctas, readers), 0.0, always);
+        return static_cast<double>(ctas) - merged_bytes(mergeable(ctas, readers), 0.0, {always});
     };
     // As counted on an H200, of CTAs that read the same in step: L2 sees four requests of a GPC as one.
     EXPECT_NEAR(seen(8, {8, 1}), 2, 1e-9);
@@ -190,13 +190,23 @@ TEST(Sectors, RequestsThatMeetOnTheirWay) {
     const MergeableReads all = mergeable(132, {132, 1}), more = mergeable(528, {528, 1}, 4);
     double before = 132.0;
     for (const double instructions : {0.0, 1e6, 1e7, 1e8, 1e9}) {
-        const double merged = merged_bytes(all, instructions, 1.0);
+        const double merged = merged_bytes(all, instructions, {1.0});
         EXPECT_LE(merged, before);
         EXPECT_GT(merged, 0.0);
-        EXPECT_LT(merged_bytes(more, instructions, 1.0) / 528.0, merged / 132.0 + 1e-9);
+        EXPECT_LT(merged_bytes(more, instructions, {1.0}) / 528.0, merged / 132.0 + 1e-9);
         before = merged;
     }
-    EXPECT_EQ(merged_bytes(all, 1e6, 0.0), 0.0);
+    EXPECT_EQ(merged_bytes(all, 1e6, {0.0}), 0.0);
+    EXPECT_EQ(merged_bytes(all, 1e9, {1.0, 0.0}), merged_bytes(all, 0.0, {1.0, 0.0})); // none goes apart
+    EXPECT_LT(merged_bytes(all, 1e9, {1.0, 0.5}), merged_bytes(all, 1e9, {1.0, 0.2}));
+    // Neighbouring clusters lie in different GPCs, every eighth in the same.
+    Partition clusters;
+    clusters.ctas = 128, clusters.ctas_per_sm = 1, clusters.cluster = 4;
+    EXPECT_TRUE(mergeable_reads(128.0, {8, 4}, clusters, limits).reads.empty());
+    const MergeableReads eighth = mergeable_reads(128.0, {4, 32}, clusters, limits);
+    ASSERT_EQ(eighth.reads.size(), 1U);
+    EXPECT_EQ(eighth.reads[0].readers, 4.0);
+    EXPECT_EQ(eighth.reads[0].bytes, 128.0);
     // Of one SM, or of none, there is nothing to merge.
     EXPECT_TRUE(mergeable(1, {5, 1}).reads.empty());
     EXPECT_TRUE(mergeable(0, {5, 1}).reads.empty());
