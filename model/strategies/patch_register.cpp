@@ -107,7 +107,7 @@ WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t threads, std::i
     counts.fmas_per_filter = static_cast<double>(o.rows * o.vector) * taps;
     const double pixel_loads = static_cast<double>(pixels_of(s, o) / load_step(s, o));
     const auto vector = static_cast<double>(o.vector); // as many passes of the banks
-    counts.l1_passes_once = pixel_loads * (lines_touched(128.0 * vector, 1.0, 0.0) + vector) / 2.0;
+    counts.l1_passes_once = pixel_loads * l1_passes(lines_touched(128.0 * vector, 1.0, 0.0), vector);
     if (tile_k == 1) { // taps straight into registers
         counts.instructions_per_filter = counts.fmas_per_filter + static_cast<double>(o.rows);
         counts.instructions_once = pixel_loads + taps + per_thread;
