@@ -248,6 +248,10 @@ T drain_term(const Partition &part, const Machine &m, const Round &round, const 
         };
         drained.push_back(leaf<T>("cluster meets", s(2.0 * m.cluster_barrier_s), "two barriers of {:.0f} ns",
                                   m.cluster_barrier_s * 1e9));
+        // The probe's barriers follow stores to shared memory only.
+        drained.push_back(leaf<T>("outputs seen", s(m.l2_latency_s),
+                                  "{:.0f} ns more until the last barrier's stores are",
+                                  m.l2_latency_s * 1e9));
         drained.push_back(queue<T>(
             "sums of the cluster", round.ctas, reads(round.ctas),
             sum<T>("one CTA",

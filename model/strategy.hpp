@@ -139,13 +139,6 @@ std::int64_t first_tap_of(const ConvShape &shape, std::int64_t pixel);
 /// at any multiple of 4 bytes.
 double lines_touched(double run_bytes, double rows, double pitch_bytes);
 
-/// Passes through L1 of a warp's load that hits there: half one for each line it touches, half one for each
-/// pass that the banks need for its words. So kernels that do little else took on an H200: 1 for one
-/// address, 1.5 for 32 neighbours that start anywhere.
-constexpr double l1_passes(double lines, double bank_passes) {
-    return (lines + bank_passes) / 2.0;
-}
-
 /// Passes of the pipe of shared memory of a warp's asynchronous copy, `lanes` lanes copying `width` words (1
 /// or 4) from first_word(lane) on: through L1 as a load, and words of four bytes, which L1 keeps, are written
 /// from there in another pass.

@@ -40,6 +40,14 @@ double pixel_passes_of(const ConvShape &s) {
            static_cast<double>(warps);
 }
 
+/// And of its filter values: one word for each plane that its lanes' outputs lie in.
+double filter_passes_of(const ConvShape &s) {
+    constexpr std::int64_t lanes = 32;
+    const std::int64_t plane = s.p() * s.q(), warps = std::min(ceil_div(plane, lanes), lanes);
+    return gathered(warps * lanes, 1, [&](std::int64_t i) { return i / plane * s.products(); }) /
+           static_cast<double>(warps);
+}
+
 /// Registers of a thread as compiled for sm_90 (NVRTC 13.0): by how many pixels are under way at once.
 std::int64_t registers_of(std::int64_t taps, bool padded, bool unrolled) {
     if (!unrolled)
@@ -118,11 +126,9 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     const double planes = std::min(static_cast<double>(s.n * s.k), row_runs(threads, s.p() * s.q()));
     const double map_bytes = footprint_bytes(s, std::min<std::int64_t>(threads, s.p() * s.q()));
     const double filter_bytes = spanned_bytes(planes * taps * static_cast<double>(channels) * 4.0);
-    const double pixel_passes = pixel_passes_of(s);
-    const double warp_planes = 1.0 + 31.0 / static_cast<double>(s.p() * s.q());
     part.step.fmas = 32.0 * warps * taps; // also of the lanes past the last output
     part.step.instructions = warps * (taps * per_tap + per_channel);
-    part.step.shared_wavefronts = warps * taps * (pixel_passes + l1_passes(warp_planes, 1.0));
+    part.step.shared_wavefronts = warps * taps * (pixel_passes_of(s) + filter_passes_of(s));
     part.step.loads = warps * taps * 2.0;
     part.step.line_waits = unrolled ? 0.0 : static_cast<double>(s.r - 1); // a row of taps at a time
     part.step.load_bytes = map_bytes + filter_bytes / static_cast<double>(channels);

@@ -107,7 +107,7 @@ WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t threads, std::i
     counts.fmas_per_filter = static_cast<double>(o.rows * o.vector) * taps;
     const double pixel_loads = static_cast<double>(pixels_of(s, o) / load_step(s, o));
     const auto vector = static_cast<double>(o.vector); // as many passes of the banks
-    counts.l1_passes_once = pixel_loads * (lines_touched(128.0 * vector, 1.0, 0.0) + vector) / 2.0;
+    counts.l1_passes_once = pixel_loads * l1_passes(lines_touched(128.0 * vector, 1.0, 0.0), vector);
     if (tile_k == 1) { // taps straight into registers
         counts.instructions_per_filter = counts.fmas_per_filter + static_cast<double>(o.rows);
         counts.instructions_once = pixel_loads + taps + per_thread;
@@ -171,17 +171,21 @@ std::int64_t registers_needed(const ConvShape &s, Outputs o) {
                                     255);
 }
 
-/// Those of a thread at most as compiled for sm_90 (NVRTC 13.0, 62 settings): without vectors, taps that come
-/// filter by filter are used as they come; 5 x 5 on 4 x 4 pixels is the only other setting well below the
-/// cap.
+/// Those of a thread as compiled for sm_90 (NVRTC 13.0, 215 settings). Taps that come filter by filter are
+/// used as they come: by fours where there are vectors, though 3 x 3 on two rows keeps them all and 5 x 5 on
+/// four a dozen. Of a single filter of 1 x 1 a sum takes its pixel's place.
 std::int64_t registers_of(const ConvShape &s, Outputs o, std::int64_t tile_k) {
-    const std::int64_t cap = registers_needed(s, o);
+    const std::int64_t cap = registers_needed(s, o), taps = s.r * s.s;
+    if (taps == 1)
+        return tile_k == 1 ? std::max<std::int64_t>(32, cap - o.rows * o.vector) : cap;
+    const bool three = s.r == 3 && s.s == 3, five = s.r == 5 && s.s == 5, seven = s.r == 7 && s.s == 7;
     if (tile_k == 1)
-        return cap;
+        return five && o.rows * o.vector == 16 ? cap - 40 : three || five || seven ? cap - 8 : cap;
     if (o.vector == 1)
-        return std::min(cap, round_up((o.rows + s.r - 1) * s.s + o.rows + 22, 8));
-    constexpr std::int64_t five_by_five = 25, four = 4;
-    return s.r * s.s == five_by_five && o.rows == four ? std::min(cap, std::int64_t{128}) : cap;
+        return std::min(cap, round_up((o.rows + s.r - 1) * s.s + o.rows + 18, 8));
+    if (three)
+        return o.rows == 2 ? cap : cap - 8;
+    return five ? cap - (o.rows == 4 ? 16 : 24) : seven ? cap - 40 : cap;
 }
 
 /// Clocks of whatever keeps the GPU longest: a warp's chain, issue slots, stores or loads of the busiest SM,

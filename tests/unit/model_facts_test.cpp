@@ -185,6 +185,7 @@ TEST(Passes, LinesAndBanksOfALoad) {
     EXPECT_DOUBLE_EQ(lines_touched(4.0, 32.0, 4.0),
                      1.0 + 124.0 / 128.0); // rows that lie side by side share lines
     EXPECT_DOUBLE_EQ(l1_passes(1.0, 1.0), 1.0);
+    EXPECT_DOUBLE_EQ(l1_passes(4.0, 1.0), 2.0);
 }
 
 TEST(L2, LosesWhatIsReadAgainTooLate) {

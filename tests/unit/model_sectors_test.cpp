@@ -23,15 +23,16 @@ TEST(WarpPasses, WideAccessesMeetInPairs) {
     EXPECT_EQ(taken(4, [](std::int64_t lane) { return lane < 19 ? 0 : -1; }), 2);
 }
 
-TEST(GatherPasses, HalfALineAndHalfAPassOfTheBanks) {
+TEST(GatherPasses, AThirdOfTheLinesAndTwoOfTheBanks) {
     const auto taken = [](int width, auto word) { return gather_passes(32, width, word); };
     EXPECT_DOUBLE_EQ(taken(1, [](std::int64_t) { return 5; }), 1.0); // one address
-    EXPECT_DOUBLE_EQ(taken(1, [](std::int64_t lane) { return lane; }), (1.0 + 31.0 / 32.0 + 1.0) / 2.0);
+    EXPECT_DOUBLE_EQ(taken(1, [](std::int64_t lane) { return lane; }), (1.0 + 31.0 / 32.0 + 2.0) / 3.0);
     EXPECT_DOUBLE_EQ(taken(1, [](std::int64_t lane) { return 32 * lane; }), 32.0); // 32 lines, one bank
-    EXPECT_DOUBLE_EQ(taken(1, [](std::int64_t lane) { return 33 * lane; }), 16.5); // 32 lines, all banks
+    EXPECT_DOUBLE_EQ(taken(1, [](std::int64_t lane) { return 33 * lane; }),
+                     34.0 / 3.0); // 32 lines, all banks
     // 16 filters of two quads each, far apart: 16 lines, and what the pairs of quads leave of another.
     EXPECT_DOUBLE_EQ(taken(4, [](std::int64_t lane) { return lane / 2 * 1000 + lane % 2 * 4; }),
-                     (16.0 + 16.0 / 8.0 + 4.0) / 2.0);
+                     (16.0 + 16.0 / 8.0 + 2.0 * 4.0) / 3.0);
     EXPECT_DOUBLE_EQ(gather_passes(0, 1, [](std::int64_t lane) { return lane; }), 0.0); // nobody takes part
 }
 
