@@ -376,7 +376,19 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
     part.step.instructions = part.step.fmas / 32.0 + warps * (loads + per_step + warp_copies * per_copy);
     part.step.shared_wavefronts = warps * loads * uniform_wide_wavefronts + copies * wide_copy;
-    part.step.load_bytes = slice * static_cast<double>(g.tile_k + g.tile_pixels) * 4.0;
+    // A tile wider than a line of values reads those behind it, which are the next channels' too: of the
+    // requests of one SM for the same at the same time L2 sees up to four as one (W6).
+    constexpr double most_merged = 4.0;
+    const auto own_readers = [&](std::int64_t tile, std::int64_t pitch, std::int64_t all_tiles) {
+        return all_tiles > 1
+                   ? 1.0
+                   : std::clamp(static_cast<double>(tile) / static_cast<double>(pitch), 1.0, most_merged);
+    };
+    const double own_filters = own_readers(g.tile_k, o.filter_pitch, filter_tiles),
+                 own_pixels = own_readers(g.tile_pixels, o.chunk_pitch, pixel_tiles);
+    const double filter_bytes = slice * g.tile_k * 4.0 / own_filters,
+                 pixel_bytes = slice * g.tile_pixels * 4.0 / own_pixels;
+    part.step.load_bytes = filter_bytes + pixel_bytes;
     part.drain.instructions =
         warps * per_cta_warp + static_cast<double>(g.tile_k) * g.tile_pixels / 4.0 / 32.0 * per_quad;
     part.drain.store_bytes = static_cast<double>(std::min<std::int64_t>(g.tile_k, s.k)) *
@@ -391,9 +403,10 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     work.l2_read_bytes = all_steps * part.step.load_bytes;
     const double filter_tiles_d = static_cast<double>(filter_tiles),
                  pixel_tiles_d = static_cast<double>(pixel_tiles);
-    part.mergeable_reads =
-        mergeable_reads(all_steps * slice * g.tile_k * 4.0, {pixel_tiles_d, filter_tiles_d}, part, limits) +
-        mergeable_reads(all_steps * slice * g.tile_pixels * 4.0, {filter_tiles_d, 1.0}, part, limits);
+    part.mergeable_reads = mergeable_reads(own_filters > 1.0 ? 0.0 : all_steps * filter_bytes,
+                                           {pixel_tiles_d, filter_tiles_d}, part, limits) +
+                           mergeable_reads(own_pixels > 1.0 ? 0.0 : all_steps * pixel_bytes,
+                                           {filter_tiles_d, 1.0}, part, limits);
     const std::int64_t written = planes * s.k * tiles * 4;
     work.l2_write_bytes = static_cast<double>(written);
     work.dram_read_bytes = lost * static_cast<double>(planes * o.channels * tiles * 4 + o.filter_bytes);
