@@ -525,14 +525,14 @@ def value_of(term):
         fill, step, drain = values
         return fill + max(0, term["count"] - 1) * step + drain
     if kind == "queue":  # exact mean value analysis of a closed queue
-        service, alone = values
-        served = service / max(1.0, term["count"])
-        elsewhere, waiting, whole = max(0.0, alone - served), 0.0, 0.0
+        *services, alone = values
+        served = [service / max(1.0, term["count"]) for service in services]
+        elsewhere, waiting, whole = max(0.0, alone - sum(served)), [0.0] * len(served), 0.0
         for n in range(1, int(min(max(1.0, math.floor(term["count"])), 64)) + 1):
-            there = served * (1 + waiting)
-            whole = elsewhere + there
-            waiting = n * there / whole if whole > 0 else 0.0
-        return max(whole, service)
+            there = [its * (1 + before) for its, before in zip(served, waiting)]
+            whole = elsewhere + sum(there)
+            waiting = [n * its / whole if whole > 0 else 0.0 for its in there]
+        return max(whole, *services)
     wave, tail = values
     assert kind == "schedule", kind
     return term["count"] * wave + tail
