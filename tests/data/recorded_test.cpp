@@ -245,13 +245,13 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
                        fitted = times_of(accuracy, "test", "four numbers fitted");
     EXPECT_EQ(zero.n, 2579);
     EXPECT_EQ(fitted.n, 2579);
-    EXPECT_LE(zero.mean, 0.089);
+    EXPECT_LE(zero.mean, 0.087);
     EXPECT_LE(zero.median, 0.07);
     EXPECT_LE(zero.p90, 0.19);
     EXPECT_NEAR(zero.bias, 1.02, 0.005);
-    EXPECT_LE(fitted.mean, 0.079);
-    EXPECT_LE(fitted.median, 0.061);
-    EXPECT_LE(fitted.p90, 0.18);
+    EXPECT_LE(fitted.mean, 0.0785);
+    EXPECT_LE(fitted.median, 0.058);
+    EXPECT_LE(fitted.p90, 0.175);
     EXPECT_NEAR(fitted.bias, 0.99, 0.005);
     EXPECT_GE(*fitted.coverage, 0.85);
     EXPECT_LE(*fitted.coverage, 0.95);
@@ -260,12 +260,15 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.03);
     EXPECT_LE(work_of(accuracy, "shared wavefronts").mean, 0.007);
     EXPECT_GE(work_of(accuracy, "shared wavefronts").within_1_percent, 0.82);
-    EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.13);
+    EXPECT_GE(work_of(accuracy, "FFMAs").within_1_percent, 0.995);
+    EXPECT_LE(work_of(accuracy, "shared wavefronts, by addresses").mean, 0.002);
+    EXPECT_GE(work_of(accuracy, "shared wavefronts, by addresses").within_1_percent, 0.98);
+    EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.1);
     EXPECT_LE(work_of(accuracy, "L2 writes").mean, 0.04);
-    EXPECT_LE(work_of(accuracy, "DRAM reads over 1 MB").mean, 0.065);
+    EXPECT_LE(work_of(accuracy, "DRAM reads over 1 MB").mean, 0.06);
     const RankingAccuracy first = ranking_of(accuracy, "four numbers fitted");
     EXPECT_EQ(first.shapes, 157);
-    EXPECT_LE(first.mean_regret, 0.018);
+    EXPECT_LE(first.mean_regret, 0.017);
     EXPECT_GE(first.within_5_percent, 0.9);
     EXPECT_GE(first.kendall_tau, 0.915);
     EXPECT_LE(ranking_of(accuracy, "zero fit").mean_regret, 0.023);
@@ -277,13 +280,13 @@ TEST(Recorded, TheForecastHoldsForShapesThatNoTermWasLookedAtWith) {
     const Accuracy accuracy = accuracy_of(read_recorded("sweep_unseen.json.gz"));
     const TimeAccuracy fitted = times_of(accuracy, "test", "four numbers fitted");
     EXPECT_EQ(fitted.n, 804);
-    EXPECT_LE(fitted.mean, 0.086);
+    EXPECT_LE(fitted.mean, 0.083);
     EXPECT_LE(fitted.p90, 0.18);
     EXPECT_NEAR(fitted.bias, 0.99, 0.005);
     EXPECT_GE(*fitted.coverage, 0.85);
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.03);
-    EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.135);
-    EXPECT_LE(ranking_of(accuracy, "four numbers fitted").mean_regret, 0.028);
+    EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.1);
+    EXPECT_LE(ranking_of(accuracy, "four numbers fitted").mean_regret, 0.023);
     EXPECT_GE(ranking_of(accuracy, "four numbers fitted").kendall_tau, 0.89);
 }
 

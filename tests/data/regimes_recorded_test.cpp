@@ -226,9 +226,9 @@ TEST(RecordedRegimes, Tier2AgreesWithTheCountersThePapersRuleDoesNot) {
     EXPECT_NEAR(agreement(paper), 0.453, 0.005);
     EXPECT_LE(*paper.kappa, 0.1);
     EXPECT_NEAR(agreement(physical), 0.531, 0.01);
-    EXPECT_GE(agreement(tier2), 0.893);
+    EXPECT_GE(agreement(tier2), 0.895);
     EXPECT_GE(*tier2.kappa, 0.75);
-    EXPECT_GE(*tier2.balanced, 0.72); // a third of it are the 13 cases that are bulk_hidden
+    EXPECT_GE(*tier2.balanced, 0.79); // a third of it are the 13 cases that are bulk_hidden
     for (const StallStatistics &stall : tables.stalls)
         if (stall.share >= 0.2) { // what stands out tells the regimes apart
             EXPECT_EQ(stall.reason == "not_selected", stall.measured == Regime::compute_hidden)
@@ -238,7 +238,7 @@ TEST(RecordedRegimes, Tier2AgreesWithTheCountersThePapersRuleDoesNot) {
 
 /// A GPU that the model has not met: the profile with another number of SMs.
 TEST(RecordedRegimes, PartsOfTheGpuAreForecastAsWellAsAllOfIt) {
-    const std::pair<const char *, double> parts[] = {{"green_64.json.gz", 1.015},
+    const std::pair<const char *, double> parts[] = {{"green_64.json.gz", 1.013},
                                                      {"green_32.json.gz", 1.018}};
     for (const auto &[file, bias] : parts) {
         const convcast::Run run = forecast_again(file);
@@ -269,7 +269,7 @@ TEST(RecordedRegimes, AFitThatNeverSawAStrategyIsHardlyWorse) {
     });
     const std::vector<LeftOut> rows = leave_one_out(calls, profile);
     ASSERT_EQ(rows.size(), strategy_names().size() + 1);
-    EXPECT_LE(rows.back().left_out, 0.088);
+    EXPECT_LE(rows.back().left_out, 0.08);
     EXPECT_LE(rows.back().left_out, rows.back().fitted + 0.005);
     // The others do not tell how long naive_global's first wave waits for DRAM.
     for (const LeftOut &row : rows)
