@@ -27,7 +27,7 @@ std::string left_out_text(const std::vector<LeftOut> &rows) {
                   {"fitted", Align::right},
                   {"without it", Align::right},
                   {"bias", Align::right}},
-                 cells, terminal_width() * 2);
+                 cells, terminal_width());
 }
 
 } // namespace

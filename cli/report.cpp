@@ -100,7 +100,7 @@ std::string regimes_text(const RegimeTables &tables) {
                                      {"said compute", Align::right},
                                      {"bulk", Align::right},
                                      {"exposed", Align::right}},
-                                    rows, terminal_width() * 2);
+                                    rows, terminal_width());
     rows.clear();
     for (const RegimeStatistics &r : tables.opinions)
         rows.push_back({r.group, r.opinion, std::to_string(r.n),
@@ -112,7 +112,7 @@ std::string regimes_text(const RegimeTables &tables) {
                           {"agree", Align::right},
                           {"kappa", Align::right},
                           {"balanced", Align::right}},
-                         rows, terminal_width() * 2);
+                         rows, terminal_width());
     rows.clear();
     constexpr double worth_a_line = 0.05;
     for (const StallStatistics &s : tables.stalls)
@@ -121,7 +121,7 @@ std::string regimes_text(const RegimeTables &tables) {
     if (!rows.empty())
         text +=
             "\n" + table({{"measured"}, {"warps wait for"}, {"cases", Align::right}, {"share", Align::right}},
-                         rows, terminal_width() * 2);
+                         rows, terminal_width());
     return text;
 }
 

@@ -39,9 +39,9 @@ struct Column {
     Align align = Align::left;
 };
 
-/// A table for a terminal of `width` columns. The last column is never dropped and may run over the edge; of
-/// the others, those on the right are dropped, and named below, before the last one starts past half the
-/// width.
+/// A table for a terminal of `width` columns. The last column is never dropped and, where it is text, may run
+/// over the edge; of the others, those that find no room are dropped, and named below: before the last one
+/// starts past half the width, or where it is numbers, past what these leave.
 std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
                   std::size_t width);
 

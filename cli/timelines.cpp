@@ -93,7 +93,7 @@ std::string timeline_text(const Case &item) {
                   {"mean CTA", Align::right},
                   {"5 to 95 %", Align::right},
                   {"tail", Align::right}},
-                 rows, terminal_width() * 2);
+                 rows, terminal_width());
 }
 
 } // namespace convcast::cli
