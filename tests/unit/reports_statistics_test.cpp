@@ -225,9 +225,9 @@ TEST(Summarize, WorkComparesOnlyWhatBothSidesHave) {
 /// A forecast without repeats has one number, which both counters are held against.
 TEST(Summarize, WavefrontsAreComparedByCounterAndByAddress) {
     convcast::Run run;
-    std::string shape = "n1c1h9w9k4r3s3";
-    while (in_training_part(shape))
-        shape = ConvShape::parse(shape + "_pad1x1").id();
+    std::string shape;
+    for (int k = 4; shape.empty() || in_training_part(shape); ++k)
+        shape = "n1c1h9w9k" + std::to_string(k) + "r3s3";
     run.cases = {timed(shape, "x", 1.0, 1.0), timed(shape, "y", 1.0, 1.0)};
     for (Case &c : run.cases) {
         c.prediction->work.emplace().shared_wavefronts = 110.0;
