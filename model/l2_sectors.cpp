@@ -251,7 +251,6 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
 }
 
 double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging) {
-    constexpr double most = 4.0;              // requests that L2 sees as one
     constexpr double in_step_clocks = 3000.0; // of issuing, after which SMs go apart
     constexpr double schedulers = 4.0, crowding = 0.2;
     const double issuing = instructions / schedulers / mergeable.sms / mergeable.waves;
@@ -259,7 +258,7 @@ double merged_bytes(const MergeableReads &mergeable, double instructions, const 
                                       std::pow(1.0 + issuing / in_step_clocks, merging.drift));
     double merged = 0.0;
     for (const auto &[readers, bytes] : mergeable.reads)
-        merged += bytes * (1.0 - std::max(std::ceil(readers / most) / readers,
+        merged += bytes * (1.0 - std::max(std::ceil(readers / most_merged) / readers,
                                           1.0 / (1.0 + met * std::sqrt(readers - 1.0))));
     return merged;
 }

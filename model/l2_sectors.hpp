@@ -88,6 +88,9 @@ struct Readers {
     double ctas = 1.0, apart = 1.0;
 };
 
+/// Requests that L2 sees as one at most.
+inline constexpr double most_merged = 4.0;
+
 MergeableReads operator+(MergeableReads a, const MergeableReads &b);
 
 /// Of `bytes` that the SMs ask L2 for, each what `readers` have in common.

@@ -378,7 +378,6 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     part.step.shared_wavefronts = warps * loads * uniform_wide_wavefronts + copies * wide_copy;
     // A tile wider than a line of values reads those behind it, which are the next channels' too: of the
     // requests of one SM for the same at the same time L2 sees up to four as one (W6).
-    constexpr double most_merged = 4.0;
     const auto own_readers = [&](std::int64_t tile, std::int64_t pitch, std::int64_t all_tiles) {
         return all_tiles > 1
                    ? 1.0
