@@ -5,6 +5,7 @@
 
 #include <boost/describe.hpp>
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

@@ -104,7 +104,8 @@ TEST(Facts, PlantedOnesAreFoundAgain) {
     document.kernels = facts;
     Plan plan;
     plan.launches = {launch(100.0, 40.0, 10.0, 30.0, 100, 50)};
-    const Partition &counted = with_facts(plan, document).launches[0], &own = plan.launches[0];
+    const Plan as_compiled = with_facts(plan, document);
+    const Partition &counted = as_compiled.launches[0], &own = plan.launches[0];
     EXPECT_NEAR(counted.step.instructions, 100.0 + 1.5 * 50.0, 1e-4);
     EXPECT_NEAR(counted.step.copying, 10.0 * (100.0 + 75.0) / 150.0, 1e-3);
     EXPECT_NEAR(counted.drain.instructions, 45.0, 1e-4);

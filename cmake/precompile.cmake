@@ -1,0 +1,13 @@
+# convcast_precompile(TARGET [FROM OTHER] [HEADERS...]): TARGET parses the standard headers, and HEADERS, once instead of in
+# every file; FROM shares what OTHER has parsed. Files still include what they use: the strict presets build without this.
+set(convcast_precompiled <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map> <memory> <numeric> <optional>
+    <set> <span> <string> <utility> <variant> <vector> <boost/describe.hpp> <boost/mp11.hpp> <fmt/format.h>)
+function(convcast_precompile target)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FROM" "HEADERS")
+    target_link_libraries(${target} PRIVATE fmt::fmt) # its definitions are part of what was parsed
+    if(arg_FROM)
+        target_precompile_headers(${target} REUSE_FROM ${arg_FROM})
+    else()
+        target_precompile_headers(${target} PRIVATE ${convcast_precompiled} ${arg_HEADERS})
+    endif()
+endfunction()
