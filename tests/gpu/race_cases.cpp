@@ -110,6 +110,8 @@ constexpr std::array several_knobs = {
             {"n2c12h9w9k12r3s3_pad1x1_g12", "n1c64h7w7k65r1s1", "n1c20h16w15k64r5s5"}},
     Several{"implicit_gemm:tile_k=16,tile_pixels=256,thread_k=4,thread_pixels=16",
             {"n3c7h12w11k20r3s2_str2x2_pad1x2", "n1c64h14w14k64r1s1_str2x2", "n2c48h7w9k24r3s3_pad1x1"}},
+    Several{"winograd:tile=2,tile_pixels=32,chunks=4096",
+            {"n3c4h30w30k35r3s3_pad0x2", "n2c48h7w9k24r3s3_pad1x1", "n1c20h16w15k64r5s5"}},
     Several{"implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=4,stages=2,split=8",
             {"n3c33h9w14k65r5s5_pad2x2_dil2x2", "n2c48h7w9k24r3s3_pad1x1", "n1c128h4w4k20r3s3"}},
     Several{"implicit_gemm_3xtf32:tile_k=128,tile_pixels=256,depth=2,stages=2,split=2",
