@@ -1,0 +1,29 @@
+// What compute-sanitizer said, by kernel.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convcast {
+
+struct Finding {
+    std::string kernel;       ///< "implicit_gemm_3xtf32<3, 33, 9>"; empty if the tool names none
+    std::string text;         ///< what is reported and where, as the tool puts it, without its kernel names
+    std::int64_t hazards = 1; ///< as the tool counts them, over all launches
+};
+
+/// "void ring<(int)3, (bool)1>(const float *, int)+0x430" as name_expression() writes it: "ring<3, 1>", and
+/// "ring" of one that is no template. Empty if there is no kernel in `text`.
+std::string kernel_in(std::string_view text);
+
+struct ToolLog {
+    std::vector<Finding> findings; ///< equal ones added up
+    bool ended = false;            ///< the tool saw the end of its program, and all that it reports is there
+};
+
+/// What racecheck's analysis or synccheck says.
+ToolLog read_tool_log(std::string_view log);
+
+} // namespace convcast
