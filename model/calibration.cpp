@@ -82,19 +82,19 @@ Calibration read_calibration(const std::string &text, const std::string &file) {
         within("test/without_counters", test->without_counters, 0.0, 1e3, "0.1");
     }
     const FittedOn &on = calibration.profile;
-    const auto text = [&](const char *name, const std::string &value, const char *example) {
+    const auto one_line = [&](const char *name, const std::string &value, const char *example) {
         if (!printable(value))
             problems.push_back({file + ": /profile/" + name,
                                 "expected a text of one line, for example \"" + std::string(example) + "\""});
     };
-    text("id", on.id, "h200");
-    text("name", on.name, "NVIDIA H200");
-    text("date", on.date.value_or("unknown"), "2026-11-22T11:44:29Z");
+    one_line("id", on.id, "h200");
+    one_line("name", on.name, "NVIDIA H200");
+    one_line("date", on.date.value_or("unknown"), "2026-11-22T11:44:29Z");
     if (!is_compute_capability(on.compute_capability))
         problems.push_back({file + ": /profile/compute_capability", "expected a version such as \"9.0\""});
     for (const auto &[name, value] : on.numbers)
         if (!printable(name))
-            text("numbers", name, "sm_clock");
+            one_line("numbers", name, "sm_clock");
         else
             within("profile/numbers/" + name, value, 0.0, 1e18, "1");
     if (!problems.empty())
