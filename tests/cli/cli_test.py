@@ -1178,7 +1178,7 @@ class Files(Cli):
         self.write("four.json", profile)
         four = self.ok("predict", "--gpu", "toy", "--sms", "4", *words).json()
         other = self.ok("predict", "--gpu", "four.json", *words).json()
-        self.assertEqual(four["conditions"], {"sms": "4"})
+        self.assertEqual(four["conditions"], {"sms": "4", "facts": "none: without counters", "calibration": "none"})
         self.assertEqual((four["cases"], four["profile_hash"]), (other["cases"], other["profile_hash"]))
         self.assertNotEqual(four["cases"], self.ok("predict", "--gpu", "toy", *words).json()["cases"])
         self.write("run.json", four)
