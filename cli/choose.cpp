@@ -4,7 +4,6 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines.hpp"
-#include "model/assume.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
 #include "model/forecast.hpp"
@@ -77,8 +76,8 @@ Ranking rank(const AskedShape &asked, const Question &question, const Extent &ex
     Ranking out{asked, {}, {}, {}, 0};
     std::set<std::string> shown;
     const bool whole = extent.why || !extent.placed.empty();
-    const std::vector<Case> all =
-        convcast::choose(asked.shape, question.profile, question.strategies, whole ? all_ranks : extent.top);
+    const std::vector<Case> all = convcast::choose(asked.shape, question.profile, question.knowledge,
+                                                   question.strategies, whole ? all_ranks : extent.top);
     for (const Case &item : all) {
         if (item.status != Status::ok) {
             out.refused.push_back(item);
@@ -92,7 +91,7 @@ Ranking rank(const AskedShape &asked, const Question &question, const Extent &ex
         }
     }
     for (const std::string &text : extent.placed)
-        place(out, predict(parse_strategy(text), asked.shape, question.profile), all);
+        place(out, predict(parse_strategy(text), asked.shape, question.profile, question.knowledge), all);
     if (whole)
         for (std::size_t i = 1; i < out.ranked.size(); ++i)
             if (Prediction &forecast = *out.ranked[i].prediction; forecast.time_s)
@@ -142,13 +141,14 @@ std::string reasons(const Ranking &ranking) {
 
 /// Over all shapes: how far the settings that were placed are from the first of each ranking.
 std::string places_text(const std::vector<Ranking> &rankings, const std::vector<std::string> &placed,
-                        const GpuProfile &profile) {
+                        const Question &question) {
     std::string text;
     for (const std::string &asked : placed) {
         double logs = 0.0, worst = 1.0;
         std::int64_t shapes = 0, first = 0, better = 0, settings = 0;
         for (const Ranking &ranking : rankings) {
-            const Case item = predict(parse_strategy(asked), ranking.asked.shape, profile);
+            const Case item =
+                predict(parse_strategy(asked), ranking.asked.shape, question.profile, question.knowledge);
             for (std::size_t i = 0; i < ranking.ranked.size(); ++i) {
                 if (ranking.ranked[i].strategy != item.strategy || !rankable(ranking))
                     continue;
@@ -187,7 +187,7 @@ DeviceRunEnd time_best(std::vector<Ranking> &rankings, const Question &question,
     cases.reserve(timed.size());
     for (const Case *item : timed)
         cases.push_back(*item);
-    Run document = new_run(question.profile, question.sms, std::move(cases));
+    Run document = new_run(question.profile, question.knowledge, question.sms, std::move(cases));
     RunRequest request;
     request.device = device;
     request.sms = question.sms;
@@ -254,7 +254,6 @@ int choose(const Words &words) {
     options.push_back({"measure", Option::text});
     options.push_back({"device", Option::text});
     options.push_back({"place", Option::texts});
-    options.push_back({"assume", Option::texts});
     const Arguments arguments("choose", words, options, 0);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("choose")), 0;
@@ -263,9 +262,7 @@ int choose(const Words &words) {
         arguments.has("measure")
             ? read_question("choose", arguments, [&](int asked) { return sms_given(device, asked); })
             : read_question("choose", arguments);
-    std::vector<std::string> assumed;
-    for (const std::string &text : arguments.texts("assume"))
-        assumed.push_back(assume(question.profile, text));
+    require_times(question.profile, "choose");
     if (arguments.has("top") && arguments.has("measure"))
         throw UsageError("choose: --measure K shows the K that it times; --top has nothing to add");
     if (arguments.has("device") && !arguments.has("measure"))
@@ -287,9 +284,6 @@ int choose(const Words &words) {
     std::vector<Ranking> rankings;
     for (const AskedShape &asked : question.shapes) {
         Ranking &ranking = rankings.emplace_back(rank(asked, question, extent));
-        for (Case &item : ranking.ranked)
-            item.prediction->assumptions.insert(item.prediction->assumptions.end(), assumed.begin(),
-                                                assumed.end());
         if (!ranking.ranked.empty() && !rankable(ranking))
             note("not ranked: " + ranking.ranked.front().prediction->reason.value_or("no times"));
     }
@@ -298,7 +292,7 @@ int choose(const Words &words) {
     if (measured > 0)
         end = time_best(rankings, question, measured, device, conditions);
 
-    const std::string places = places_text(rankings, extent.placed, question.profile);
+    const std::string places = places_text(rankings, extent.placed, question);
     std::string text;
     std::vector<Case> chosen;
     bool wrong = false;
@@ -312,10 +306,9 @@ int choose(const Words &words) {
         }
     }
     text += places;
-    for (const std::string &said : assumed)
-        text += said + "\n";
+    text += assumptions_text(question.knowledge);
     if (arguments.has("json") || arguments.has("output")) {
-        Run document = new_run(question.profile, question.sms, std::move(chosen));
+        Run document = new_run(question.profile, question.knowledge, question.sms, std::move(chosen));
         document.conditions.merge(conditions);
         text = write_run(document);
     }

@@ -43,7 +43,7 @@ std::vector<Case> asked_cases(const Arguments &arguments, GpuProfile &profile) {
     profile = document_profile("compile", document, arguments, file);
     for (Case &item : document.cases)
         item.measurements.clear(); // their plans may be another version's
-    forecast_again(document.cases, profile, file, MeasuredCases::keep);
+    forecast_again(document.cases, profile, read_knowledge(arguments, profile), file, MeasuredCases::keep);
     return std::move(document.cases);
 }
 

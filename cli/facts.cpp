@@ -2,6 +2,7 @@
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/verbs.hpp"
+#include "model/architecture.hpp"
 #include "model/errors.hpp"
 #include "model/files.hpp"
 #include "model/forecast.hpp"
@@ -36,8 +37,7 @@ int facts(const Words &words) {
         const GpuProfile profile = document_profile("facts", run, arguments, file);
         if (facts.device_code_hash.empty()) {
             facts.device_code_hash = run.producer.device_code_hash;
-            facts.architecture = "sm_" + profile.compute_capability;
-            std::erase(facts.architecture, '.');
+            facts.architecture = architecture_of(profile);
         } else if (facts.device_code_hash != run.producer.device_code_hash) {
             throw UsageError("facts: " + file +
                              " was measured with other kernels than the documents before it");
@@ -68,7 +68,9 @@ int facts(const Words &words) {
                          kernel.variant.empty() ? kernel.kernel : kernel.kernel + ", " + kernel.variant,
                          kernel.cases, 100.0 * kernel.median_error, 100.0 * kernel.p90_error, kernel.merging,
                          kernel.drift.value_or(Merging{}.drift)));
-    write_file_atomically(arguments.text("output", "-"), write_facts(facts));
+    const std::string output = arguments.text("output", "-");
+    write_file_atomically(output, write_facts(facts));
+    note_how_to_use("facts", output);
     return 0;
 }
 

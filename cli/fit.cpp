@@ -36,6 +36,7 @@ int fit(const Words &words) {
     constexpr std::size_t any_number = 1000000;
     const Arguments arguments("fit", words,
                               {{"gpu", Option::text},
+                               {"facts", Option::text},
                                {"leave-one-out", Option::flag},
                                {"json", Option::flag},
                                {"output,o", Option::text}},
@@ -49,22 +50,29 @@ int fit(const Words &words) {
     if (!all && arguments.has("json"))
         throw UsageError("fit: --json is for the table of --leave-one-out; a calibration is JSON anyway");
     std::vector<MeasuredCall> calls;
+    std::vector<MeasuredCall> test, uncounted; // outside the training part, with facts and without
     GpuProfile profile;
+    Knowledge knowledge;
     for (const std::string &file : arguments.positional()) {
         const Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
         profile = document_profile("fit", run, arguments, file);
+        knowledge = knowledge_for(profile, arguments.text("facts", ""), "none");
         for (const Case &item : run.cases) {
             const Measurement *cold = item.measured(L2State::cold);
-            if (item.status != Status::ok || !item.strategy || !cold || cold->time_s.value <= 0.0 ||
-                (!all && !in_training_part(item.shape)))
+            if (item.status != Status::ok || !item.strategy || !cold || cold->time_s.value <= 0.0)
                 continue;
             const ConvShape shape = ConvShape::parse(item.shape);
             auto planned = plan(parse_strategy(*item.strategy), shape, profile);
-            if (auto *good = std::get_if<PlannedStrategy>(&planned);
-                good && missing_for_forecast(profile, good->feasible.plan).empty())
-                calls.push_back({with_facts(std::move(good->feasible.plan), shipped_facts()), shape,
-                                 cold->time_s, item.strategy->substr(0, item.strategy->find(':')),
-                                 in_training_part(item.shape)});
+            auto *good = std::get_if<PlannedStrategy>(&planned);
+            if (good == nullptr || !missing_for_forecast(profile, good->feasible.plan).empty())
+                continue;
+            const bool training = in_training_part(item.shape);
+            MeasuredCall call{std::move(good->feasible.plan), shape, cold->time_s,
+                              item.strategy->substr(0, item.strategy->find(':')), training};
+            if (!all && !training)
+                uncounted.push_back(call);
+            call.plan = with_facts(std::move(call.plan), knowledge.facts);
+            (all || training ? calls : test).push_back(std::move(call));
         }
     }
     if (all) {
@@ -73,14 +81,26 @@ int fit(const Words &words) {
                               arguments.has("json") ? to_text(described::write(rows)) : left_out_text(rows));
         return 0;
     }
-    const Calibration calibration = fit_calibration(calls, profile);
+    Calibration calibration = fit_calibration(calls, profile);
+    calibration.facts_hash = facts_hash(knowledge.facts);
+    if (!test.empty())
+        calibration.test = TestErrors{std::ssize(test), mean_error(test, profile, calibration),
+                                      mean_error(test, profile, {}), mean_error(uncounted, profile, {})};
     note(fmt::format(
         "{} calls of the training part: first wave misses {:.3f}, cold share {:.3f}, steps overlap {:.2f}, "
         "units overlap {:.2f}; measured over forecast {:.3f} to {:.3f}",
         calibration.cases, calibration.fitted.first_wave_miss, calibration.fitted.cold_share,
         calibration.fitted.steps_overlap, calibration.fitted.units_overlap, calibration.ratio_p05,
         calibration.ratio_p95));
-    write_file_atomically(arguments.text("output", "-"), write_calibration(calibration));
+    if (const std::optional<TestErrors> &errors = calibration.test)
+        note(fmt::format(
+            "{} calls outside it: mean error {:.1f} %, with the assumed numbers {:.1f} %, without "
+            "counters {:.1f} %",
+            errors->cases, 100.0 * errors->fitted, 100.0 * errors->assumed,
+            100.0 * errors->without_counters));
+    const std::string output = arguments.text("output", "-");
+    write_file_atomically(output, write_calibration(calibration));
+    note_how_to_use("calibration", output);
     return 0;
 }
 

@@ -12,6 +12,8 @@
 
 #include <boost/describe.hpp>
 
+#include <algorithm>
+
 namespace convcast::cli {
 namespace {
 
@@ -61,7 +63,8 @@ void append_rules(std::string &out, const Rules &rules) {
         out += "    note: " + remark + "\n";
 }
 
-std::string explain(const Case &item) {
+/// Without the assumptions of `knowledge`, which stand once below all cases.
+std::string explain(const Case &item, const Knowledge &knowledge) {
     std::string out = bold(item.shape + "  " + item.strategy.value_or(item.baseline.value_or(""))) + "\n";
     if (item.status != Status::ok)
         return out + "  " + boost::describe::enum_to_string(item.status, "?") + ": " +
@@ -105,21 +108,24 @@ std::string explain(const Case &item) {
         append_term(out, *p.term, 0);
     }
     out += timeline_text(item);
+    const std::vector<std::string> &common = knowledge.assumptions;
     for (const std::string &assumption : p.assumptions)
-        out += "  assumed: " + assumption + "\n";
+        if (std::find(common.begin(), common.end(), assumption) == common.end())
+            out += "  assumed: " + assumption + "\n";
     return out + "\n";
 }
 
-void add_timelines(std::vector<Case> &cases, const GpuProfile &profile) {
+void add_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge) {
     check_timeline_count("predict", cases);
     for (Case &item : cases)
-        add_forecast_timeline(item, profile);
+        add_forecast_timeline(item, profile, knowledge);
 }
 
 /// A document with today's forecasts beside what was measured.
 Run forecast_of(const std::string &file, const Arguments &arguments) {
     Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
     const GpuProfile profile = document_profile("predict", given, arguments, file);
+    const Knowledge knowledge = read_knowledge(arguments, profile);
     given.profile_id = profile.id;
     given.profile_hash = profile_hash(profile);
     given.conditions["forecast"] = "again, by version " + producer().version;
@@ -129,10 +135,11 @@ Run forecast_of(const std::string &file, const Arguments &arguments) {
                          ": expected 'work', the counters of a document's cases");
     if (given_work)
         given.conditions["given"] = "work as counted";
-    forecast_again(given.cases, profile, file,
+    note_knowledge(given, knowledge);
+    forecast_again(given.cases, profile, knowledge, file,
                    given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew);
     if (arguments.has("timeline"))
-        add_timelines(given.cases, profile);
+        add_timelines(given.cases, profile, knowledge);
     return given;
 }
 
@@ -157,13 +164,18 @@ int predict(const Words &words) {
     const Question question = read_question("predict", arguments);
     std::vector<Case> cases = predict_all(question, false);
     if (arguments.has("timeline"))
-        add_timelines(cases, question.profile);
+        add_timelines(cases, question.profile, question.knowledge);
     std::string text;
     if (arguments.has("json") || arguments.has("output")) {
-        text = write_run(new_run(question.profile, question.sms, cases));
+        text = write_run(new_run(question.profile, question.knowledge, question.sms, cases));
     } else {
         for (const Case &item : cases)
-            text += explain(item);
+            text += explain(item, question.knowledge);
+        const bool timed = std::any_of(cases.begin(), cases.end(), [](const Case &item) {
+            return item.prediction && item.prediction->time_s;
+        });
+        if (timed)
+            text += assumptions_text(question.knowledge);
     }
     write_file_atomically(arguments.text("output", "-"), text);
     return 0;

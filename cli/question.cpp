@@ -36,9 +36,13 @@ bool has_timeline(const Case &item) {
 } // namespace
 
 std::vector<Option> question_options() {
-    return {{"gpu", Option::text},     {"sms", Option::text},       {"shape", Option::texts},
-            {"study", Option::texts},  {"strategy", Option::texts}, {"json", Option::flag},
-            {"output,o", Option::text}};
+    std::vector<Option> options = {{"gpu", Option::text},       {"sms", Option::text},
+                                   {"shape", Option::texts},    {"study", Option::texts},
+                                   {"strategy", Option::texts}, {"json", Option::flag},
+                                   {"output,o", Option::text}};
+    for (const Option &option : knowledge_options())
+        options.push_back(option);
+    return options;
 }
 
 Question read_question(const std::string &verb, const Arguments &arguments,
@@ -68,11 +72,13 @@ Question read_question(const std::string &verb, const Arguments &arguments,
         question.strategies.push_back(text);
     }
     question.profile = find_profile(arguments.text("gpu", "h200"));
+    supply_assumed(question.profile, arguments);
     if (arguments.has("sms")) {
         const int asked = arguments.integer("sms", 1, 1, question.profile.limits.sm_count);
         question.sms = sms_given ? sms_given(asked) : asked;
         question.profile = with_sms(std::move(question.profile), *question.sms);
     }
+    question.knowledge = read_knowledge(arguments, question.profile);
     return question;
 }
 
@@ -90,11 +96,13 @@ std::optional<int> sms_of(const Run &document, const std::string &file) {
 }
 
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best, int drawn) {
+    if (best > 0)
+        require_times(question.profile, "--choose");
     std::vector<Case> cases;
     std::set<std::pair<std::string, std::string>> swept; // a case may stand in several sweeps
     for (const AskedShape &asked : question.shapes) {
         for (const std::string &text : asked.settings) {
-            Case item = predict(parse_strategy(text), asked.shape, question.profile);
+            Case item = predict(parse_strategy(text), asked.shape, question.profile, question.knowledge);
             item.study = asked.study;
             if (swept.emplace(item.shape, *item.strategy).second)
                 cases.push_back(std::move(item));
@@ -110,7 +118,7 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
         if (question.strategies.empty()) {
             std::vector<Case> unsupported;
             for (const std::string &name : strategy_names()) {
-                Case item = predict(parse_strategy(name), asked.shape, question.profile);
+                Case item = predict(parse_strategy(name), asked.shape, question.profile, question.knowledge);
                 if (item.status == Status::unsupported)
                     unsupported.push_back(std::move(item));
                 else
@@ -126,7 +134,7 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
         }
         for (const std::string &text : question.strategies) {
             if (!is_baseline(text))
-                add(predict(parse_strategy(text), asked.shape, question.profile));
+                add(predict(parse_strategy(text), asked.shape, question.profile, question.knowledge));
             else
                 for (const std::string &name : baselines_named(text))
                     if (name == text || concerns(name, asked.shape))
@@ -135,11 +143,13 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
         if (drawn > 0)
             for (const std::string &name : strategy_names())
                 for (const std::string &text :
-                     sweep_settings(name, asked.shape, question.profile, static_cast<std::size_t>(drawn)))
-                    add(predict(parse_strategy(text), asked.shape, question.profile));
+                     sweep_settings(name, asked.shape, question.profile, question.knowledge.facts,
+                                    static_cast<std::size_t>(drawn)))
+                    add(predict(parse_strategy(text), asked.shape, question.profile, question.knowledge));
         int rank = 0;
         if (best > 0)
-            for (Case &item : choose(asked.shape, question.profile, {}, static_cast<std::size_t>(best)))
+            for (Case &item : choose(asked.shape, question.profile, question.knowledge, {},
+                                     static_cast<std::size_t>(best)))
                 if (item.status == Status::ok && rank++ < best)
                     add(std::move(item));
     }
@@ -158,6 +168,7 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
         throw UsageError(verb + ": the document was forecast from the profile '" + document.profile_id +
                          "', which does not ship; give it again with --gpu FILE");
     }
+    supply_assumed(profile, arguments);
     if (const std::optional<int> sms = sms_of(document, file)) {
         if (*sms > profile.limits.sm_count)
             throw InputError(place_of_sms(file), "the document's cases have " + std::to_string(*sms) +
@@ -170,13 +181,15 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
                                       [](const Case &item) { return item.prediction.has_value(); });
     if (forecast && !arguments.has("gpu") && !document.profile_hash.empty() &&
         document.profile_hash != profile_hash(profile))
-        throw UsageError(verb + ": the document was forecast from a profile '" + document.profile_id +
-                         "' that is not the one that ships; give it again with --gpu FILE");
+        throw UsageError(
+            verb + ": the document was forecast from a profile '" + document.profile_id +
+            "' that is not the one that ships; give it again with --gpu FILE, or with the --assume it "
+            "was made with");
     return profile;
 }
 
-void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const std::string &file,
-                    MeasuredCases measured) {
+void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge,
+                    const std::string &file, MeasuredCases measured) {
     std::vector<InputProblem> problems;
     for (std::size_t i = 0; i < cases.size(); ++i) {
         Case &item = cases[i];
@@ -190,10 +203,11 @@ void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const s
             const Measurement *cold = item.measured(L2State::cold);
             const Work *counted =
                 measured == MeasuredCases::renew_given_work && cold && cold->work ? &*cold->work : nullptr;
-            Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile, counted)
-                                     : predict_baseline(*item.baseline, shape, profile);
+            Case now = item.strategy
+                           ? predict(parse_strategy(*item.strategy), shape, profile, knowledge, counted)
+                           : predict_baseline(*item.baseline, shape, profile);
             if (has_timeline(item))
-                add_forecast_timeline(now, profile);
+                add_forecast_timeline(now, profile, knowledge);
             if (item.measurements.empty())
                 item = std::move(now);
             else
@@ -216,13 +230,15 @@ void refuse_question_beside_document(const std::string &verb, const Arguments &a
                              " were both given; the document already says what to " + verb);
 }
 
-Run new_run(const GpuProfile &profile, std::optional<int> sms, std::vector<Case> cases) {
+Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,
+            std::vector<Case> cases) {
     Run run;
     run.producer = producer();
     run.profile_id = profile.id;
     run.profile_hash = profile_hash(profile);
     if (sms)
         run.conditions[sms_condition] = std::to_string(*sms);
+    note_knowledge(run, knowledge);
     run.cases = std::move(cases);
     return run;
 }

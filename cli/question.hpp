@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/arguments.hpp"
+#include "cli/knowledge.hpp"
 #include "model/conv_shape.hpp"
 #include "model/profile.hpp"
 #include "model/run.hpp"
@@ -11,7 +12,7 @@
 
 namespace convcast::cli {
 
-/// --gpu, --sms, --shape, --study, --strategy, --json, --output
+/// --gpu, --sms, --shape, --study, --strategy, --json, --output, and those of knowledge
 std::vector<Option> question_options();
 
 struct AskedShape {
@@ -21,8 +22,9 @@ struct AskedShape {
 };
 
 struct Question {
-    GpuProfile profile;
+    GpuProfile profile;     ///< with what --assume supposes
     std::optional<int> sms; ///< that `profile` was limited to
+    Knowledge knowledge;
     std::vector<AskedShape> shapes;
     std::vector<std::string> strategies; ///< texts as given: strategies with knobs, or baselines
 };
@@ -41,7 +43,7 @@ std::optional<int> sms_of(const Run &document, const std::string &file);
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0, int drawn = 0);
 
 /// The profile that a document's cases are forecast from: --gpu, or the document's own where it ships as it
-/// was; with the document's number of SMs.
+/// was; with what --assume supposes and the document's number of SMs.
 GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments,
                             const std::string &file);
 
@@ -54,13 +56,14 @@ enum class MeasuredCases {
 
 /// Forecasts cases of a document again, by this code. Throws InputError where the document names what does
 /// not exist.
-void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const std::string &file,
-                    MeasuredCases measured);
+void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge,
+                    const std::string &file, MeasuredCases measured);
 
 /// A document already says what is asked. Throws UsageError if the command line says it too.
 void refuse_question_beside_document(const std::string &verb, const Arguments &arguments);
 
-/// The document around cases: who made it, and from which profile.
-Run new_run(const GpuProfile &profile, std::optional<int> sms, std::vector<Case> cases);
+/// The document around cases: who made it, from which profile, and with which facts and calibration.
+Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,
+            std::vector<Case> cases);
 
 } // namespace convcast::cli

@@ -134,8 +134,9 @@ bool is_profile(const std::string &text, const std::string &name) {
 }
 
 int report_profile(const GpuProfile &profile, const Arguments &arguments) {
-    if (arguments.has("study"))
-        throw UsageError("report: --study is for a run's cases; this is a profile");
+    for (const char *other : {"study", "facts", "calibration", "assume"})
+        if (arguments.has(other))
+            throw UsageError(std::string("report: --") + other + " is for a run's cases; this is a profile");
     const bool json = arguments.has("json");
     std::string text = write_profile(profile);
     if (!json || arguments.has("output")) {
@@ -150,10 +151,11 @@ int report_profile(const GpuProfile &profile, const Arguments &arguments) {
 } // namespace
 
 int report(const Words &words) {
-    const Arguments arguments(
-        "report", words,
-        {{"gpu", Option::text}, {"study", Option::texts}, {"json", Option::flag}, {"output,o", Option::text}},
-        1);
+    std::vector<Option> options = knowledge_options();
+    for (const Option &option : {Option{"gpu", Option::text}, Option{"study", Option::texts},
+                                 Option{"json", Option::flag}, Option{"output,o", Option::text}})
+        options.push_back(option);
+    const Arguments arguments("report", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("report")), 0;
     if (arguments.positional().empty())
@@ -178,10 +180,15 @@ int report(const Words &words) {
                 open.push_back(std::move(run.cases[i]));
                 places.push_back(i);
             }
-        forecast_again(open, profile, file, MeasuredCases::renew);
+        const Knowledge knowledge = read_knowledge(arguments, profile);
+        forecast_again(open, profile, knowledge, file, MeasuredCases::renew);
         for (std::size_t i = 0; i < places.size(); ++i)
             run.cases[places[i]] = std::move(open[i]);
         run.conditions["forecast"] = "by version " + producer().version;
+        note_knowledge(run, knowledge);
+    } else if (arguments.has("facts") || arguments.has("calibration") || arguments.has("assume")) {
+        throw UsageError("report: every case of " + shown + " has a forecast already; `convcast predict " +
+                         file + "` makes them anew, with --facts, --calibration or --assume");
     }
 
     std::vector<Study> studies;

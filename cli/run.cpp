@@ -49,25 +49,28 @@ bool settled(const Run &run) {
 /// A document's cases, forecast again by this code: a plan of another version would not fit its kernels. One
 /// that only gets exact counts stays what it is: these depend on its kernels and on how many SMs there are, a
 /// timeline does not.
-Run document_run(const std::string &file, const Arguments &arguments, GpuProfile &profile) {
+Run document_run(const std::string &file, const Arguments &arguments, GpuProfile &profile,
+                 Knowledge &knowledge) {
     Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
     profile = document_profile("run", given, arguments, file);
+    knowledge = read_knowledge(arguments, profile);
     if (arguments.has("exact-work") && !arguments.has("timeline") && settled(given)) {
         if (given.producer.device_code_hash != producer().device_code_hash)
             throw InputError(file, "was measured with other kernels (version " + given.producer.version +
                                        "): what these do would not be counted");
         return given;
     }
-    Run run = new_run(profile, sms_of(given, file), std::move(given.cases));
+    Run run = new_run(profile, knowledge, sms_of(given, file), std::move(given.cases));
     run.conditions = given.conditions;
+    note_knowledge(run, knowledge);
     if (measured(run))
         require_same_origin(given, run, file);
-    forecast_again(run.cases, profile, file, MeasuredCases::keep);
+    forecast_again(run.cases, profile, knowledge, file, MeasuredCases::keep);
     return run;
 }
 
 /// `sharded`: the answer holds the shard's cases only.
-Run asked_run(const Arguments &arguments, GpuProfile &profile, bool &sharded) {
+Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowledge, bool &sharded) {
     const bool asks = arguments.has("shape") || arguments.has("study");
     const std::string output = arguments.text("output", "-");
     if (arguments.has("shard") &&
@@ -78,17 +81,18 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, bool &sharded) {
             "another file with -o, or ask for shapes and resume this shard's file");
     if (!arguments.positional().empty()) {
         refuse_question_beside_document("run", arguments);
-        return document_run(arguments.positional().front(), arguments, profile);
+        return document_run(arguments.positional().front(), arguments, profile, knowledge);
     }
     if (arguments.has("resume") && !asks && arguments.has("sms"))
         throw UsageError(
             "run: a Run document and --sms were both given; the document already says on how many "
             "SMs to run");
     if (arguments.has("resume") && !asks)
-        return document_run(arguments.text("resume", ""), arguments, profile);
+        return document_run(arguments.text("resume", ""), arguments, profile, knowledge);
     const int device = arguments.integer("device", 0, 0, most_devices);
     Question question = read_question("run", arguments, [&](int asked) { return sms_given(device, asked); });
     profile = question.profile;
+    knowledge = question.knowledge;
     if (arguments.has("shard")) { // only its shapes are forecast; cases_of would pick the same ones
         const Shard shard = parse_shard(arguments.text("shard", ""));
         std::map<std::string, int> order;
@@ -100,7 +104,7 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, bool &sharded) {
             });
         sharded = std::ssize(order) >= shard.count;
     }
-    return new_run(profile, question.sms,
+    return new_run(profile, knowledge, question.sms,
                    predict_all(question, !arguments.has("no-baselines"),
                                arguments.integer("choose", 0, 0, 1000),
                                arguments.integer("draw", 0, 0, 1000)));
@@ -183,8 +187,9 @@ int run(const Words &words) {
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("run")), 0;
     GpuProfile profile;
+    Knowledge knowledge;
     bool sharded = false;
-    Run document = asked_run(arguments, profile, sharded);
+    Run document = asked_run(arguments, profile, knowledge, sharded);
     if (arguments.has("shard")) {
         const Shard shard = parse_shard(arguments.text("shard", ""));
         if (!sharded)
@@ -193,8 +198,10 @@ int run(const Words &words) {
         if (document.cases.empty())
             note("shard " + arguments.text("shard", "") + " has no case: there are fewer cases than shards");
     }
-    if (arguments.has("resume") && (arguments.has("shape") || arguments.has("study")))
+    if (arguments.has("resume") && (arguments.has("shape") || arguments.has("study"))) {
         resume(document, arguments.text("resume", ""));
+        note_knowledge(document, knowledge);
+    }
 
     const std::string output = arguments.text("output", "");
     RunRequest request;
@@ -207,7 +214,7 @@ int run(const Words &words) {
     if (request.timeline) {
         check_timeline_count("run", document.cases);
         for (Case &item : document.cases)
-            add_forecast_timeline(item, profile);
+            add_forecast_timeline(item, profile, knowledge);
     }
     request.exact_work = arguments.has("exact-work");
     request.measure = !request.exact_work || !settled(document);

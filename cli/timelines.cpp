@@ -2,7 +2,6 @@
 
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
-#include "model/calibration.hpp"
 #include "model/conv_shape.hpp"
 #include "model/errors.hpp"
 
@@ -66,12 +65,11 @@ bool can_have_timeline(const Case &item) {
     return ctas <= most_timeline_ctas;
 }
 
-void add_forecast_timeline(Case &item, const GpuProfile &profile) {
+void add_forecast_timeline(Case &item, const GpuProfile &profile, const Knowledge &knowledge) {
     if (!can_have_timeline(item))
         return;
-    const Calibration *fitted = shipped_calibration(profile.id);
     item.prediction->timeline = forecast_timeline(*item.prediction->plan, ConvShape::parse(item.shape),
-                                                  profile, fitted ? *fitted : Calibration{});
+                                                  profile, knowledge.calibration.value_or(Calibration{}));
 }
 
 std::string timeline_text(const Case &item) {

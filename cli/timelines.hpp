@@ -1,6 +1,7 @@
 // --timeline of predict and run: when each CTA runs, and on which SM.
 #pragma once
 
+#include "model/knowledge.hpp"
 #include "model/profile.hpp"
 #include "model/run.hpp"
 
@@ -19,7 +20,7 @@ void check_timeline_count(const std::string &verb, const std::vector<Case> &case
 bool can_have_timeline(const Case &item);
 
 /// Forecasts the timeline of a case that can have one, where the profile has the numbers for its time.
-void add_forecast_timeline(Case &item, const GpuProfile &profile);
+void add_forecast_timeline(Case &item, const GpuProfile &profile, const Knowledge &knowledge);
 
 /// One table line a launch and one for the call; "" for a case without timelines.
 std::string timeline_text(const Case &item);

@@ -13,7 +13,7 @@ namespace convcast {
 namespace {
 
 /// Calls `use(name, field)` for every Param that a profile can have.
-template <class Use> void for_each_param(GpuProfile &profile, Use use) {
+template <class Profile, class Use> void for_each_param(Profile &profile, Use use) {
     boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
         auto &field = profile.*member.pointer;
         using Field = std::decay_t<decltype(field)>;
@@ -21,6 +21,12 @@ template <class Use> void for_each_param(GpuProfile &profile, Use use) {
             if constexpr (described::IsParam<typename Field::value_type>::value)
                 use(member.name, field);
     });
+}
+
+constexpr const char *by_assume = "--assume";
+
+std::string said_of(const std::string &name, double value, const char *unit) {
+    return fmt::format("{} {}: assumed, not known of this GPU", name, readable(value, unit));
 }
 
 } // namespace
@@ -51,13 +57,22 @@ std::string assume(GpuProfile &profile, const std::string &text) {
         auto &assumed = field.emplace();
         assumed.value = Q(value);
         assumed.source = Source::assumed;
-        assumed.by = "--assume";
+        assumed.by = by_assume;
         profile.missing.erase(name);
-        said = fmt::format("{} {}: assumed, not known of this GPU", name, readable(value, unit));
+        said = said_of(name, value, unit);
     });
     if (said.empty())
         throw UsageError("--assume: a profile has no number '" + name + "'" + did_you_mean(name, known) +
                          " Example: --assume launch_floor=5e-6");
+    return said;
+}
+
+std::vector<std::string> assumed_of(const GpuProfile &profile) {
+    std::vector<std::string> said;
+    for_each_param(profile, [&](const char *name, const auto &field) {
+        if (field && field->source == Source::assumed && field->by == by_assume)
+            said.push_back(said_of(name, field->value.value, UnitOf<decltype(field->value)>::text));
+    });
     return said;
 }
 

@@ -4,6 +4,7 @@
 #include "model/profile.hpp"
 
 #include <string>
+#include <vector>
 
 namespace convcast {
 
@@ -11,5 +12,8 @@ namespace convcast {
 /// one that is assumed; returns what to say of it. Throws UsageError for a number that there is not, that the
 /// profile has, or that no GPU could have.
 std::string assume(GpuProfile &profile, const std::string &text);
+
+/// What to say of the numbers that were supposed in this way.
+std::vector<std::string> assumed_of(const GpuProfile &profile);
 
 } // namespace convcast

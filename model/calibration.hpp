@@ -5,10 +5,14 @@
 #include <boost/describe.hpp>
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace convcast {
+
+struct GpuProfile;
 
 /// What is fitted; the values here are those assumed without a fit.
 struct FittedNumbers {
@@ -29,9 +33,29 @@ struct FittedNumbers {
                          ())
 };
 
+/// The profile that a calibration was fitted on. The calibration is for every profile of the same GPU model,
+/// which is its name and compute capability; where the numbers differ, the forecast says so.
+struct FittedOn {
+    std::string id, name, compute_capability; ///< as in the profile
+    std::optional<std::string> date;          ///< when it was measured; absent: published numbers
+    /// What the forecast computes with, by the field of the profile, in the units of profile files.
+    std::map<std::string, double> numbers;
+    BOOST_DESCRIBE_CLASS(FittedOn, (), (id, name, compute_capability, date, numbers), (), ())
+};
+
+/// How forecasts did on the calls outside the training part: means of |forecast / measured - 1|.
+struct TestErrors {
+    std::int64_t cases = 0;
+    double fitted = 0.0;           ///< with the facts and the fitted numbers
+    double assumed = 0.0;          ///< with the facts and the numbers assumed without a fit
+    double without_counters = 0.0; ///< with neither: what a GPU of another architecture gets
+    BOOST_DESCRIBE_CLASS(TestErrors, (), (cases, fitted, assumed, without_counters), (), ())
+};
+
 struct Calibration {
-    std::string schema = "convcast/calibration/2";
-    std::string gpu; ///< id of the profile it was fitted on; it holds for no other
+    std::string schema = "convcast/calibration/3";
+    FittedOn profile;
+    std::string facts_hash; ///< content of the facts it was fitted with; empty: without counters
     FittedNumbers fitted;
     /// Of fits to the training part's shapes, drawn again with replacement: how sure the numbers are.
     std::vector<FittedNumbers> resampled;
@@ -39,15 +63,17 @@ struct Calibration {
     /// Measured over forecast time: the 5th and 95th percentile of the training part, which the interval is
     /// made of.
     double ratio_p05 = 1.0, ratio_p95 = 1.0;
-    BOOST_DESCRIBE_CLASS(Calibration, (), (schema, gpu, fitted, resampled, cases, ratio_p05, ratio_p95), (),
-                         ())
+    std::optional<TestErrors> test; ///< absent: no call was outside the training part
+    BOOST_DESCRIBE_CLASS(Calibration, (),
+                         (schema, profile, facts_hash, fitted, resampled, cases, ratio_p05, ratio_p95, test),
+                         (), ())
 };
+
+/// The part of a calibration that says which profile it is fitted on.
+FittedOn fitted_on(const GpuProfile &profile);
 
 /// Throws InputError with every problem at once.
 Calibration read_calibration(const std::string &text, const std::string &file);
 std::string write_calibration(const Calibration &calibration);
-
-/// data/calibration/<gpu>.json; nullptr for a GPU on which nothing was fitted.
-const Calibration *shipped_calibration(const std::string &gpu);
 
 } // namespace convcast

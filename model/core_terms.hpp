@@ -2,6 +2,7 @@
 // dependent instructions. Formulas F3, F5, F6, F10, F11, F14, F23, F27 and F31 of docs/model.md; seconds.
 #pragma once
 
+#include "model/architecture.hpp"
 #include "model/formula.hpp"
 #include "model/machine.hpp"
 #include "model/run.hpp"
@@ -39,7 +40,7 @@ template <Yield T> T issue_leaf(double instructions, const Machine &m) {
 /// Integers and logic have half the lanes of FFMAs (CUDA C++ Programming Guide, throughput of native
 /// arithmetic instructions): an instruction keeps the pipe of its scheduler busy for two clocks.
 template <Yield T> T alu_leaf(double instructions, const Machine &m) {
-    constexpr double clocks = 2.0;
+    constexpr double clocks = hopper::integer_clocks.value;
     return leaf<T>("integers and logic", s(instructions * clocks / m.schedulers / m.clock),
                    "{:.0f} warp instructions * {:.0f} clk / {:.0f} / {:.0f} MHz", instructions, clocks,
                    m.schedulers, m.clock / 1e6);

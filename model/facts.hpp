@@ -35,6 +35,7 @@ struct CompiledWork {
                          (), ())
 };
 
+/// Of all kernels of one architecture. Without kernels: nothing was counted.
 struct Facts {
     std::string schema = "convcast/facts/2";
     std::string architecture;     ///< "sm_90": whose compiler and counters
@@ -46,9 +47,6 @@ struct Facts {
 /// Throws InputError with every problem at once.
 Facts read_facts(const std::string &text, const std::string &file);
 std::string write_facts(const Facts &facts);
-
-/// data/facts/sm_90.json
-const Facts &shipped_facts();
 
 /// The plan as the strategies count it, with the instructions and loads that its kernels have by `facts`;
 /// kernels without facts stay as they are.

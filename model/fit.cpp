@@ -92,7 +92,6 @@ double mean_error(const std::vector<std::size_t> &which, const std::vector<doubl
 /// To the calls that `which` names.
 Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios, const GpuProfile &profile) {
     Calibration best;
-    best.gpu = profile.id;
     double error = mean_error(which, log_ratios.of(best));
     constexpr int halvings = 4;
     double scale = 1.0;
@@ -128,6 +127,7 @@ Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios,
     best.cases = static_cast<std::int64_t>(which.size());
     best.ratio_p05 = percentile(0.05);
     best.ratio_p95 = percentile(0.95);
+    best.profile = fitted_on(profile);
     return best;
 }
 
@@ -184,6 +184,14 @@ Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuPro
     Calibration calibration = fit_to(log_ratios.without(""), log_ratios, profile);
     calibration.resampled = resampled_fits(training, log_ratios, profile);
     return calibration;
+}
+
+double mean_error(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
+                  const Calibration &calibration) {
+    if (calls.empty())
+        throw UsageError("fit: no measured call to judge by");
+    return mean_relative_error(
+        log_ratios_of(calls_where(calls, [](const MeasuredCall &) { return true; }), profile, calibration));
 }
 
 std::vector<LeftOut> leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {

@@ -22,6 +22,10 @@ struct MeasuredCall {
 /// Throws UsageError without calls, or with a profile that lacks what a forecast needs.
 Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuProfile &profile);
 
+/// Mean of |forecast / measured - 1| of such calls. Throws UsageError without calls.
+double mean_error(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
+                  const Calibration &calibration);
+
 /// How the time model does on a strategy that its numbers were fitted without: mean of |forecast / measured -
 /// 1| and geometric mean of forecast / measured, over the strategy's calls outside the training part.
 struct LeftOut {

@@ -1,8 +1,8 @@
 #include "model/forecast.hpp"
 
+#include "model/architecture.hpp"
 #include "model/baselines_of_forecast.hpp"
 #include "model/errors.hpp"
-#include "model/facts.hpp"
 #include "model/formula.hpp"
 #include "model/launch_terms.hpp"
 #include "model/machine.hpp"
@@ -156,6 +156,18 @@ std::string missing_for_forecast(const GpuProfile &p, const Plan &plan) {
                    (why == p.missing.end() ? "" : " (" + why->second + ")");
     }
     return missing;
+}
+
+std::string no_time(const GpuProfile &profile, const std::string &missing) {
+    const std::string name = missing.substr(0, missing.find_first_of(" ,"));
+    const bool floor = name == "launch_floor";
+    return "no time: the profile " + profile.id + " lacks " + missing +
+           (capability_of(profile) >= least_measured_capability
+                ? "; `convcast measure` finds it on a GPU at hand"
+                : "; `convcast measure` does not run on compute capability " + profile.compute_capability +
+                      ", give it, " +
+                      (floor ? "for example --assume launch_floor=5e-6"
+                             : "--assume " + name + "=VALUE, in the unit of profile files"));
 }
 
 Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes) {
@@ -331,25 +343,26 @@ Case refused_case(const Strategy &strategy, const ConvShape &shape, Infeasible w
 
 /// A plan as it is forecast: with what its kernels were counted to do.
 std::variant<PlannedStrategy, Infeasible> counted_plan(const Strategy &strategy, const ConvShape &shape,
-                                                       const GpuProfile &profile) {
-    auto planned = plan(strategy, shape, profile);
+                                                       const GpuProfile &profile, const Facts &facts) {
+    auto planned = plan(strategy, shape, profile, facts);
     if (auto *good = std::get_if<PlannedStrategy>(&planned);
         good && shape.dtype == DataType::f32) // whose kernels were counted
-        good->feasible.plan = with_facts(std::move(good->feasible.plan), shipped_facts());
+        good->feasible.plan = with_facts(std::move(good->feasible.plan), facts);
     return planned;
 }
 
-/// What a prediction's time is, by the best calibration there is, without the prediction.
-std::optional<Seconds> predicted_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile) {
+/// What a prediction's time is, without the prediction.
+std::optional<Seconds> predicted_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                      const std::optional<Calibration> &fitted) {
     if (!missing_for_forecast(profile, plan).empty())
         return std::nullopt;
-    const Calibration *fitted = shipped_calibration(profile.id);
     const Machine zero_fit = machine_of(profile, shape.dtype, {});
     const Machine m = fitted ? machine_of(profile, shape.dtype, *fitted) : zero_fit;
     return bounded(plan_term<Seconds>(plan, shape, m), bound_of<Seconds>(plan, shape, zero_fit));
 }
 
-Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &profile, const Work *given) {
+Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &profile,
+             const Knowledge &knowledge, const Work *given) {
     Case out;
     out.shape = shape.id();
     Feasible &feasible = good.feasible;
@@ -398,11 +411,13 @@ Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &pro
         const Plan worked = given ? with_work(feasible.plan, *given) : feasible.plan;
         if (given)
             prediction.assumptions.push_back("time of the work that was counted");
+        prediction.assumptions.insert(prediction.assumptions.end(), knowledge.assumptions.begin(),
+                                      knowledge.assumptions.end());
         const Term bound = bound_of<Term>(feasible.plan, shape, m);
         prediction.times.tier0_s = bound.value_s;
         prediction.times.roofline_s = wave_roofline(worked, m);
         prediction.times.mwp_cwp_s = mwp_cwp_time(worked, profile);
-        const Calibration *fitted = shipped_calibration(profile.id);
+        const std::optional<Calibration> &fitted = knowledge.calibration;
         prediction.times.tier2_s = bounded(plan_term<Seconds>(worked, shape, m), bound.value_s);
         const Machine best = fitted ? machine_of(profile, shape.dtype, *fitted) : m;
         Term term = bounded(plan_term<Term>(worked, shape, best), bound);
@@ -423,9 +438,7 @@ Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &pro
         prediction.limiter = limiter(term);
         prediction.term = std::move(term);
     } else {
-        prediction.reason =
-            "no time: the profile " + profile.id + " lacks " + missing +
-            (missing.find('(') == std::string::npos ? "; `convcast measure` finds it on a GPU at hand" : "");
+        prediction.reason = no_time(profile, missing);
     }
     prediction.regimes = regimes;
     feasible.rules.round_fmas = feasible.paper_round_fmas;
@@ -438,11 +451,12 @@ Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &pro
 
 } // namespace
 
-Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile, const Work *given) {
-    auto planned = counted_plan(strategy, shape, profile);
+Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
+             const Knowledge &knowledge, const Work *given) {
+    auto planned = counted_plan(strategy, shape, profile, knowledge.facts);
     if (auto *why = std::get_if<Infeasible>(&planned))
         return refused_case(strategy, shape, std::move(*why));
-    return predict(std::move(std::get<PlannedStrategy>(planned)), shape, profile, given);
+    return predict(std::move(std::get<PlannedStrategy>(planned)), shape, profile, knowledge, given);
 }
 
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile) {
@@ -462,7 +476,7 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
     return out;
 }
 
-std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
+std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
                          const std::vector<std::string> &strategies, std::size_t top) {
     struct Candidate {
         std::size_t of = 0; ///< index of its strategy
@@ -482,13 +496,13 @@ std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
         }
     in_parallel(all.size(), [&](std::size_t i) {
         Candidate &item = all[i];
-        auto result = counted_plan(item.setting, shape, profile);
+        auto result = counted_plan(item.setting, shape, profile, knowledge.facts);
         if (auto *why = std::get_if<Infeasible>(&result)) {
             item.why = std::move(*why);
             return;
         }
         item.planned = std::move(std::get<PlannedStrategy>(result));
-        item.time = predicted_time(item.planned->feasible.plan, shape, profile);
+        item.time = predicted_time(item.planned->feasible.plan, shape, profile, knowledge.calibration);
         item.text = to_text(item.planned->strategy);
     });
 
@@ -512,7 +526,7 @@ std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
     ranked.resize(std::min(ranked.size(), top));
     std::vector<Case> chosen(ranked.size());
     in_parallel(ranked.size(), [&](std::size_t i) {
-        chosen[i] = predict(std::move(*ranked[i]->planned), shape, profile, nullptr);
+        chosen[i] = predict(std::move(*ranked[i]->planned), shape, profile, knowledge, nullptr);
     });
     for (std::size_t i = 0; i < names.size(); ++i)
         if (seen[i].empty() && refused[i])

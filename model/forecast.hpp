@@ -1,7 +1,7 @@
 // The forecast: from a plan and a profile to a time, a regime and the reasons. Equations: docs/model.md.
 #pragma once
 
-#include "model/calibration.hpp"
+#include "model/knowledge.hpp"
 #include "model/strategies.hpp"
 #include "model/term.hpp"
 
@@ -10,11 +10,11 @@
 namespace convcast {
 
 /// The case of one strategy for one shape: ok with its prediction and the canonical strategy text, or
-/// infeasible or unsupported with the reason. Deterministic to the byte. With `given`, the counters of a
-/// call, the time is that of the work counted instead of the work forecast: what remains of its error is the
-/// time model's own.
+/// infeasible or unsupported with the reason. Deterministic to the byte. Without `knowledge` the forecast is
+/// the one without counters. With `given`, the counters of a call, the time is that of the work counted
+/// instead of the work forecast: what remains of its error is the time model's own.
 Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
-             const Work *given = nullptr);
+             const Knowledge &knowledge = {}, const Work *given = nullptr);
 
 /// The plan with its work scaled, so that the totals of all its launches are those counted.
 Plan with_work(Plan plan, const Work &counted);
@@ -57,8 +57,12 @@ struct CallTimes {
 std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
                                     const Calibration &calibration);
 
+/// The numbers that a profile lacks, with the profile's reasons; empty if it lacks none.
 std::string missing_for_forecast(const GpuProfile &profile);
 std::string missing_for_forecast(const GpuProfile &profile, const Plan &plan);
+/// A sentence on a profile that lacks `missing`: why there is no time, and what finds the numbers of this
+/// GPU.
+std::string no_time(const GpuProfile &profile, const std::string &missing);
 
 /// Section 2.2's rule: enough FMAs a round, else enough bytes in flight, else neither.
 Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes);
@@ -67,7 +71,7 @@ Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes)
 /// Of the ranking only the `top` first are given. Infeasible settings are left out; strategies of which
 /// nothing is feasible come last, once each, with their reason. Plans on all cores; deterministic to the
 /// byte.
-std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile,
+std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
                          const std::vector<std::string> &strategies = {},
                          std::size_t top = std::numeric_limits<std::size_t>::max());
 

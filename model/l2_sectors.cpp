@@ -1,5 +1,6 @@
 #include "model/l2_sectors.hpp"
 
+#include "model/architecture.hpp"
 #include "model/papers.hpp"
 
 #include <algorithm>
@@ -76,7 +77,8 @@ double written_in_part(double written, double stored) {
 double l1_bytes(const Partition &part, const GpuLimits &limits) {
     // L1 and shared memory are one array, 28 KiB more than can be shared on an H200, divided at one of a few
     // sizes: the smallest that holds the resident CTAs (CUDA C++ Programming Guide, compute capability 9.0).
-    constexpr std::int64_t kib = 1024, never_shared = 28 * kib;
+    constexpr std::int64_t kib = 1024;
+    constexpr auto never_shared = static_cast<std::int64_t>(hopper::never_shared.value);
     constexpr std::array<std::int64_t, 9> sizes = {0, 8, 16, 32, 64, 100, 132, 164, 196};
     const std::int64_t used =
         part.ctas_per_sm *
@@ -102,7 +104,7 @@ double lost_from_l1(double between, const Partition &part, const GpuLimits &limi
     // As of map_stream's sums counted on an H200, which are stored and read back: hardly anything is lost
     // where half of L1 passes in between (lines that meet in a set), about half where three quarters do,
     // nearly all where as much as it holds does.
-    constexpr double meet_in_a_set = 0.1;
+    constexpr double meet_in_a_set = hopper::set_conflicts.value;
     const double passed = between / l1_bytes(part, limits);
     return std::min(1.0, std::max(lost_at_random(2.0 * passed), meet_in_a_set * passed));
 }
@@ -132,7 +134,7 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
         std::min(once_more, of_sm / resident * std::max(0.0, resident * of_cta - of_resident));
     // CTAs that start together drift apart; who finds in L1 what others have read catches up, unless it waits
     // for what is its own. As counted on an H200: not within some eight steps.
-    constexpr double steps_in_step = 8.0;
+    constexpr double steps_in_step = hopper::lockstep_steps.value;
     const double in_common = all / (all + resident * beside),
                  drifted = std::max(
                      0.0, 1.0 - steps_in_step / static_cast<double>(std::max<std::int64_t>(1, part.steps)));
@@ -163,8 +165,8 @@ namespace {
 /// the rest of that first one half as many. Clusters go to one GPC after another, of pairs the first 4 to
 /// one.
 std::vector<int> gpcs_in_order(std::int64_t sms, std::int64_t cluster) {
-    constexpr std::int64_t first = 8;
-    constexpr double gpcs = 8.0;
+    constexpr auto first = static_cast<std::int64_t>(hopper::first_of_a_gpc.value);
+    constexpr double gpcs = hopper::gpcs.value;
     if (cluster > 1) {
         const std::int64_t together = cluster == 2 ? first : 0;
         std::vector<int> order;
@@ -251,8 +253,8 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
 }
 
 double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging) {
-    constexpr double in_step_clocks = 3000.0; // of issuing, after which SMs go apart
-    constexpr double schedulers = 4.0, crowding = 0.2;
+    constexpr double in_step_clocks = hopper::lockstep.value; // of issuing, after which SMs go apart
+    constexpr double schedulers = hopper::merging_schedulers.value, crowding = 0.2;
     const double issuing = instructions / schedulers / mergeable.sms / mergeable.waves;
     const double met = merging.met / (std::sqrt(mergeable.waves) * std::pow(mergeable.warps, crowding) *
                                       std::pow(1.0 + issuing / in_step_clocks, merging.drift));

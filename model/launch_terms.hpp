@@ -3,6 +3,7 @@
 // come from its Partition, rates and latencies from the Machine; seconds.
 #pragma once
 
+#include "model/architecture.hpp"
 #include "model/forecast.hpp"
 #include "model/memory_terms.hpp"
 #include "model/papers.hpp"
@@ -11,7 +12,7 @@ namespace convcast::launch_terms {
 
 /// From the last CTA of a launch until the CTAs of one that started early go on: 0.83 to 0.96 us between
 /// their stamps on an H200 (data/recorded/h200/timelines.json.gz). No probe measures it.
-inline constexpr double early_gap_s = 0.9e-6;
+inline constexpr double early_gap_s = hopper::early_gap.value;
 
 /// Of a step, what the warps do that copy.
 inline StepWork copies_of(const StepWork &step) {
@@ -290,7 +291,7 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
 /// the rate of starts: where filter_split and map_split do little but start CTAs without work, a place turns
 /// over every 1,230 to 1,390 clk, of which its warps live 650 to 700 (sm__warps_active) whether an SM has two
 /// places or three.
-inline constexpr double turnover_clocks = 600.0;
+inline constexpr double turnover_clocks = hopper::turnover.value;
 
 template <Yield T> T turnover_leaf(const Machine &m) {
     return leaf<T>("turnover", s(turnover_clocks / m.clock), "{:.0f} clk / {:.0f} MHz", turnover_clocks,
@@ -347,7 +348,7 @@ template <Yield T> T idle_term(const Partition &part, double sms, double rounds,
 
 /// CTAs of a grid's second round that start on other SMs than those of the first: so a call of filter_split
 /// that was recorded on an H200 (data/recorded/h200/timelines.json.gz), the others in the same order again.
-inline constexpr std::int64_t elsewhere = 8;
+inline constexpr auto elsewhere = static_cast<std::int64_t>(hopper::second_round_elsewhere.value);
 
 /// Of the SM clock, what is left while wgmma runs, on an H200: recorded calls of implicit_gemm_3xtf32 of 30
 /// us and more have sm__cycles_active over time at 1,746 to 1,767 MHz, those of implicit_gemm at 1,923 to

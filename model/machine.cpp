@@ -31,10 +31,9 @@ constexpr double assumed_partial_sector = 2.0;
 constexpr double integer_share = 0.5;
 constexpr double products_of_a_dot = 4.0; // at the same rate: what a kernel of dot products could reach
 
-/// FFMAs per clock of an outer product of 8 by 4 that is walked back and forth, so that each FFMA has an
-/// operand at hand from the one before; 0 where the profile has no sweep over outer products. Larger tiles
-/// are made of such blocks.
-double snaked_rate(const GpuProfile &p) {
+} // namespace
+
+double serpentine_rate_of(const GpuProfile &p) {
     constexpr double products = 32.0;
     const auto found = p.curves.find("ffma_by_operands");
     if (found == p.curves.end())
@@ -45,8 +44,6 @@ double snaked_rate(const GpuProfile &p) {
                 return series.y[i];
     return 0.0;
 }
-
-} // namespace
 
 double shared_latency_of(const GpuProfile &p) {
     return p.shared_latency ? p.shared_latency->value.value : assumed_shared_latency;
@@ -69,7 +66,7 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.fills_issue = type != DataType::i8;
     m.ffma_rate = p.ffma_rate->value.value * (type == DataType::i8 ? share * products_of_a_dot : 1.0);
     m.outer_rate = (p.ffma_outer_rate ? *p.ffma_outer_rate : *p.ffma_rate).value.value * share;
-    m.snaked_rate = std::max(m.outer_rate, snaked_rate(p) * share);
+    m.snaked_rate = std::max(m.outer_rate, serpentine_rate_of(p) * share);
     m.shared_bw = p.shared_bandwidth->value.value;
     m.launch_s = p.launch_floor->value.value;
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;

@@ -25,6 +25,11 @@ struct Machine {
     std::int64_t clusters_of_4_sms, clusters_of_8_sms;
 };
 
+/// FFMAs per clock of an outer product of 8 by 4 that is walked in serpentine order, so that each FFMA has an
+/// operand at hand from the one before; 0 where the profile has no sweep over outer products. Larger tiles
+/// are made of such blocks.
+double serpentine_rate_of(const GpuProfile &p);
+
 /// Clocks from a load of shared memory to its use; assumed where the profile has none.
 double shared_latency_of(const GpuProfile &p);
 

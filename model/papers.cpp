@@ -43,7 +43,8 @@ std::string missing_for_table1(const GpuProfile &profile) {
 LatencyHiding table1(const GpuProfile &profile) {
     if (const std::string missing = missing_for_table1(profile); !missing.empty())
         throw InputError("profile " + profile.id, "the papers' rules need " + missing +
-                                                      ", which this profile lacks; `convcast measure` finds them");
+                                                      ", which this profile lacks; `convcast measure` finds them on "
+                                                      "GPUs of compute capability 7.5 and newer");
     const std::int64_t latency = std::llround(profile.dram_latency->value.value);
     const std::int64_t n_sm = profile.limits.sm_count;
     LatencyHiding t{};

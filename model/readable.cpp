@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -57,6 +58,14 @@ std::string short_number(double value) {
 std::string readable(double value, std::string_view unit) {
     const ReadableUnit in = readable_unit(value, unit);
     return short_number(value / in.size) + (in.text.empty() ? "" : " " + in.text);
+}
+
+bool printable(std::string_view text) {
+    constexpr std::size_t longest = 200;
+    return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return byte >= 0x20 && byte != 0x7f;
+    });
 }
 
 } // namespace convcast

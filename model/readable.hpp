@@ -24,4 +24,7 @@ std::string short_number(double value);
 /// "4.641 TB/s", "228 KiB", "32"
 std::string readable(double value, std::string_view unit);
 
+/// Whether a file's text may stand in a sentence: not empty, at most 200 bytes, no control characters.
+bool printable(std::string_view text);
+
 } // namespace convcast

@@ -118,10 +118,15 @@ std::string name_of(const Strategy &strategy) {
 }
 
 std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const ConvShape &shape,
-                                               const GpuProfile &profile) {
+                                               const GpuProfile &profile, const Facts &facts) {
     return std::visit(
         [&](const auto &s) -> std::variant<PlannedStrategy, Infeasible> {
-            auto result = s.plan(shape, profile);
+            auto result = [&] {
+                if constexpr (requires { s.plan(shape, profile, facts); })
+                    return s.plan(shape, profile, facts);
+                else
+                    return s.plan(shape, profile);
+            }();
             if (auto *why = std::get_if<Infeasible>(&result))
                 return std::move(*why);
             auto &planned = std::get<0>(result);

@@ -2,6 +2,7 @@
 // a GPU build fails until executor/kernels/<name>.cu exists (docs/add_a_strategy.md).
 #pragma once
 
+#include "model/facts.hpp"
 #include "model/strategies/block_register.hpp"
 #include "model/strategies/channel_split.hpp"
 #include "model/strategies/filter_split.hpp"
@@ -60,8 +61,10 @@ struct PlannedStrategy {
     Strategy strategy;
     Feasible feasible;
 };
+/// `facts` are what a strategy ranks its own settings by where it leaves knobs to the model; the plan is as the
+/// strategy counts it.
 std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const ConvShape &shape,
-                                               const GpuProfile &profile);
+                                               const GpuProfile &profile, const Facts &facts = {});
 
 /// Every setting of a strategy's knobs that `choose` tries: the product of the candidates, infeasible ones included.
 std::vector<Strategy> candidates(const std::string &strategy_name);

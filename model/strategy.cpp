@@ -158,8 +158,8 @@ double input_read_bytes(const ConvShape &s) {
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
     work.dram_read_bytes = input_read_bytes(shape) + static_cast<double>(shape.filter_bytes());
     // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
-    work.dram_write_bytes =
-        static_cast<double>(std::max<std::int64_t>(0, shape.output_bytes() - limits.l2_bytes / 2));
+    work.dram_write_bytes = static_cast<double>(std::max<std::int64_t>(
+        0, shape.output_bytes() - limits.l2_bytes / static_cast<std::int64_t>(hopper::l2_copies.value)));
 }
 
 std::int64_t first_tap_of(const ConvShape &s, std::int64_t pixel) {
@@ -176,8 +176,8 @@ double lines_touched(double run_bytes, double rows, double pitch_bytes) {
 double lost_from_l2(double bytes, const GpuLimits &limits) {
     // Read from end to end again and again, as counted on an H200: a quarter comes from DRAM again where the
     // data is as large as the half of L2 that holds distinct lines, all where it is a quarter larger.
-    const double fill = bytes / (static_cast<double>(limits.l2_bytes) / 2.0);
-    return std::clamp((fill - 0.85) / 0.4, 0.0, 1.0);
+    const double fill = bytes / (static_cast<double>(limits.l2_bytes) / hopper::l2_copies.value);
+    return std::clamp((fill - hopper::l2_losing.value) / hopper::l2_lost.value, 0.0, 1.0);
 }
 
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits, double passes) {

@@ -1,6 +1,7 @@
 // What every strategy is made of: knobs with names and limits, and a plan.
 #pragma once
 
+#include "model/architecture.hpp"
 #include "model/conv_shape.hpp"
 #include "model/l2_sectors.hpp"
 #include "model/profile.hpp"
@@ -76,11 +77,12 @@ std::int64_t row_grain(const ConvShape &shape, std::int64_t step, std::int64_t p
 
 /// Passes through shared memory of a 128-bit load at one address for the whole warp, as counted on sm_90; a
 /// 32- or 64-bit one takes a single pass.
-inline constexpr double uniform_wide_wavefronts = 2.0;
+inline constexpr double uniform_wide_wavefronts = hopper::uniform_wide_wavefronts.value;
 
 /// Passes of the shared memory pipe per 128 bytes copied asynchronously, by 16 and by 4 bytes a lane.
 /// Assumed: what kernels that do little else took on an H200 (2.5 to 4.9 clocks a 4-byte copy of a warp).
-inline constexpr double wide_copy_passes = 1.0, narrow_copy_passes = 2.5;
+inline constexpr double wide_copy_passes = hopper::wide_copy_passes.value,
+                        narrow_copy_passes = hopper::narrow_copy_passes.value;
 
 /// Sum over the tiles of a map of q by p outputs: of count(columns, rows of outputs that the tile has). All
 /// but the last of a row and of a column are full.

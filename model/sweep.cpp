@@ -77,10 +77,10 @@ std::vector<std::string> sweep_shapes(std::uint64_t seed, std::size_t count) {
 }
 
 std::vector<std::string> sweep_settings(const std::string &strategy_name, const ConvShape &shape,
-                                        const GpuProfile &profile, std::size_t count) {
+                                        const GpuProfile &profile, const Facts &facts, std::size_t count) {
     std::vector<Strategy> pool = candidates(strategy_name);
     const auto planned_text = [&](const Strategy &strategy) -> std::string {
-        const auto planned = plan(strategy, shape, profile);
+        const auto planned = plan(strategy, shape, profile, facts);
         const auto *good = std::get_if<PlannedStrategy>(&planned);
         return good ? to_text(good->strategy) : "";
     };

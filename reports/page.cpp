@@ -129,6 +129,7 @@ class PageWriter : HtmlWriter {
         : run_(run), studies_(studies), statistics_(statistics), current_(current),
           figures_(report_figures(statistics, studies)) {
         choose_explained();
+        common_ = common_assumptions();
     }
 
     std::string write() {
@@ -154,6 +155,25 @@ class PageWriter : HtmlWriter {
     std::string gpu() const {
         const auto entry = run_.conditions.find("gpu");
         return entry == run_.conditions.end() ? "" : entry->second;
+    }
+
+    /// What every forecast of a time takes for granted; it stands once, among the conditions.
+    std::vector<std::string> common_assumptions() const {
+        std::vector<std::string> common;
+        bool first = true;
+        for (const Case &c : run_.cases) {
+            if (!c.strategy || !c.prediction || !c.prediction->time_s)
+                continue;
+            const std::vector<std::string> &its = c.prediction->assumptions;
+            if (first)
+                common = its;
+            else
+                std::erase_if(common, [&](const std::string &said) {
+                    return std::find(its.begin(), its.end(), said) == its.end();
+                });
+            first = false;
+        }
+        return common;
     }
 
     const CaseRow &row(std::int64_t id) const { return statistics_.cases[static_cast<std::size_t>(id)]; }
@@ -215,6 +235,8 @@ class PageWriter : HtmlWriter {
         fact("device code", run_.producer.device_code_hash);
         fact("measuring code", run_.producer.measuring_code_hash);
         out_ += "</dl>\n";
+        for (const std::string &assumption : common_)
+            add("<p class=\"small\">Assumed of every forecast: {}</p>\n", escape_xml(assumption));
         if (!statistics_.statuses.empty()) {
             add("<details{}><summary>{}: what became of them</summary>\n", overall_ok() ? "" : " open",
                 count(std::ssize(run_.cases), "case", "cases"));
@@ -606,7 +628,8 @@ class PageWriter : HtmlWriter {
             add("<p>Interval: {} to {} µs.</p>\n", microseconds(*prediction.time_low_s),
                 microseconds(*prediction.time_high_s));
         for (const std::string &assumption : prediction.assumptions)
-            add("<p class=\"small\">Assumed: {}</p>\n", escape_xml(assumption));
+            if (std::find(common_.begin(), common_.end(), assumption) == common_.end())
+                add("<p class=\"small\">Assumed: {}</p>\n", escape_xml(assumption));
         out_ += "</details>\n";
     }
 
@@ -703,6 +726,7 @@ class PageWriter : HtmlWriter {
     const ReportStatistics &statistics_;
     const Producer &current_;
     std::vector<Figure> figures_;
+    std::vector<std::string> common_;  ///< assumptions of every forecast
     std::set<std::int64_t> explained_; ///< ids of cases whose forecast the page explains
     std::size_t forecasts_ = 0;        ///< of our strategies, in the document
 };

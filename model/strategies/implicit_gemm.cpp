@@ -532,9 +532,17 @@ std::vector<int> row_slices(const ConvShape &s, int warp_split) {
 
 } // namespace
 
-PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile &profile,
+                                            const Facts &facts) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
+    const bool clusters = capability_of(profile) >= least_cluster_capability;
+    if (split > 1 && !clusters)
+        return Infeasible{
+            "split = " + std::to_string(split) +
+            " shares the channels over a cluster of CTAs, which needs compute capability 9.0 or "
+            "newer; " +
+            profile.id + " has " + profile.compute_capability};
     std::optional<Planned<ImplicitGemm>> best;
     std::optional<Infeasible> refused;
     double best_time = 0.0;
@@ -546,8 +554,7 @@ PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile
             return;
         }
         Feasible &feasible = std::get<Feasible>(made);
-        const std::optional<Seconds> forecast =
-            forecast_time(with_facts(feasible.plan, shipped_facts()), s, profile);
+        const std::optional<Seconds> forecast = forecast_time(with_facts(feasible.plan, facts), s, profile);
         const double time = forecast ? forecast->value : 0.0;
         if (!best || time < best_time) {
             best = Planned<ImplicitGemm>{setting, std::move(feasible)};
@@ -586,7 +593,7 @@ PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile
                 ceil_div(pixels, width) * ceil_div(filters_of_group, setting.tile_k) * s.groups;
             const std::int64_t sms = profile.limits.sm_count;
             for (const int turns : either(warp_split, {1, 2, 4, 8}))
-                for (const int parts : either(split, {1, 2, 4, 8}))
+                for (const int parts : clusters ? either(split, {1, 2, 4, 8}) : std::vector<int>{1})
                     for (const int layout : either(filters, {1, 2})) {
                         // Not worth a forecast: splitting what fills the chip, CTAs too small or too large,
                         // and preparing filters that are hardly used.

@@ -1,6 +1,7 @@
 // Implicit GEMM: the convolution as a product of matrices, filters by pixels, over (c, r, s).
 #pragma once
 
+#include "model/facts.hpp"
 #include "model/strategy.hpp"
 
 namespace convcast {
@@ -27,7 +28,8 @@ struct ImplicitGemm {
     int columns = 0;
 
     static const std::vector<Knob<ImplicitGemm>> &knobs();
-    PlanResult<ImplicitGemm> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<ImplicitGemm> plan(const ConvShape &shape, const GpuProfile &profile,
+                                  const Facts &facts) const;
     bool operator==(const ImplicitGemm &) const = default;
 };
 

@@ -267,7 +267,8 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
         // much shared memory that no more CTAs fit than there must be, they spread. A cluster stays in a GPC,
         // which has 16 or 18 SMs on an H200. With one CTA an SM, 24 clusters of 5 did not run at once there,
         // and 12 of 8 did.
-        constexpr std::int64_t sms_of_gpc = 16, sms_of_gpcs = 18;
+        constexpr auto sms_of_gpc = static_cast<std::int64_t>(hopper::sms_of_small_gpc.value),
+                       sms_of_gpcs = static_cast<std::int64_t>(hopper::sms_of_large_gpc.value);
         const std::int64_t spread = profile.limits.sm_count / sms_of_gpcs * (sms_of_gpc / g.split * g.split);
         const std::int64_t needed = ceil_div(part.grid[0] * s.groups, std::max<std::int64_t>(1, spread));
         const std::int64_t too_much = round_up( // for one CTA more

@@ -142,7 +142,7 @@ void share_out_dram_writes(Plan &plan, const GpuLimits &limits) {
 Partition transform_launch(const char *kernel, std::int64_t units, std::int64_t threads,
                            std::int64_t registers, double instructions, double dependent,
                            const GpuLimits &limits) {
-    constexpr double dependent_clocks = 4.0; // latency of arithmetic on sm_90
+    constexpr double dependent_clocks = hopper::dependent_instruction.value;
     Partition part;
     part.kernel = kernel;
     part.pace = Pace{.other_clocks = 1.0 + (dependent_clocks - 1.0) * dependent / instructions};

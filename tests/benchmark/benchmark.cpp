@@ -101,7 +101,7 @@ std::vector<Planned> plans_of(const std::string &study, const GpuProfile &profil
     std::vector<Planned> all;
     for (const std::string &text : find_study(study).shapes) {
         const ConvShape shape = ConvShape::parse(text);
-        for (Case &item : choose(shape, profile))
+        for (Case &item : choose(shape, profile, knowledge_for(profile)))
             if (item.status == Status::ok)
                 all.push_back({shape, parse_strategy(*item.strategy), std::move(*item.prediction->plan)});
     }
@@ -110,6 +110,7 @@ std::vector<Planned> plans_of(const std::string &study, const GpuProfile &profil
 
 Benchmark measure(double seconds) {
     const GpuProfile profile = find_profile("h200");
+    const Knowledge knowledge = knowledge_for(profile);
     Benchmark result;
     result.cpu = cpu_name();
     result.threads = static_cast<std::int64_t>(usable_cores());
@@ -128,7 +129,7 @@ Benchmark measure(double seconds) {
             median_seconds(times,
                            [&] {
                                for (const ConvShape &shape : shapes)
-                                   choose(shape, profile, {}, top);
+                                   choose(shape, profile, knowledge, {}, top);
                            }),
             1.0);
     }
@@ -140,12 +141,11 @@ Benchmark measure(double seconds) {
                      throw std::runtime_error("a plan has no time");
              }),
         200'000.0);
-    const Calibration *fitted = shipped_calibration(profile.id);
     add("simulation", "simulations/s",
         rate(plans.size(), seconds,
              [&](std::size_t i) {
                  const auto simulated = simulate(plans[i].plan, plans[i].shape, profile,
-                                                 fitted ? *fitted : Calibration{}, false);
+                                                 knowledge.calibration.value_or(Calibration{}), false);
                  if (!(simulated->time_s.value > 0.0))
                      throw std::runtime_error("a plan has no simulated time");
              }),
@@ -154,13 +154,13 @@ Benchmark measure(double seconds) {
         rate(plans.size(), seconds,
              [&](std::size_t i) {
                  if (!std::holds_alternative<PlannedStrategy>(
-                         plan(plans[i].setting, plans[i].shape, profile)))
+                         plan(plans[i].setting, plans[i].shape, profile, knowledge.facts)))
                      throw std::runtime_error(to_text(plans[i].setting) + " is infeasible");
              }),
         std::nullopt);
     add("whole predictions", "predictions/s",
         rate(plans.size(), seconds,
-             [&](std::size_t i) { predict(plans[i].setting, plans[i].shape, profile); }),
+             [&](std::size_t i) { predict(plans[i].setting, plans[i].shape, profile, knowledge); }),
         std::nullopt);
     return result;
 }

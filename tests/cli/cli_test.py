@@ -551,7 +551,8 @@ class Json(Cli):
     def test_names_that_stay(self):
         for shape in (SINGLE, MULTI):
             run = self.predict("toy", shape)
-            self.assertEqual(set(run), {"schema", "producer", "profile_id", "profile_hash", "cases"})
+            self.assertEqual(set(run), {"schema", "producer", "profile_id", "profile_hash", "conditions", "cases"})
+            self.assertEqual(set(run["conditions"]), {"facts", "calibration"})
             self.assertEqual(run["schema"], "convcast/run/1")
             self.assertEqual(set(run["producer"]), {"version", "device_code_hash", "measuring_code_hash"})
             for case in run["cases"]:
@@ -902,10 +903,28 @@ class Usage(Cli):
         self.ok("predict", "-", stdin=run.out.encode())
 
     def test_choose_says_why_it_has_no_times(self):
-        result = self.cli("choose", "--gpu", "gtx1080ti", "--shape", SINGLE)
-        self.assertEqual(result.code, 0)
-        self.assert_sentence(result.err, "not ranked", "launch_floor")
-        self.assertNotRegex(result.out, r"(?m)^ +1 ")
+        self.refused(3, ["choose", "--gpu", "gtx1080ti", "--shape", SINGLE], "gtx1080ti lacks launch_floor",
+                     "does not run on compute capability 6.1", "--assume launch_floor=5e-6")
+        self.refused(3, ["run", "--gpu", "gtx1080ti", "--shape", SINGLE, "--choose", "3"], "launch_floor", "--assume launch_floor")
+        newer = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        del newer["launch_floor"]
+        self.write("newer.json", newer)
+        self.refused(3, ["choose", "--gpu", "newer.json", "--shape", SINGLE], "launch_floor", "`convcast measure` finds it")
+
+    def test_a_missing_number_is_assumed_by_every_verb_that_forecasts(self):
+        words = ["--gpu", "gtx1080ti", "--assume", "launch_floor=5e-6", "--shape", SINGLE]
+        for verb in ("predict", "choose"):
+            answer = self.ok(verb, *words)
+            self.assertIn("launch_floor 5.000 us: assumed, not known of this GPU", answer.out)
+            for case in self.ok(verb, *words, "--json").json()["cases"]:
+                if case["status"] == "ok":
+                    self.assertGreater(case["prediction"]["time_s"], 5e-6)
+                    self.assertTrue(any("launch_floor" in said for said in case["prediction"]["assumptions"]), case["strategy"])
+        self.refused(4, ["run", *words], NO_GPU)
+        run = self.ok("choose", *words, "--json").out_bytes
+        self.refused(2, ["predict", "-"], "with the --assume it was made with", stdin=run)
+        again = self.ok("predict", "-", "--assume", "launch_floor=5e-6", stdin=run).json()
+        self.assertEqual([c["prediction"]["time_s"] for c in again["cases"]], [c["prediction"]["time_s"] for c in json.loads(run)["cases"]])
 
     def test_a_shape_that_the_asked_strategy_cannot_do(self):
         for shape, strategy, needle in ((MULTI, "filter_split", "c = 1"), (SINGLE, "stride_fixed_block", "multi-channel"),
@@ -919,6 +938,127 @@ class Usage(Cli):
                              "stride_fixed_block:segment_bytes=48").json()["cases"][0]
         self.assertEqual(infeasible["status"], "infeasible")
         self.assertGreater(len(infeasible["reason"]), 10)
+
+
+class GivenKnowledge(Cli):
+    """--facts and --calibration: what a forecast is made with, and what it says of it."""
+
+    FACTS, CALIBRATION = SOURCE / "data" / "facts" / "sm_90.json", SOURCE / "data" / "calibration" / "h200.json"
+    WORDS = ["--shape", MULTI, "--strategy", "block_register"]
+
+    def prediction(self, *words):
+        run = self.ok("predict", *self.WORDS, *words, "--json").json()
+        return run["conditions"], run["cases"][0]["prediction"]
+
+    def test_what_ships_may_be_given_as_files(self):
+        shipped = self.ok("predict", *self.WORDS, "--json").out_bytes
+        self.assertEqual(self.ok("predict", *self.WORDS, "--facts", self.FACTS, "--calibration", self.CALIBRATION, "--json").out_bytes,
+                         shipped)
+
+    def test_none(self):
+        conditions, shipped = self.prediction()
+        self.assertRegex(conditions["facts"], "^sm_90, content [0-9a-f]{32}$")
+        self.assertRegex(conditions["calibration"], "^NVIDIA H200, content [0-9a-f]{32}$")
+        conditions, bare = self.prediction("--facts", "none", "--calibration", "none")
+        self.assertEqual(conditions, {"facts": "none: without counters", "calibration": "none"})
+        self.assertNotIn("fitted_s", bare["times"])
+        self.assertNotEqual(bare["times"]["tier2_s"], shipped["times"]["tier2_s"])
+        text = self.ok("predict", *self.WORDS, "--facts", "none", "--calibration", "none").out
+        errors = json.loads(self.CALIBRATION.read_text())["test"]
+        self.assertIn("forecasts without counters, as asked", text)
+        self.assertIn(f"{100 * errors['without_counters']:.1f} %", text)
+        self.assertIn(f"{100 * errors['fitted']:.1f} %", text)
+
+    def test_every_verb_that_forecasts_takes_them(self):
+        given = ["--facts", "none", "--calibration", "none"]
+        document = self.ok("choose", "--shape", MULTI, "--top", "1", *given, "--json").out_bytes
+        self.assertEqual(json.loads(document)["conditions"]["facts"], "none: without counters")
+        self.refused(4, ["run", *self.WORDS, *given], NO_GPU)
+        forecast = self.ok("predict", *self.WORDS, "--json").json()
+        for case in forecast["cases"]:
+            case["measurements"] = [{"time_s": 1e-4, "samples_s": [1e-4], "l2": "cold", "method": "events", "stop_reason": "count"}]
+            del case["prediction"]
+        measured = self.write("measured.json", forecast)
+        self.ok("report", measured, *given, "-o", "page")
+        page = (self.folder / "page" / "page.html").read_text()
+        self.assertIn("none: without counters", page)
+        self.assertIn("forecasts without counters, as asked", page)
+        again = self.ok("predict", measured, *given).json()
+        self.assertEqual(again["conditions"]["facts"], "none: without counters")
+        self.write("again.json", again)
+        self.refused(2, ["report", "again.json", *given], "has a forecast already", "predict again.json")
+        self.refused(2, ["report", "h200", "--facts", "none"], "--facts is for a run's cases")
+
+    def test_another_gpu_borrows_what_it_is_told_to(self):
+        words = ["--gpu", "toy", "--facts", self.FACTS, "--calibration", self.CALIBRATION]
+        conditions, borrowed = self.prediction(*words)
+        self.assertRegex(conditions["facts"], "^sm_90")
+        said = " ".join(borrowed["assumptions"])
+        for needle in ("facts of sm_90, borrowed: the GPU is of sm_00", "calibration of NVIDIA H200, borrowed", "GPCs 8;"):
+            self.assertIn(needle, said)
+        self.assertIn("fitted_s", borrowed["times"])
+        conditions, bare = self.prediction("--gpu", "toy")
+        self.assertEqual(conditions, {"facts": "none: without counters", "calibration": "none"})
+        self.assertNotEqual(bare["time_s"], borrowed["time_s"])
+
+    def test_a_profiles_id_decides_nothing(self):
+        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        profile["id"] = "mine"
+        self.write("mine.json", profile)
+        conditions, same = self.prediction("--gpu", "mine.json")
+        shipped_conditions, shipped = self.prediction()
+        self.assertEqual((conditions, same), (shipped_conditions, shipped))
+        profile["id"] = "h200"
+        profile["dram_read_bandwidth"]["value"] *= 0.99
+        self.write("edited.json", profile)
+        self.assertRegex(self.ok("predict", *self.WORDS, "--gpu", "edited.json").out,
+                         r"calibration fitted on h200(.|\n)*differs in\s+dram_read_bandwidth\s+\(-1 %\)")
+
+    def test_bad_files(self):
+        facts, calibration = json.loads(self.FACTS.read_text()), json.loads(self.CALIBRATION.read_text())
+
+        def refused(option, document, *needles):
+            self.write("bad.json", document)
+            self.refused(3, ["predict", *self.WORDS, option, "bad.json"], r"bad\.json", *needles)
+
+        refused("--facts", calibration, "convcast/facts/2", "right kind of file")
+        refused("--calibration", facts, "convcast/calibration/3", "right kind of file")
+        refused("--calibration", {"schema": "convcast/calibration/2", "gpu": "h200"}, "earlier version", "convcast fit")
+        refused("--facts", {**facts, "architecture": "sm_90\u001b[2J"}, "/architecture", "sm_90")
+        refused("--facts", {**facts, "kernels": []}, "/kernels", "--facts none")
+        refused("--facts", {**facts, "kernls": []}, "unknown field")
+        refused("--facts", {**facts, "kernels": [{**facts["kernels"][0], "merging": -1}]}, "/kernels/0", "for example")
+        refused("--calibration", {k: v for k, v in calibration.items() if k != "fitted"}, 'missing required field "fitted"')
+        refused("--calibration", {**calibration, "ratio_p95": 1e9}, "/ratio_p95", "expected a number from 0.01 to 100", "for example")
+        self.refused(3, ["predict", *self.WORDS, "--facts", "no_such.json"], r"no_such\.json")
+        self.refused(2, ["predict", *self.WORDS, "--facts", ""], "--facts has an empty value")
+        self.refused(3, ["choose", "--shape", MULTI, "--calibration", "no_such.json"], r"no_such\.json")
+
+    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    def test_what_ships_is_what_its_commands_make(self):
+        """data/facts and data/calibration from the recordings, by the commands of docs/cli: the same numbers."""
+        runs = [SOURCE / "data" / "recorded" / "h200" / name for name in ("sweep.json.gz", "chang.json.gz")]
+        for verb, shipped in (("facts", self.FACTS), ("fit", self.CALIBRATION)):
+            result = self.cli(verb, *runs, "-o", verb + ".json", timeout=600)
+            self.assertEqual(result.code, 0, result.err)
+            self.assertRegex(result.err, rf"to use it: convcast predict --(facts|calibration) {verb}\.json")
+            self.alike(json.loads((self.folder / (verb + ".json")).read_text()), json.loads(shipped.read_text()), verb)
+
+    def alike(self, now, then, place):
+        """Numbers to nine digits: the last ones are those of a machine's exp and pow."""
+        self.assertEqual(type(now), type(then), place)
+        if isinstance(now, dict):
+            self.assertEqual(list(now), list(then), place)
+            for key in now:
+                self.alike(now[key], then[key], f"{place}/{key}")
+        elif isinstance(now, list):
+            self.assertEqual(len(now), len(then), place)
+            for i, (one, other) in enumerate(zip(now, then)):
+                self.alike(one, other, f"{place}/{i}")
+        elif isinstance(now, float):
+            self.assertTrue(math.isclose(now, then, rel_tol=1e-9), f"{place}: {now} is not {then}")
+        else:
+            self.assertEqual(now, then, place)
 
 
 # ---- bad files: 3 ----
@@ -1038,7 +1178,7 @@ class Files(Cli):
         self.write("four.json", profile)
         four = self.ok("predict", "--gpu", "toy", "--sms", "4", *words).json()
         other = self.ok("predict", "--gpu", "four.json", *words).json()
-        self.assertEqual(four["conditions"], {"sms": "4"})
+        self.assertEqual(four["conditions"], {"sms": "4", "facts": "none: without counters", "calibration": "none"})
         self.assertEqual((four["cases"], four["profile_hash"]), (other["cases"], other["profile_hash"]))
         self.assertNotEqual(four["cases"], self.ok("predict", "--gpu", "toy", *words).json()["cases"])
         self.write("run.json", four)

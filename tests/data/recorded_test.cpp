@@ -31,8 +31,9 @@ convcast::Run read_recorded(const std::string &file) {
     const GpuProfile profile = find_profile("h200");
     for (Case &item : run.cases)
         if (item.strategy && item.status == Status::ok)
-            item.prediction =
-                predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), profile).prediction;
+            item.prediction = predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), profile,
+                                      knowledge_for(profile))
+                                  .prediction;
     return run;
 }
 
@@ -198,7 +199,8 @@ TEST(Recorded, CountedPassesAreTheForecasts) {
             return item.shape == shape && item.strategy == strategy;
         });
         ASSERT_NE(counted, sweep.cases.end()) << shape << " " << strategy;
-        const Case forecast = predict(parse_strategy(strategy), ConvShape::parse(shape), profile);
+        const Case forecast =
+            predict(parse_strategy(strategy), ConvShape::parse(shape), profile, knowledge_for(profile));
         EXPECT_EQ(forecast.prediction->work->shared_wavefronts,
                   counted->measured(L2State::cold)->work->shared_wavefronts)
             << shape << " " << strategy;

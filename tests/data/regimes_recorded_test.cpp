@@ -147,8 +147,9 @@ std::map<int, Swept> swept(const std::string &id) {
         if (std::find(sweep->shapes.begin(), sweep->shapes.end(), item.shape) == sweep->shapes.end())
             return;
         for (const std::string &text : sweep->strategies)
-            if (*item.strategy ==
-                *predict(parse_strategy(text), ConvShape::parse(item.shape), find_profile("h200")).strategy)
+            if (*item.strategy == *predict(parse_strategy(text), ConvShape::parse(item.shape),
+                                           find_profile("h200"), knowledge_for(find_profile("h200")))
+                                       .strategy)
                 out[sweep->swept == "h" ? static_cast<int>(ConvShape::parse(item.shape).h)
                                         : knob_of(item, sweep->swept)] = {
                     time * 1e6, *item.measured(L2State::cold)->regime};
@@ -203,8 +204,9 @@ convcast::Run forecast_again(const std::string &file) {
     EXPECT_EQ(run.profile_id, profile.id) << file;
     for (Case &item : run.cases)
         if (item.strategy && item.status == Status::ok)
-            item.prediction =
-                predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), profile).prediction;
+            item.prediction = predict(parse_strategy(*item.strategy), ConvShape::parse(item.shape), profile,
+                                      knowledge_for(profile))
+                                  .prediction;
     return run;
 }
 
@@ -264,7 +266,7 @@ TEST(RecordedRegimes, AFitThatNeverSawAStrategyIsHardlyWorse) {
         const ConvShape shape = ConvShape::parse(item.shape);
         auto planned = plan(parse_strategy(*item.strategy), shape, profile);
         if (auto *good = std::get_if<PlannedStrategy>(&planned))
-            calls.push_back({with_facts(std::move(good->feasible.plan), shipped_facts()), shape,
+            calls.push_back({with_facts(std::move(good->feasible.plan), knowledge_for(profile).facts), shape,
                              Seconds(time), name_of(item), in_training_part(item.shape)});
     });
     const std::vector<LeftOut> rows = leave_one_out(calls, profile);

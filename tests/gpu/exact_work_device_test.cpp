@@ -56,7 +56,8 @@ TEST(ExactWorkDevice, CountsAreThePlans) {
                                {"block_register", "n1c128h28w28k128r3s3"},
                                {"filter_split", "n1c1h128w128k64r3s3"},
                                {"row_register", "n1c1h128w128k64r3s3"}}) {
-        cases.push_back(predict(parse_strategy(asked.strategy), ConvShape::parse(asked.shape), profile));
+        cases.push_back(predict(parse_strategy(asked.strategy), ConvShape::parse(asked.shape), profile,
+                                knowledge_for(profile)));
         ASSERT_EQ(cases.back().status, Status::ok) << asked.strategy << " " << asked.shape;
     }
     std::vector<ExactTask> tasks;
@@ -87,7 +88,8 @@ TEST(ExactWorkDevice, AWrongResultHasNoCounts) {
     CONVCAST_NEED_GPU();
     CONVCAST_SKIP_IF(why_no_counters());
     const ConvShape shape = ConvShape::parse("n1c64h28w28k64r3s3");
-    const Case item = predict(parse_strategy("naive_global"), shape, find_profile("h200"));
+    const Case item = predict(parse_strategy("naive_global"), shape, find_profile("h200"),
+                              knowledge_for(find_profile("h200")));
     ASSERT_EQ(item.status, Status::ok);
     const Plan &right = *item.prediction->plan;
     Plan wrong = right;
@@ -105,7 +107,8 @@ TEST(ExactWorkDevice, AnInterruptEndsIt) {
     CONVCAST_NEED_GPU();
     CONVCAST_SKIP_IF(why_no_counters());
     const ConvShape shape = ConvShape::parse("n1c64h28w28k64r3s3");
-    const Case item = predict(parse_strategy("naive_global"), shape, find_profile("h200"));
+    const Case item = predict(parse_strategy("naive_global"), shape, find_profile("h200"),
+                              knowledge_for(find_profile("h200")));
     const std::atomic<bool> interrupt = true;
     bool finished = true;
     EXPECT_TRUE(count({{&*item.prediction->plan, shape}}, &interrupt, &finished).empty());

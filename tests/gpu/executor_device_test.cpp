@@ -37,7 +37,7 @@ struct Lab {
         : executor(compiler, device, profile, std::move(options)) {}
 
     Case predicted(const Strategy &strategy, const std::string &shape) const {
-        return predict(strategy, ConvShape::parse(shape), profile);
+        return predict(strategy, ConvShape::parse(shape), profile, knowledge_for(profile));
     }
     Case predicted(const std::string &strategy, const std::string &shape) const {
         return predicted(parse_strategy(strategy), shape);

@@ -36,7 +36,8 @@ TEST(TimelineDevice, EveryCtaRunsOnceWhereThereIsRoom) {
                                {"naive_shared", "n1c16h224w224k32r3s3"},
                                {"filter_split", "n1c1h512w512k64r3s3"},
                                {"row_register", "n1c1h512w512k64r3s3"}}) {
-        cases.push_back(predict(parse_strategy(asked.strategy), ConvShape::parse(asked.shape), profile));
+        cases.push_back(predict(parse_strategy(asked.strategy), ConvShape::parse(asked.shape), profile,
+                                knowledge_for(profile)));
         ASSERT_EQ(cases.back().status, Status::ok) << asked.strategy << " " << asked.shape;
     }
     std::vector<TimelineTask> tasks;
@@ -89,7 +90,8 @@ TEST(TimelineDevice, AWrongResultHasNoTimeline) {
     const Device device(0);
     Compiler compiler;
     const ConvShape shape = ConvShape::parse("n1c64h28w28k64r3s3");
-    Case item = predict(parse_strategy("naive_global"), shape, find_profile("h200"));
+    Case item = predict(parse_strategy("naive_global"), shape, find_profile("h200"),
+                        knowledge_for(find_profile("h200")));
     ASSERT_EQ(item.status, Status::ok);
     Plan plan = *item.prediction->plan;
     plan.launches.back().grid[0] -= 1;

@@ -39,7 +39,7 @@ template <class Check> void for_random_cases(const GpuProfile &profile, int shap
             for (int j = 0; j < 6; ++j) {
                 const Strategy &setting =
                     settings[std::uniform_int_distribution<std::size_t>(0, settings.size() - 1)(random)];
-                Case item = predict(setting, shape, profile);
+                Case item = predict(setting, shape, profile, knowledge_for(profile));
                 if (item.status == Status::ok)
                     check(setting, shape, item);
             }
@@ -64,7 +64,8 @@ TEST(ForecastProperty, NeverBelowTheSpeedOfLightAndTermsAddUp) {
         EXPECT_GE(*p.work->fmas + p.work->tensor_fmas.value_or(0.0) / products_of_parts,
                   p.plan->transformed_fmas.value_or(shape.fmas().value))
             << shape.id() << *item.strategy;
-        EXPECT_GE(*p.work->l2_write_bytes, static_cast<double>(shape.output_bytes())) << shape.id() << *item.strategy;
+        EXPECT_GE(*p.work->l2_write_bytes, static_cast<double>(shape.output_bytes()))
+            << shape.id() << *item.strategy;
         for (const Partition &part : p.plan->launches) {
             EXPECT_GE(part.ctas_per_sm, 1);
             EXPECT_LE(part.shared_bytes, h200.limits.shared_bytes_per_cta);
@@ -93,7 +94,7 @@ TEST(ForecastProperty, ABetterChipIsNeverSlower) {
     for_random_cases(base, 25, [&](const Strategy &, const ConvShape &shape, const Case &item) {
         const Strategy same = parse_strategy(*item.strategy); // the same plan on the better chip
         for (const GpuProfile &chip : better)
-            EXPECT_LE(predict(same, shape, chip).prediction->time_s->value,
+            EXPECT_LE(predict(same, shape, chip, knowledge_for(chip)).prediction->time_s->value,
                       item.prediction->time_s->value * (1 + 1e-12))
                 << shape.id() << *item.strategy;
     });
@@ -128,7 +129,7 @@ TEST(ForecastProperty, AFewSmsAndOlderGpusHaveForecastsToo) {
         for (const char *text : {"n1c64h14w14k64r3s3", "n1c1h40w73k16r5s5", "n4c16h20w33k128r1s1"})
             for (const std::string &name : strategy_names())
                 for (const Strategy &setting : candidates(name)) {
-                    const Case item = predict(setting, ConvShape::parse(text), chip);
+                    const Case item = predict(setting, ConvShape::parse(text), chip, knowledge_for(chip));
                     if (item.status != Status::ok || !item.prediction->time_s)
                         continue;
                     ++forecasts;
@@ -146,8 +147,9 @@ TEST(ForecastProperty, TheIntervalHoldsTheForecastAndWidensWithWhatIsLessSure) {
     for (const char *text : {"n1c64h56w56k64r3s3", "n1c1h224w224k32r5s5", "n8c128h28w28k128r1s1"}) {
         const ConvShape shape = ConvShape::parse(text);
         for (const char *strategy : {"naive_global", "block_register"}) {
-            const Prediction sure = *predict(parse_strategy(strategy), shape, h200).prediction,
-                             less = *predict(parse_strategy(strategy), shape, unsure).prediction;
+            const Prediction
+                sure = *predict(parse_strategy(strategy), shape, h200, knowledge_for(h200)).prediction,
+                less = *predict(parse_strategy(strategy), shape, unsure, knowledge_for(unsure)).prediction;
             EXPECT_LT(sure.time_low_s->value, sure.time_s->value) << text << strategy;
             EXPECT_GT(sure.time_high_s->value, sure.time_s->value) << text << strategy;
             EXPECT_EQ(less.time_s->value, sure.time_s->value) << text << strategy;
@@ -162,10 +164,10 @@ TEST(ForecastProperty, ChoosesNothingSlowerThanAnyDefault) {
     std::mt19937 random(20261122);
     for (int i = 0; i < 40; ++i) {
         const ConvShape shape = random_shape(random);
-        const std::vector<Case> ranked = choose(shape, h200, {}, 3);
+        const std::vector<Case> ranked = choose(shape, h200, knowledge_for(h200), {}, 3);
         ASSERT_TRUE(ranked.front().prediction) << shape.id();
         for (const std::string &name : strategy_names()) {
-            const Case item = predict(parse_strategy(name), shape, h200);
+            const Case item = predict(parse_strategy(name), shape, h200, knowledge_for(h200));
             if (item.status != Status::ok || uses_tensor_cores(name))
                 continue;
             EXPECT_LE(ranked.front().prediction->time_s->value, item.prediction->time_s->value)
@@ -177,7 +179,8 @@ TEST(ForecastProperty, ChoosesNothingSlowerThanAnyDefault) {
 TEST(ForecastProperty, TheFirstOfARankingAreThoseOfTheWhole) {
     const GpuProfile h200 = find_profile("h200");
     const ConvShape shape = ConvShape::parse("n1c64h56w56k64r3s3");
-    const std::vector<Case> whole = choose(shape, h200), three = choose(shape, h200, {}, 3);
+    const std::vector<Case> whole = choose(shape, h200, knowledge_for(h200)),
+                            three = choose(shape, h200, knowledge_for(h200), {}, 3);
     for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(whole[i].strategy, three[i].strategy);
         EXPECT_EQ(whole[i].prediction->time_s->value, three[i].prediction->time_s->value);
@@ -192,7 +195,7 @@ TEST(ForecastProperty, PredictAndChooseAreDeterministic) {
     const ConvShape shape = ConvShape::parse("n1c64h56w56k64r3s3");
     const auto texts = [&] {
         convcast::Run run;
-        run.cases = choose(shape, h200);
+        run.cases = choose(shape, h200, knowledge_for(h200));
         return write_run(run);
     };
     EXPECT_EQ(texts(), texts());

@@ -12,6 +12,7 @@
 namespace convcast {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -139,9 +140,10 @@ TEST(Facts, TooFewCallsTellNothing) {
 }
 
 TEST(Facts, ADocumentReadsBackAndHostileOnesAreRefused) {
-    const std::string text = write_facts(shipped_facts());
+    const Facts shipped = knowledge_for(find_profile("h200")).facts;
+    const std::string text = write_facts(shipped);
     EXPECT_EQ(write_facts(read_facts(text, "facts.json")), text);
-    for (const CompiledWork &kernel : shipped_facts().kernels) {
+    for (const CompiledWork &kernel : shipped.kernels) {
         EXPECT_GE(kernel.pace.ffma_clocks, 1.0) << kernel.kernel;
         EXPECT_GE(kernel.pace.other_clocks, 1.0) << kernel.kernel;
         EXPECT_GE(kernel.pace.once_clocks, 1.0) << kernel.kernel;
@@ -154,11 +156,22 @@ TEST(Facts, ADocumentReadsBackAndHostileOnesAreRefused) {
                                  +[](CompiledWork &kernel) { kernel.pace.constant_clocks = -1.0; },
                                  +[](CompiledWork &kernel) { kernel.pace.copy_alu_share = 1.5; },
                                  +[](CompiledWork &kernel) { kernel.per_idle_warp = 1e9; }}) {
-        Facts broken = shipped_facts();
+        Facts broken = shipped;
         break_it(broken.kernels.front());
         EXPECT_THAT([&] { read_facts(write_facts(broken), "broken.json"); },
                     ThrowsMessage<InputError>(HasSubstr("broken.json: /kernels/0")));
     }
+    for (const char *wrong : {"9.0", "sm_", "sm_9x", "sm_90\u001b[2J"}) {
+        Facts broken = shipped;
+        broken.architecture = wrong;
+        EXPECT_THAT(
+            [&] { read_facts(write_facts(broken), "broken.json"); },
+            ThrowsMessage<InputError>(AllOf(HasSubstr("broken.json: /architecture"), HasSubstr("sm_90"))));
+    }
+    Facts none = shipped;
+    none.kernels.clear();
+    EXPECT_THAT([&] { read_facts(write_facts(none), "broken.json"); },
+                ThrowsMessage<InputError>(HasSubstr("--facts none")));
 }
 
 /// A slower pace, and more integers, never make a forecast faster.

@@ -37,11 +37,13 @@ TEST(Strategies, ResolvedTextHasNoAutomaticKnobLeft) {
     const GpuProfile h200 = find_profile("h200");
     for (const char *shape : {"n1c1h224w224k64r3s3", "n1c64h56w56k64r3s3"})
         for (const std::string &name : strategy_names()) {
-            const Case item = predict(parse_strategy(name), ConvShape::parse(shape), h200);
+            const Case item =
+                predict(parse_strategy(name), ConvShape::parse(shape), h200, knowledge_for(h200));
             if (item.status != Status::ok)
                 continue;
             EXPECT_THAT(*item.strategy, testing::Not(testing::ContainsRegex("=0(,|$)")));
-            const Case again = predict(parse_strategy(*item.strategy), ConvShape::parse(shape), h200);
+            const Case again =
+                predict(parse_strategy(*item.strategy), ConvShape::parse(shape), h200, knowledge_for(h200));
             EXPECT_EQ(*again.strategy, *item.strategy);
             EXPECT_EQ(again.prediction->time_s, item.prediction->time_s);
         }
@@ -50,7 +52,8 @@ TEST(Strategies, ResolvedTextHasNoAutomaticKnobLeft) {
 TEST(Strategies, EachSaysWhatItCannotDo) {
     const GpuProfile h200 = find_profile("h200");
     const auto reason = [&](const char *strategy, const char *shape) {
-        const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), h200);
+        const Case item =
+            predict(parse_strategy(strategy), ConvShape::parse(shape), h200, knowledge_for(h200));
         EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
         return item.reason.value_or("");
     };
@@ -70,14 +73,16 @@ TEST(Strategies, HugeShapesAreAnsweredAtOnce) {
     for (const char *shape : {"n1c1h1000000000w1k1000r1s1", "n60000c100h30000w30000k1000r1s1",
                               "n1c1h1w1000000000k7r1s1", "n1c1h30000w30000k60000r31s31"})
         for (const std::string &name : strategy_names()) {
-            const Case item = predict(parse_strategy(name), ConvShape::parse(shape), h200);
+            const Case item =
+                predict(parse_strategy(name), ConvShape::parse(shape), h200, knowledge_for(h200));
             EXPECT_TRUE(item.status == Status::ok || item.reason.has_value()) << name << " " << shape;
         }
 }
 
 /// The only launch of a strategy on a shape.
 Partition partition_of(const char *strategy, const char *shape) {
-    const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile("h200"));
+    const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile("h200"),
+                              knowledge_for(find_profile("h200")));
     EXPECT_EQ(item.status, Status::ok) << strategy << " " << shape << ": " << item.reason.value_or("");
     return item.prediction->plan->launches.at(0);
 }
@@ -133,7 +138,8 @@ TEST(PatchRegister, LargeOutputsLeaveTheMapInL2) {
 
 TEST(PatchRegister, SaysWhatDoesNotFit) {
     const auto reason = [](const char *strategy, const char *shape) {
-        return predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile("h200"))
+        return predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile("h200"),
+                       knowledge_for(find_profile("h200")))
             .reason.value_or("");
     };
     EXPECT_THAT(reason("patch_register", "n1c2h8w8k4r3s3"), HasSubstr("need c = 1"));
@@ -150,7 +156,8 @@ TEST(ImplicitGemm, PlanByHand) {
     const char *knobs =
         "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=4,slice_channels=2,stages=3,"
         "warp_split=1,split=2,filters=1,staging=1,columns=1";
-    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200);
+    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200,
+                              knowledge_for(h200));
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     EXPECT_EQ(*item.strategy, knobs);
     const Plan &plan = *item.prediction->plan;
@@ -173,7 +180,8 @@ TEST(ImplicitGemm, PlanOfStagedRowsByHand) {
     const char *knobs =
         "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,slice_channels=4,stages=2,"
         "warp_split=1,split=1,filters=1,staging=2,columns=7";
-    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200);
+    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200,
+                              knowledge_for(h200));
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     EXPECT_EQ(*item.strategy, knobs);
     const Partition &part = item.prediction->plan->launches.at(0);
@@ -186,8 +194,8 @@ TEST(ImplicitGemm, PlanOfStagedRowsByHand) {
     EXPECT_EQ(part.step.fmas, 36 * 64 * 64);
     EXPECT_EQ(part.work.fmas, 49.0 * 64 * 9 * 64 * 64);
     // A 1 x 1 filter sees an image as one row.
-    const Case flat =
-        predict(parse_strategy("implicit_gemm:staging=2"), ConvShape::parse("n2c16h6w6k16r1s1"), h200);
+    const Case flat = predict(parse_strategy("implicit_gemm:staging=2"), ConvShape::parse("n2c16h6w6k16r1s1"),
+                              h200, knowledge_for(h200));
     ASSERT_EQ(flat.status, Status::ok) << flat.reason.value_or("");
     const std::vector<std::int64_t> &arguments = flat.prediction->plan->launches.at(0).template_arguments;
     EXPECT_EQ(arguments.at(2), 1);
@@ -197,7 +205,7 @@ TEST(ImplicitGemm, PlanOfStagedRowsByHand) {
 TEST(ImplicitGemm, PreparedFiltersComeFromTheWorkspace) {
     const GpuProfile h200 = find_profile("h200");
     const Case item = predict(parse_strategy("implicit_gemm:filters=2,slice_channels=2,warp_split=1,split=1"),
-                              ConvShape::parse("n2c6h20w20k10r3s3_g2"), h200);
+                              ConvShape::parse("n2c6h20w20k10r3s3_g2"), h200, knowledge_for(h200));
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     const Plan &plan = *item.prediction->plan;
     ASSERT_EQ(plan.prepare.size(), 1U);
@@ -217,7 +225,8 @@ TEST(ImplicitGemm, PreparedFiltersComeFromTheWorkspace) {
 TEST(ImplicitGemm, RefusesWithReasons) {
     const GpuProfile h200 = find_profile("h200");
     const auto reason = [&](const char *strategy, const char *shape) {
-        const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), h200);
+        const Case item =
+            predict(parse_strategy(strategy), ConvShape::parse(shape), h200, knowledge_for(h200));
         EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
         return item.reason.value_or("");
     };
@@ -247,7 +256,8 @@ TEST(Winograd, PlanByHand) {
     const GpuProfile h200 = find_profile("h200");
     const char *knobs = "winograd:tile=4,tile_k=64,tile_pixels=32,thread_k=8,thread_pixels=4,slice_channels="
                         "8,stages=4,chunks=2";
-    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c20h56w54k60r3s3_pad1x1"), h200);
+    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c20h56w54k60r3s3_pad1x1"), h200,
+                              knowledge_for(h200));
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     EXPECT_EQ(*item.strategy, knobs);
     const Plan &plan = *item.prediction->plan;
@@ -277,14 +287,15 @@ TEST(Winograd, PlanByHand) {
     EXPECT_EQ(plan.launches[5].template_arguments, (std::vector<std::int64_t>{6, 3, 1}));
     // The bound is of its own multiply-adds: it may be faster than any direct convolution.
     EXPECT_LT(item.prediction->times.tier0_s->value,
-              predict(parse_strategy("implicit_gemm"), ConvShape::parse("n1c20h56w54k60r3s3_pad1x1"), h200)
+              predict(parse_strategy("implicit_gemm"), ConvShape::parse("n1c20h56w54k60r3s3_pad1x1"), h200,
+                      knowledge_for(h200))
                   .prediction->times.tier0_s->value);
 }
 
 TEST(Winograd, CtasOfAProductSpreadEvenly) {
     const GpuProfile h200 = find_profile("h200");
     const Case item = predict(parse_strategy("winograd:tile=4,tile_k=64,tile_pixels=32"),
-                              ConvShape::parse("n1c256h28w28k256r3s3"), h200);
+                              ConvShape::parse("n1c256h28w28k256r3s3"), h200, knowledge_for(h200));
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     const Partition &product = main_launch(*item.prediction->plan);
     EXPECT_EQ(product.ctas, 4 * 2 * 36);
@@ -294,7 +305,8 @@ TEST(Winograd, CtasOfAProductSpreadEvenly) {
 TEST(Winograd, RefusesWithReasons) {
     const GpuProfile h200 = find_profile("h200");
     const auto reason = [&](const char *strategy, const char *shape) {
-        const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), h200);
+        const Case item =
+            predict(parse_strategy(strategy), ConvShape::parse(shape), h200, knowledge_for(h200));
         EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
         return item.reason.value_or("");
     };
@@ -317,7 +329,8 @@ TEST(ImplicitGemm, ByFilterSharesQuadsUnevenly) {
     const GpuProfile h200 = find_profile("h200");
     const char *knobs = "implicit_gemm:tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=8,slice_channels=4,"
                         "stages=3,warp_split=4,split=1,filters=1,staging=1,columns=1";
-    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c16h26w26k896r3s3_pad1x1"), h200);
+    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c16h26w26k896r3s3_pad1x1"), h200,
+                              knowledge_for(h200));
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     const Partition &part = item.prediction->plan->launches[0];
     // 36 values of a step are 9 quads; four warps, one of each scheduler, have 2, 2, 2 and 3.
@@ -330,7 +343,8 @@ TEST(ImplicitGemm, ByFilterSharesQuadsUnevenly) {
 TEST(ImplicitGemm3xTf32, PlanByHand) {
     const GpuProfile h200 = find_profile("h200");
     const char *knobs = "implicit_gemm_3xtf32:tile_k=64,tile_pixels=128,depth=4,stages=3,split=2";
-    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k100r3s3_pad1x1"), h200);
+    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k100r3s3_pad1x1"), h200,
+                              knowledge_for(h200));
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     EXPECT_EQ(*item.strategy, knobs);
     const Plan &plan = *item.prediction->plan;
@@ -355,7 +369,8 @@ TEST(ImplicitGemm3xTf32, PlanByHand) {
 /// counter sees 14,301 and 22,068.
 TEST(ImplicitGemm3xTf32, WavefrontsByAddressAreExact) {
     const auto work_of = [](const char *strategy) {
-        return *predict(parse_strategy(strategy), ConvShape::parse("n1c56h14w14k3r5s5"), find_profile("h200"))
+        return *predict(parse_strategy(strategy), ConvShape::parse("n1c56h14w14k3r5s5"), find_profile("h200"),
+                        knowledge_for(find_profile("h200")))
                     .prediction->work;
     };
     const Work small = work_of("implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=4,stages=3,split=8"),
@@ -368,7 +383,8 @@ TEST(ImplicitGemm3xTf32, WavefrontsByAddressAreExact) {
 
 TEST(ImplicitGemm3xTf32, RefusesWithReasons) {
     const auto reason = [&](const char *strategy, const char *shape, const char *gpu) {
-        const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile(gpu));
+        const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile(gpu),
+                                  knowledge_for(find_profile(gpu)));
         EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
         return item.reason.value_or("");
     };
@@ -390,18 +406,20 @@ TEST(ImplicitGemm3xTf32, TimeNeedsTheRateOfTensorCores) {
     const Strategy strategy = parse_strategy("implicit_gemm_3xtf32");
     profile.tf32_mma_rate.reset();
     profile.missing["tf32_mma_rate"] = "not measured";
-    const Case without = predict(strategy, shape, profile);
+    const Case without = predict(strategy, shape, profile, knowledge_for(profile));
     ASSERT_EQ(without.status, Status::ok);
     EXPECT_FALSE(without.prediction->time_s);
     EXPECT_THAT(*without.prediction->reason, HasSubstr("tf32_mma_rate (not measured)"));
     Param<FmasPerCycle> rate;
     rate.value.value = 1000.0;
     profile.tf32_mma_rate = rate;
-    const Case with = predict(strategy, shape, profile);
+    const Case with = predict(strategy, shape, profile, knowledge_for(profile));
     ASSERT_TRUE(with.prediction->time_s);
-    const double ffma = predict(parse_strategy("implicit_gemm"), shape, profile).prediction->time_s->value;
+    const double ffma = predict(parse_strategy("implicit_gemm"), shape, profile, knowledge_for(profile))
+                            .prediction->time_s->value;
     EXPECT_LT(with.prediction->time_s->value, ffma);
-    const std::vector<Case> ranked = choose(shape, profile, {"implicit_gemm_3xtf32", "naive_global"});
+    const std::vector<Case> ranked =
+        choose(shape, profile, knowledge_for(profile), {"implicit_gemm_3xtf32", "naive_global"});
     EXPECT_THAT(*ranked.front().strategy, HasSubstr("naive_global"));
 }
 
@@ -418,7 +436,7 @@ TEST(Occupancy, ByHand) {
 
 TEST(Forecast, PublishedProfilesGiveRulesButNoTime) {
     const Case item = predict(parse_strategy("map_split"), ConvShape::parse("n1c1h28w28k512r3s3"),
-                              find_profile("gtx1080ti"));
+                              find_profile("gtx1080ti"), knowledge_for(find_profile("gtx1080ti")));
     ASSERT_TRUE(item.prediction.has_value());
     EXPECT_FALSE(item.prediction->time_s.has_value());
     EXPECT_THAT(*item.prediction->reason, HasSubstr("launch_floor"));

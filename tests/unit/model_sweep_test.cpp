@@ -36,16 +36,16 @@ TEST(Sweep, AFifthIsForTraining) {
 TEST(Sweep, DrawnSettingsAreFeasibleDistinctAndTheSameAgain) {
     const GpuProfile profile = find_profile("h200");
     const ConvShape shape = ConvShape::parse("n1c64h56w56k64r3s3");
-    const std::vector<std::string> drawn = sweep_settings("stride_fixed_block", shape, profile, 5);
+    const std::vector<std::string> drawn = sweep_settings("stride_fixed_block", shape, profile, {}, 5);
     EXPECT_EQ(drawn.size(), 5U);
     EXPECT_EQ(std::set(drawn.begin(), drawn.end()).size(), drawn.size());
-    EXPECT_EQ(drawn, sweep_settings("stride_fixed_block", shape, profile, 5));
+    EXPECT_EQ(drawn, sweep_settings("stride_fixed_block", shape, profile, {}, 5));
     for (const std::string &text : drawn) {
         const auto planned = plan(parse_strategy(text), shape, profile);
         ASSERT_TRUE(std::holds_alternative<PlannedStrategy>(planned)) << text;
         EXPECT_EQ(to_text(std::get<PlannedStrategy>(planned).strategy), text);
     }
-    EXPECT_TRUE(sweep_settings("row_register", shape, profile, 3).empty()); // one channel only
+    EXPECT_TRUE(sweep_settings("row_register", shape, profile, {}, 3).empty()); // one channel only
 }
 
 } // namespace

@@ -56,14 +56,15 @@ TEST(Timeline, AForecastsCtasFitTheirPlan) {
     const GpuProfile profile = find_profile("h200");
     for (const std::string &name : strategy_names())
         for (const char *text : {"n1c1h512w512k64r3s3", "n1c16h40w42k100r3s3", "n4c128h56w56k128r3s3"}) {
-            const Case item = predict(parse_strategy(name), ConvShape::parse(text), profile);
+            const Case item =
+                predict(parse_strategy(name), ConvShape::parse(text), profile, knowledge_for(profile));
             if (item.status != Status::ok)
                 continue;
             SCOPED_TRACE(*item.strategy + " " + text);
             const Plan &plan = *item.prediction->plan;
-            const Calibration *fitted = shipped_calibration(profile.id);
             const std::optional<Timeline> timeline =
-                forecast_timeline(plan, ConvShape::parse(text), profile, fitted ? *fitted : Calibration{});
+                forecast_timeline(plan, ConvShape::parse(text), profile,
+                                  knowledge_for(profile).calibration.value_or(Calibration{}));
             ASSERT_TRUE(timeline);
             EXPECT_TRUE(problems_of(*timeline).empty()) << problems_of(*timeline).front();
             const std::vector<CallLaunch> launches = launches_of(plan);
@@ -93,7 +94,8 @@ TEST(Timeline, AForecastsCtasFitTheirPlan) {
 TEST(Timeline, AProfileWithoutNumbersHasNone) {
     const GpuProfile profile = find_profile("gtx1080ti");
     const ConvShape shape = ConvShape::parse("n1c1h512w512k64r3s3");
-    const Case item = predict(parse_strategy("row_register"), shape, find_profile("h200"));
+    const Case item = predict(parse_strategy("row_register"), shape, find_profile("h200"),
+                              knowledge_for(find_profile("h200")));
     ASSERT_TRUE(item.prediction && item.prediction->plan);
     ASSERT_FALSE(missing_for_forecast(profile).empty());
     EXPECT_FALSE(forecast_timeline(*item.prediction->plan, shape, profile, {}));
@@ -102,7 +104,7 @@ TEST(Timeline, AProfileWithoutNumbersHasNone) {
 Run run_with(const Timeline &timeline) {
     Run run;
     Case item = predict(parse_strategy("row_register"), ConvShape::parse("n1c1h512w512k64r3s3"),
-                        find_profile("h200"));
+                        find_profile("h200"), knowledge_for(find_profile("h200")));
     item.prediction->timeline = timeline;
     run.cases = {item};
     return run;

@@ -63,10 +63,10 @@ TEST(Assume, GivesATimeToAPublishedProfileAndRefusesTheRest) {
     GpuProfile k40m = find_profile("k40m");
     const ConvShape shape = ConvShape::parse("n1c64h64w64k64r3s3");
     const Strategy setting = parse_strategy("block_register");
-    EXPECT_FALSE(predict(setting, shape, k40m).prediction->time_s);
+    EXPECT_FALSE(predict(setting, shape, k40m, knowledge_for(k40m)).prediction->time_s);
     EXPECT_THAT(assume(k40m, "launch_floor=5e-6"), HasSubstr("launch_floor 5.000 us: assumed"));
     EXPECT_EQ(k40m.launch_floor->source, Source::assumed);
-    EXPECT_GT(predict(setting, shape, k40m).prediction->time_s->value, 5e-6);
+    EXPECT_GT(predict(setting, shape, k40m, knowledge_for(k40m)).prediction->time_s->value, 5e-6);
 
     EXPECT_THROW(assume(k40m, "launch_floor=4e-6"), UsageError) << "it has one now";
     EXPECT_THROW(assume(k40m, "launch_gap"), UsageError) << "no number";

@@ -1,0 +1,261 @@
+// Which facts and which calibration a forecast gets, and what it says of them.
+#include "model/knowledge.hpp"
+
+#include "model/architecture.hpp"
+#include "model/assume.hpp"
+#include "model/errors.hpp"
+#include "model/files.hpp"
+#include "model/forecast.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+
+namespace convcast {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+using ::testing::ThrowsMessage;
+
+GpuProfile with_capability(const std::string &capability) {
+    GpuProfile profile = find_profile("h200");
+    profile.compute_capability = capability;
+    return profile;
+}
+
+/// A file that is gone with the test.
+struct File {
+    std::filesystem::path path;
+    File(const std::string &name, const std::string &text)
+        : path(std::filesystem::temp_directory_path() /
+               (::testing::UnitTest::GetInstance()->current_test_info()->name() + ("_" + name))) {
+        write_file_atomically(path.string(), text);
+    }
+    ~File() { std::filesystem::remove(path); }
+};
+
+TEST(Knowledge, OfTheGpuThatItWasMadeOnNothingIsAssumed) {
+    const GpuProfile profile = find_profile("h200");
+    const Knowledge knowledge = knowledge_for(profile);
+    EXPECT_EQ(knowledge.facts.architecture, "sm_90");
+    EXPECT_TRUE(knowledge.calibration);
+    EXPECT_THAT(knowledge.assumptions, IsEmpty());
+    EXPECT_THAT(conditions_of(knowledge).at("facts"), StartsWith("sm_90, content "));
+    EXPECT_THAT(conditions_of(knowledge).at("calibration"), StartsWith("NVIDIA H200, content "));
+}
+
+TEST(Knowledge, TheIdAloneChangesNothing) {
+    GpuProfile profile = find_profile("h200");
+    profile.id = "mine";
+    const Knowledge knowledge = knowledge_for(profile);
+    EXPECT_TRUE(knowledge.calibration);
+    EXPECT_THAT(knowledge.assumptions, IsEmpty());
+
+    GpuProfile other = find_profile("toy");
+    other.id = "h200";
+    EXPECT_FALSE(knowledge_for(other).calibration);
+}
+
+TEST(Knowledge, FactsMatchAComputeCapability) {
+    EXPECT_EQ(architecture_of(find_profile("gtx1080ti")), "sm_61");
+    const Knowledge pascal = knowledge_for(find_profile("gtx1080ti"));
+    EXPECT_THAT(pascal.facts.kernels, IsEmpty());
+    EXPECT_THAT(pascal.assumptions,
+                Contains(AllOf(StartsWith("forecasts without counters: no facts of sm_61"),
+                               HasSubstr("on an NVIDIA H200 their mean error is"))));
+    EXPECT_EQ(conditions_of(pascal).at("facts"), "none: without counters");
+    EXPECT_EQ(conditions_of(pascal).at("calibration"), "none");
+
+    GpuProfile h100 = find_profile("h200");
+    h100.name = "NVIDIA H100 80GB HBM3";
+    EXPECT_EQ(knowledge_for(h100).facts.architecture, "sm_90");
+}
+
+TEST(Knowledge, TheErrorsThatAreStatedAreThoseOfTheCalibration) {
+    const TestErrors errors = *knowledge_for(find_profile("h200")).calibration->test;
+    EXPECT_GT(errors.without_counters, errors.assumed);
+    EXPECT_GT(errors.assumed, errors.fitted);
+    EXPECT_GT(errors.cases, 2579);
+    EXPECT_LT(errors.fitted, 0.085);
+}
+
+TEST(Knowledge, AnotherMeasurementOfTheGpuSaysWhichOneWasFitted) {
+    GpuProfile profile = find_profile("h200");
+    profile.conditions["date"] = "2027-01-02T03:04:05Z";
+    profile.dram_latency->value.value *= 1.02;
+    profile.launch_floor->value.value *= 0.99;
+    const Knowledge knowledge = knowledge_for(profile);
+    EXPECT_TRUE(knowledge.calibration);
+    EXPECT_THAT(knowledge.assumptions,
+                ElementsAre(AllOf(StartsWith("calibration fitted on h200 measured 2026-"),
+                                  HasSubstr("measured 2027-01-02T03:04:05Z"),
+                                  HasSubstr("differs in dram_latency (+2 %), launch_floor (-1 %)"))));
+}
+
+TEST(Knowledge, AnEditedProfileKeepsTheCalibrationAndSaysSo) {
+    GpuProfile profile = find_profile("h200");
+    profile.dram_read_bandwidth->value.value *= 2.0;
+    profile.limits.sm_count = 64;
+    profile.l2_latency.reset();
+    EXPECT_TRUE(knowledge_for(profile).calibration);
+    EXPECT_THAT(
+        knowledge_for(profile).assumptions,
+        ElementsAre(AllOf(HasSubstr("dram_read_bandwidth (+100 %)"), HasSubstr("limits/sm_count (-51.5 %)"),
+                          HasSubstr("l2_latency (not known now)"))));
+}
+
+TEST(Knowledge, AnotherModelHasNoCalibration) {
+    GpuProfile profile = find_profile("h200");
+    profile.name = "NVIDIA H100 80GB HBM3";
+    const Knowledge knowledge = knowledge_for(profile);
+    EXPECT_FALSE(knowledge.calibration);
+    EXPECT_THAT(knowledge.assumptions,
+                ElementsAre("no calibration of this GPU: the interval is from the speed of light to nothing "
+                            "overlapped"));
+    EXPECT_FALSE(knowledge_for(with_capability("9.1")).calibration) << "of the same name";
+}
+
+TEST(Knowledge, NoneIsSaid) {
+    const GpuProfile profile = find_profile("h200");
+    const Knowledge neither = knowledge_for(profile, "none", "none");
+    EXPECT_THAT(neither.facts.kernels, IsEmpty());
+    EXPECT_FALSE(neither.calibration);
+    EXPECT_THAT(neither.assumptions, ElementsAre(StartsWith("forecasts without counters, as asked; on an"),
+                                                 StartsWith("no calibration, as asked")));
+    EXPECT_THAT(knowledge_for(profile, "none").assumptions,
+                ElementsAre(StartsWith("forecasts without counters"),
+                            "calibration fitted with facts that are left out here"));
+}
+
+TEST(Knowledge, FilesAreBorrowed) {
+    const Knowledge shipped = knowledge_for(find_profile("h200"));
+    const File facts("facts.json", write_facts(shipped.facts)),
+        calibration("calibration.json", write_calibration(*shipped.calibration));
+    const Knowledge same =
+        knowledge_for(find_profile("h200"), facts.path.string(), calibration.path.string());
+    EXPECT_THAT(same.assumptions, IsEmpty());
+    const Knowledge borrowed =
+        knowledge_for(find_profile("k40m"), facts.path.string(), calibration.path.string());
+    EXPECT_EQ(write_facts(borrowed.facts), write_facts(shipped.facts));
+    EXPECT_THAT(borrowed.assumptions, Contains("facts of sm_90, borrowed: the GPU is of sm_35"));
+    EXPECT_THAT(borrowed.assumptions,
+                Contains(StartsWith("calibration of NVIDIA H200, borrowed: fitted on")));
+
+    Facts others = shipped.facts;
+    others.kernels.pop_back();
+    const File other("others.json", write_facts(others));
+    EXPECT_THAT(knowledge_for(find_profile("h200"), other.path.string()).assumptions,
+                ElementsAre("calibration fitted with other facts than these"));
+    EXPECT_THROW(knowledge_for(find_profile("h200"), "no_such_file.json"), InputError);
+}
+
+TEST(Knowledge, AForecastUsesWhatItIsGivenAndNothingElse) {
+    const GpuProfile profile = find_profile("h200");
+    const ConvShape shape = ConvShape::parse("n1c64h56w56k64r3s3");
+    const Strategy strategy = parse_strategy("block_register");
+    const Prediction bare = *predict(strategy, shape, profile).prediction,
+                     known = *predict(strategy, shape, profile, knowledge_for(profile)).prediction;
+    EXPECT_FALSE(bare.plan->launches[0].pace);
+    EXPECT_FALSE(bare.times.fitted_s);
+    EXPECT_TRUE(known.plan->launches[0].pace);
+    EXPECT_TRUE(known.times.fitted_s);
+    EXPECT_NE(bare.times.tier2_s->value, known.times.tier2_s->value);
+    const Knowledge none = knowledge_for(profile, "none", "none");
+    const Prediction asked = *predict(strategy, shape, profile, none).prediction;
+    EXPECT_EQ(asked.time_s, bare.time_s);
+    EXPECT_THAT(asked.assumptions, Contains(none.assumptions.front()));
+    EXPECT_EQ(choose(shape, profile, none, {"block_register"}, 1)[0].prediction->times.fitted_s,
+              std::nullopt);
+}
+
+TEST(Knowledge, WhatIsBorrowedFromHopperIsNamed) {
+    EXPECT_EQ(borrowed_constants(find_profile("h200")), "");
+    const std::string said = borrowed_constants(with_capability("8.0"));
+    EXPECT_THAT(said, HasSubstr(" GPCs 8;"));
+    EXPECT_THAT(said, HasSubstr(" 600 clk;"));
+    for (const ArchitectureConstant &constant : hopper::table) {
+        EXPECT_THAT(said, HasSubstr(constant.name));
+        EXPECT_NE(std::string(constant.read_off), "") << constant.name;
+    }
+    EXPECT_THAT(knowledge_for(with_capability("8.0")).assumptions, Contains(said));
+}
+
+TEST(Knowledge, NumbersThatAreAssumedAreSaid) {
+    GpuProfile profile = find_profile("k40m");
+    EXPECT_THAT(assumed_of(profile), IsEmpty());
+    const std::string said = assume(profile, "launch_floor=5e-6");
+    EXPECT_THAT(assumed_of(profile), ElementsAre(said));
+    EXPECT_THAT(knowledge_for(profile).assumptions, Contains(said));
+}
+
+TEST(Knowledge, ASplitOverAClusterNeedsHopper) {
+    const ConvShape shape = ConvShape::parse("n1c512h7w7k512r3s3_pad1x1");
+    const auto ask = [&](const std::string &capability, const std::string &strategy) {
+        const GpuProfile profile = with_capability(capability);
+        return predict(parse_strategy(strategy), shape, profile, knowledge_for(profile));
+    };
+    EXPECT_EQ(ask("9.0", "implicit_gemm:split=2").status, Status::ok);
+    EXPECT_EQ(ask("10.0", "implicit_gemm:split=2").status, Status::ok);
+    const Case refused = ask("8.0", "implicit_gemm:split=2");
+    EXPECT_EQ(refused.status, Status::infeasible);
+    EXPECT_THAT(*refused.reason, AllOf(HasSubstr("compute capability 9.0 or newer"), HasSubstr("has 8.0")));
+    EXPECT_THAT(*ask("9.0", "implicit_gemm").strategy, Not(HasSubstr(",split=1,")))
+        << "or the shape shows nothing";
+    EXPECT_THAT(*ask("8.0", "implicit_gemm").strategy, HasSubstr(",split=1,"));
+    const GpuProfile ampere = with_capability("8.0");
+    for (const Case &item : choose(shape, ampere, knowledge_for(ampere), {"implicit_gemm"}))
+        for (const Partition &part : item.prediction->plan->launches)
+            EXPECT_EQ(part.cluster.value_or(1), 1) << *item.strategy;
+}
+
+TEST(Knowledge, WhatFindsAMissingNumberIsTrueOfTheGpu) {
+    const auto reason = [](const std::string &capability) {
+        GpuProfile profile = find_profile("gtx1080ti");
+        profile.compute_capability = capability;
+        return no_time(profile, missing_for_forecast(profile));
+    };
+    EXPECT_THAT(reason("6.1"), AllOf(HasSubstr("--assume launch_floor=5e-6"), HasSubstr("6.1")));
+    EXPECT_THAT(reason("7.0"), HasSubstr("--assume"));
+    EXPECT_THAT(reason("7.5"), AllOf(HasSubstr("`convcast measure` finds it"), Not(HasSubstr("--assume"))));
+}
+
+TEST(Knowledge, CalibrationsAreChecked) {
+    const Calibration good = *knowledge_for(find_profile("h200")).calibration;
+    EXPECT_EQ(write_calibration(read_calibration(write_calibration(good), "c.json")),
+              write_calibration(good));
+    using Break = std::function<void(Calibration &)>;
+    const std::vector<std::pair<std::string, Break>> wrong = {
+        {"c.json: /fitted/first_wave_miss", [](Calibration &c) { c.fitted.first_wave_miss = -1.0; }},
+        {"c.json: /fitted/steps_overlap", [](Calibration &c) { c.fitted.steps_overlap = 0.5; }},
+        {"c.json: /resampled/0/units_overlap", [](Calibration &c) { c.resampled[0].units_overlap = 1e9; }},
+        {"c.json: /ratio_p05", [](Calibration &c) { c.ratio_p05 = 2.0; }},
+        {"c.json: /cases", [](Calibration &c) { c.cases = -1; }},
+        {"c.json: /test/without_counters", [](Calibration &c) { c.test->without_counters = -1.0; }},
+        {"c.json: /profile/name", [](Calibration &c) { c.profile.name.clear(); }},
+        {"c.json: /profile/compute_capability",
+         [](Calibration &c) { c.profile.compute_capability = "nine"; }},
+        {"c.json: /profile/numbers/sm_clock", [](Calibration &c) { c.profile.numbers["sm_clock"] = -1.0; }}};
+    for (const auto &[place, break_it] : wrong) {
+        Calibration broken = good;
+        break_it(broken);
+        EXPECT_THAT([&] { read_calibration(write_calibration(broken), "c.json"); },
+                    ThrowsMessage<InputError>(AllOf(HasSubstr(place), HasSubstr("expected"))));
+    }
+    EXPECT_THAT(
+        [] { read_calibration(R"({"schema": "convcast/calibration/2", "gpu": "h200"})", "old.json"); },
+        ThrowsMessage<InputError>(AllOf(HasSubstr("old.json: /schema"), HasSubstr("convcast/calibration/2"),
+                                        HasSubstr("convcast fit run.json.gz -o"))));
+    EXPECT_THAT([] { read_calibration(R"({"schema": "convcast/facts/2"})", "facts.json"); },
+                ThrowsMessage<InputError>(HasSubstr("convcast/calibration/3")));
+}
+
+} // namespace
+} // namespace convcast
