@@ -5,7 +5,9 @@
 #include "cli/version.hpp"
 #include "model/described.hpp"
 #include "model/errors.hpp"
+#include "model/facts.hpp"
 #include "model/files.hpp"
+#include "model/fit.hpp"
 #include "model/json.hpp"
 #include "model/profile.hpp"
 #include "model/study.hpp"
@@ -18,6 +20,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <set>
 
 namespace convcast::cli {
@@ -43,13 +47,15 @@ std::string accuracy_text(const Accuracy &accuracy) {
     std::string text;
     std::vector<std::vector<std::string>> rows;
     for (const TimeAccuracy &t : accuracy.times)
-        rows.push_back({t.part, t.model, std::to_string(t.n), share(t.mean), share(t.median), share(t.p90),
-                        fmt::format("{:.3f}", t.bias), t.coverage ? share(*t.coverage) : "-"});
+        rows.push_back({t.part, t.model, std::to_string(t.n), share(t.mean), share(t.symmetric),
+                        share(t.median), share(t.p90), fmt::format("{:.3f}", t.bias),
+                        t.coverage ? share(*t.coverage) : "-"});
     if (!rows.empty())
         text += "\n\n" + table({{"part"},
                                 {"time by"},
                                 {"cases", Align::right},
                                 {"mean |error|", Align::right},
+                                {"symmetric", Align::right},
                                 {"median", Align::right},
                                 {"p90", Align::right},
                                 {"bias", Align::right},
@@ -79,6 +85,25 @@ std::string accuracy_text(const Accuracy &accuracy) {
                               {"Kendall tau", Align::right}},
                              rows, terminal_width());
     return text;
+}
+
+/// Against cuDNN, by study; "" where nothing was compared.
+std::string speedups_text(const std::vector<SpeedupStatistics> &speedups) {
+    const auto factor = [](double ratio) { return fmt::format("{:.2f}x", ratio); };
+    std::vector<std::vector<std::string>> rows;
+    for (const SpeedupStatistics &s : speedups)
+        if (s.n > 0)
+            rows.push_back({s.study, s.ours, s.against, fmt::format("{} of {}", s.wins, s.n),
+                            factor(*s.geomean), factor(*s.min)});
+    if (rows.empty())
+        return "";
+    return "\n" + table({{"speed-up in"},
+                         {"of"},
+                         {"over"},
+                         {"faster", Align::right},
+                         {"geomean", Align::right},
+                         {"least", Align::right}},
+                        rows, terminal_width());
 }
 
 std::string name_of(Regime regime) {
@@ -131,6 +156,46 @@ bool is_profile(const std::string &text, const std::string &name) {
     const JsonValue *schema = document.find("schema");
     const auto *id = schema == nullptr ? nullptr : std::get_if<std::string>(&schema->data);
     return id != nullptr && id->starts_with("convcast/profile/");
+}
+
+/// The run's calls and what forecasts that know less of their kernels say of them.
+struct Judged {
+    std::vector<MeasuredCall> calls;
+    LeaveOneOut of_calls; ///< points into `calls`
+};
+
+/// Empty where the document's profile is not at hand, or the run has too few calls to fit four numbers to
+/// those of other strategies.
+Judged judged_of(const Run &run, const Arguments &arguments, const std::string &file) {
+    constexpr std::int64_t least_training = 100;
+    Judged out;
+    GpuProfile profile;
+    try {
+        profile = document_profile("report", run, arguments, file);
+    } catch (const UsageError &) {
+        if (arguments.has("gpu"))
+            throw;
+        return out;
+    }
+    try {
+        out.calls = measured_calls(run, profile, shipped_facts(), WhichCalls::all);
+    } catch (const UsageError &) { // strategies of another version
+        return out;
+    }
+    std::map<std::string, std::int64_t> training;
+    std::int64_t all = 0;
+    bool test = false;
+    for (const MeasuredCall &call : out.calls) {
+        training[call.strategy] += call.training ? 1 : 0;
+        all += call.training ? 1 : 0;
+        test = test || !call.training;
+    }
+    const bool enough = std::all_of(training.begin(), training.end(), [&](const auto &strategy) {
+        return all - strategy.second >= least_training;
+    });
+    if (test && !training.empty() && enough)
+        out.of_calls = leave_one_out(out.calls, profile);
+    return out;
 }
 
 int report_profile(const GpuProfile &profile, const Arguments &arguments) {
@@ -200,13 +265,16 @@ int report(const Words &words) {
 
     const bool json = arguments.has("json");
     std::string text;
+    const Judged judged = judged_of(run, arguments, file);
     if (!json || arguments.has("output")) {
-        const ReportFiles files = write_report(run, studies, arguments.text("output", "page"), producer());
-        const ReportStatistics statistics = summarize(run, studies);
-        text = answer(statistics) + accuracy_text(statistics.accuracy) + regimes_text(statistics.regimes) +
-               "\n" + files_text(files);
+        const ReportFiles files =
+            write_report(run, studies, arguments.text("output", "page"), producer(), judged.of_calls.calls);
+        const ReportStatistics statistics = summarize(run, studies, judged.of_calls.calls);
+        text = answer(statistics) + accuracy_text(statistics.accuracy) + speedups_text(statistics.speedups) +
+               regimes_text(statistics.regimes) + "\n" + files_text(files);
     }
-    write_file_atomically("-", json ? to_text(described::write(summarize(run, studies))) : text);
+    write_file_atomically(
+        "-", json ? to_text(described::write(summarize(run, studies, judged.of_calls.calls))) : text);
     return 0;
 }
 
