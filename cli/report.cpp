@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace convcast::cli {
@@ -51,16 +52,18 @@ std::string accuracy_text(const Accuracy &accuracy) {
                         share(t.median), share(t.p90), fmt::format("{:.3f}", t.bias),
                         t.coverage ? share(*t.coverage) : "-"});
     if (!rows.empty())
-        text += "\n\n" + table({{"part"},
-                                {"time by"},
-                                {"cases", Align::right},
-                                {"mean |error|", Align::right},
-                                {"symmetric", Align::right},
-                                {"median", Align::right},
-                                {"p90", Align::right},
-                                {"bias", Align::right},
-                                {"in interval", Align::right}},
-                               rows, terminal_width());
+        text += "\n\nerror: |forecast / measured - 1|; symmetric: max(forecast / measured, measured / "
+                "forecast) - 1\n" +
+                table({{"part"},
+                       {"time by"},
+                       {"cases", Align::right},
+                       {"error", Align::right},
+                       {"symmetric", Align::right},
+                       {"median", Align::right},
+                       {"p90", Align::right},
+                       {"bias", Align::right},
+                       {"in interval", Align::right}},
+                      rows, terminal_width());
     rows.clear();
     for (const WorkAccuracy &w : accuracy.work)
         rows.push_back({w.quantity, std::to_string(w.n), share(w.mean), share(w.median), share(w.p90),
@@ -90,20 +93,23 @@ std::string accuracy_text(const Accuracy &accuracy) {
 /// Against cuDNN, by study; "" where nothing was compared.
 std::string speedups_text(const std::vector<SpeedupStatistics> &speedups) {
     const auto factor = [](double ratio) { return fmt::format("{:.2f}x", ratio); };
+    const std::string long_name = "cudnn without Winograd and FFT";
     std::vector<std::vector<std::string>> rows;
     for (const SpeedupStatistics &s : speedups)
         if (s.n > 0)
-            rows.push_back({s.study, s.ours, s.against, fmt::format("{} of {}", s.wins, s.n),
-                            factor(*s.geomean), factor(*s.min)});
+            rows.push_back({s.study, s.ours, s.against == long_name ? "cudnn, no Winograd, FFT" : s.against,
+                            fmt::format("{} of {}", s.wins, s.n), factor(*s.geomean), factor(*s.min)});
     if (rows.empty())
         return "";
-    return "\n" + table({{"speed-up in"},
-                         {"of"},
-                         {"over"},
-                         {"faster", Align::right},
-                         {"geomean", Align::right},
-                         {"least", Align::right}},
-                        rows, terminal_width());
+    return "\ncuDNN in true FP32, its tensors in NCHW; \"NHWC too\": also plans for tensors that lay in "
+           "NHWC\n" +
+           table({{"speed-up in"},
+                  {"of"},
+                  {"over"},
+                  {"faster", Align::right},
+                  {"geomean", Align::right},
+                  {"least", Align::right}},
+                 rows, terminal_width());
 }
 
 std::string name_of(Regime regime) {
@@ -164,19 +170,10 @@ struct Judged {
     LeaveOneOut of_calls; ///< points into `calls`
 };
 
-/// Empty where the document's profile is not at hand, or the run has too few calls to fit four numbers to
-/// those of other strategies.
-Judged judged_of(const Run &run, const Arguments &arguments, const std::string &file) {
+/// Empty where the run has too few calls to fit four numbers to those of other strategies.
+Judged judged_of(const Run &run, const GpuProfile &profile) {
     constexpr std::int64_t least_training = 100;
     Judged out;
-    GpuProfile profile;
-    try {
-        profile = document_profile("report", run, arguments, file);
-    } catch (const UsageError &) {
-        if (arguments.has("gpu"))
-            throw;
-        return out;
-    }
     try {
         out.calls = measured_calls(run, profile, shipped_facts(), WhichCalls::all);
     } catch (const UsageError &) { // strategies of another version
@@ -233,9 +230,10 @@ int report(const Words &words) {
     if (is_profile(document, shown))
         return report_profile(read_profile(document, shown), arguments);
     Run run = read_run(document, shown);
+    std::optional<GpuProfile> profile; // absent where it is not at hand
     // Data ships without forecasts: this version makes them. The others stay as they are.
     if (std::any_of(run.cases.begin(), run.cases.end(), forecast_missing)) {
-        const GpuProfile profile = document_profile("report", run, arguments, file);
+        profile = document_profile("report", run, arguments, file);
         std::vector<Case> open;
         std::vector<std::size_t> places;
         for (std::size_t i = 0; i < run.cases.size(); ++i)
@@ -243,10 +241,17 @@ int report(const Words &words) {
                 open.push_back(std::move(run.cases[i]));
                 places.push_back(i);
             }
-        forecast_again(open, profile, file, MeasuredCases::renew);
+        forecast_again(open, *profile, file, MeasuredCases::renew);
         for (std::size_t i = 0; i < places.size(); ++i)
             run.cases[places[i]] = std::move(open[i]);
         run.conditions["forecast"] = "by version " + producer().version;
+    } else {
+        try {
+            profile = document_profile("report", run, arguments, file);
+        } catch (const UsageError &) {
+            if (arguments.has("gpu"))
+                throw;
+        }
     }
 
     std::vector<Study> studies;
@@ -265,7 +270,7 @@ int report(const Words &words) {
 
     const bool json = arguments.has("json");
     std::string text;
-    const Judged judged = judged_of(run, arguments, file);
+    const Judged judged = profile ? judged_of(run, *profile) : Judged{};
     if (!json || arguments.has("output")) {
         const ReportFiles files =
             write_report(run, studies, arguments.text("output", "page"), producer(), judged.of_calls.calls);

@@ -122,8 +122,8 @@ Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios,
     for (const std::size_t i : which)
         ratios.push_back(std::exp(-log_ratios.of(best)[i]));
     std::sort(ratios.begin(), ratios.end());
-    // Split conformal: with n ratios the p-th percentile of (n + 1) of them, so that a new one lies inside as
-    // promised.
+    // With n ratios the p-th percentile of (n + 1) of them. They are what the fit leaves on the calls that it
+    // saw, so a new call lies inside somewhat less often than the 90 % (docs/model.md says how often).
     const auto percentile = [&](double p) {
         const double at = p * static_cast<double>(ratios.size() + 1) - 1.0;
         return ratios[static_cast<std::size_t>(

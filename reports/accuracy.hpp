@@ -38,7 +38,7 @@ struct WorkAccuracy {
 };
 
 /// How well a model ranks the measured settings of each shape of the test part, those on tensor cores among
-/// them. Of settings that it forecasts alike it takes the first by text, as `choose` does.
+/// them. Of settings that it forecasts alike it takes the first by text.
 struct RankingAccuracy {
     std::string model;
     std::int64_t shapes = 0;       ///< with at least two measured settings

@@ -208,10 +208,9 @@ bool is_papers_own(const CaseRow &row, const Case &item, std::span<const Study> 
            item.prediction->rules->method == found - own.begin() + 1;
 }
 
-/// "filter_split or map_split by rule 4 (the paper's)"
+/// "the paper's filter_split/map_split"
 std::string papers_name(const Study &study) {
-    return join(study.paper_kernels, " or ") + (study.paper_kernels.size() > 1 ? " by rule 4" : "") +
-           " (the paper's)";
+    return "the paper's " + join(study.paper_kernels, "/");
 }
 
 std::vector<ShapeRow> shapes_of(const Run &run, const std::vector<CaseRow> &rows,

@@ -93,7 +93,7 @@ struct ShapeRow {
 
 struct SpeedupStatistics {
     std::string study; ///< a study's id, "other shapes", or "all"
-    /// "our fastest", "ours on tensor cores" or the paper's own kernel, "stride_fixed_block (the paper's)"
+    /// "our fastest", "ours on tensor cores" or the paper's own kernel, "the paper's stride_fixed_block"
     std::string ours;
     /// "cudnn" on NCHW, "cudnn, NHWC too", "cudnn, deterministic" or "cudnn without Winograd and FFT", both
     /// on NCHW; or, of ours on tensor cores, "ours without tensor cores"

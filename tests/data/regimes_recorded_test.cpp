@@ -236,7 +236,7 @@ TEST(RecordedRegimes, Tier2AgreesWithTheCountersThePapersRuleDoesNot) {
         }
 }
 
-/// A GPU that the model has not met: the profile with another number of SMs.
+/// The card's profile with another number of SMs.
 TEST(RecordedRegimes, PartsOfTheGpuAreForecastAsWellAsAllOfIt) {
     const std::pair<const char *, double> parts[] = {{"green_64.json.gz", 1.013},
                                                      {"green_32.json.gz", 1.018}};
