@@ -265,6 +265,15 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_NEAR(fitted.bias, 0.99, 0.005);
     EXPECT_GE(*fitted.coverage, 0.85);
     EXPECT_LE(*fitted.coverage, 0.95);
+    EXPECT_NEAR(fitted.symmetric, 0.085, 0.001);
+    const TimeAccuracy no_counters = times_of(accuracy, "test", "probes alone, no counters"),
+                       new_kernel = times_of(accuracy, "test", "new kernel");
+    EXPECT_EQ(no_counters.n, 2579);
+    EXPECT_NEAR(no_counters.mean, 0.107, 0.001);
+    EXPECT_NEAR(no_counters.symmetric, 0.121, 0.001);
+    EXPECT_EQ(new_kernel.n, 2579);
+    EXPECT_NEAR(new_kernel.mean, 0.103, 0.001);
+    EXPECT_NEAR(new_kernel.symmetric, 0.117, 0.001);
     EXPECT_GT(times_of(accuracy, "test", "wave-quantised roofline").mean, 2.5 * counters.mean);
     EXPECT_GT(times_of(accuracy, "test", "speed of light").mean, 3.0 * counters.mean);
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.03);
@@ -282,6 +291,10 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_GE(first.within_5_percent, 0.9);
     EXPECT_GE(first.kendall_tau, 0.915);
     EXPECT_LE(ranking_of(accuracy, "probes and counters").mean_regret, 0.023);
+    EXPECT_NEAR(ranking_of(accuracy, "wave-quantised roofline").mean_regret, 1.40, 0.005);
+    EXPECT_NEAR(ranking_of(accuracy, "MWP-CWP").mean_regret, 1.25, 0.005);
+    EXPECT_NEAR(ranking_of(accuracy, "probes alone, no counters").mean_regret, 0.020, 0.0005);
+    EXPECT_NEAR(ranking_of(accuracy, "new kernel").mean_regret, 0.018, 0.0005);
     EXPECT_GE(ranking_of(accuracy, "probes and counters").kendall_tau, 0.915);
 }
 
@@ -296,6 +309,8 @@ TEST(Recorded, TheForecastHoldsForOtherShapes) {
     EXPECT_GE(*fitted.coverage, 0.85);
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.03);
     EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.1);
+    EXPECT_NEAR(times_of(accuracy, "test", "probes alone, no counters").mean, 0.114, 0.001);
+    EXPECT_NEAR(times_of(accuracy, "test", "new kernel").mean, 0.112, 0.001);
     EXPECT_LE(ranking_of(accuracy, "four numbers fitted").mean_regret, 0.023);
     EXPECT_GE(ranking_of(accuracy, "four numbers fitted").kendall_tau, 0.89);
 }

@@ -271,6 +271,8 @@ TEST(RecordedRegimes, TheErrorGrowsByWhatAForecastDoesNotKnowOfAKernel) {
     for (const LeftOut &row : rows)
         EXPECT_LE(row.left_out, row.fitted + (row.strategy == "naive_global" ? 0.025 : 0.01)) << row.strategy;
     EXPECT_NEAR(all.probes_and_counters, 0.086, 0.001);
+    EXPECT_NEAR(all.without_counters, 0.107, 0.001);
+    EXPECT_NEAR(all.new_kernel, 0.103, 0.001);
 }
 
 } // namespace
