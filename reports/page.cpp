@@ -293,7 +293,7 @@ class PageWriter : HtmlWriter {
         out_ += "</div>\n";
     }
 
-    /// Judged on the shapes whose times and counters nothing was fitted to, the training part beside.
+    /// Judged on the shapes whose times nothing was fitted to, the training part beside.
     void accuracy() {
         const Accuracy &a = statistics_.accuracy;
         if (a.times.empty())
