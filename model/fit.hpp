@@ -38,11 +38,12 @@ Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuPro
 /// Forecast over measured time of a call outside the training part, by what the forecast knew of its kernel.
 struct JudgedCall {
     const MeasuredCall *call = nullptr;
-    double without_counters = 0.0;    ///< no facts; the four numbers as assumed: probes and source code alone
+    double without_counters =
+        0.0; ///< no facts; the four numbers as assumed: probes and the program's constants
     double probes_and_counters = 0.0; ///< with facts; the four numbers as assumed: nothing fitted to times
     double fitted = 0.0;              ///< with facts; the numbers fitted to all strategies
     double left_out = 0.0;            ///< with facts; the numbers fitted to the other strategies
-    double new_kernel = 0.0;          ///< the same without facts: of a kernel that was never run
+    double new_kernel = 0.0; ///< the same without facts: as of a kernel that facts and fit have not met
 };
 
 /// One strategy's judged calls. Errors are means of |forecast / measured - 1|, biases geometric means of

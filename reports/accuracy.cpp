@@ -17,14 +17,13 @@ struct Model {
     std::optional<Seconds> TierTimes::*time;
     double JudgedCall::*ratio; ///< where no prediction has this time
 };
-constexpr std::array<Model, 7> models = {
-    {{"speed of light", &TierTimes::tier0_s, nullptr},
-     {"wave-quantised roofline", &TierTimes::roofline_s, nullptr},
-     {"MWP-CWP", &TierTimes::mwp_cwp_s, nullptr},
-     {"probes alone, no counters", nullptr, &JudgedCall::without_counters},
-     {"probes and counters", &TierTimes::tier2_s, nullptr},
-     {"four numbers fitted", &TierTimes::fitted_s, nullptr},
-     {"new kernel", nullptr, &JudgedCall::new_kernel}}};
+constexpr std::array<Model, 7> models = {{{"speed of light", &TierTimes::tier0_s, nullptr},
+                                          {"wave-quantised roofline", &TierTimes::roofline_s, nullptr},
+                                          {"MWP-CWP", &TierTimes::mwp_cwp_s, nullptr},
+                                          {"without counters", nullptr, &JudgedCall::without_counters},
+                                          {"probes and counters", &TierTimes::tier2_s, nullptr},
+                                          {"four numbers fitted", &TierTimes::fitted_s, nullptr},
+                                          {"new kernel", nullptr, &JudgedCall::new_kernel}}};
 
 struct Pair {
     const Case *item;

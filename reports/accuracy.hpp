@@ -15,8 +15,8 @@ namespace convcast {
 /// Times of one model over one part of the cases, against what was measured cold.
 struct TimeAccuracy {
     std::string part; ///< "test" or "training": model/sweep.hpp
-    /// "speed of light", "wave-quantised roofline", "MWP-CWP"; of the forecast, by what it knew: "probes
-    /// alone, no counters", "probes and counters", "four numbers fitted"; "new kernel": its own counters and
+    /// "speed of light", "wave-quantised roofline", "MWP-CWP"; of the forecast, by what it knew: "without
+    /// counters", "probes and counters", "four numbers fitted"; "new kernel": its own counters and
     /// times left out
     std::string model;
     std::int64_t n = 0;

@@ -308,11 +308,11 @@ class PageWriter : HtmlWriter {
         out_ +=
             "<p class=\"small\">A fifth of the shapes, by a hash of their text, is for training: the "
             "kernels' facts were regressed on its counters, the four numbers fitted to its times. The test "
-            "part is the rest. What the forecast knew beside probes and source code: <q>probes alone, no "
-            "counters</q> nothing; <q>probes and counters</q> the facts, but no time; <q>four numbers "
+            "part is the rest. Rows by what the forecast knew: <q>without counters</q> no facts and the four "
+            "numbers as assumed; <q>probes and counters</q> the facts, but no time; <q>four numbers "
             "fitted</q> both; <q>new kernel</q> no facts of the strategy itself, and the four numbers "
-            "fitted to this run's training part without it. That is the error to expect of a kernel that "
-            "was never run. docs/constants.md counts the numbers of each kind.</p>\n";
+            "fitted to this run's training part without it. The constants of the program stay in all of "
+            "them, also those that people read off counters (docs/constants.md).</p>\n";
         if (!a.work.empty()) {
             out_ += "<h3>Work over the test part</h3>\n";
             head(1, {"quantity", "cases", "mean |error|", "median", "90th percentile", "within 1 %"});

@@ -266,7 +266,7 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_GE(*fitted.coverage, 0.85);
     EXPECT_LE(*fitted.coverage, 0.95);
     EXPECT_NEAR(fitted.symmetric, 0.085, 0.001);
-    const TimeAccuracy no_counters = times_of(accuracy, "test", "probes alone, no counters"),
+    const TimeAccuracy no_counters = times_of(accuracy, "test", "without counters"),
                        new_kernel = times_of(accuracy, "test", "new kernel");
     EXPECT_EQ(no_counters.n, 2579);
     EXPECT_NEAR(no_counters.mean, 0.107, 0.001);
@@ -293,7 +293,7 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_LE(ranking_of(accuracy, "probes and counters").mean_regret, 0.023);
     EXPECT_NEAR(ranking_of(accuracy, "wave-quantised roofline").mean_regret, 1.40, 0.005);
     EXPECT_NEAR(ranking_of(accuracy, "MWP-CWP").mean_regret, 1.25, 0.005);
-    EXPECT_NEAR(ranking_of(accuracy, "probes alone, no counters").mean_regret, 0.020, 0.0005);
+    EXPECT_NEAR(ranking_of(accuracy, "without counters").mean_regret, 0.020, 0.0005);
     EXPECT_NEAR(ranking_of(accuracy, "new kernel").mean_regret, 0.018, 0.0005);
     EXPECT_GE(ranking_of(accuracy, "probes and counters").kendall_tau, 0.915);
 }
@@ -309,7 +309,7 @@ TEST(Recorded, TheForecastHoldsForOtherShapes) {
     EXPECT_GE(*fitted.coverage, 0.85);
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.03);
     EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.1);
-    EXPECT_NEAR(times_of(accuracy, "test", "probes alone, no counters").mean, 0.114, 0.001);
+    EXPECT_NEAR(times_of(accuracy, "test", "without counters").mean, 0.114, 0.001);
     EXPECT_NEAR(times_of(accuracy, "test", "new kernel").mean, 0.112, 0.001);
     EXPECT_LE(ranking_of(accuracy, "four numbers fitted").mean_regret, 0.023);
     EXPECT_GE(ranking_of(accuracy, "four numbers fitted").kendall_tau, 0.89);

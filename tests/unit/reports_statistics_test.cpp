@@ -209,7 +209,7 @@ TEST(Accuracy, JudgedCallsAreRows) {
     judged.new_kernel = 0.5;
     const Accuracy accuracy = accuracy_of(run, std::span(&judged, 1));
     ASSERT_EQ(accuracy.times.size(), 2u);
-    EXPECT_EQ(accuracy.times[0].model, "probes alone, no counters");
+    EXPECT_EQ(accuracy.times[0].model, "without counters");
     EXPECT_EQ(accuracy.times[0].n, 1);
     EXPECT_DOUBLE_EQ(accuracy.times[0].bias, 2.0);
     EXPECT_EQ(accuracy.times[1].model, "new kernel");
