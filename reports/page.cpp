@@ -362,11 +362,22 @@ class PageWriter : HtmlWriter {
             tail();
         }
         out_ += "<h3>What the papers published</h3>\n";
-        head(4, {"study", "GPU", "baseline", "remark", "average", "range"});
-        for (const Study &study : studies_)
-            for (const PublishedGain &gain : study.published)
-                line({study.id, gain.gpu, gain.baseline, gain.remark, factor(gain.average),
-                      gain.low && gain.high ? times(*gain.low) + " to " + times(*gain.high) : dash});
+        head(5, {"study", "GPU", "baseline", "remark", "that kernel here", "average", "range",
+                 "that kernel here, against cuDNN", "our fastest here"});
+        for (const Study &study : studies_) {
+            const SpeedupStatistics *own = nullptr, *best = nullptr;
+            for (const SpeedupStatistics &s : statistics_.speedups)
+                if (s.study == study.id && s.against == "cudnn")
+                    (s.ours == "our fastest" ? best : own) = &s;
+            for (const PublishedGain &gain : study.published) {
+                const bool of_cudnn = gain.baseline.starts_with("cuDNN");
+                line({study.id, gain.gpu, gain.baseline, gain.remark, join(study.paper_kernels, ", "),
+                      factor(gain.average),
+                      gain.low && gain.high ? times(*gain.low) + " to " + times(*gain.high) : dash,
+                      of_cudnn && own != nullptr ? factor(own->geomean) : dash,
+                      of_cudnn && best != nullptr ? factor(best->geomean) : dash});
+            }
+        }
         tail();
         out_ += "<div class=\"pair\">";
         for (const Figure &f : figures_)
