@@ -8,7 +8,6 @@
 #include "model/errors.hpp"
 #include "model/facts.hpp"
 #include "model/files.hpp"
-#include "model/sweep.hpp"
 
 #include <fmt/format.h>
 
@@ -19,13 +18,17 @@ std::string left_out_text(const std::vector<LeftOut> &rows) {
     const auto share = [](double value) { return fmt::format("{:.1f} %", 100.0 * value); };
     std::vector<std::vector<std::string>> cells;
     for (const LeftOut &row : rows)
-        cells.push_back({row.strategy, std::to_string(row.test), share(row.zero_fit), share(row.fitted),
-                         share(row.left_out), fmt::format("{:.3f}", row.left_out_bias)});
-    return table({{"strategy"},
+        cells.push_back({row.strategy, std::to_string(row.test), share(row.without_counters),
+                         share(row.probes_and_counters), share(row.fitted), share(row.left_out),
+                         share(row.new_kernel), fmt::format("{:.3f}", row.new_kernel_bias)});
+    return "mean |forecast / measured - 1| outside the training part, by what the forecast knew\n" +
+           table({{"strategy"},
                   {"cases", Align::right},
-                  {"zero fit", Align::right},
+                  {"no counters", Align::right},
+                  {"counters", Align::right},
                   {"fitted", Align::right},
                   {"without it", Align::right},
+                  {"new kernel", Align::right},
                   {"bias", Align::right}},
                  cells, terminal_width());
 }
@@ -50,33 +53,18 @@ int fit(const Words &words) {
     if (!all && arguments.has("json"))
         throw UsageError("fit: --json is for the table of --leave-one-out; a calibration is JSON anyway");
     std::vector<MeasuredCall> calls;
-    std::vector<MeasuredCall> test, uncounted; // outside the training part, with facts and without
+    std::vector<MeasuredCall> test; // outside the training part
     GpuProfile profile;
     Knowledge knowledge;
     for (const std::string &file : arguments.positional()) {
         const Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
         profile = document_profile("fit", run, arguments, file);
         knowledge = knowledge_for(profile, arguments.text("facts", ""), "none");
-        for (const Case &item : run.cases) {
-            const Measurement *cold = item.measured(L2State::cold);
-            if (item.status != Status::ok || !item.strategy || !cold || cold->time_s.value <= 0.0)
-                continue;
-            const ConvShape shape = ConvShape::parse(item.shape);
-            auto planned = plan(parse_strategy(*item.strategy), shape, profile);
-            auto *good = std::get_if<PlannedStrategy>(&planned);
-            if (good == nullptr || !missing_for_forecast(profile, good->feasible.plan).empty())
-                continue;
-            const bool training = in_training_part(item.shape);
-            MeasuredCall call{std::move(good->feasible.plan), shape, cold->time_s,
-                              item.strategy->substr(0, item.strategy->find(':')), training};
-            if (!all && !training)
-                uncounted.push_back(call);
-            call.plan = with_facts(std::move(call.plan), knowledge.facts);
-            (all || training ? calls : test).push_back(std::move(call));
-        }
+        for (MeasuredCall &call : measured_calls(run, profile, knowledge.facts, WhichCalls::all))
+            (all || call.training ? calls : test).push_back(std::move(call));
     }
     if (all) {
-        const std::vector<LeftOut> rows = leave_one_out(calls, profile);
+        const std::vector<LeftOut> rows = leave_one_out(calls, profile).strategies;
         write_file_atomically(arguments.text("output", "-"),
                               arguments.has("json") ? to_text(described::write(rows)) : left_out_text(rows));
         return 0;
@@ -85,7 +73,8 @@ int fit(const Words &words) {
     calibration.facts_hash = facts_hash(knowledge.facts);
     if (!test.empty())
         calibration.test = TestErrors{std::ssize(test), mean_error(test, profile, calibration),
-                                      mean_error(test, profile, {}), mean_error(uncounted, profile, {})};
+                                      mean_error(test, profile, {}),
+                                      mean_error(test, profile, {}, &MeasuredCall::uncounted)};
     note(fmt::format(
         "{} calls of the training part: first wave misses {:.3f}, cold share {:.3f}, steps overlap {:.2f}, "
         "units overlap {:.2f}; measured over forecast {:.3f} to {:.3f}",

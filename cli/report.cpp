@@ -5,7 +5,9 @@
 #include "cli/version.hpp"
 #include "model/described.hpp"
 #include "model/errors.hpp"
+#include "model/facts.hpp"
 #include "model/files.hpp"
+#include "model/fit.hpp"
 #include "model/json.hpp"
 #include "model/profile.hpp"
 #include "model/study.hpp"
@@ -18,6 +20,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <set>
 
 namespace convcast::cli {
@@ -43,18 +48,22 @@ std::string accuracy_text(const Accuracy &accuracy) {
     std::string text;
     std::vector<std::vector<std::string>> rows;
     for (const TimeAccuracy &t : accuracy.times)
-        rows.push_back({t.part, t.model, std::to_string(t.n), share(t.mean), share(t.median), share(t.p90),
-                        fmt::format("{:.3f}", t.bias), t.coverage ? share(*t.coverage) : "-"});
+        rows.push_back({t.part, t.model, std::to_string(t.n), share(t.mean), share(t.symmetric),
+                        share(t.median), share(t.p90), fmt::format("{:.3f}", t.bias),
+                        t.coverage ? share(*t.coverage) : "-"});
     if (!rows.empty())
-        text += "\n\n" + table({{"part"},
-                                {"time by"},
-                                {"cases", Align::right},
-                                {"mean |error|", Align::right},
-                                {"median", Align::right},
-                                {"p90", Align::right},
-                                {"bias", Align::right},
-                                {"in interval", Align::right}},
-                               rows, terminal_width());
+        text += "\n\nerror: |forecast / measured - 1|; symmetric: max(forecast / measured, measured / "
+                "forecast) - 1\n" +
+                table({{"part"},
+                       {"time by"},
+                       {"cases", Align::right},
+                       {"error", Align::right},
+                       {"symmetric", Align::right},
+                       {"median", Align::right},
+                       {"p90", Align::right},
+                       {"bias", Align::right},
+                       {"in interval", Align::right}},
+                      rows, terminal_width());
     rows.clear();
     for (const WorkAccuracy &w : accuracy.work)
         rows.push_back({w.quantity, std::to_string(w.n), share(w.mean), share(w.median), share(w.p90),
@@ -79,6 +88,28 @@ std::string accuracy_text(const Accuracy &accuracy) {
                               {"Kendall tau", Align::right}},
                              rows, terminal_width());
     return text;
+}
+
+/// Against cuDNN, by study; "" where nothing was compared.
+std::string speedups_text(const std::vector<SpeedupStatistics> &speedups) {
+    const auto factor = [](double ratio) { return fmt::format("{:.2f}x", ratio); };
+    const std::string long_name = "cudnn without Winograd and FFT";
+    std::vector<std::vector<std::string>> rows;
+    for (const SpeedupStatistics &s : speedups)
+        if (s.n > 0)
+            rows.push_back({s.study, s.ours, s.against == long_name ? "cudnn, no Winograd, FFT" : s.against,
+                            fmt::format("{} of {}", s.wins, s.n), factor(*s.geomean), factor(*s.min)});
+    if (rows.empty())
+        return "";
+    return "\ncuDNN in true FP32, its tensors in NCHW; \"NHWC too\": also plans for tensors that lay in "
+           "NHWC\n" +
+           table({{"speed-up in"},
+                  {"of"},
+                  {"over"},
+                  {"faster", Align::right},
+                  {"geomean", Align::right},
+                  {"least", Align::right}},
+                 rows, terminal_width());
 }
 
 std::string name_of(Regime regime) {
@@ -133,6 +164,37 @@ bool is_profile(const std::string &text, const std::string &name) {
     return id != nullptr && id->starts_with("convcast/profile/");
 }
 
+/// The run's calls and what forecasts that know less of their kernels say of them.
+struct Judged {
+    std::vector<MeasuredCall> calls;
+    LeaveOneOut of_calls; ///< points into `calls`
+};
+
+/// Empty where the run has too few calls to fit four numbers to those of other strategies.
+Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) {
+    constexpr std::int64_t least_training = 100;
+    Judged out;
+    try {
+        out.calls = measured_calls(run, profile, facts, WhichCalls::all);
+    } catch (const UsageError &) { // strategies of another version
+        return out;
+    }
+    std::map<std::string, std::int64_t> training;
+    std::int64_t all = 0;
+    bool test = false;
+    for (const MeasuredCall &call : out.calls) {
+        training[call.strategy] += call.training ? 1 : 0;
+        all += call.training ? 1 : 0;
+        test = test || !call.training;
+    }
+    const bool enough = std::all_of(training.begin(), training.end(), [&](const auto &strategy) {
+        return all - strategy.second >= least_training;
+    });
+    if (test && !training.empty() && enough)
+        out.of_calls = leave_one_out(out.calls, profile);
+    return out;
+}
+
 int report_profile(const GpuProfile &profile, const Arguments &arguments) {
     for (const char *other : {"study", "facts", "calibration", "assume"})
         if (arguments.has(other))
@@ -170,9 +232,11 @@ int report(const Words &words) {
     if (is_profile(document, shown))
         return report_profile(read_profile(document, shown), arguments);
     Run run = read_run(document, shown);
+    std::optional<GpuProfile> profile; // absent where it is not at hand
+    std::optional<Knowledge> knowledge; // that the forecasts are made with here
     // Data ships without forecasts: this version makes them. The others stay as they are.
     if (std::any_of(run.cases.begin(), run.cases.end(), forecast_missing)) {
-        const GpuProfile profile = document_profile("report", run, arguments, file);
+        profile = document_profile("report", run, arguments, file);
         std::vector<Case> open;
         std::vector<std::size_t> places;
         for (std::size_t i = 0; i < run.cases.size(); ++i)
@@ -180,15 +244,22 @@ int report(const Words &words) {
                 open.push_back(std::move(run.cases[i]));
                 places.push_back(i);
             }
-        const Knowledge knowledge = read_knowledge(arguments, profile);
-        forecast_again(open, profile, knowledge, file, MeasuredCases::renew);
+        knowledge = read_knowledge(arguments, *profile);
+        forecast_again(open, *profile, *knowledge, file, MeasuredCases::renew);
         for (std::size_t i = 0; i < places.size(); ++i)
             run.cases[places[i]] = std::move(open[i]);
         run.conditions["forecast"] = "by version " + producer().version;
-        note_knowledge(run, knowledge);
+        note_knowledge(run, *knowledge);
     } else if (arguments.has("facts") || arguments.has("calibration") || arguments.has("assume")) {
         throw UsageError("report: every case of " + shown + " has a forecast already; `convcast predict " +
                          file + "` makes them anew, with --facts, --calibration or --assume");
+    } else if (arguments.has("gpu")) {
+        profile = document_profile("report", run, arguments, file);
+    } else if (std::find(profiles.begin(), profiles.end(), run.profile_id) != profiles.end()) {
+        try {
+            profile = document_profile("report", run, arguments, file);
+        } catch (const UsageError &) { // the one that ships is another one
+        }
     }
 
     std::vector<Study> studies;
@@ -207,13 +278,17 @@ int report(const Words &words) {
 
     const bool json = arguments.has("json");
     std::string text;
+    const Judged judged =
+        profile ? judged_of(run, *profile, (knowledge ? *knowledge : knowledge_for(*profile)).facts) : Judged{};
     if (!json || arguments.has("output")) {
-        const ReportFiles files = write_report(run, studies, arguments.text("output", "page"), producer());
-        const ReportStatistics statistics = summarize(run, studies);
-        text = answer(statistics) + accuracy_text(statistics.accuracy) + regimes_text(statistics.regimes) +
-               "\n" + files_text(files);
+        const ReportFiles files =
+            write_report(run, studies, arguments.text("output", "page"), producer(), judged.of_calls.calls);
+        const ReportStatistics statistics = summarize(run, studies, judged.of_calls.calls);
+        text = answer(statistics) + accuracy_text(statistics.accuracy) + speedups_text(statistics.speedups) +
+               regimes_text(statistics.regimes) + "\n" + files_text(files);
     }
-    write_file_atomically("-", json ? to_text(described::write(summarize(run, studies))) : text);
+    write_file_atomically(
+        "-", json ? to_text(described::write(summarize(run, studies, judged.of_calls.calls))) : text);
     return 0;
 }
 

@@ -2,6 +2,8 @@
 
 #include "model/errors.hpp"
 #include "model/parallel.hpp"
+#include "model/strategies.hpp"
+#include "model/sweep.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,18 +36,20 @@ template <class Condition> Calls calls_where(const std::vector<MeasuredCall> &ca
     return which;
 }
 
-/// log(forecast / measured) of each call, on all cores.
+/// log(forecast / measured) of each call, on all cores; `known` picks the plan with or without facts.
 std::vector<double> log_ratios_of(const Calls &calls, const GpuProfile &profile,
-                                  const Calibration &calibration) {
+                                  const Calibration &calibration,
+                                  Plan MeasuredCall::*known = &MeasuredCall::plan) {
     std::vector<double> ratios(calls.size());
     in_parallel(calls.size(), [&](std::size_t i) {
         const MeasuredCall &call = *calls[i];
+        const Plan &plan = call.*known;
         // What a transforming algorithm multiplies; tensor cores, faster than FFMAs, are bounded by memory
         // here.
         const std::optional<double> fmas =
-            uses_tensor_cores(call.plan) ? std::optional<double>(0.0) : call.plan.transformed_fmas;
+            uses_tensor_cores(plan) ? std::optional<double>(0.0) : plan.transformed_fmas;
         const double bound = speed_of_light(call.shape, profile, fmas)->value_s.value;
-        const double time = forecast_time(call.plan, call.shape, profile, calibration)->value;
+        const double time = forecast_time(plan, call.shape, profile, calibration)->value;
         ratios[i] = std::log(std::max(time, bound) / call.time_s.value);
     });
     return ratios;
@@ -117,8 +121,8 @@ Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios,
     for (const std::size_t i : which)
         ratios.push_back(std::exp(-log_ratios.of(best)[i]));
     std::sort(ratios.begin(), ratios.end());
-    // Split conformal: with n ratios the p-th percentile of (n + 1) of them, so that a new one lies inside as
-    // promised.
+    // With n ratios the p-th percentile of (n + 1) of them. They are what the fit leaves on the calls that it
+    // saw, so a new call lies inside somewhat less often than the 90 % (docs/model.md says how often).
     const auto percentile = [&](double p) {
         const double at = p * static_cast<double>(ratios.size() + 1) - 1.0;
         return ratios[static_cast<std::size_t>(
@@ -170,13 +174,59 @@ double mean_of(const std::vector<double> &values) {
     return sum / static_cast<double>(values.size());
 }
 
-double mean_relative_error(std::vector<double> log_ratios) {
-    for (double &ratio : log_ratios)
-        ratio = std::abs(std::exp(ratio) - 1.0);
-    return mean_of(log_ratios);
+LeftOut left_out_row(const std::string &strategy, std::int64_t training, const std::vector<JudgedCall> &calls,
+                     const Calibration &calibration) {
+    LeftOut row;
+    row.strategy = strategy;
+    row.training = training;
+    row.test = std::ssize(calls);
+    row.calibration = calibration;
+    const auto error = [&](double JudgedCall::*ratio) {
+        std::vector<double> errors;
+        for (const JudgedCall &its : calls)
+            errors.push_back(std::abs(its.*ratio - 1.0));
+        return mean_of(errors);
+    };
+    const auto bias = [&](double JudgedCall::*ratio) {
+        std::vector<double> logs;
+        for (const JudgedCall &its : calls)
+            logs.push_back(std::log(its.*ratio));
+        return std::exp(mean_of(logs));
+    };
+    row.without_counters = error(&JudgedCall::without_counters);
+    row.probes_and_counters = error(&JudgedCall::probes_and_counters);
+    row.fitted = error(&JudgedCall::fitted);
+    row.left_out = error(&JudgedCall::left_out);
+    row.new_kernel = error(&JudgedCall::new_kernel);
+    row.left_out_bias = bias(&JudgedCall::left_out);
+    row.new_kernel_bias = bias(&JudgedCall::new_kernel);
+    return row;
 }
 
 } // namespace
+
+std::vector<MeasuredCall> measured_calls(const Run &run, const GpuProfile &profile, const Facts &facts,
+                                         WhichCalls which) {
+    std::vector<MeasuredCall> calls;
+    for (std::size_t i = 0; i < run.cases.size(); ++i) {
+        const Case &item = run.cases[i];
+        const Measurement *cold = item.measured(L2State::cold);
+        if (item.status != Status::ok || !item.strategy || !cold || cold->time_s.value <= 0.0)
+            continue;
+        const bool training = in_training_part(item.shape);
+        if (which == WhichCalls::training && !training)
+            continue;
+        const ConvShape shape = ConvShape::parse(item.shape);
+        auto planned = plan(parse_strategy(*item.strategy), shape, profile);
+        auto *good = std::get_if<PlannedStrategy>(&planned);
+        if (!good || !missing_for_forecast(profile, good->feasible.plan).empty())
+            continue;
+        Plan counted = with_facts(good->feasible.plan, facts);
+        calls.push_back({std::move(good->feasible.plan), std::move(counted), shape, cold->time_s,
+                         item.strategy->substr(0, item.strategy->find(':')), training, i});
+    }
+    return calls;
+}
 
 Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
     const Calls training = training_of(calls, profile);
@@ -187,14 +237,17 @@ Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuPro
 }
 
 double mean_error(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
-                  const Calibration &calibration) {
+                  const Calibration &calibration, Plan MeasuredCall::*known) {
     if (calls.empty())
         throw UsageError("fit: no measured call to judge by");
-    return mean_relative_error(
-        log_ratios_of(calls_where(calls, [](const MeasuredCall &) { return true; }), profile, calibration));
+    std::vector<double> errors;
+    for (const double ratio : log_ratios_of(calls_where(calls, [](const MeasuredCall &) { return true; }),
+                                            profile, calibration, known))
+        errors.push_back(std::abs(std::exp(ratio) - 1.0));
+    return mean_of(errors);
 }
 
-std::vector<LeftOut> leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
+LeaveOneOut leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
     LogRatios log_ratios(training_of(calls, profile), profile);
     const std::vector<std::size_t> all = log_ratios.without("");
     const Calibration full = fit_to(all, log_ratios, profile);
@@ -205,33 +258,34 @@ std::vector<LeftOut> leave_one_out(const std::vector<MeasuredCall> &calls, const
             strategies.push_back(call.strategy);
     if (strategies.empty())
         throw UsageError("fit: no measured call outside the training part to judge by");
-    std::vector<LeftOut> out;
-    std::vector<double> zero_of_all, fitted_of_all, left_out_of_all;
+    LeaveOneOut out;
     for (const std::string &strategy : strategies) {
         const std::vector<std::size_t> others = log_ratios.without(strategy);
         if (others.empty())
             throw UsageError("fit: --leave-one-out needs training calls of two strategies at least");
+        const Calibration without_it = fit_to(others, log_ratios, profile);
         const Calls test = calls_where(
             calls, [&](const MeasuredCall &call) { return !call.training && call.strategy == strategy; });
-        LeftOut &row = out.emplace_back();
-        row.strategy = strategy;
-        row.training = std::ssize(all) - std::ssize(others);
-        row.test = std::ssize(test);
-        row.calibration = fit_to(others, log_ratios, profile);
-        const std::vector<double> zero = log_ratios_of(test, profile, {}),
-                                  fitted = log_ratios_of(test, profile, full),
-                                  left_out = log_ratios_of(test, profile, row.calibration);
-        row.zero_fit = mean_relative_error(zero);
-        row.fitted = mean_relative_error(fitted);
-        row.left_out = mean_relative_error(left_out);
-        row.left_out_bias = std::exp(mean_of(left_out));
-        zero_of_all.insert(zero_of_all.end(), zero.begin(), zero.end());
-        fitted_of_all.insert(fitted_of_all.end(), fitted.begin(), fitted.end());
-        left_out_of_all.insert(left_out_of_all.end(), left_out.begin(), left_out.end());
+        std::vector<JudgedCall> judged(test.size());
+        for (std::size_t i = 0; i < test.size(); ++i)
+            judged[i].call = test[i];
+        const auto judge = [&](double JudgedCall::*number, const Calibration &calibration,
+                               Plan MeasuredCall::*known) {
+            const std::vector<double> ratios = log_ratios_of(test, profile, calibration, known);
+            for (std::size_t i = 0; i < ratios.size(); ++i)
+                judged[i].*number = std::exp(ratios[i]);
+        };
+        judge(&JudgedCall::without_counters, {}, &MeasuredCall::uncounted);
+        judge(&JudgedCall::probes_and_counters, {}, &MeasuredCall::plan);
+        judge(&JudgedCall::fitted, full, &MeasuredCall::plan);
+        judge(&JudgedCall::left_out, without_it, &MeasuredCall::plan);
+        // Facts are of kernels, and no kernel is of two strategies: those of the others say nothing of it.
+        judge(&JudgedCall::new_kernel, without_it, &MeasuredCall::uncounted);
+        out.strategies.push_back(
+            left_out_row(strategy, std::ssize(all) - std::ssize(others), judged, without_it));
+        out.calls.insert(out.calls.end(), judged.begin(), judged.end());
     }
-    out.push_back({"all", std::ssize(all), std::ssize(zero_of_all), mean_relative_error(zero_of_all),
-                   mean_relative_error(fitted_of_all), mean_relative_error(left_out_of_all),
-                   std::exp(mean_of(left_out_of_all)), full});
+    out.strategies.push_back(left_out_row("all", std::ssize(all), out.calls, full));
     return out;
 }
 

@@ -1,48 +1,77 @@
-// Fits the calibration's four numbers to measured times.
+// Fits the calibration's four numbers to measured times, and judges the forecast by how much of a kernel it
+// knew: nothing, its counters, its times.
 #pragma once
 
 #include "model/calibration.hpp"
+#include "model/facts.hpp"
 #include "model/forecast.hpp"
+#include "model/run.hpp"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace convcast {
 
 struct MeasuredCall {
-    Plan plan; ///< with the facts of its kernels
+    Plan uncounted; ///< as the strategy counts it, without facts
+    Plan plan;      ///< with the facts of its kernels
     ConvShape shape;
     Seconds time_s;
-    std::string strategy; ///< its name, without knobs
-    bool training = true; ///< of the part that may be fitted
+    std::string strategy;  ///< its name, without knobs
+    bool training = true;  ///< of the part that may be fitted
+    std::size_t index = 0; ///< of its case in the run
 };
+
+enum class WhichCalls { all, training };
+
+/// The ok cases of our own strategies that were measured cold and that `profile` can forecast, with `facts`
+/// for their kernels.
+std::vector<MeasuredCall> measured_calls(const Run &run, const GpuProfile &profile, const Facts &facts,
+                                         WhichCalls which);
 
 /// Minimises the mean |log(forecast / measured)| over the training calls by coordinate search from the
 /// assumed values, then takes the percentiles of what is left, and fits to shapes drawn again. Deterministic.
 /// Throws UsageError without calls, or with a profile that lacks what a forecast needs.
 Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuProfile &profile);
 
-/// Mean of |forecast / measured - 1| of such calls. Throws UsageError without calls.
+/// Mean of |forecast / measured - 1| of such calls, forecast from what is known of their kernels: `plan` or
+/// `uncounted`. Throws UsageError without calls.
 double mean_error(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
-                  const Calibration &calibration);
+                  const Calibration &calibration, Plan MeasuredCall::*known = &MeasuredCall::plan);
 
-/// How the time model does on a strategy that its numbers were fitted without: mean of |forecast / measured -
-/// 1| and geometric mean of forecast / measured, over the strategy's calls outside the training part.
+/// Forecast over measured time of a call outside the training part, by what the forecast knew of its kernel.
+struct JudgedCall {
+    const MeasuredCall *call = nullptr;
+    double without_counters =
+        0.0; ///< no facts; the four numbers as assumed: probes and the program's constants
+    double probes_and_counters = 0.0; ///< with facts; the four numbers as assumed: nothing fitted to times
+    double fitted = 0.0;              ///< with facts; the numbers fitted to all strategies
+    double left_out = 0.0;            ///< with facts; the numbers fitted to the other strategies
+    double new_kernel = 0.0; ///< the same without facts: as of a kernel that facts and fit have not met
+};
+
+/// One strategy's judged calls. Errors are means of |forecast / measured - 1|, biases geometric means of
+/// forecast / measured.
 struct LeftOut {
     std::string strategy;
     std::int64_t training = 0, test = 0; ///< calls of it: left out, judged
-    double zero_fit = 0.0;               ///< mean error with the assumed numbers
-    double fitted = 0.0;                 ///< with those fitted to all strategies
-    double left_out = 0.0;               ///< with those fitted to the others
-    double left_out_bias = 0.0;
+    double without_counters = 0.0, probes_and_counters = 0.0, fitted = 0.0, left_out = 0.0, new_kernel = 0.0;
+    double left_out_bias = 0.0, new_kernel_bias = 0.0;
     Calibration calibration; ///< fitted to the others
     BOOST_DESCRIBE_CLASS(LeftOut, (),
-                         (strategy, training, test, zero_fit, fitted, left_out, left_out_bias, calibration),
+                         (strategy, training, test, without_counters, probes_and_counters, fitted, left_out,
+                          new_kernel, left_out_bias, new_kernel_bias, calibration),
                          (), ())
 };
 
-/// One of each strategy that has calls to be judged, in the order in which they first appear; then "all",
-/// every call judged by the fit without its own strategy. Throws as fit_calibration does.
-std::vector<LeftOut> leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile);
+struct LeaveOneOut {
+    std::vector<JudgedCall> calls;   ///< every call outside the training part
+    std::vector<LeftOut> strategies; ///< in the order in which they first appear; then "all"
+};
+
+/// Points into `calls`. Throws as fit_calibration does, and where a strategy's calls are all of the training
+/// part, or nothing lies outside of it.
+LeaveOneOut leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile);
 
 } // namespace convcast

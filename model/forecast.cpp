@@ -356,9 +356,9 @@ std::optional<Seconds> predicted_time(const Plan &plan, const ConvShape &shape, 
                                       const std::optional<Calibration> &fitted) {
     if (!missing_for_forecast(profile, plan).empty())
         return std::nullopt;
-    const Machine zero_fit = machine_of(profile, shape.dtype, {});
-    const Machine m = fitted ? machine_of(profile, shape.dtype, *fitted) : zero_fit;
-    return bounded(plan_term<Seconds>(plan, shape, m), bound_of<Seconds>(plan, shape, zero_fit));
+    const Machine assumed = machine_of(profile, shape.dtype, {});
+    const Machine m = fitted ? machine_of(profile, shape.dtype, *fitted) : assumed;
+    return bounded(plan_term<Seconds>(plan, shape, m), bound_of<Seconds>(plan, shape, assumed));
 }
 
 Case predict(PlannedStrategy good, const ConvShape &shape, const GpuProfile &profile,

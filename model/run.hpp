@@ -244,7 +244,7 @@ struct Regimes {
 
 struct TierTimes {
     std::optional<Seconds> tier0_s; ///< speed of light
-    std::optional<Seconds> tier2_s; ///< from probes alone
+    std::optional<Seconds> tier2_s; ///< from probes and counters, nothing fitted to times
     std::optional<Seconds>
         fitted_s; ///< with the numbers of data/calibration for this GPU, where there are any
     std::optional<Seconds> roofline_s; ///< wave-quantised roofline: the white-box model to beat

@@ -57,6 +57,15 @@ Study read_study(const std::string &text, const std::string &file) {
     make_canonical(study.shapes, file + ": /shapes", problems);
     for (std::size_t i = 0; i < study.sweeps.size(); ++i)
         check_sweep(study.sweeps[i], file + ": /sweeps/" + std::to_string(i), problems);
+    const std::vector<std::string> known = strategy_names();
+    for (std::size_t i = 0; i < study.paper_kernels.size(); ++i)
+        if (std::find(known.begin(), known.end(), study.paper_kernels[i]) == known.end())
+            problems.push_back({file + ": /paper_kernels/" + std::to_string(i),
+                                "expected a strategy's name, for example \"" + known.front() +
+                                    "\", found \"" + study.paper_kernels[i] + "\"" +
+                                    did_you_mean(study.paper_kernels[i], known)});
+    if (study.paper_kernels.size() > 2)
+        problems.push_back({file + ": /paper_kernels", "expected two at most, which rule 4 chooses from"});
     if (study.shapes.empty() && study.sweeps.empty())
         problems.push_back(
             {file + ": /shapes", "expected at least one shape, for example \"n1c1h28w28k512r3s3\""});
@@ -84,10 +93,11 @@ Study find_study(const std::string &name_or_file) {
     if (const EmbeddedFile *file = find_embedded(shipped_study_files, name_or_file + ".json");
         file != nullptr && name_or_file.find('/') == std::string::npos)
         return read_study(file->text, file->path);
-    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos && !name_or_file.ends_with(".json") &&
-        !file_exists(name_or_file))
-        throw UsageError("unknown study '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_studies()) +
-                         " Known: " + join(shipped_studies()) + "; or a study file, for example --study mine.json");
+    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos &&
+        !name_or_file.ends_with(".json") && !file_exists(name_or_file))
+        throw UsageError(
+            "unknown study '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_studies()) +
+            " Known: " + join(shipped_studies()) + "; or a study file, for example --study mine.json");
     return read_study(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
 }
 

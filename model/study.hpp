@@ -30,15 +30,20 @@ struct StudySweep {
 
 struct Study {
     std::string schema = "convcast/study/1";
-    std::string id;       ///< "chang_single"
+    std::string id; ///< "chang_single"
     std::string title;
     std::string citation;
-    std::vector<std::string> shapes;     ///< canonical shape texts
+    std::vector<std::string> shapes; ///< canonical shape texts
     std::vector<std::int64_t>
-        counts; ///< of each shape: layers of the network that have it; empty: no network
+        counts;                     ///< of each shape: layers of the network that have it; empty: no network
     std::vector<StudySweep> sweeps; ///< besides `shapes`: asked with the settings that they name
     std::vector<PublishedGain> published;
-    BOOST_DESCRIBE_CLASS(Study, (), (schema, id, title, citation, shapes, counts, sweeps, published), (), ())
+    /// Strategies that compute as the paper's own kernel does, which `published` is of. Of two the paper
+    /// takes by its rule 4: the first is its division 1, the second its division 2.
+    std::vector<std::string> paper_kernels;
+    BOOST_DESCRIBE_CLASS(Study, (),
+                         (schema, id, title, citation, shapes, counts, sweeps, published, paper_kernels), (),
+                         ())
 };
 
 /// Throws InputError with every problem at once, shapes included.

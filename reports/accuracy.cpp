@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 namespace convcast {
 namespace {
@@ -14,17 +15,29 @@ namespace {
 struct Model {
     const char *name;
     std::optional<Seconds> TierTimes::*time;
+    double JudgedCall::*ratio; ///< where no prediction has this time
 };
-constexpr std::array<Model, 5> models = {{{"speed of light", &TierTimes::tier0_s},
-                                          {"wave-quantised roofline", &TierTimes::roofline_s},
-                                          {"MWP-CWP", &TierTimes::mwp_cwp_s},
-                                          {"zero fit", &TierTimes::tier2_s},
-                                          {"four numbers fitted", &TierTimes::fitted_s}}};
+constexpr std::array<Model, 7> models = {{{"speed of light", &TierTimes::tier0_s, nullptr},
+                                          {"wave-quantised roofline", &TierTimes::roofline_s, nullptr},
+                                          {"MWP-CWP", &TierTimes::mwp_cwp_s, nullptr},
+                                          {"without counters", nullptr, &JudgedCall::without_counters},
+                                          {"probes and counters", &TierTimes::tier2_s, nullptr},
+                                          {"four numbers fitted", &TierTimes::fitted_s, nullptr},
+                                          {"new kernel", nullptr, &JudgedCall::new_kernel}}};
 
 struct Pair {
     const Case *item;
     double measured;
+    const JudgedCall *judged; ///< nullptr where it was not
 };
+
+std::optional<double> time_by(const Model &model, const Pair &pair) {
+    if (model.ratio != nullptr)
+        return pair.judged == nullptr ? std::nullopt
+                                      : std::optional(pair.judged->*model.ratio * pair.measured);
+    const std::optional<Seconds> &time = pair.item->prediction->times.*model.time;
+    return time ? std::optional(time->value) : std::nullopt;
+}
 
 double mean_of(const std::vector<double> &values) {
     double sum = 0.0;
@@ -37,14 +50,15 @@ TimeAccuracy times_of(const std::string &part, const Model &model, const std::ve
     TimeAccuracy out;
     out.part = part;
     out.model = model.name;
-    std::vector<double> errors, logs;
+    std::vector<double> errors, symmetric, logs;
     std::int64_t inside = 0;
     for (const Pair &pair : pairs) {
-        const std::optional<Seconds> &time = pair.item->prediction->times.*model.time;
+        const std::optional<double> time = time_by(model, pair);
         if (!time)
             continue;
-        const double ratio = time->value / pair.measured;
+        const double ratio = *time / pair.measured;
         errors.push_back(std::abs(ratio - 1.0));
+        symmetric.push_back(symmetric_error(ratio));
         logs.push_back(std::log(ratio));
         const Prediction &p = *pair.item->prediction;
         inside += p.time_low_s && p.time_high_s && p.time_low_s->value <= pair.measured &&
@@ -58,6 +72,7 @@ TimeAccuracy times_of(const std::string &part, const Model &model, const std::ve
     out.mean = mean_of(errors);
     out.median = percentile(errors, 0.5);
     out.p90 = percentile(errors, 0.9);
+    out.symmetric = mean_of(symmetric);
     out.bias = std::exp(mean_of(logs));
     if (model.time == &TierTimes::fitted_s) // the interval is that model's
         out.coverage = static_cast<double>(inside) / static_cast<double>(out.n);
@@ -117,21 +132,34 @@ double kendall(const std::vector<std::pair<double, double>> &points) {
 }
 
 RankingAccuracy ranking_of(const Model &model, const std::vector<Pair> &pairs) {
-    std::map<std::string, std::vector<std::pair<double, double>>> shapes; // forecast, measured
+    struct Setting {
+        double forecast;
+        const std::string *text;
+        double measured;
+    };
+    std::map<std::string, std::vector<Setting>> shapes;
     for (const Pair &pair : pairs)
-        if (const std::optional<Seconds> &time = pair.item->prediction->times.*model.time)
-            shapes[pair.item->shape].emplace_back(time->value, pair.measured);
+        if (const std::optional<double> time = time_by(model, pair))
+            shapes[pair.item->shape].push_back({*time, &*pair.item->strategy, pair.measured});
     RankingAccuracy out;
     out.model = model.name;
     std::vector<double> regrets, taus;
-    for (const auto &[shape, points] : shapes) {
-        if (points.size() < 2)
+    for (const auto &[shape, settings] : shapes) {
+        if (settings.size() < 2)
             continue;
         const double fastest =
-            std::min_element(points.begin(), points.end(), [](const auto &a, const auto &b) {
-                return a.second < b.second;
-            })->second;
-        regrets.push_back(std::min_element(points.begin(), points.end())->second / fastest - 1.0);
+            std::min_element(settings.begin(), settings.end(), [](const Setting &a, const Setting &b) {
+                return a.measured < b.measured;
+            })->measured;
+        // What was measured has no say in which of two like forecasts comes first.
+        const double picked =
+            std::min_element(settings.begin(), settings.end(), [](const Setting &a, const Setting &b) {
+                return std::tie(a.forecast, *a.text) < std::tie(b.forecast, *b.text);
+            })->measured;
+        regrets.push_back(picked / fastest - 1.0);
+        std::vector<std::pair<double, double>> points;
+        for (const Setting &setting : settings)
+            points.emplace_back(setting.forecast, setting.measured);
         if (points.size() >= 3)
             taus.push_back(kendall(points));
     }
@@ -147,12 +175,21 @@ RankingAccuracy ranking_of(const Model &model, const std::vector<Pair> &pairs) {
 
 } // namespace
 
-Accuracy accuracy_of(const Run &run) {
+double symmetric_error(double ratio) {
+    return std::max(ratio, 1.0 / ratio) - 1.0;
+}
+
+Accuracy accuracy_of(const Run &run, std::span<const JudgedCall> judged) {
+    std::map<std::size_t, const JudgedCall *> judged_at;
+    for (const JudgedCall &its : judged)
+        judged_at[its.call->index] = &its;
     std::vector<Pair> test, training;
-    for (const Case &item : run.cases) {
+    for (std::size_t i = 0; i < run.cases.size(); ++i) {
+        const Case &item = run.cases[i];
         const Measurement *cold = item.measured(L2State::cold);
         if (item.strategy && item.status == Status::ok && item.prediction && cold && cold->time_s.value > 0.0)
-            (in_training_part(item.shape) ? training : test).push_back({&item, cold->time_s.value});
+            (in_training_part(item.shape) ? training : test)
+                .push_back({&item, cold->time_s.value, judged_at.contains(i) ? judged_at.at(i) : nullptr});
     }
     Accuracy out;
     for (const auto &[part, pairs] : {std::pair("test", &test), std::pair("training", &training)})

@@ -1,10 +1,12 @@
-// How accurate the forecast is, by the part of the shapes that nothing was fitted on: the tables of
-// docs/model.md.
+// How accurate the forecast is, on the shapes whose times nothing was fitted to: the tables of docs/model.md.
+// The error of a forecast is |forecast / measured - 1|.
 #pragma once
 
+#include "model/fit.hpp"
 #include "model/run.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,13 +14,18 @@ namespace convcast {
 
 /// Times of one model over one part of the cases, against what was measured cold.
 struct TimeAccuracy {
-    std::string part;  ///< "test" or "training": model/sweep.hpp
-    std::string model; ///< "speed of light", "wave-quantised roofline", "MWP-CWP", "zero fit", "four numbers fitted"
+    std::string part; ///< "test" or "training": model/sweep.hpp
+    /// "speed of light", "wave-quantised roofline", "MWP-CWP"; of the forecast, by what it knew: "without
+    /// counters", "probes and counters", "four numbers fitted"; "new kernel": its own counters and
+    /// times left out
+    std::string model;
     std::int64_t n = 0;
     double mean = 0.0, median = 0.0, p90 = 0.0; ///< of |forecast / measured - 1|
+    double symmetric = 0.0;                     ///< mean of max(forecast / measured, measured / forecast) - 1
     double bias = 0.0;                          ///< geometric mean of forecast / measured
     std::optional<double> coverage; ///< share of the measured times inside the forecast's 90 % interval
-    BOOST_DESCRIBE_CLASS(TimeAccuracy, (), (part, model, n, mean, median, p90, bias, coverage), (), ())
+    BOOST_DESCRIBE_CLASS(TimeAccuracy, (), (part, model, n, mean, median, p90, symmetric, bias, coverage), (),
+                         ())
 };
 
 /// One quantity of Work over the test part, against its counter.
@@ -30,7 +37,8 @@ struct WorkAccuracy {
     BOOST_DESCRIBE_CLASS(WorkAccuracy, (), (quantity, n, mean, median, p90, within_1_percent), (), ())
 };
 
-/// How well a model ranks the measured settings of each shape of the test part.
+/// How well a model ranks the measured settings of each shape of the test part, those on tensor cores among
+/// them. Of settings that it forecasts alike it takes the first by text.
 struct RankingAccuracy {
     std::string model;
     std::int64_t shapes = 0;       ///< with at least two measured settings
@@ -41,6 +49,9 @@ struct RankingAccuracy {
                          ())
 };
 
+/// max(ratio, 1 / ratio) - 1: the same for half and for twice the time. Requires a ratio above 0.
+double symmetric_error(double ratio);
+
 struct Accuracy {
     std::vector<TimeAccuracy> times;
     std::vector<WorkAccuracy> work;
@@ -48,7 +59,8 @@ struct Accuracy {
     BOOST_DESCRIBE_CLASS(Accuracy, (), (times, work, rankings), (), ())
 };
 
-/// Of our own strategies' ok cases; no case is dropped. Empty tables where nothing can be compared.
-Accuracy accuracy_of(const Run &run);
+/// Of our own strategies' ok cases; no case is dropped. Empty tables where nothing can be compared. `judged`:
+/// calls of this run by forecasts that know less of their kernels (model/fit.hpp); none: without these rows.
+Accuracy accuracy_of(const Run &run, std::span<const JudgedCall> judged = {});
 
 } // namespace convcast

@@ -53,7 +53,7 @@ const ErrorStatistics *find_errors(const ReportStatistics &statistics, const std
 const SpeedupStatistics *overall(const ReportStatistics &statistics, const std::string &against) {
     const SpeedupStatistics *found = nullptr;
     for (const SpeedupStatistics &s : statistics.speedups)
-        if (s.against == against && (found == nullptr || s.study == "all"))
+        if (s.against == against && s.ours == "our fastest" && (found == nullptr || s.study == "all"))
             found = &s;
     return found;
 }
@@ -86,7 +86,8 @@ constexpr std::array<Column, 12> columns = {{
      false},
     {"limiter", "limiter", "the part of the model that adds most time", false},
     {"vs cuDNN", "speedup",
-     "time of cuDNN's fastest in true FP32 over this one, cold; above 1 is faster than cuDNN", true},
+     "time of cuDNN's fastest in true FP32 on NCHW tensors over this one, cold; above 1 is faster than cuDNN",
+     true},
     {"rel. L2 error", "relative_l2_error",
      "norm of the difference from the double-precision reference over the reference's norm", true},
     {"", "", "how the forecast comes about", false},
@@ -256,19 +257,17 @@ class PageWriter : HtmlWriter {
 
     void errors() {
         out_ += "<section id=\"errors\"><h2>How far off is the forecast?</h2>\n";
-        head(1, {"strategy", "cases", "no forecast", "bias", "median |error|", "mean", "90th percentile",
-                 "largest", "within 10 %"});
+        head(1, {"strategy", "cases", "no forecast", "bias", "median |error|", "mean", "mean, symmetric",
+                 "90th percentile", "largest", "within 10 %"});
         for (const ErrorStatistics &e : statistics_.errors)
             line({e.group, std::to_string(e.n), std::to_string(e.no_forecast), ratio(e.bias),
-                  percent(e.median), percent(e.mean), percent(e.p90), percent(e.max),
+                  percent(e.median), percent(e.mean), percent(e.symmetric), percent(e.p90), percent(e.max),
                   percent(e.within_10_percent)});
         tail();
-        add("<p class=\"small\">Over the ok cases with a forecast and a cold measurement. bias: geometric "
-            "mean of forecast / "
-            "measured. Percentiles by {}. The speed-of-light row is what launch floor, peak FMAs and bytes "
-            "alone would have "
-            "said: the bar that the model has to beat.</p>\n",
-            escape_xml(statistics_.percentile));
+        add("<p class=\"small\">Over the ok cases with a forecast and a cold measurement. error: {}. bias: "
+            "geometric mean of forecast / measured. Percentiles by {}. The speed-of-light row is what launch "
+            "floor, peak FMAs and bytes alone would have said: the bar that the model has to beat.</p>\n",
+            escape_xml(statistics_.error), escape_xml(statistics_.percentile));
         out_ += "<div class=\"pair\">";
         figure("predicted_vs_measured");
         figure("relative_error");
@@ -316,20 +315,26 @@ class PageWriter : HtmlWriter {
         out_ += "</div>\n";
     }
 
-    /// What is judged on the shapes that nothing was fitted on.
+    /// Judged on the shapes whose times nothing was fitted to, the training part beside.
     void accuracy() {
         const Accuracy &a = statistics_.accuracy;
         if (a.times.empty())
             return;
         out_ += "<h3>Time, by the part of the shapes</h3>\n";
-        head(2, {"part", "model", "cases", "mean |error|", "median", "90th percentile", "bias",
+        head(2, {"part", "model", "cases", "mean |error|", "symmetric", "median", "90th percentile", "bias",
                  "inside the 90 % interval"});
         for (const TimeAccuracy &t : a.times)
-            line({t.part, t.model, std::to_string(t.n), percent(t.mean), percent(t.median), percent(t.p90),
-                  ratio(t.bias), percent(t.coverage)});
+            line({t.part, t.model, std::to_string(t.n), percent(t.mean), percent(t.symmetric),
+                  percent(t.median), percent(t.p90), ratio(t.bias), percent(t.coverage)});
         tail();
-        out_ += "<p class=\"small\">A fifth of the shapes, by a hash of their text, is for training: kernel "
-                "facts and the four fitted numbers come from it. The test part is the rest.</p>\n";
+        out_ +=
+            "<p class=\"small\">A fifth of the shapes, by a hash of their text, is for training: the "
+            "kernels' facts were regressed on its counters, the four numbers fitted to its times. The test "
+            "part is the rest. Rows by what the forecast knew: <q>without counters</q> no facts and the four "
+            "numbers as assumed; <q>probes and counters</q> the facts, but no time; <q>four numbers "
+            "fitted</q> both; <q>new kernel</q> no facts of the strategy itself, and the four numbers "
+            "fitted to this run's training part without it. The constants of the program stay in all of "
+            "them, also those that people read off counters (docs/constants.md).</p>\n";
         if (!a.work.empty()) {
             out_ += "<h3>Work over the test part</h3>\n";
             head(1, {"quantity", "cases", "mean |error|", "median", "90th percentile", "within 1 %"});
@@ -350,13 +355,18 @@ class PageWriter : HtmlWriter {
 
     void speedups() {
         out_ += "<section id=\"speedup\"><h2>Against cuDNN</h2>\n";
-        head(2, {"study", "against", "shapes", "we are faster", "geometric mean", "least", "most",
+        head(3, {"study", "of", "against", "shapes", "faster", "geometric mean", "least", "most",
                  "not comparable"});
         for (const SpeedupStatistics &s : statistics_.speedups)
-            line({s.study, s.against, std::to_string(s.n), std::to_string(s.wins), factor(s.geomean),
+            line({s.study, s.ours, s.against, std::to_string(s.n), std::to_string(s.wins), factor(s.geomean),
                   factor(s.min), factor(s.max), std::to_string(s.without)});
         tail();
         out_ +=
+            "<p>cuDNN computes in true FP32. Where nothing else is said its tensors lie in NCHW and KCRS, as "
+            "ours do. <q>NHWC too</q> adds its plans for NHWC, whose tensors lay in that layout before the "
+            "call: the time of bringing them there is not in it. Lines of <q>the paper's</q> are of the "
+            "kernel "
+            "that the study's paper proposes, which its published gains are of.</p>\n"
             "<p>Ours that multiply on tensor cores (three TF32 products for one, in the accuracy of FP32) "
             "are a "
             "column of their own: where they were run, <q>ours without tensor cores</q> sets them beside our "
@@ -364,40 +374,53 @@ class PageWriter : HtmlWriter {
         if (!statistics_.networks.empty()) {
             out_ += "<h3>Networks: all convolutions, each with its fastest</h3>\n";
             head(1, {"study", "layers", "distinct shapes", "not run by us", "ours, µs", "cuDNN, µs",
-                     "deterministic, µs", "without Winograd and FFT, µs", "with tensor cores (TF32), µs",
-                     "ours on tensor cores (3xTF32), µs", "speed-up"});
+                     "deterministic, µs", "without Winograd and FFT, µs", "NHWC too, µs",
+                     "with tensor cores (TF32), µs", "ours on tensor cores (3xTF32), µs", "speed-up"});
             for (const NetworkStatistics &n : statistics_.networks)
                 line({n.study, std::to_string(n.layers), std::to_string(n.shapes), std::to_string(n.without),
                       time(n.ours_s), time(n.cudnn_s), time(n.cudnn_deterministic_s), time(n.cudnn_direct_s),
-                      time(n.cudnn_tf32_s), time(n.ours_tensor_cores_s), factor(n.speedup)});
+                      time(n.cudnn_any_layout_s), time(n.cudnn_tf32_s), time(n.ours_tensor_cores_s),
+                      factor(n.speedup)});
             tail();
         }
         out_ += "<h3>What the papers published</h3>\n";
-        head(4, {"study", "GPU", "baseline", "remark", "average", "range"});
-        for (const Study &study : studies_)
-            for (const PublishedGain &gain : study.published)
-                line({study.id, gain.gpu, gain.baseline, gain.remark, factor(gain.average),
-                      gain.low && gain.high ? times(*gain.low) + " to " + times(*gain.high) : dash});
+        head(5, {"study", "GPU", "baseline", "remark", "that kernel here", "average", "range",
+                 "that kernel here, against cuDNN", "our fastest here"});
+        for (const Study &study : studies_) {
+            const SpeedupStatistics *own = nullptr, *best = nullptr;
+            for (const SpeedupStatistics &s : statistics_.speedups)
+                if (s.study == study.id && s.against == "cudnn")
+                    (s.ours == "our fastest" ? best : own) = &s;
+            for (const PublishedGain &gain : study.published) {
+                const bool of_cudnn = gain.baseline.starts_with("cuDNN");
+                line({study.id, gain.gpu, gain.baseline, gain.remark, join(study.paper_kernels, ", "),
+                      factor(gain.average),
+                      gain.low && gain.high ? times(*gain.low) + " to " + times(*gain.high) : dash,
+                      of_cudnn && own != nullptr ? factor(own->geomean) : dash,
+                      of_cudnn && best != nullptr ? factor(best->geomean) : dash});
+            }
+        }
         tail();
         out_ += "<div class=\"pair\">";
         for (const Figure &f : figures_)
             if (f.id.starts_with("speedup_"))
                 figure(f.id);
         out_ += "</div>\n<details><summary>The numbers behind the plots</summary>\n";
-        head(7, {"shape", "our fastest", "cuDNN's fastest", "deterministic", "without Winograd and FFT",
-                 "with tensor cores (TF32, not compared)", "our fastest on tensor cores", "speed-up",
-                 "deterministic", "without Winograd and FFT", "of tensor cores over our FFMAs"});
+        head(9, {"shape", "our fastest", "the paper's own", "cuDNN's fastest", "deterministic",
+                 "without Winograd and FFT", "NHWC too", "with tensor cores (TF32, not compared)",
+                 "our fastest on tensor cores", "speed-up", "of the paper's own", "deterministic",
+                 "without Winograd and FFT", "NHWC too", "of tensor cores over our FFMAs"});
         for (const ShapeRow &shape : statistics_.shapes) {
-            const auto name = [&](std::optional<std::int64_t> id) {
-                return id ? case_link(*id, row(*id).name) : std::string("not measured");
-            };
-            add("<tr><th "
-                "scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
-                "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                escape_xml(shape.shape), name(shape.ours), name(shape.cudnn), name(shape.cudnn_deterministic),
-                name(shape.cudnn_direct), name(shape.cudnn_tf32), name(shape.ours_tensor_cores),
-                factor(shape.speedup), factor(shape.speedup_deterministic), factor(shape.speedup_direct),
-                factor(shape.speedup_tensor_cores));
+            add("<tr><th scope=\"row\">{}</th>", escape_xml(shape.shape));
+            for (const auto &id :
+                 {shape.ours, shape.papers, shape.cudnn, shape.cudnn_deterministic, shape.cudnn_direct,
+                  shape.cudnn_any_layout, shape.cudnn_tf32, shape.ours_tensor_cores})
+                add("<td>{}</td>", id ? case_link(*id, row(*id).name) : std::string("not measured"));
+            for (const auto &speedup :
+                 {shape.speedup, shape.speedup_papers, shape.speedup_deterministic, shape.speedup_direct,
+                  shape.speedup_any_layout, shape.speedup_tensor_cores})
+                add("<td>{}</td>", factor(speedup));
+            out_ += "</tr>\n";
         }
         tail();
         out_ += "</details>\n</section>\n";
@@ -703,10 +726,13 @@ class PageWriter : HtmlWriter {
             "shape is listed "
             "with its reason. cudnn:graph is the fastest of all plans of cuDNN's graph interface, picked by "
             "timing them; cudnn:tf32, where it was run, may use tensor cores and is never part of a "
-            "comparison, nor is cudnn:graph_nhwc, whose tensors lay in another layout "
-            "beforehand.</p>\n<p>The forecast uses numbers of the GPU that come from separate "
-            "probes, never from "
-            "these convolutions.</p></section>\n";
+            "comparison. cudnn:graph_nhwc, whose tensors lay in another layout beforehand, is in "
+            "the lines <q>NHWC too</q> alone.</p>\n<p>The forecast uses numbers of the GPU that come from "
+            "separate "
+            "probes, never from these convolutions. Beside them the program contains four numbers fitted to "
+            "times, 285 coefficients regressed on counters, and 330 constants, of which 133 were read off "
+            "code, "
+            "142 off counters and 20 off times and 35 are given (docs/constants.md).</p></section>\n";
     }
 
     /// What the script sorts, filters and shows; the waterfalls are in the page already.
@@ -736,6 +762,7 @@ class PageWriter : HtmlWriter {
 std::string answer(const ReportStatistics &statistics) {
     const ErrorStatistics *all = find_errors(statistics, "all");
     const SpeedupStatistics *best = overall(statistics, "cudnn");
+    const SpeedupStatistics *layouts = overall(statistics, "cudnn, NHWC too");
     const SpeedupStatistics *direct = overall(statistics, "cudnn without Winograd and FFT");
     std::int64_t forecasts = 0, ok = 0;
     for (const CaseRow &row : statistics.cases) {
@@ -767,6 +794,8 @@ std::string answer(const ReportStatistics &statistics) {
             " Our fastest kernel beats cuDNN's fastest algorithm on {} of {} and loses on {}, {} in the "
             "geometric mean",
             best->wins, count(best->n, "shape", "shapes"), best->n - best->wins, times(*best->geomean));
+        if (layouts != nullptr && layouts->n > 0)
+            text += fmt::format(", {} with cuDNN's NHWC plans among them", times(*layouts->geomean));
         if (direct != nullptr && direct->n > 0)
             text += fmt::format("; against cuDNN without Winograd and FFT it wins {} of {}, {}", direct->wins,
                                 direct->n, times(*direct->geomean));

@@ -1,5 +1,6 @@
 #include "reports/statistics.hpp"
 
+#include "model/errors.hpp"
 #include "model/strategies.hpp"
 #include "model/term.hpp"
 #include "reports/timeline_figures.hpp"
@@ -98,7 +99,7 @@ ErrorStatistics errors_of(const std::string &name, const std::optional<std::stri
                           const std::vector<CaseRow> &rows, std::optional<Seconds> CaseRow::*predicted) {
     ErrorStatistics out;
     out.group = name;
-    std::vector<double> ratios, errors;
+    std::vector<double> ratios, errors, symmetric;
     for (const CaseRow &row : rows) {
         if (row.baseline || !row.cold_s || (group && row.group != *group))
             continue;
@@ -108,6 +109,7 @@ ErrorStatistics errors_of(const std::string &name, const std::optional<std::stri
         }
         ratios.push_back(*(row.*predicted) / *row.cold_s);
         errors.push_back(std::abs(ratios.back() - 1.0));
+        symmetric.push_back(symmetric_error(ratios.back()));
         if (!out.max || errors.back() > *out.max) {
             out.max = errors.back();
             out.worst_case = row.id;
@@ -118,6 +120,7 @@ ErrorStatistics errors_of(const std::string &name, const std::optional<std::stri
         return out;
     out.bias = geometric_mean(ratios);
     out.mean = math::mean(errors);
+    out.symmetric = math::mean(symmetric);
     out.p90 = percentile(errors, 0.9);
     out.within_10_percent =
         static_cast<double>(std::count_if(errors.begin(), errors.end(), [](double e) { return e <= 0.1; })) /
@@ -138,10 +141,12 @@ std::vector<std::string> groups_of(const std::vector<CaseRow> &rows) {
 /// In other arithmetic than everything else: apart, in every comparison.
 constexpr const char *tensor_core_baseline = "cudnn:tf32";
 
-/// Shown, never the best of cuDNN: the one got its tensors in another layout without having to bring them
-/// there, the other may use tensor cores.
-bool is_apart(const std::string &baseline) {
-    return baseline == "cudnn:graph_nhwc" || baseline == "cudnn:half";
+/// Its tensors lay in NHWC and KRSC before the call, so no bringing them there is in its time.
+constexpr const char *other_layout_baseline = "cudnn:graph_nhwc";
+
+/// In true FP32, and in one of the two layouts.
+bool is_compared(const std::string &baseline) {
+    return baseline.starts_with("cudnn:") && baseline != "cudnn:half"; // which may use tensor cores
 }
 
 bool on_tensor_cores(const CaseRow &row) {
@@ -183,7 +188,33 @@ void keep_fastest(std::optional<std::int64_t> &best, const CaseRow &row, const s
         best = row.id;
 }
 
-std::vector<ShapeRow> shapes_of(const std::vector<CaseRow> &rows, std::span<const Study> studies) {
+const Study *study_named(const std::string &id, std::span<const Study> studies) {
+    const auto found =
+        std::find_if(studies.begin(), studies.end(), [&](const Study &study) { return study.id == id; });
+    return found == studies.end() ? nullptr : &*found;
+}
+
+/// Whether a case is of the kernel that its study's paper proposes for the shape: of two, the one that the
+/// paper's rule takes.
+bool is_papers_own(const CaseRow &row, const Case &item, std::span<const Study> studies) {
+    const Study *study = study_named(row.study.value_or(""), studies);
+    if (study == nullptr)
+        return false;
+    const std::vector<std::string> &own = study->paper_kernels;
+    const auto found = std::find(own.begin(), own.end(), row.group);
+    if (found == own.end() || own.size() == 1)
+        return found != own.end();
+    return item.prediction && item.prediction->rules &&
+           item.prediction->rules->method == found - own.begin() + 1;
+}
+
+/// "the paper's filter_split/map_split"
+std::string papers_name(const Study &study) {
+    return "the paper's " + join(study.paper_kernels, "/");
+}
+
+std::vector<ShapeRow> shapes_of(const Run &run, const std::vector<CaseRow> &rows,
+                                std::span<const Study> studies) {
     std::vector<ShapeRow> shapes;
     for (const Study &study : studies)
         for (const std::string &shape : study.shapes)
@@ -202,7 +233,12 @@ std::vector<ShapeRow> shapes_of(const std::vector<CaseRow> &rows, std::span<cons
             keep_fastest(row.baseline ? shape.cudnn_tf32 : shape.ours_tensor_cores, row, rows);
         } else if (!row.baseline) {
             keep_fastest(shape.ours, row, rows);
-        } else if (row.name.starts_with("cudnn:") && !is_apart(row.name)) {
+            if (is_papers_own(row, run.cases[static_cast<std::size_t>(row.id)], studies))
+                keep_fastest(shape.papers, row, rows);
+        } else if (is_compared(row.name)) {
+            keep_fastest(shape.cudnn_any_layout, row, rows);
+            if (row.name == other_layout_baseline)
+                continue;
             keep_fastest(shape.cudnn, row, rows);
             if (is_deterministic(row))
                 keep_fastest(shape.cudnn_deterministic, row, rows);
@@ -218,6 +254,10 @@ std::vector<ShapeRow> shapes_of(const std::vector<CaseRow> &rows, std::span<cons
             shape.speedup_deterministic = seconds(*shape.cudnn_deterministic) / seconds(*shape.ours);
         if (shape.ours && shape.cudnn_direct)
             shape.speedup_direct = seconds(*shape.cudnn_direct) / seconds(*shape.ours);
+        if (shape.ours && shape.cudnn_any_layout)
+            shape.speedup_any_layout = seconds(*shape.cudnn_any_layout) / seconds(*shape.ours);
+        if (shape.papers && shape.cudnn)
+            shape.speedup_papers = seconds(*shape.cudnn) / seconds(*shape.papers);
         if (shape.ours && shape.ours_tensor_cores)
             shape.speedup_tensor_cores = seconds(*shape.ours) / seconds(*shape.ours_tensor_cores);
         std::int64_t settings = 0;
@@ -242,10 +282,11 @@ std::vector<ShapeRow> shapes_of(const std::vector<CaseRow> &rows, std::span<cons
     return shapes;
 }
 
-SpeedupStatistics speedups_of(const std::string &study, const std::string &against,
+SpeedupStatistics speedups_of(const std::string &study, const std::string &ours, const std::string &against,
                               std::optional<double> ShapeRow::*speedup, const std::vector<ShapeRow> &shapes) {
     SpeedupStatistics out;
     out.study = study;
+    out.ours = ours;
     out.against = against;
     std::vector<double> ratios;
     for (const ShapeRow &shape : shapes) {
@@ -300,6 +341,7 @@ std::vector<NetworkStatistics> networks_of(std::span<const Study> studies,
         out.cudnn_s = network_sum(study, &ShapeRow::cudnn, shapes, rows);
         out.cudnn_deterministic_s = network_sum(study, &ShapeRow::cudnn_deterministic, shapes, rows);
         out.cudnn_direct_s = network_sum(study, &ShapeRow::cudnn_direct, shapes, rows);
+        out.cudnn_any_layout_s = network_sum(study, &ShapeRow::cudnn_any_layout, shapes, rows);
         out.cudnn_tf32_s = network_sum(study, &ShapeRow::cudnn_tf32, shapes, rows);
         out.ours_tensor_cores_s = network_sum(study, &ShapeRow::ours_tensor_cores, shapes, rows);
         if (out.ours_s && out.cudnn_s)
@@ -400,14 +442,17 @@ double percentile(std::vector<double> values, double share) {
     return values[std::max<std::size_t>(rank, 1) - 1];
 }
 
-ReportStatistics summarize(const Run &run, std::span<const Study> studies) {
+ReportStatistics summarize(const Run &run, std::span<const Study> studies,
+                           std::span<const JudgedCall> judged) {
     ReportStatistics out;
+    out.error = "|forecast / measured - 1|, measured with a cold L2; symmetric: max(forecast / measured, "
+                "measured / forecast) - 1, the same for half and for twice the time";
     out.percentile =
         "nearest rank: the smallest value that at least that share of the values does not exceed; the "
         "median of an even number of values is the mean of the middle two";
     for (std::size_t i = 0; i < run.cases.size(); ++i)
         out.cases.push_back(row_of(run.cases[i], static_cast<std::int64_t>(i), studies));
-    out.shapes = shapes_of(out.cases, studies);
+    out.shapes = shapes_of(run, out.cases, studies);
     std::map<std::pair<std::string, std::string>, Seconds> cudnn;
     for (const ShapeRow &shape : out.shapes)
         if (shape.cudnn)
@@ -431,19 +476,25 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies) {
     if (names.size() > 1)
         names.emplace_back("all");
     for (const std::string &name : names) {
-        out.speedups.push_back(speedups_of(name, "cudnn", &ShapeRow::speedup, out.shapes));
-        out.speedups.push_back(
-            speedups_of(name, "cudnn, deterministic", &ShapeRow::speedup_deterministic, out.shapes));
-        out.speedups.push_back(
-            speedups_of(name, "cudnn without Winograd and FFT", &ShapeRow::speedup_direct, out.shapes));
-        SpeedupStatistics apart =
-            speedups_of(name, "ours without tensor cores", &ShapeRow::speedup_tensor_cores, out.shapes);
-        if (apart.n > 0)
-            out.speedups.push_back(std::move(apart));
+        const auto add = [&](const std::string &ours, const char *against,
+                             std::optional<double> ShapeRow::*speedup, bool always) {
+            SpeedupStatistics its = speedups_of(name, ours, against, speedup, out.shapes);
+            if (always || its.n > 0)
+                out.speedups.push_back(std::move(its));
+        };
+        const std::string fastest = "our fastest";
+        add(fastest, "cudnn", &ShapeRow::speedup, true);
+        add(fastest, "cudnn, NHWC too", &ShapeRow::speedup_any_layout, true);
+        add(fastest, "cudnn, deterministic", &ShapeRow::speedup_deterministic, true);
+        add(fastest, "cudnn without Winograd and FFT", &ShapeRow::speedup_direct, true);
+        if (const Study *study = study_named(name, studies);
+            study != nullptr && !study->paper_kernels.empty())
+            add(papers_name(*study), "cudnn", &ShapeRow::speedup_papers, false);
+        add("ours on tensor cores", "ours without tensor cores", &ShapeRow::speedup_tensor_cores, false);
     }
     out.networks = networks_of(studies, out.shapes, out.cases);
     out.choice = choice_of(out.shapes);
-    out.accuracy = accuracy_of(run);
+    out.accuracy = accuracy_of(run, judged);
     out.timelines = timeline_rows(run);
     out.work = work_of(run);
     out.work_errors = work_errors_of(out.work, out.cases);

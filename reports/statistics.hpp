@@ -38,7 +38,7 @@ struct CaseRow {
     /// One round as the paper counts it: its FMAs over N_FMA, its bytes over V_s. 1 is the boundary.
     std::optional<double> round_over_n_fma, round_over_v_s;
     std::optional<std::string> limiter;
-    std::optional<double> speedup; ///< time of cuDNN's fastest in true FP32 over this case's, both cold
+    std::optional<double> speedup; ///< time of cuDNN's fastest in true FP32 on NCHW over this one's, cold
     std::optional<double> relative_l2_error;
     std::vector<WaterfallBar> waterfall; ///< adds up to the forecast
     BOOST_DESCRIBE_CLASS(CaseRow, (),
@@ -57,43 +57,52 @@ struct ErrorStatistics {
     std::int64_t no_forecast = 0; ///< ok, measured, but the profile lacks numbers for a time
     std::optional<double> bias;   ///< geometric mean of predicted / measured: above 1 is too slow a forecast
     std::optional<double> median, mean, p90, max;
+    std::optional<double> symmetric;         ///< mean of max(predicted / measured, measured / predicted) - 1
     std::optional<double> within_10_percent; ///< share of the n, 0 to 1
     std::optional<std::int64_t> worst_case;  ///< CaseRow::id of `max`
     BOOST_DESCRIBE_CLASS(ErrorStatistics, (),
-                         (group, n, no_forecast, bias, median, mean, p90, max, within_10_percent, worst_case),
+                         (group, n, no_forecast, bias, median, mean, symmetric, p90, max, within_10_percent,
+                          worst_case),
                          (), ())
 };
 
 /// One shape: the fastest of ours beside the fastest of cuDNN's, cold, as CaseRow::id. cuDNN's are in true
-/// FP32: all of them, those that give the same bits every time, those without Winograd and FFT; and apart
-/// from them the one that may use tensor cores (TF32), with which nothing in FP32 is compared. Ours that
-/// multiply on tensor cores are apart likewise: only with our own fastest without.
+/// FP32 on tensors in NCHW, as ours are: all of them, those that give the same bits every time, those without
+/// Winograd and FFT; then all of them and its plans on NHWC, whose tensors lay in that layout before the
+/// call; and apart from them the one that may use tensor cores (TF32), with which nothing in FP32 is
+/// compared. Ours that multiply on tensor cores are apart likewise: only with our own fastest without.
 struct ShapeRow {
     std::optional<std::string> study;
     std::string shape;
-    std::optional<std::int64_t> ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_tf32;
+    std::optional<std::int64_t> ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_any_layout, cudnn_tf32;
     std::optional<std::int64_t> ours_tensor_cores;
+    std::optional<std::int64_t> papers;         ///< fastest setting of the study's paper's own kernel
     std::optional<double> speedup_tensor_cores; ///< time of `ours` over that of `ours_tensor_cores`
     /// cuDNN's time over ours: above 1 we are faster.
-    std::optional<double> speedup, speedup_deterministic, speedup_direct;
-    std::optional<std::int64_t> picked; ///< of the measured settings, the one that was forecast fastest
-    std::optional<double> regret;       ///< its time over that of `ours`, 1 or more
+    std::optional<double> speedup, speedup_deterministic, speedup_direct, speedup_any_layout;
+    std::optional<double> speedup_papers; ///< time of `cudnn` over that of `papers`
+    std::optional<std::int64_t> picked;   ///< of the measured settings, the one that was forecast fastest
+    std::optional<double> regret;         ///< its time over that of `ours`, 1 or more
     BOOST_DESCRIBE_CLASS(ShapeRow, (),
-                         (study, shape, ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_tf32,
-                          ours_tensor_cores, speedup_tensor_cores, speedup, speedup_deterministic,
-                          speedup_direct, picked, regret),
+                         (study, shape, ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_any_layout,
+                          cudnn_tf32, ours_tensor_cores, papers, speedup_tensor_cores, speedup,
+                          speedup_deterministic, speedup_direct, speedup_any_layout, speedup_papers, picked,
+                          regret),
                          (), ())
 };
 
 struct SpeedupStatistics {
     std::string study; ///< a study's id, "other shapes", or "all"
-    /// "cudnn", "cudnn, deterministic" or "cudnn without Winograd and FFT"; or, of ours on tensor cores,
-    /// "ours without tensor cores"
+    /// "our fastest", "ours on tensor cores" or the paper's own kernel, "the paper's stride_fixed_block"
+    std::string ours;
+    /// "cudnn" on NCHW, "cudnn, NHWC too", "cudnn, deterministic" or "cudnn without Winograd and FFT", both
+    /// on NCHW; or, of ours on tensor cores, "ours without tensor cores"
     std::string against;
     std::int64_t n = 0, wins = 0;
     std::int64_t without = 0; ///< shapes of the study with no such pair of measurements
     std::optional<double> geomean, min, max;
-    BOOST_DESCRIBE_CLASS(SpeedupStatistics, (), (study, against, n, wins, without, geomean, min, max), (), ())
+    BOOST_DESCRIBE_CLASS(SpeedupStatistics, (), (study, ours, against, n, wins, without, geomean, min, max),
+                         (), ())
 };
 
 /// The convolutions of a network one after another, each with its fastest, cold: the sum over a study's
@@ -102,12 +111,13 @@ struct NetworkStatistics {
     std::string study;
     std::int64_t layers = 0, shapes = 0;
     std::int64_t without = 0; ///< shapes without a time of ours
-    std::optional<Seconds> ours_s, cudnn_s, cudnn_deterministic_s, cudnn_direct_s, cudnn_tf32_s;
+    std::optional<Seconds> ours_s, cudnn_s, cudnn_deterministic_s, cudnn_direct_s, cudnn_any_layout_s,
+        cudnn_tf32_s;
     std::optional<Seconds> ours_tensor_cores_s;
     std::optional<double> speedup; ///< cudnn_s over ours_s
     BOOST_DESCRIBE_CLASS(NetworkStatistics, (),
                          (study, layers, shapes, without, ours_s, cudnn_s, cudnn_deterministic_s,
-                          cudnn_direct_s, cudnn_tf32_s, ours_tensor_cores_s, speedup),
+                          cudnn_direct_s, cudnn_any_layout_s, cudnn_tf32_s, ours_tensor_cores_s, speedup),
                          (), ())
 };
 
@@ -156,7 +166,8 @@ struct TimelineRow {
 
 struct ReportStatistics {
     std::string schema = "convcast/report/1";
-    std::string percentile; ///< the definition used, in words
+    std::string error;      ///< the definition used, in words
+    std::string percentile; ///< likewise
     std::vector<CaseRow> cases;
     std::vector<ErrorStatistics> errors;
     std::vector<ShapeRow> shapes;
@@ -170,13 +181,14 @@ struct ReportStatistics {
     std::vector<StatusCount> statuses; ///< adds up to the number of cases
     std::vector<TimelineRow> timelines;
     BOOST_DESCRIBE_CLASS(ReportStatistics, (),
-                         (schema, percentile, cases, errors, shapes, speedups, networks, choice, accuracy, work,
-                          work_errors, regimes, statuses, timelines),
+                         (schema, error, percentile, cases, errors, shapes, speedups, networks, choice,
+                          accuracy, work, work_errors, regimes, statuses, timelines),
                          (), ())
 };
 
-/// No case is dropped: what has no time is counted by status and reason.
-ReportStatistics summarize(const Run &run, std::span<const Study> studies);
+/// No case is dropped: what has no time is counted by status and reason. `judged` as for accuracy_of.
+ReportStatistics summarize(const Run &run, std::span<const Study> studies,
+                           std::span<const JudgedCall> judged = {});
 
 /// Nearest rank: the smallest value that at least `share` of the values do not exceed; always one of the
 /// values. Requires at least one value and 0 < share <= 1.

@@ -136,8 +136,8 @@ ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesys
 } // namespace
 
 ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
-                         const Producer &current) {
-    const ReportStatistics statistics = summarize(run, studies);
+                         const Producer &current, std::span<const JudgedCall> judged) {
+    const ReportStatistics statistics = summarize(run, studies, judged);
     std::vector<Figure> figures = report_figures(statistics, studies);
     for (Figure &timeline : timeline_figures(run))
         figures.push_back(std::move(timeline));

@@ -20,7 +20,7 @@ struct ReportFiles {
 /// Makes `folder` where it does not exist. Each file is written whole or not at all; throws InputError with
 /// the path and the reason. `current` as for write_page.
 ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
-                         const Producer &current = {});
+                         const Producer &current = {}, std::span<const JudgedCall> judged = {});
 
 /// The same of a profile.
 ReportFiles write_report(const GpuProfile &profile, const std::filesystem::path &folder);

@@ -1204,7 +1204,8 @@ class Files(Cli):
         self.assertEqual(rows[-1]["test"], sum(r["test"] for r in rows[:-1]))
         self.assertEqual(rows[-1]["training"], sum(r["training"] for r in rows[:-1]))
         for row in rows:
-            self.assertRegex(text, rf"(?m)^{row['strategy']} .* {100 * row['left_out']:.1f} %")
+            self.assertRegex(text, rf"(?m)^{row['strategy']} .* {100 * row['left_out']:.1f} % .*"
+                             rf" {100 * row['new_kernel']:.1f} %")
         self.refused(2, ["fit", chang, "--json"], "--leave-one-out")
 
     def test_run_documents(self):

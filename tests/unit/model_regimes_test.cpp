@@ -100,8 +100,12 @@ std::vector<MeasuredCall> planted_calls(const GpuProfile &profile) {
             Calibration truth;
             truth.fitted.steps_overlap = 2.5;
             truth.fitted.first_wave_miss = strategy[0] == 's' ? 0.5 : 1.25;
-            MeasuredCall call{std::get<PlannedStrategy>(planned).feasible.plan, shape, Seconds(0.0), strategy,
-                              size != 20};
+            MeasuredCall call;
+            call.plan = call.uncounted = std::get<PlannedStrategy>(planned).feasible.plan;
+            call.shape = shape;
+            call.strategy = strategy;
+            call.training = size != 20;
+            call.index = calls.size();
             call.time_s = forecast_term(call.plan, shape, profile, truth)->value_s;
             calls.push_back(std::move(call));
         }
@@ -111,7 +115,7 @@ std::vector<MeasuredCall> planted_calls(const GpuProfile &profile) {
 TEST(Fit, LeavingAStrategyOutIsFittingWithoutItsCalls) {
     const GpuProfile profile = find_profile("h200");
     const std::vector<MeasuredCall> calls = planted_calls(profile);
-    const std::vector<LeftOut> rows = leave_one_out(calls, profile);
+    const std::vector<LeftOut> rows = leave_one_out(calls, profile).strategies;
     ASSERT_EQ(rows.size(), 3u);
     for (std::size_t i = 0; i < 2; ++i) {
         std::vector<MeasuredCall> others;
@@ -135,6 +139,37 @@ TEST(Fit, LeavingAStrategyOutIsFittingWithoutItsCalls) {
     EXPECT_GT(rows[2].left_out, 1.5 * rows[2].fitted);
 }
 
+/// Facts that double the loads of one strategy, in the plan that its calls were timed by: who does not know
+/// them is too fast on this strategy alone.
+TEST(Fit, ANewKernelHasNoFactsOfItsOwn) {
+    const GpuProfile profile = find_profile("h200");
+    std::vector<MeasuredCall> calls = planted_calls(profile);
+    for (MeasuredCall &call : calls)
+        if (call.strategy == "block_register") {
+            for (Partition &part : call.plan.launches)
+                part.step.load_bytes *= 2.0, part.step.instructions *= 2.0;
+            call.time_s = forecast_term(call.plan, call.shape, profile, {})->value_s;
+        }
+    const LeaveOneOut judged = leave_one_out(calls, profile);
+    ASSERT_EQ(judged.calls.size(), 2u);
+    for (const JudgedCall &its : judged.calls) {
+        ASSERT_FALSE(its.call->training);
+        EXPECT_EQ(its.call->index, its.call->strategy == "block_register" ? 6u : 1u);
+        if (its.call->strategy == "block_register") {
+            EXPECT_NEAR(its.probes_and_counters, 1.0, 1e-12) << "timed as forecast";
+            EXPECT_LT(its.without_counters, 0.9);
+            EXPECT_LT(its.new_kernel, 0.95 * its.left_out);
+        } else {
+            EXPECT_EQ(its.without_counters, its.probes_and_counters) << "without facts either way";
+            EXPECT_EQ(its.new_kernel, its.left_out);
+        }
+    }
+    const LeftOut &all = judged.strategies.back();
+    EXPECT_NEAR(all.new_kernel, (judged.strategies[0].new_kernel + judged.strategies[1].new_kernel) / 2.0,
+                1e-12);
+    EXPECT_GT(all.without_counters, all.probes_and_counters);
+}
+
 TEST(Fit, SaysWhatIsMissing) {
     const GpuProfile profile = find_profile("h200");
     std::vector<MeasuredCall> calls = planted_calls(profile);
@@ -146,6 +181,22 @@ TEST(Fit, SaysWhatIsMissing) {
         call.training = false;
     EXPECT_THAT([&] { fit_calibration(calls, profile); },
                 ThrowsMessage<UsageError>(HasSubstr("training part")));
+}
+
+TEST(Studies, APapersKernelsAreStrategies) {
+    EXPECT_EQ(find_study("chang_single").paper_kernels,
+              (std::vector<std::string>{"filter_split", "map_split"}));
+    EXPECT_TRUE(find_study("vgg16_b1").paper_kernels.empty());
+    const auto with = [](const std::string &kernels) {
+        return "{\"schema\":\"convcast/study/1\",\"id\":\"s\",\"title\":\"t\",\"citation\":\"c\",\"shapes\":["
+               "\"n1c1h28w28k64r3s3\"],\"paper_kernels\":[" +
+               kernels + "]}";
+    };
+    EXPECT_EQ(read_study(with("\"row_register\""), "s.json").paper_kernels.size(), 1u);
+    EXPECT_THAT([&] { read_study(with("\"row_registers\""), "s.json"); },
+                ThrowsMessage<InputError>(AllOf(HasSubstr("/paper_kernels/0"), HasSubstr("row_register"))));
+    EXPECT_THAT([&] { read_study(with("\"row_register\",\"map_split\",\"winograd\""), "s.json"); },
+                ThrowsMessage<InputError>(HasSubstr("/paper_kernels")));
 }
 
 TEST(Studies, SweepsAreChecked) {

@@ -2,11 +2,13 @@
 
 #include "model/errors.hpp"
 #include "model/files.hpp"
+#include "reports/report_figures.hpp"
 #include "reports/write_report.hpp"
 #include "tests/unit/sample_run.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <regex>
 
@@ -124,6 +126,24 @@ TEST(Page, TheAnswerTellsMissesToo) {
     EXPECT_TRUE(has(text, "beats cuDNN's fastest algorithm on")) << text;
     EXPECT_TRUE(has(text, "loses on")) << text;
     EXPECT_TRUE(has(text, "at worst")) << text;
+}
+
+/// What a paper published is of its own kernel, and stands beside that kernel's speed-up here.
+TEST(Page, APapersGainStandsBesideItsOwnKernel) {
+    const convcast::Run run = sample::run(studies());
+    const ReportStatistics statistics = summarize(run, studies());
+    const auto own =
+        std::find_if(statistics.speedups.begin(), statistics.speedups.end(),
+                     [](const SpeedupStatistics &s) { return s.ours == "the paper's stride_fixed_block"; });
+    ASSERT_NE(own, statistics.speedups.end());
+    EXPECT_EQ(own->study, "chang_multi");
+    const std::string page = page_of(run), gains = page.substr(page.find("What the papers published"));
+    const std::string row =
+        gains.substr(gains.find("GTX 1080 Ti</td><td>cuDNN 7.1</td><td>the paper does not"));
+    EXPECT_TRUE(
+        has(row.substr(0, row.find("</tr>")),
+            "<td>stride_fixed_block</td><td>1.39×</td><td>1.05× to 2.00×</td><td>" + times(*own->geomean)))
+        << row.substr(0, row.find("</tr>"));
 }
 
 class Folder : public testing::Test {

@@ -58,6 +58,7 @@ TEST(Summarize, ErrorsOfKnownNumbers) {
     EXPECT_NEAR(*x.median, 0.5, 1e-12);
     EXPECT_NEAR(*x.mean, (1.0 + 0.5 + 0.05) / 3.0, 1e-12);
     EXPECT_NEAR(*x.p90, 1.0, 1e-12);
+    EXPECT_NEAR(*x.symmetric, (1.0 + 1.0 + 0.05) / 3.0, 1e-12) << "half and twice the time are as wrong";
     EXPECT_NEAR(*x.max, 1.0, 1e-12);
     EXPECT_EQ(x.worst_case, 0);
     EXPECT_NEAR(*x.within_10_percent, 1.0 / 3.0, 1e-12);
@@ -81,11 +82,11 @@ TEST(Summarize, SpeedupTakesTheFastestOfBothSides) {
     EXPECT_EQ(a.picked, 0);
     EXPECT_DOUBLE_EQ(*a.regret, 2.0);
     EXPECT_FALSE(statistics.shapes[1].cudnn_direct);
-    ASSERT_EQ(statistics.speedups.size(), 3u);
+    ASSERT_EQ(statistics.speedups.size(), 4u);
     EXPECT_EQ(statistics.speedups[0].n, 2);
     EXPECT_EQ(statistics.speedups[0].wins, 1);
     EXPECT_NEAR(*statistics.speedups[0].geomean, std::sqrt(2.0), 1e-12);
-    EXPECT_EQ(statistics.speedups[2].without, 1);
+    EXPECT_EQ(statistics.speedups[3].without, 1);
     EXPECT_EQ(statistics.choice.n, 1);
     EXPECT_EQ(statistics.choice.hits, 0);
 }
@@ -111,6 +112,8 @@ TEST(Summarize, EveryKindOfCudnnHasItsBest) {
     EXPECT_DOUBLE_EQ(*a.speedup, 2.0);
     EXPECT_DOUBLE_EQ(*a.speedup_deterministic, 3.0);
     EXPECT_DOUBLE_EQ(*a.speedup_direct, 4.0);
+    EXPECT_EQ(a.cudnn_any_layout, 8) << "the plan on NHWC, which NCHW alone does not have";
+    EXPECT_DOUBLE_EQ(*a.speedup_any_layout, 0.125);
     EXPECT_DOUBLE_EQ(*statistics.cases[3].speedup, 1.0);
     EXPECT_FALSE(statistics.cases[6].speedup) << "other arithmetic is not compared";
     EXPECT_EQ(statistics.cases[3].detail, "engine 7");
@@ -132,11 +135,86 @@ TEST(Summarize, OursOnTensorCoresAreAColumnOfTheirOwn) {
     EXPECT_FALSE(statistics.cases[2].speedup) << "other arithmetic is not compared with cuDNN's FP32";
     EXPECT_FALSE(statistics.shapes.at(1).ours);
     EXPECT_FALSE(statistics.shapes.at(1).speedup_tensor_cores);
-    ASSERT_EQ(statistics.speedups.size(), 4U);
-    EXPECT_EQ(statistics.speedups[3].against, "ours without tensor cores");
-    EXPECT_EQ(statistics.speedups[3].n, 1);
-    EXPECT_EQ(statistics.speedups[3].without, 1);
-    EXPECT_DOUBLE_EQ(*statistics.speedups[3].geomean, 4.0);
+    ASSERT_EQ(statistics.speedups.size(), 5U);
+    EXPECT_EQ(statistics.speedups[4].ours, "ours on tensor cores");
+    EXPECT_EQ(statistics.speedups[4].against, "ours without tensor cores");
+    EXPECT_EQ(statistics.speedups[4].n, 1);
+    EXPECT_EQ(statistics.speedups[4].without, 1);
+    EXPECT_DOUBLE_EQ(*statistics.speedups[4].geomean, 4.0);
+}
+
+/// A paper's gains are of its own kernel, so that kernel's speed-up stands by itself; of two it is the one
+/// that the paper's rule takes for the shape.
+TEST(Summarize, ThePapersOwnKernelStandsApart) {
+    Study study;
+    study.id = "paper";
+    study.shapes = {"a", "b"};
+    study.paper_kernels = {"filter_split", "map_split"};
+    convcast::Run run;
+    run.cases = {timed("a", "patch_register", 1.0),
+                 timed("a", "filter_split:pieces=1", 8.0, 1.0),
+                 timed("a", "map_split:pieces=1", 2.0, 1.0),
+                 timed("a", "map_split:pieces=2", 4.0, 1.0),
+                 timed("a", "cudnn:gemm", 6.0),
+                 timed("b", "patch_register", 1.0),
+                 timed("b", "filter_split:pieces=1", 3.0, 1.0),
+                 timed("b", "cudnn:gemm", 2.0)};
+    for (Case &c : run.cases)
+        if (c.prediction)
+            c.prediction->rules.emplace().method = c.shape == "a" ? 2 : 1;
+    const ReportStatistics statistics = summarize(run, std::span(&study, 1));
+    EXPECT_EQ(statistics.shapes.at(0).papers, 2);
+    EXPECT_DOUBLE_EQ(*statistics.shapes.at(0).speedup_papers, 3.0);
+    EXPECT_EQ(statistics.shapes.at(1).papers, 6);
+    const SpeedupStatistics &papers = statistics.speedups.back();
+    EXPECT_EQ(papers.ours, "the paper's filter_split/map_split");
+    EXPECT_EQ(papers.against, "cudnn");
+    EXPECT_EQ(papers.n, 2);
+    EXPECT_EQ(papers.wins, 1);
+    EXPECT_NEAR(*papers.geomean, std::sqrt(2.0), 1e-12);
+    EXPECT_DOUBLE_EQ(*statistics.speedups.front().geomean, std::sqrt(12.0)) << "ours is the fastest of all";
+    study.paper_kernels = {"map_split"};
+    EXPECT_EQ(summarize(run, std::span(&study, 1)).speedups.back().n, 1) << "alone it needs no rule";
+}
+
+/// Two settings that a model forecasts alike: it does not pick the one that turned out faster.
+TEST(Accuracy, WhatWasMeasuredHasNoSayInAChoice) {
+    std::string shape;
+    for (int k = 4; shape.empty() || in_training_part(shape); ++k)
+        shape = "n1c1h9w9k" + std::to_string(k) + "r3s3";
+    convcast::Run run;
+    run.cases = {timed(shape, "x:k=2", 1.0, 1.0), timed(shape, "x:k=1", 3.0, 1.0)};
+    for (Case &c : run.cases)
+        c.prediction->times.roofline_s = Seconds(1.0);
+    const Accuracy accuracy = accuracy_of(run);
+    ASSERT_EQ(accuracy.rankings.size(), 1u);
+    EXPECT_DOUBLE_EQ(accuracy.rankings[0].mean_regret, 2.0);
+    ASSERT_EQ(accuracy.times.size(), 1u);
+    EXPECT_DOUBLE_EQ(accuracy.times[0].mean, (0.0 + 2.0 / 3.0) / 2.0);
+    EXPECT_DOUBLE_EQ(accuracy.times[0].symmetric, (0.0 + 2.0) / 2.0);
+}
+
+/// Forecasts that know less of a kernel are rows of their own, where a call was judged.
+TEST(Accuracy, JudgedCallsAreRows) {
+    std::string shape;
+    for (int k = 4; shape.empty() || in_training_part(shape); ++k)
+        shape = "n1c1h9w9k" + std::to_string(k) + "r3s3";
+    convcast::Run run;
+    run.cases = {timed(shape, "x:k=1", 1.0, 1.0), timed(shape, "y:k=1", 1.0, 1.0)};
+    MeasuredCall call;
+    call.index = 1;
+    JudgedCall judged;
+    judged.call = &call;
+    judged.without_counters = 2.0;
+    judged.new_kernel = 0.5;
+    const Accuracy accuracy = accuracy_of(run, std::span(&judged, 1));
+    ASSERT_EQ(accuracy.times.size(), 2u);
+    EXPECT_EQ(accuracy.times[0].model, "without counters");
+    EXPECT_EQ(accuracy.times[0].n, 1);
+    EXPECT_DOUBLE_EQ(accuracy.times[0].bias, 2.0);
+    EXPECT_EQ(accuracy.times[1].model, "new kernel");
+    EXPECT_DOUBLE_EQ(accuracy.times[1].mean, 0.5);
+    EXPECT_DOUBLE_EQ(accuracy.times[1].symmetric, 1.0);
 }
 
 TEST(Summarize, TheFastestPlanOfAllMayBeOfAnyKind) {
