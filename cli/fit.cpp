@@ -20,7 +20,7 @@ std::string left_out_text(const std::vector<LeftOut> &rows) {
     for (const LeftOut &row : rows)
         cells.push_back({row.strategy, std::to_string(row.test), share(row.without_counters),
                          share(row.probes_and_counters), share(row.fitted), share(row.left_out),
-                         share(row.new_kernel), fmt::format("{:.3f}", row.new_kernel_bias)});
+                         fmt::format("{:.3f}", row.new_kernel_bias), share(row.new_kernel)});
     return "mean |forecast / measured - 1| outside the training part, by what the forecast knew\n" +
            table({{"strategy"},
                   {"cases", Align::right},
@@ -28,8 +28,8 @@ std::string left_out_text(const std::vector<LeftOut> &rows) {
                   {"counters", Align::right},
                   {"fitted", Align::right},
                   {"without it", Align::right},
-                  {"new kernel", Align::right},
-                  {"bias", Align::right}},
+                  {"bias", Align::right},
+                  {"new kernel", Align::right}},
                  cells, terminal_width());
 }
 
