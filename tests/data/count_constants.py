@@ -27,7 +27,7 @@ SAY_IT_TOO = ["README.md", "docs/model.md", "reports/page.cpp"]  # the sentence 
 
 # Files of model/ whose numbers enter no time: they read, write, print, draw shapes, fit or compare.
 NO_FORECAST = {"assume", "calibration.cpp", "compare", "conv_shape", "described", "embedded", "errors", "files", "fit", "formula",
-               "hash", "json", "parallel", "profile", "readable", "regimes", "run", "shards", "study", "sweep",
+               "hash", "json", "knowledge", "parallel", "profile", "readable", "regimes", "run", "shards", "study", "sweep",
                "timeline", "units", "why"}
 
 CATEGORIES = {
@@ -61,6 +61,9 @@ def constants_of(path):
         names = re.findall(r"\b(\w+)\s*=(?!=)", statement)
         exact = re.search(r"\w = -?$|[?:] -?$", statement) is not None  # it stands for the name by itself
         named = "constexpr" in statement and bool(names)
+        row = re.search(r"\bArchitectureConstant (\w+)\{[^{}]*$", text[:match.start()])
+        if row and text[row.end(1):match.start()].count(",") == 1: # its first number is its value
+            names, exact, named = [row.group(1)], True, True
         value = match.group(1).replace("'", "")
         number = float(value)
         if "." in value or "e" in value.lower():
