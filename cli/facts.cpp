@@ -1,4 +1,5 @@
 #include "model/facts.hpp"
+#include "cli/document.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/verbs.hpp"
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 
 namespace convcast::cli {
@@ -22,6 +24,7 @@ int facts(const Words &words) {
                               any_number);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("facts")), 0;
+    refuse_overwriting("facts", arguments);
     if (arguments.positional().empty())
         throw UsageError(
             "facts: no Run document given, for example `convcast facts run.json.gz -o facts.json`");
@@ -31,8 +34,10 @@ int facts(const Words &words) {
     std::deque<std::map<std::string, double>> counters;
     std::vector<CountedCall> calls;
     Facts facts;
+    int code = 0;
     for (const std::string &file : arguments.positional()) {
-        const Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
+        const Run run = read_document(file);
+        code = std::max(code, code_of(run));
         const GpuProfile profile = document_profile("facts", run, arguments, file);
         if (facts.device_code_hash.empty()) {
             facts.device_code_hash = run.producer.device_code_hash;
@@ -69,7 +74,7 @@ int facts(const Words &words) {
                          kernel.cases, 100.0 * kernel.median_error, 100.0 * kernel.p90_error, kernel.merging,
                          kernel.drift.value_or(Merging{}.drift)));
     write_file_atomically(arguments.text("output", "-"), write_facts(facts));
-    return 0;
+    return code;
 }
 
 } // namespace convcast::cli

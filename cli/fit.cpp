@@ -1,4 +1,5 @@
 #include "model/fit.hpp"
+#include "cli/document.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -11,6 +12,8 @@
 #include "model/sweep.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace convcast::cli {
 namespace {
@@ -42,16 +45,19 @@ int fit(const Words &words) {
                               any_number);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("fit")), 0;
+    refuse_overwriting("fit", arguments);
     if (arguments.positional().empty())
         throw UsageError(
             "fit: no Run document given, for example `convcast fit run.json.gz -o calibration.json`");
     const bool all = arguments.has("leave-one-out");
     if (!all && arguments.has("json"))
         throw UsageError("fit: --json is for the table of --leave-one-out; a calibration is JSON anyway");
+    int code = 0;
     std::vector<MeasuredCall> calls;
     GpuProfile profile;
     for (const std::string &file : arguments.positional()) {
-        const Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
+        const Run run = read_document(file);
+        code = std::max(code, code_of(run));
         profile = document_profile("fit", run, arguments, file);
         for (const Case &item : run.cases) {
             const Measurement *cold = item.measured(L2State::cold);
@@ -71,7 +77,7 @@ int fit(const Words &words) {
         const std::vector<LeftOut> rows = leave_one_out(calls, profile);
         write_file_atomically(arguments.text("output", "-"),
                               arguments.has("json") ? to_text(described::write(rows)) : left_out_text(rows));
-        return 0;
+        return code;
     }
     const Calibration calibration = fit_calibration(calls, profile);
     note(fmt::format(
@@ -81,7 +87,7 @@ int fit(const Words &words) {
         calibration.fitted.steps_overlap, calibration.fitted.units_overlap, calibration.ratio_p05,
         calibration.ratio_p95));
     write_file_atomically(arguments.text("output", "-"), write_calibration(calibration));
-    return 0;
+    return code;
 }
 
 } // namespace convcast::cli

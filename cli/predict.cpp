@@ -1,3 +1,4 @@
+#include "cli/document.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
@@ -118,7 +119,7 @@ void add_timelines(std::vector<Case> &cases, const GpuProfile &profile) {
 
 /// A document with today's forecasts beside what was measured.
 Run forecast_of(const std::string &file, const Arguments &arguments) {
-    Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
+    Run given = read_document(file);
     const GpuProfile profile = document_profile("predict", given, arguments, file);
     given.profile_id = profile.id;
     given.profile_hash = profile_hash(profile);
@@ -129,8 +130,7 @@ Run forecast_of(const std::string &file, const Arguments &arguments) {
                          ": expected 'work', the counters of a document's cases");
     if (given_work)
         given.conditions["given"] = "work as counted";
-    forecast_again(given.cases, profile, file,
-                   given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew);
+    forecast_again(given, profile, given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew);
     if (arguments.has("timeline"))
         add_timelines(given.cases, profile);
     return given;
@@ -145,11 +145,12 @@ int predict(const Words &words) {
     const Arguments arguments("predict", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
+    refuse_overwriting("predict", arguments);
     if (!arguments.positional().empty()) {
         refuse_question_beside_document("predict", arguments);
-        write_file_atomically(arguments.text("output", "-"),
-                              write_run(forecast_of(arguments.positional().front(), arguments)));
-        return 0;
+        const Run document = forecast_of(arguments.positional().front(), arguments);
+        write_file_atomically(arguments.text("output", "-"), write_run(document));
+        return code_of(document);
     }
     if (arguments.has("given"))
         throw UsageError("predict: --given needs a Run document with counters, for example "
@@ -166,7 +167,7 @@ int predict(const Words &words) {
             text += explain(item);
     }
     write_file_atomically(arguments.text("output", "-"), text);
-    return 0;
+    return say_refused(question, cases) ? 1 : 0;
 }
 
 } // namespace convcast::cli
