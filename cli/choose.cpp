@@ -46,6 +46,7 @@ struct Extent {
     std::size_t top = 0;
     bool why = false;                ///< the best of every further strategy, and margins
     std::vector<std::string> placed; ///< settings that are given a place
+    bool document = false;           ///< the answer is a document, which has the first ones only
 };
 
 /// Inserts a setting where its time places it, unless it is there; tensor cores are ranked behind all others.
@@ -94,7 +95,7 @@ Ranking rank(const AskedShape &asked, const Question &question, const Extent &ex
             out.ranked.back().study = asked.study;
         }
     }
-    out.named_refused = say_refused(question, out.refused);
+    out.named_refused = named_refused(question, out.refused, extent.document);
     for (const std::string &text : extent.placed)
         place(out, predict(parse_strategy(text), asked.shape, question.profile), all);
     if (whole)
@@ -286,7 +287,8 @@ int choose(const Words &words) {
         throw UsageError("choose: --device is the GPU that --measure times on; without it no GPU is used");
     const int measured = arguments.integer("measure", 0, 1, 1000);
     const int top = measured > 0 ? measured : arguments.integer("top", 5, 1, 100000);
-    const Extent extent{static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place")};
+    const Extent extent{static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place"),
+                        arguments.has("json") || arguments.has("output")};
     for (const std::string &text : extent.placed)
         parse_strategy(text); // refuse early, before any work
     for (const std::string &text : question.strategies)

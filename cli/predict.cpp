@@ -167,7 +167,7 @@ int predict(const Words &words) {
             text += explain(item);
     }
     write_file_atomically(arguments.text("output", "-"), text);
-    return say_refused(question, cases) ? 1 : 0;
+    return named_refused(question, cases, arguments.has("json") || arguments.has("output")) ? 1 : 0;
 }
 
 } // namespace convcast::cli

@@ -149,7 +149,7 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
     return cases;
 }
 
-bool say_refused(const Question &question, const std::vector<Case> &cases) {
+bool named_refused(const Question &question, const std::vector<Case> &cases, bool aloud) {
     bool refused = false;
     for (const Case &item : cases) {
         if (item.status != Status::infeasible && item.status != Status::unsupported)
@@ -157,8 +157,9 @@ bool say_refused(const Question &question, const std::vector<Case> &cases) {
         const std::string text = item.strategy.value_or(""), name = text.substr(0, text.find(':'));
         for (const std::string &asked : question.strategies)
             if (asked.substr(0, asked.find(':')) == name) {
-                note(item.shape + ": " + (asked == name ? name : text) + " is " +
-                     boost::describe::enum_to_string(item.status, "?") + ": " + item.reason.value_or(""));
+                if (aloud)
+                    note(item.shape + ": " + (asked == name ? name : text) + " is " +
+                         boost::describe::enum_to_string(item.status, "?") + ": " + item.reason.value_or(""));
                 refused = true;
                 break;
             }

@@ -40,9 +40,9 @@ std::optional<int> sms_of(const Run &document, const std::string &file);
 /// ranks first, and `drawn` settings of each strategy at random (model/sweep.hpp).
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0, int drawn = 0);
 
-/// Says on standard error which strategies that --strategy names do not do a shape, and why: `cases` has
-/// them. False if all do, or none is named.
-bool say_refused(const Question &question, const std::vector<Case> &cases);
+/// Whether a strategy that --strategy names does not do a shape, of which `cases` has the reason. `aloud`:
+/// says so on standard error, for answers that are documents; others show it.
+bool named_refused(const Question &question, const std::vector<Case> &cases, bool aloud);
 
 /// The profile that a document's cases are forecast from: --gpu, or the document's own where it ships as it
 /// was; with the document's number of SMs.
