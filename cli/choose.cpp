@@ -1,4 +1,5 @@
 #include "cli/device.hpp"
+#include "cli/document.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -34,7 +36,8 @@ struct Ranking {
     AskedShape asked;
     std::vector<Case> ranked, refused;
     std::vector<std::int64_t> ranks;
-    std::int64_t settings = 0; ///< that were ranked, where all are known
+    std::int64_t settings = 0;  ///< that were ranked, where all are known
+    bool named_refused = false; ///< a strategy that --strategy names does not do it
 };
 
 /// What of the ranking is shown beside the `top` first.
@@ -42,6 +45,7 @@ struct Extent {
     std::size_t top = 0;
     bool why = false;                ///< the best of every further strategy, and margins
     std::vector<std::string> placed; ///< settings that are given a place
+    bool document = false;           ///< the answer is a document, which has the first ones only
 };
 
 /// Inserts a setting where its time places it, unless it is there; tensor cores are ranked behind all others.
@@ -73,7 +77,7 @@ void place(Ranking &ranking, Case item, const std::vector<Case> &all) {
 }
 
 Ranking rank(const AskedShape &asked, const Question &question, const Extent &extent) {
-    Ranking out{asked, {}, {}, {}, 0};
+    Ranking out{asked, {}, {}, {}, 0, false};
     std::set<std::string> shown;
     const bool whole = extent.why || !extent.placed.empty();
     const std::vector<Case> all = convcast::choose(asked.shape, question.profile, question.knowledge,
@@ -90,6 +94,7 @@ Ranking rank(const AskedShape &asked, const Question &question, const Extent &ex
             out.ranked.back().study = asked.study;
         }
     }
+    out.named_refused = named_refused(question, out.refused, extent.document);
     for (const std::string &text : extent.placed)
         place(out, predict(parse_strategy(text), asked.shape, question.profile, question.knowledge), all);
     if (whole)
@@ -175,9 +180,10 @@ std::string places_text(const std::vector<Ranking> &rankings, const std::vector<
 }
 
 /// The `count` first of every ranking, timed as `run` times them; counters are not read. `conditions` are of
-/// the measurement.
+/// the measurement. An interrupt ends the program after `answer`, with what was timed until then.
 DeviceRunEnd time_best(std::vector<Ranking> &rankings, const Question &question, std::int64_t count,
-                       int device, std::map<std::string, std::string> &conditions) {
+                       int device, std::map<std::string, std::string> &conditions,
+                       const std::function<void()> &answer) {
     std::vector<Case *> timed;
     for (Ranking &ranking : rankings)
         for (std::size_t i = 0; i < ranking.ranked.size(); ++i)
@@ -192,10 +198,18 @@ DeviceRunEnd time_best(std::vector<Ranking> &rankings, const Question &question,
     request.device = device;
     request.sms = question.sms;
     request.no_counters = true;
+    const auto take = [&](Run &from) {
+        for (std::size_t i = 0; i < timed.size(); ++i)
+            *timed[i] = std::move(from.cases[i]);
+        conditions = std::move(from.conditions);
+    };
+    request.last_words = [&](Run so_far) {
+        take(so_far);
+        note("interrupted; what was not timed has no place");
+        answer();
+    };
     const DeviceRunEnd end = run_on_device(document, question.profile, request);
-    for (std::size_t i = 0; i < timed.size(); ++i)
-        *timed[i] = std::move(document.cases[i]);
-    conditions = std::move(document.conditions);
+    take(document);
     return end;
 }
 
@@ -257,6 +271,7 @@ int choose(const Words &words) {
     const Arguments arguments("choose", words, options, 0);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("choose")), 0;
+    refuse_overwriting("choose", arguments);
     const int device = arguments.integer("device", 0, 0, 1023);
     Question question =
         arguments.has("measure")
@@ -269,7 +284,8 @@ int choose(const Words &words) {
         throw UsageError("choose: --device is the GPU that --measure times on; without it no GPU is used");
     const int measured = arguments.integer("measure", 0, 1, 1000);
     const int top = measured > 0 ? measured : arguments.integer("top", 5, 1, 100000);
-    const Extent extent{static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place")};
+    const Extent extent{static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place"),
+                        arguments.has("json") || arguments.has("output")};
     for (const std::string &text : extent.placed)
         parse_strategy(text); // refuse early, before any work
     for (const std::string &text : question.strategies)
@@ -282,42 +298,44 @@ int choose(const Words &words) {
         check_writable(output); // found before the work
 
     std::vector<Ranking> rankings;
+    bool refused = false;
     for (const AskedShape &asked : question.shapes) {
         Ranking &ranking = rankings.emplace_back(rank(asked, question, extent));
+        refused = refused || ranking.named_refused;
         if (!ranking.ranked.empty() && !rankable(ranking))
             note("not ranked: " + ranking.ranked.front().prediction->reason.value_or("no times"));
     }
-    DeviceRunEnd end = DeviceRunEnd::finished;
     std::map<std::string, std::string> conditions;
-    if (measured > 0)
-        end = time_best(rankings, question, measured, device, conditions);
-
     const std::string places = places_text(rankings, extent.placed, question);
-    std::string text;
-    std::vector<Case> chosen;
     bool wrong = false;
-    for (Ranking &ranking : rankings) {
-        text += bold(ranking.asked.shape.id()) + " on " + question.profile.name + "\n";
-        text += measured > 0 ? measured_table(ranking, measured) : forecast_table(ranking);
-        text += (extent.why ? reasons(ranking) : "") + "\n";
-        for (Case &item : ranking.ranked) {
-            wrong = wrong || item.status == Status::wrong_result || item.status == Status::failed;
-            chosen.push_back(std::move(item));
+    const auto answer = [&] {
+        std::string text;
+        std::vector<Case> chosen;
+        for (Ranking &ranking : rankings) {
+            text += bold(ranking.asked.shape.id()) + " on " + question.profile.name + "\n";
+            text += measured > 0 ? measured_table(ranking, measured) : forecast_table(ranking);
+            text += (extent.why ? reasons(ranking) : "") + "\n";
+            for (Case &item : ranking.ranked) {
+                wrong = wrong || item.status == Status::wrong_result || item.status == Status::failed;
+                chosen.push_back(std::move(item));
+            }
         }
-    }
-    text += places;
-    text += assumptions_text(question.knowledge);
-    if (arguments.has("json") || arguments.has("output")) {
-        Run document = new_run(question.profile, question.knowledge, question.sms, std::move(chosen));
-        document.conditions.merge(conditions);
-        text = write_run(document);
-    }
-    write_file_atomically(output, text);
-    if (end == DeviceRunEnd::interrupted)
-        return note("interrupted; what was not timed has no place"), 130;
+        text += places;
+        text += assumptions_text(question.knowledge);
+        if (arguments.has("json") || arguments.has("output")) {
+            Run document = new_run(question.profile, question.knowledge, question.sms, std::move(chosen));
+            document.conditions.merge(conditions);
+            text = write_run(document);
+        }
+        write_file_atomically(output, text);
+    };
+    DeviceRunEnd end = DeviceRunEnd::finished;
+    if (measured > 0)
+        end = time_best(rankings, question, measured, device, conditions, answer);
+    answer();
     if (end == DeviceRunEnd::device_lost)
         throw GpuError("the GPU stopped answering; what was not timed has no place");
-    return wrong ? 1 : 0;
+    return wrong || refused ? 1 : 0;
 }
 
 } // namespace convcast::cli

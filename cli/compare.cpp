@@ -1,6 +1,7 @@
 #include "model/compare.hpp"
 
 #include "cli/arguments.hpp"
+#include "cli/document.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "model/described.hpp"
@@ -228,6 +229,7 @@ int compare(const Words &words) {
                               most_files);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("compare")), 0;
+    refuse_overwriting("compare", arguments);
     const std::vector<std::string> &names = arguments.positional();
     if (names.size() < 2)
         throw UsageError("compare: expected two or more profiles, got " + std::to_string(names.size()) +
@@ -247,9 +249,6 @@ int compare(const Words &words) {
                              did_you_mean(name, known) + " See docs/profile.md or convcast list --schema");
 
     const std::string output = arguments.text("output", "");
-    for (const std::string &name : names)
-        if (!output.empty() && same_file(output, name))
-            throw UsageError("compare: -o names '" + name + "', which is compared; it would be lost");
     const ProfileComparison comparison = compare_profiles(profiles, options);
     const std::string json = to_text(described::write(comparison));
     if (!output.empty())

@@ -1,4 +1,5 @@
 #include "cli/device.hpp"
+#include "cli/document.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -31,20 +32,21 @@ int capability_of(const std::string &text, const std::string &what) {
 }
 
 /// Of what a Run document or the options ask for.
-std::vector<Case> asked_cases(const Arguments &arguments, GpuProfile &profile) {
+Run asked_run(const Arguments &arguments, GpuProfile &profile) {
     if (arguments.positional().empty()) {
         const Question question = read_question("compile", arguments);
         profile = question.profile;
-        return predict_all(question, false, arguments.integer("choose", 0, 0, 1000));
+        return new_run(profile, question.knowledge, question.sms,
+                       predict_all(question, false, arguments.integer("choose", 0, 0, 1000)));
     }
     refuse_question_beside_document("compile", arguments);
     const std::string &file = arguments.positional().front();
-    Run document = read_run(read_file(file), file == "-" ? "standard input" : file);
+    Run document = read_document(file);
     profile = document_profile("compile", document, arguments, file);
     for (Case &item : document.cases)
         item.measurements.clear(); // their plans may be another version's
-    forecast_again(document.cases, profile, read_knowledge(arguments, profile), file, MeasuredCases::keep);
-    return std::move(document.cases);
+    forecast_again(document, profile, read_knowledge(arguments, profile), MeasuredCases::keep);
+    return document;
 }
 
 std::string number_text(const std::optional<std::int64_t> &number) {
@@ -90,14 +92,15 @@ int compile(const Words &words) {
     const Arguments arguments("compile", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("compile")), 0;
+    refuse_overwriting("compile", arguments);
     GpuProfile profile;
-    const std::vector<Case> cases = asked_cases(arguments, profile);
+    const Run asked = asked_run(arguments, profile);
     const int capability =
         arguments.has("arch")
             ? capability_of(arguments.text("arch", ""), "--arch")
             : capability_of(profile.compute_capability, "the compute capability of '" + profile.id + "'");
     std::vector<Plan> plans;
-    for (const Case &item : cases)
+    for (const Case &item : asked.cases)
         if (item.prediction && item.prediction->plan)
             plans.push_back(*item.prediction->plan);
     if (plans.empty())
@@ -109,7 +112,7 @@ int compile(const Words &words) {
     const bool json = arguments.has("json") || arguments.has("output");
     write_file_atomically(arguments.text("output", "-"),
                           json ? to_text(described::write(report)) : as_text(report, problems));
-    return problems == 0 ? 0 : 1;
+    return problems == 0 ? code_of(asked) : 1;
 }
 
 } // namespace convcast::cli

@@ -1,5 +1,6 @@
 #include "cli/device.hpp"
 
+#include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
 #include "cli/timelines.hpp"
 #include "cli/version.hpp"
@@ -7,6 +8,7 @@
 #include "executor/cudnn.hpp"
 #include "executor/exact_counts.hpp"
 #include "executor/exact_work.hpp"
+#include "executor/kept_run.hpp"
 #include "executor/run_case.hpp"
 #include "executor/timeline.hpp"
 #include "gpu/activity.hpp"
@@ -24,28 +26,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
+#include <cstddef>
 #include <ctime>
+#include <filesystem>
+#include <mutex>
 #include <thread>
+
+#include <unistd.h>
 
 namespace convcast::cli {
 namespace {
 
-/// Signal handlers reach nothing but statics; it is only ever set, once.
-std::atomic<bool> interrupted = false;
-
-/// The first Ctrl-C ends after the case in hand, the second at once: finished cases are on disk either way.
-void on_interrupt(int) {
-    interrupted = true;
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
-}
-
-void catch_interrupts() {
-    std::signal(SIGINT, on_interrupt);
-    std::signal(SIGTERM, on_interrupt);
+/// What a thread was writing into the kernel cache when the program ends: gpu/compile.cpp names it so.
+void remove_unfinished_kernels() {
+    const std::string mine = "." + std::to_string(::getpid()) + ".";
+    std::error_code failed;
+    for (const auto &entry : std::filesystem::directory_iterator(default_cache_folder(), failed))
+        if (entry.path().extension() == ".tmp" &&
+            entry.path().filename().string().find(mine) != std::string::npos)
+            std::filesystem::remove(entry.path(), failed);
 }
 
 struct Capability {
@@ -76,8 +76,57 @@ Device usable_device(int ordinal, const Capability &least) {
     return device;
 }
 
+/// Keeps the document as it grows: on disk, and for an interrupt. Writing it writes all cases anew: no more
+/// than a twentieth of the time goes into that, unless `now`.
+class Keeper {
+  public:
+    Keeper(const Run &run, const RunRequest &request)
+        : request_(request), kept_run_(run), on_interrupt_([this] { last_words(); }, grace) {}
+
+    void operator()(const Run &run, bool now) {
+        const std::scoped_lock lock(mutex_);
+        kept_run_.update(run);
+        write(run, now);
+    }
+
+    /// Of cases that were settled before and have more now.
+    void changed(const Run &run, const Case &item) {
+        const std::scoped_lock lock(mutex_);
+        kept_run_.update(run, static_cast<std::size_t>(&item - run.cases.data()));
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::milliseconds grace{1000}; ///< most cases take less
+
+    void write(const Run &run, bool now) {
+        const Clock::time_point begin = Clock::now();
+        if (!request_.keep || (!now && begin - kept_ < 19 * last_))
+            return;
+        request_.keep(run);
+        kept_ = Clock::now();
+        last_ = kept_ - begin;
+    }
+
+    /// Nobody writes an older state behind it: the mutex stays with it until the program ends.
+    void last_words() {
+        mutex_.lock();
+        remove_unfinished_kernels();
+        if (request_.last_words)
+            request_.last_words(kept_run_.interrupted());
+    }
+
+    const RunRequest &request_;
+    std::mutex mutex_;
+    KeptRun kept_run_;
+    Clock::time_point kept_ = Clock::now();
+    Clock::duration last_{};
+    OnInterrupt on_interrupt_; ///< last: it may call as soon as it is there
+};
+
 /// Of every case that was measured and has none yet. False if one is missing that should be there.
-bool add_measured_timelines(Run &run, Compiler &compiler, const Device &device, unsigned compile_threads) {
+bool add_measured_timelines(Run &run, Compiler &compiler, const Device &device, unsigned compile_threads,
+                            Keeper &keep) {
     std::vector<Measurement *> open;
     std::vector<const Case *> cases;
     std::vector<TimelineTask> tasks;
@@ -100,6 +149,7 @@ bool add_measured_timelines(Run &run, Compiler &compiler, const Device &device, 
     for (std::size_t i = 0; i < timelines.size(); ++i)
         if (auto *timeline = std::get_if<Timeline>(&timelines[i])) {
             open[i]->timeline = std::move(*timeline);
+            keep.changed(run, *cases[i]);
         } else {
             all = false;
             note(cases[i]->shape + " " + *cases[i]->strategy +
@@ -107,28 +157,6 @@ bool add_measured_timelines(Run &run, Compiler &compiler, const Device &device, 
         }
     return all;
 }
-
-/// Calls `keep` with the document as it grows. Keeping writes all cases anew: no more than a twentieth of the
-/// time goes into it, unless `now`.
-class Keeper {
-  public:
-    explicit Keeper(const std::function<void(const Run &)> &keep) : keep_(keep) {}
-
-    void operator()(const Run &run, bool now) {
-        const Clock::time_point begin = Clock::now();
-        if (!keep_ || (!now && begin - kept_ < 19 * last_))
-            return;
-        keep_(run);
-        kept_ = Clock::now();
-        last_ = kept_ - begin;
-    }
-
-  private:
-    using Clock = std::chrono::steady_clock;
-    const std::function<void(const Run &)> &keep_;
-    Clock::time_point kept_ = Clock::now();
-    Clock::duration last_{};
-};
 
 /// Of every case of a strategy that was measured and lacks them.
 DeviceRunEnd add_exact_work(Run &run, const GpuProfile &profile, Compiler &compiler, const Device &device,
@@ -171,7 +199,7 @@ DeviceRunEnd add_exact_work(Run &run, const GpuProfile &profile, Compiler &compi
     Progress progress("exact work");
     ExactOptions options;
     options.compile_threads = compile_threads;
-    options.interrupt = &interrupted;
+    options.interrupt = &OnInterrupt::flag();
     const bool finished = count_exactly(
         compiler, device, tasks, options,
         [&](std::size_t task, const ExactCounts &counts) {
@@ -179,6 +207,7 @@ DeviceRunEnd add_exact_work(Run &run, const GpuProfile &profile, Compiler &compi
                 none(*open[task], *why);
             else
                 add_exact_counts(*open[task], std::get<CounterSession::Values>(counts));
+            keep.changed(run, *open[task]);
         },
         [&](std::size_t settled) {
             const bool more = settled < tasks.size();
@@ -186,7 +215,9 @@ DeviceRunEnd add_exact_work(Run &run, const GpuProfile &profile, Compiler &compi
                           more ? open[settled]->shape + " " + *open[settled]->strategy : "");
             keep(run, !more);
         });
-    return !finished ? DeviceRunEnd::interrupted : all ? DeviceRunEnd::finished : DeviceRunEnd::incomplete;
+    if (!finished)
+        OnInterrupt::finish();
+    return all ? DeviceRunEnd::finished : DeviceRunEnd::incomplete;
 }
 
 /// Measures the cases that are open.
@@ -194,7 +225,7 @@ RunEnd measure_open(Run &run, const GpuProfile &profile, Compiler &compiler, con
                     RunOptions options, Keeper &keep) {
     Progress cases("cases");
     Executor executor(compiler, device, profile, std::move(options));
-    return executor.run_all(run, [&](const Run &so_far, std::size_t settled) {
+    const RunEnd end = executor.run_all(run, [&](const Run &so_far, std::size_t settled) {
         const bool more = settled < so_far.cases.size();
         cases.show(
             settled, so_far.cases.size(),
@@ -203,6 +234,9 @@ RunEnd measure_open(Run &run, const GpuProfile &profile, Compiler &compiler, con
                  : "");
         keep(so_far, !more);
     });
+    if (end == RunEnd::interrupted)
+        OnInterrupt::finish(); // the executor's end would wait for the kernels that are being compiled
+    return end;
 }
 
 } // namespace
@@ -213,6 +247,8 @@ RawSamples take_samples(const SamplesRequest &request) {
     if (others.busy)
         note("the GPU is in use (" + others.text + "): what is measured beside other work is worth little");
     Compiler compiler;
+    const OnInterrupt on_interrupt(remove_unfinished_kernels,
+                                   std::chrono::milliseconds(0)); // samples are kept
     Progress progress("probes");
     MeasureOptions options;
     options.only = request.only;
@@ -251,7 +287,6 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     if (!profile.name.empty() && profile.name != device.facts().name)
         note("the forecast is for " + profile.name + ", the GPU at hand is " + device.facts().name +
              "; `convcast measure -o my_gpu.json` and --gpu my_gpu.json forecast for it");
-    catch_interrupts();
     Compiler compiler;
     RunOptions options;
     options.count = !request.no_counters;
@@ -259,7 +294,7 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     // One core stays with the thread that launches.
     options.compile_threads = std::max(2u, std::thread::hardware_concurrency()) - 1;
     options.say = note;
-    options.interrupt = &interrupted;
+    options.interrupt = &OnInterrupt::flag();
     // What the document holds of earlier stays true of it.
     const std::string toolkit =
         "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " + compiler.nvrtc_version();
@@ -272,7 +307,8 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
                                    ? joined_condition(name, {run.conditions[name], now})
                                    : now;
     const unsigned compile_threads = options.compile_threads;
-    Keeper keep(request.keep);
+    mark_not_run(run);
+    Keeper keep(run, request);
     const RunEnd end = request.measure
                            ? measure_open(run, profile, compiler, device, std::move(options), keep)
                            : RunEnd::finished;
@@ -283,7 +319,7 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
         try {
             bool all = true;
             if (request.timeline)
-                all = add_measured_timelines(run, compiler, device, compile_threads);
+                all = add_measured_timelines(run, compiler, device, compile_threads, keep);
             if (!request.exact_work)
                 return all ? DeviceRunEnd::finished : DeviceRunEnd::incomplete;
             const DeviceRunEnd exact = add_exact_work(run, profile, compiler, device, compile_threads, keep);
@@ -294,8 +330,7 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
             note(error.what());
             return DeviceRunEnd::incomplete;
         }
-    case RunEnd::interrupted:
-        return DeviceRunEnd::interrupted;
+    case RunEnd::interrupted: // ended the program
     case RunEnd::device_lost:
         break;
     }
@@ -305,6 +340,7 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
 CompileReport compile_kernels(const std::vector<Plan> &plans, const GpuLimits &limits,
                               int compute_capability) {
     Compiler compiler;
+    const OnInterrupt on_interrupt(remove_unfinished_kernels, std::chrono::milliseconds(0));
     Progress progress("kernels");
     CompileReport report;
     report.architecture = "sm_" + std::to_string(compute_capability);

@@ -41,17 +41,19 @@ struct RunRequest {
     bool exact_work = false;  ///< then count by instrumented code what lacks such counts
     bool measure = true;      ///< false: every case is settled, what was measured stays as it is
     std::function<void(const Run &)> keep; ///< gets the document as cases finish
+    /// Gets the document when an interrupt ends the run, and with it the program; perhaps on another thread,
+    /// while this one is still inside run_on_device.
+    std::function<void(Run)> last_words;
 };
 
 enum class DeviceRunEnd {
     finished,
     incomplete, ///< finished, but a case has no timeline or exact counts that should have
-    interrupted,
     device_lost
 };
 
-/// Fills in the run's cases; Ctrl-C ends it after the case in hand. Throws GpuError where there is no usable
-/// GPU.
+/// Fills in the run's cases. Ctrl-C ends it, and the program, within two seconds: after the case in hand
+/// where that is short enough. Throws GpuError where there is no usable GPU.
 DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request);
 
 struct CompileReport {

@@ -1,4 +1,5 @@
 #include "model/facts.hpp"
+#include "cli/document.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/verbs.hpp"
@@ -12,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 
 namespace convcast::cli {
@@ -23,6 +25,7 @@ int facts(const Words &words) {
                               any_number);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("facts")), 0;
+    refuse_overwriting("facts", arguments);
     if (arguments.positional().empty())
         throw UsageError(
             "facts: no Run document given, for example `convcast facts run.json.gz -o facts.json`");
@@ -32,8 +35,10 @@ int facts(const Words &words) {
     std::deque<std::map<std::string, double>> counters;
     std::vector<CountedCall> calls;
     Facts facts;
+    int code = 0;
     for (const std::string &file : arguments.positional()) {
-        const Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
+        const Run run = read_document(file);
+        code = std::max(code, code_of(run));
         const GpuProfile profile = document_profile("facts", run, arguments, file);
         if (facts.device_code_hash.empty()) {
             facts.device_code_hash = run.producer.device_code_hash;
@@ -71,7 +76,7 @@ int facts(const Words &words) {
     const std::string output = arguments.text("output", "-");
     write_file_atomically(output, write_facts(facts));
     note_how_to_use("facts", output);
-    return 0;
+    return code;
 }
 
 } // namespace convcast::cli

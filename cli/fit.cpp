@@ -1,4 +1,5 @@
 #include "model/fit.hpp"
+#include "cli/document.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -10,6 +11,8 @@
 #include "model/files.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace convcast::cli {
 namespace {
@@ -46,18 +49,21 @@ int fit(const Words &words) {
                               any_number);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("fit")), 0;
+    refuse_overwriting("fit", arguments);
     if (arguments.positional().empty())
         throw UsageError(
             "fit: no Run document given, for example `convcast fit run.json.gz -o calibration.json`");
     const bool all = arguments.has("leave-one-out");
     if (!all && arguments.has("json"))
         throw UsageError("fit: --json is for the table of --leave-one-out; a calibration is JSON anyway");
+    int code = 0;
     std::vector<MeasuredCall> calls;
     std::vector<MeasuredCall> test; // outside the training part
     GpuProfile profile;
     Knowledge knowledge;
     for (const std::string &file : arguments.positional()) {
-        const Run run = read_run(read_file(file), file == "-" ? "standard input" : file);
+        const Run run = read_document(file);
+        code = std::max(code, code_of(run));
         profile = document_profile("fit", run, arguments, file);
         knowledge = knowledge_for(profile, arguments.text("facts", ""), "none");
         for (MeasuredCall &call : measured_calls(run, profile, knowledge.facts, WhichCalls::all))
@@ -67,7 +73,7 @@ int fit(const Words &words) {
         const std::vector<LeftOut> rows = leave_one_out(calls, profile).strategies;
         write_file_atomically(arguments.text("output", "-"),
                               arguments.has("json") ? to_text(described::write(rows)) : left_out_text(rows));
-        return 0;
+        return code;
     }
     Calibration calibration = fit_calibration(calls, profile);
     calibration.facts_hash = facts_hash(knowledge.facts);
@@ -90,7 +96,7 @@ int fit(const Words &words) {
     const std::string output = arguments.text("output", "-");
     write_file_atomically(output, write_calibration(calibration));
     note_how_to_use("calibration", output);
-    return 0;
+    return code;
 }
 
 } // namespace convcast::cli

@@ -1,4 +1,5 @@
 // convcast VERB [options]: finds the verb, and turns what went wrong into one sentence and an exit code.
+#include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
@@ -20,8 +21,17 @@ extern const std::vector<EmbeddedFile> help_files;
 namespace cli {
 namespace {
 
-/// The two that no exception leads to, 6 (not trustworthy) and 130 (interrupted), the verbs return.
-enum ExitCode { ok = 0, check_failed = 1, usage = 2, bad_file = 3, no_gpu = 4, no_counters = 5 };
+/// Of the two that no exception leads to, a verb returns 6 (not trustworthy), and cli/interrupt.cpp ends with
+/// 130.
+enum ExitCode {
+    ok = 0,
+    check_failed = 1,
+    usage = 2,
+    bad_file = 3,
+    no_gpu = 4,
+    no_counters = 5,
+    closed_pipe = 141
+};
 
 struct Verb {
     const char *name, *summary;
@@ -60,7 +70,7 @@ std::string overview() {
     return text +
            "\nexit codes: 0 ok, 1 a check failed, 2 usage, 3 an input or output file, 4 no usable GPU,\n"
            "            5 counters required but not permitted, 6 not trustworthy (measure --strict),\n"
-           "            130 interrupted\n";
+           "            130 interrupted, 141 nobody reads standard output any more (as after | head)\n";
 }
 
 int dispatch(const Words &words) {
@@ -89,6 +99,13 @@ int dispatch(const Words &words) {
     throw UsageError("unknown verb '" + name + "'" + did_you_mean(name, names) + " Verbs: " + join(names));
 }
 
+/// As the system ends a program that writes where nobody reads: quietly. 141 is what a shell makes of that.
+int end_with_the_pipe() {
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+    return closed_pipe; // the signal is blocked
+}
+
 int fail(ExitCode code, const std::string &what) {
     std::fprintf(stderr, "convcast: %s\n", what.c_str());
     return code;
@@ -105,13 +122,16 @@ std::string help_text(const std::string &verb) {
 
 int main(int argc, char **argv) {
     using namespace convcast::cli;
-    // A closed pipe and a file size limit become write errors with a sentence.
+    // A closed pipe and a file size limit become exceptions: what is being written is still tidied up.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
+    end_on_interrupts();
     try {
         return dispatch(Words(argv + 1, argv + argc));
     } catch (const convcast::UsageError &error) {
         return fail(usage, error.what());
+    } catch (const convcast::ClosedPipe &) {
+        return end_with_the_pipe();
     } catch (const convcast::InputError &error) {
         return fail(bad_file, error.what());
     } catch (const convcast::CounterPermissionError &error) {

@@ -1,4 +1,5 @@
 #include "cli/arguments.hpp"
+#include "cli/document.hpp"
 #include "cli/progress.hpp"
 #include "cli/verbs.hpp"
 #include "model/errors.hpp"
@@ -52,6 +53,7 @@ int merge(const Words &words) {
                               any_number);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("merge")), 0;
+    refuse_overwriting("merge", arguments);
     const std::vector<std::string> &files = arguments.positional();
     const bool bare = arguments.has("bare");
     if (files.size() < 2 && !(bare && files.size() == 1))
@@ -63,8 +65,7 @@ int merge(const Words &words) {
     const std::string output = arguments.text("output", "");
     std::vector<NamedRun> documents;
     for (const std::string &file : files) {
-        const std::string name = file == "-" ? "standard input" : file;
-        documents.push_back({name, read_run(read_file(file), name)});
+        documents.push_back({file == "-" ? "standard input" : file, read_document(file)});
     }
     const std::string missing = missing_shards(documents);
     Run merged =
@@ -90,7 +91,7 @@ int merge(const Words &words) {
     }
     if (!missing.empty())
         return note("shards that were not given: " + missing), 1;
-    return 0;
+    return code_of(merged);
 }
 
 } // namespace convcast::cli

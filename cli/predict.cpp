@@ -1,3 +1,4 @@
+#include "cli/document.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
@@ -123,7 +124,7 @@ void add_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Kn
 
 /// A document with today's forecasts beside what was measured.
 Run forecast_of(const std::string &file, const Arguments &arguments) {
-    Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
+    Run given = read_document(file);
     const GpuProfile profile = document_profile("predict", given, arguments, file);
     const Knowledge knowledge = read_knowledge(arguments, profile);
     given.profile_id = profile.id;
@@ -136,7 +137,7 @@ Run forecast_of(const std::string &file, const Arguments &arguments) {
     if (given_work)
         given.conditions["given"] = "work as counted";
     note_knowledge(given, knowledge);
-    forecast_again(given.cases, profile, knowledge, file,
+    forecast_again(given, profile, knowledge,
                    given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew);
     if (arguments.has("timeline"))
         add_timelines(given.cases, profile, knowledge);
@@ -152,11 +153,12 @@ int predict(const Words &words) {
     const Arguments arguments("predict", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
+    refuse_overwriting("predict", arguments);
     if (!arguments.positional().empty()) {
         refuse_question_beside_document("predict", arguments);
-        write_file_atomically(arguments.text("output", "-"),
-                              write_run(forecast_of(arguments.positional().front(), arguments)));
-        return 0;
+        const Run document = forecast_of(arguments.positional().front(), arguments);
+        write_file_atomically(arguments.text("output", "-"), write_run(document));
+        return code_of(document);
     }
     if (arguments.has("given"))
         throw UsageError("predict: --given needs a Run document with counters, for example "
@@ -178,7 +180,7 @@ int predict(const Words &words) {
             text += assumptions_text(question.knowledge);
     }
     write_file_atomically(arguments.text("output", "-"), text);
-    return 0;
+    return named_refused(question, cases, arguments.has("json") || arguments.has("output")) ? 1 : 0;
 }
 
 } // namespace convcast::cli

@@ -1,5 +1,6 @@
 #include "cli/question.hpp"
 
+#include "cli/progress.hpp"
 #include "cli/timelines.hpp"
 #include "cli/version.hpp"
 #include "executor/baselines.hpp"
@@ -7,6 +8,8 @@
 #include "model/forecast.hpp"
 #include "model/study.hpp"
 #include "model/sweep.hpp"
+
+#include <boost/describe.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -156,6 +159,24 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
     return cases;
 }
 
+bool named_refused(const Question &question, const std::vector<Case> &cases, bool aloud) {
+    bool refused = false;
+    for (const Case &item : cases) {
+        if (item.status != Status::infeasible && item.status != Status::unsupported)
+            continue;
+        const std::string text = item.strategy.value_or(""), name = text.substr(0, text.find(':'));
+        for (const std::string &asked : question.strategies)
+            if (asked.substr(0, asked.find(':')) == name) {
+                if (aloud)
+                    note(item.shape + ": " + (asked == name ? name : text) + " is " +
+                         boost::describe::enum_to_string(item.status, "?") + ": " + item.reason.value_or(""));
+                refused = true;
+                break;
+            }
+    }
+    return refused;
+}
+
 GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments,
                             const std::string &file) {
     GpuProfile profile;
@@ -188,39 +209,34 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
     return profile;
 }
 
-void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge,
-                    const std::string &file, MeasuredCases measured) {
-    std::vector<InputProblem> problems;
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-        Case &item = cases[i];
+bool was_run(const Run &document) {
+    return document.conditions.contains("gpu");
+}
+
+void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &knowledge,
+                    MeasuredCases measured) {
+    for (Case &item : document.cases) {
         if (!item.measurements.empty() && measured == MeasuredCases::keep)
             continue;
         const ConvShape shape = ConvShape::parse(item.shape);
-        const std::optional<std::string> study = item.study;
-        try {
-            if (item.baseline)
-                check_baseline(*item.baseline);
-            const Measurement *cold = item.measured(L2State::cold);
-            const Work *counted =
-                measured == MeasuredCases::renew_given_work && cold && cold->work ? &*cold->work : nullptr;
-            Case now = item.strategy
-                           ? predict(parse_strategy(*item.strategy), shape, profile, knowledge, counted)
-                           : predict_baseline(*item.baseline, shape, profile);
-            if (has_timeline(item))
-                add_forecast_timeline(now, profile, knowledge);
-            if (item.measurements.empty())
-                item = std::move(now);
-            else
-                item.prediction = std::move(now.prediction); // absent where this code would not run it
-        } catch (const UsageError &error) { // here it is the document that is wrong, not the command line
-            problems.push_back({(file == "-" ? "standard input" : file) + ": /cases/" + std::to_string(i) +
-                                    (item.strategy ? "/strategy" : "/baseline"),
-                                error.what()});
+        const Measurement *cold = item.measured(L2State::cold);
+        const Work *counted =
+            measured == MeasuredCases::renew_given_work && cold && cold->work ? &*cold->work : nullptr;
+        Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile, knowledge, counted)
+                                 : predict_baseline(*item.baseline, shape, profile);
+        if (has_timeline(item))
+            add_forecast_timeline(now, profile, knowledge);
+        // Only a run gives these statuses; whether a strategy fits, a forecast says too.
+        const bool found = item.status == Status::wrong_result || item.status == Status::failed ||
+                           item.status == Status::not_run ||
+                           (item.status != Status::ok && (item.baseline || was_run(document)));
+        if (found || !item.measurements.empty()) {
+            item.prediction = std::move(now.prediction); // absent where this code would not run it
+        } else {
+            now.study = std::move(item.study);
+            item = std::move(now);
         }
-        item.study = study;
     }
-    if (!problems.empty())
-        throw InputError(std::move(problems));
 }
 
 void refuse_question_beside_document(const std::string &verb, const Arguments &arguments) {

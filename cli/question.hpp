@@ -42,6 +42,10 @@ std::optional<int> sms_of(const Run &document, const std::string &file);
 /// ranks first, and `drawn` settings of each strategy at random (model/sweep.hpp).
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0, int drawn = 0);
 
+/// Whether a strategy that --strategy names does not do a shape, of which `cases` has the reason. `aloud`:
+/// says so on standard error, for answers that are documents; others show it.
+bool named_refused(const Question &question, const std::vector<Case> &cases, bool aloud);
+
 /// The profile that a document's cases are forecast from: --gpu, or the document's own where it ships as it
 /// was; with what --assume supposes and the document's number of SMs.
 GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments,
@@ -54,10 +58,13 @@ enum class MeasuredCases {
     renew_given_work, ///< likewise, from the work that was counted: how good is its time alone?
 };
 
-/// Forecasts cases of a document again, by this code. Throws InputError where the document names what does
-/// not exist.
-void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge,
-                    const std::string &file, MeasuredCases measured);
+/// Whether `run` made the document, or went on with it: its statuses are findings then, not forecasts.
+bool was_run(const Run &document);
+
+/// Forecasts the cases of a document again, by this code. What a run found of a case stays, its status and
+/// the reason for it too.
+void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &knowledge,
+                    MeasuredCases measured);
 
 /// A document already says what is asked. Throws UsageError if the command line says it too.
 void refuse_question_beside_document(const std::string &verb, const Arguments &arguments);

@@ -1,4 +1,5 @@
 #include "cli/arguments.hpp"
+#include "cli/document.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -220,6 +221,8 @@ int report(const Words &words) {
     const Arguments arguments("report", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("report")), 0;
+    if (arguments.has("output") || !arguments.has("json"))
+        refuse_overwriting_in(arguments.text("output", "page"), "report", arguments);
     if (arguments.positional().empty())
         throw UsageError("report: no Run document or profile given, for example: convcast report "
                          "data/recorded/h200/chang.json.gz -o page; - reads standard input");
@@ -231,23 +234,23 @@ int report(const Words &words) {
     const std::string document = read_file(file);
     if (is_profile(document, shown))
         return report_profile(read_profile(document, shown), arguments);
-    Run run = read_run(document, shown);
-    std::optional<GpuProfile> profile; // absent where it is not at hand
+    Run run = read_document(document, shown);
+    std::optional<GpuProfile> profile;  // absent where it is not at hand
     std::optional<Knowledge> knowledge; // that the forecasts are made with here
     // Data ships without forecasts: this version makes them. The others stay as they are.
     if (std::any_of(run.cases.begin(), run.cases.end(), forecast_missing)) {
         profile = document_profile("report", run, arguments, file);
-        std::vector<Case> open;
+        Run open;
         std::vector<std::size_t> places;
         for (std::size_t i = 0; i < run.cases.size(); ++i)
             if (forecast_missing(run.cases[i])) {
-                open.push_back(std::move(run.cases[i]));
+                open.cases.push_back(std::move(run.cases[i]));
                 places.push_back(i);
             }
         knowledge = read_knowledge(arguments, *profile);
-        forecast_again(open, *profile, *knowledge, file, MeasuredCases::renew);
+        forecast_again(open, *profile, *knowledge, MeasuredCases::renew);
         for (std::size_t i = 0; i < places.size(); ++i)
-            run.cases[places[i]] = std::move(open[i]);
+            run.cases[places[i]] = std::move(open.cases[i]);
         run.conditions["forecast"] = "by version " + producer().version;
         note_knowledge(run, *knowledge);
     } else if (arguments.has("facts") || arguments.has("calibration") || arguments.has("assume")) {
@@ -289,7 +292,7 @@ int report(const Words &words) {
     }
     write_file_atomically(
         "-", json ? to_text(described::write(summarize(run, studies, judged.of_calls.calls))) : text);
-    return 0;
+    return code_of(run);
 }
 
 } // namespace convcast::cli

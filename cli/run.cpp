@@ -1,4 +1,5 @@
 #include "cli/device.hpp"
+#include "cli/document.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -14,6 +15,8 @@
 #include <boost/describe.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <map>
 
 namespace convcast::cli {
@@ -51,7 +54,7 @@ bool settled(const Run &run) {
 /// timeline does not.
 Run document_run(const std::string &file, const Arguments &arguments, GpuProfile &profile,
                  Knowledge &knowledge) {
-    Run given = read_run(read_file(file), file == "-" ? "standard input" : file);
+    Run given = read_document(file);
     profile = document_profile("run", given, arguments, file);
     knowledge = read_knowledge(arguments, profile);
     if (arguments.has("exact-work") && !arguments.has("timeline") && settled(given)) {
@@ -63,9 +66,10 @@ Run document_run(const std::string &file, const Arguments &arguments, GpuProfile
     Run run = new_run(profile, knowledge, sms_of(given, file), std::move(given.cases));
     run.conditions = given.conditions;
     note_knowledge(run, knowledge);
+    run.unread = std::move(given.unread);
     if (measured(run))
         require_same_origin(given, run, file);
-    forecast_again(run.cases, profile, knowledge, file, MeasuredCases::keep);
+    forecast_again(run, profile, knowledge, MeasuredCases::keep);
     return run;
 }
 
@@ -75,7 +79,7 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
     const std::string output = arguments.text("output", "-");
     if (arguments.has("shard") &&
         (arguments.positional().empty() ? !asks && arguments.has("resume")
-                                        : arguments.positional().front() == output && output != "-"))
+                                        : same_file(arguments.positional().front(), output)))
         throw UsageError(
             "run: --shard would leave the other shards' cases out of the file that they are in; write to "
             "another file with -o, or ask for shapes and resume this shard's file");
@@ -110,20 +114,24 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
                                arguments.integer("draw", 0, 0, 1000)));
 }
 
-/// Takes over what an earlier run measured: into the cases asked for, and the others behind them, so that
-/// nothing recorded is lost.
+/// Takes over what an earlier run measured, and what it was refused: into the cases asked for, and the others
+/// behind them, so that nothing recorded is lost.
 void resume(Run &run, const std::string &file) {
-    Run earlier = read_run(read_file(file), file);
+    Run earlier = read_document(file);
     if (measured(earlier))
         require_same_origin(earlier, run, file);
     if (sms_of(earlier, file) != sms_of(run, file))
         throw InputError(file, "was forecast for another number of SMs; give the same --sms, or none");
     run.conditions = earlier.conditions;
+    run.unread = std::move(earlier.unread);
+    for (UnreadCase &unread : run.unread)
+        unread.before =
+            std::numeric_limits<std::size_t>::max(); // behind the others: nobody knows what they ask
     std::size_t kept = 0;
     for (Case &old : earlier.cases) {
-        if (old.measurements.empty())
+        if (old.measurements.empty() && !(was_run(earlier) && old.status == Status::unsupported))
             continue;
-        ++kept;
+        kept += old.measurements.empty() ? 0 : 1;
         const auto same = std::find_if(run.cases.begin(), run.cases.end(), [&](const Case &item) {
             return old.shape == item.shape && old.strategy == item.strategy && old.baseline == item.baseline;
         });
@@ -186,6 +194,7 @@ int run(const Words &words) {
     const Arguments arguments("run", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("run")), 0;
+    refuse_overwriting("run", arguments, Documents::filled);
     GpuProfile profile;
     Knowledge knowledge;
     bool sharded = false;
@@ -230,21 +239,25 @@ int run(const Words &words) {
     };
     if (!output.empty())
         check_writable(output); // found before the work
+    const auto answer = [&](const Run &run) {
+        const std::string text = write_run(run);
+        if (!output.empty())
+            write_file_atomically(output, text);
+        if (output != "-")
+            write_file_atomically("-", arguments.has("json") ? text : summary(run) + timelines(run));
+    };
+    request.last_words = [&](const Run &so_far) {
+        note("interrupted; finished cases are kept, --resume goes on");
+        answer(so_far);
+    };
     const DeviceRunEnd end = run_on_device(document, profile, request);
-
-    const std::string text = write_run(document);
-    if (!output.empty())
-        write_file_atomically(output, text);
-    if (output != "-")
-        write_file_atomically("-", arguments.has("json") ? text : summary(document) + timelines(document));
-    if (end == DeviceRunEnd::interrupted)
-        return note("interrupted; finished cases are kept, --resume goes on"), 130;
+    answer(document);
     if (end == DeviceRunEnd::device_lost)
         throw GpuError("the GPU stopped answering; finished cases are kept, `convcast run --resume` goes on");
     const bool wrong = std::any_of(document.cases.begin(), document.cases.end(), [](const Case &item) {
         return item.status == Status::wrong_result || item.status == Status::failed;
     });
-    return wrong || end == DeviceRunEnd::incomplete ? 1 : 0;
+    return wrong || end == DeviceRunEnd::incomplete ? 1 : code_of(document);
 }
 
 } // namespace convcast::cli

@@ -153,6 +153,9 @@ class Reader {
         problems_.push_back({file_ + ":" + std::to_string(json.line) + ": " + (path.empty() ? "/" : path), message});
     }
 
+    /// What was wrong so far, for a caller that goes on all the same.
+    std::vector<InputProblem> take_problems() { return std::exchange(problems_, {}); }
+
     /// Throws InputError if anything was wrong.
     void finish() {
         if (!problems_.empty())
@@ -246,9 +249,8 @@ class Reader {
     std::vector<InputProblem> problems_;
 };
 
-/// Parses and reads a whole document whose "schema" member must equal `schema`; throws InputError.
-template <class T> T read_document(const std::string &text, const std::string &file, const std::string &schema) {
-    const JsonValue json = parse_json(text, file);
+/// Throws InputError unless the document's "schema" member equals `schema`.
+inline void require_schema(const JsonValue &json, const std::string &file, const std::string &schema) {
     const JsonValue *found = json.find("schema");
     const std::string *name = found == nullptr ? nullptr : std::get_if<std::string>(&found->data);
     if (name == nullptr || *name != schema)
@@ -256,6 +258,12 @@ template <class T> T read_document(const std::string &text, const std::string &f
                          "expected \"schema\": \"" + schema + "\", got " +
                              (name == nullptr ? std::string("none") : "\"" + *name + "\"") +
                              "; is this the right kind of file?");
+}
+
+/// Parses and reads a whole document whose "schema" member must equal `schema`; throws InputError.
+template <class T> T read_document(const std::string &text, const std::string &file, const std::string &schema) {
+    const JsonValue json = parse_json(text, file);
+    require_schema(json, file, schema);
     Reader reader(file);
     T out;
     reader.read(json, "", out);

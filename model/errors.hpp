@@ -25,6 +25,11 @@ struct InputError : std::runtime_error {
     InputError(std::string place, std::string message);
 };
 
+/// Nobody reads standard output any more, as after `| head -1`: the reader has what it wanted.
+struct ClosedPipe : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 /// No usable GPU, driver or library, or a call to one that failed. Exit code 4.
 struct GpuError : std::runtime_error {
     using std::runtime_error::runtime_error;

@@ -7,9 +7,17 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <utility>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+
+#include <fmt/format.h>
 
 namespace convcast {
 namespace {
@@ -75,6 +83,56 @@ bool is_packed(const std::string &text) {
     return text.starts_with("\x1f\x8b");
 }
 
+[[noreturn]] void fail_to_write(const std::string &path, int error) {
+    if (error == EPIPE)
+        throw ClosedPipe(path + " is closed");
+    throw InputError(path, std::string("cannot be written: ") + std::strerror(error));
+}
+
+/// A device such as /dev/null or a named pipe is written through: it cannot be replaced by a rename.
+bool is_special(const std::string &path) {
+    struct stat there {};
+    return ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
+}
+
+/// The file that a chain of symbolic links leads to, whether it exists or not.
+std::string without_links(const std::string &path) {
+    constexpr int most_links = 40; // as many as Linux follows
+    std::filesystem::path target = path;
+    std::error_code failed;
+    for (int links = 0; std::filesystem::is_symlink(target, failed); ++links) {
+        if (links == most_links)
+            fail_to_write(path, ELOOP);
+        const std::filesystem::path next = std::filesystem::read_symlink(target, failed);
+        target = next.is_absolute() ? next : target.parent_path() / next;
+    }
+    return target.string();
+}
+
+/// Those that exist now. Never destroyed: other threads may write files while the program ends.
+struct Temporaries {
+    std::mutex mutex;
+    std::set<std::string> paths;
+};
+Temporaries &temporaries() {
+    static Temporaries *const all = new Temporaries;
+    return *all;
+}
+
+enum class Sync { no, yes };
+
+/// Closes `file`, which may be nullptr where opening it failed; `path` is what a message names.
+void write_and_close(std::FILE *file, const std::string &text, const std::string &path, Sync sync) {
+    if (file == nullptr)
+        fail_to_write(path, errno);
+    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
+                         std::fflush(file) == 0 && (sync == Sync::no || ::fsync(::fileno(file)) == 0);
+    const int error = errno;
+    const bool closed = std::fclose(file) == 0;
+    if (!written || !closed)
+        fail_to_write(path, written ? errno : error);
+}
+
 } // namespace
 
 std::string read_file(const std::string &path) {
@@ -100,53 +158,74 @@ bool same_file(const std::string &one, const std::string &other) {
                   : same;
 }
 
+TemporaryFile::TemporaryFile(const std::string &target) : shown_(target), target_(without_links(target)) {
+    struct stat there {};
+    const bool replaces = ::stat(target_.c_str(), &there) == 0 && S_ISREG(there.st_mode);
+    const std::scoped_lock lock(temporaries().mutex);
+    for (int error = EEXIST; error == EEXIST;) {
+        path_ = target_ + fmt::format(".part{:08x}", std::random_device{}());
+        // Exclusive: neither a file nor a link that somebody else put there is written through.
+        descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                             replaces ? 0600 : 0666);
+        error = descriptor_ < 0 ? errno : 0;
+        if (error != 0 && error != EEXIST)
+            fail_to_write(shown_, error);
+    }
+    temporaries().paths.insert(path_);
+    if (replaces)
+        (void)::fchmod(descriptor_, there.st_mode & 0777); // a file system without modes has none to keep
+}
+
+TemporaryFile::~TemporaryFile() {
+    if (descriptor_ >= 0)
+        ::close(descriptor_);
+    if (path_.empty())
+        return;
+    const std::scoped_lock lock(temporaries().mutex);
+    ::unlink(path_.c_str());
+    temporaries().paths.erase(path_);
+}
+
+int TemporaryFile::take_descriptor() {
+    return std::exchange(descriptor_, -1);
+}
+
+void TemporaryFile::replace_target() {
+    const std::scoped_lock lock(temporaries().mutex);
+    if (::rename(path_.c_str(), target_.c_str()) != 0)
+        fail_to_write(shown_, errno);
+    temporaries().paths.erase(path_);
+    path_.clear();
+}
+
+void exit_now(int code) {
+    temporaries().mutex.lock(); // for good: no file is made or renamed any more
+    for (const std::string &path : temporaries().paths)
+        ::unlink(path.c_str());
+    ::_exit(code);
+}
+
 void write_file_atomically(const std::string &path, const std::string &content) {
     const std::string text = path.ends_with(".gz") ? pack(content) : content;
     if (path == "-") {
         if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-            throw InputError("standard output", std::string("cannot be written: ") + std::strerror(errno));
-        return;
+            fail_to_write("standard output", errno);
+    } else if (is_special(path)) {
+        write_and_close(std::fopen(path.c_str(), "wb"), text, path, Sync::no);
+    } else {
+        TemporaryFile file(path);
+        write_and_close(::fdopen(file.take_descriptor(), "wb"), text, path, Sync::yes);
+        file.replace_target();
     }
-    // A device such as /dev/null or a named pipe is written through: it cannot be replaced by a rename.
-    std::error_code ignored;
-    const bool special = std::filesystem::exists(path, ignored) &&
-                         !std::filesystem::is_regular_file(path, ignored) &&
-                         !std::filesystem::is_directory(path, ignored);
-    const std::string target = special ? path : path + ".part" + std::to_string(::getpid());
-    const auto fail = [&](const char *what) {
-        const int code = errno;
-        if (!special)
-            std::remove(target.c_str());
-        throw InputError(path, std::string(what) + ": " + std::strerror(code));
-    };
-    std::FILE *file = std::fopen(target.c_str(), "wb");
-    if (file == nullptr)
-        fail("cannot be written");
-    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
-                         std::fflush(file) == 0 && (special || ::fsync(::fileno(file)) == 0);
-    const int code = errno;
-    const bool closed = std::fclose(file) == 0;
-    if (!written || !closed) {
-        errno = written ? errno : code;
-        fail("cannot be written");
-    }
-    if (!special && std::rename(target.c_str(), path.c_str()) != 0)
-        fail("cannot be written");
 }
 
 void check_writable(const std::string &path) {
     std::error_code ignored;
-    if (path == "-" ||
-        (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored) &&
-         !std::filesystem::is_directory(path, ignored)))
+    if (path == "-" || is_special(path))
         return;
     if (std::filesystem::is_directory(path, ignored))
         throw InputError(path, "is a folder, expected a file");
-    const std::string target = path + ".part" + std::to_string(::getpid());
-    const File file(std::fopen(target.c_str(), "wb"));
-    if (!file)
-        throw InputError(path, std::string("cannot be written: ") + std::strerror(errno));
-    std::remove(target.c_str());
+    const TemporaryFile file(path);
 }
 
 bool file_exists(const std::string &path) {

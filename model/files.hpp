@@ -14,11 +14,39 @@ bool file_exists(const std::string &path);
 /// Whether both names lead to one file, by the file itself where it exists; "-" is none.
 bool same_file(const std::string &one, const std::string &other);
 
-/// All or nothing: writes beside the target and renames. Throws InputError with the reason (no such folder, not
-/// permitted, disk full) and leaves what was there before.
+/// All or nothing: writes beside the target and renames. A file that is there keeps its mode, and a symbolic
+/// link keeps being one: the file that it leads to is replaced. Throws InputError with the reason (no such
+/// folder, not permitted, disk full) and leaves what was there before, ClosedPipe where nobody reads any
+/// more.
 void write_file_atomically(const std::string &path, const std::string &text);
 
 /// Throws InputError, as write_file_atomically would, if a file cannot be written there; changes nothing.
 void check_writable(const std::string &path);
+
+/// An empty file beside `target`, of a name that no file had, which is to take the target's place. It is
+/// removed with this object, and by exit_now, if it has not done so.
+class TemporaryFile {
+  public:
+    /// Where `target` is a symbolic link, the file that it leads to is meant. Gets the mode of a file that is
+    /// there, else that of umask. Throws InputError.
+    explicit TemporaryFile(const std::string &target);
+    ~TemporaryFile();
+    TemporaryFile(const TemporaryFile &) = delete;
+    TemporaryFile &operator=(const TemporaryFile &) = delete;
+
+    const std::string &path() const { return path_; }
+    /// What it is opened with for writing; the caller closes it.
+    int take_descriptor();
+    /// Throws InputError.
+    void replace_target();
+
+  private:
+    std::string shown_, target_, path_;
+    int descriptor_ = -1;
+};
+
+/// Ends the program with `code`, without destructors and whatever its threads do, but for temporary files,
+/// which are removed. For a thread, not for a signal handler.
+[[noreturn]] void exit_now(int code);
 
 } // namespace convcast

@@ -2,6 +2,15 @@
 
 #include "model/conv_shape.hpp"
 #include "model/described.hpp"
+#include "model/errors.hpp"
+#include "model/strategies.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <set>
+#include <string_view>
 
 namespace convcast {
 namespace {
@@ -26,48 +35,131 @@ std::optional<std::string> wrong_children(const Term &term) {
     return std::nullopt;
 }
 
-void check_term(const Term &term, const std::string &place, std::vector<InputProblem> &problems) {
+/// `problem` gets the place in the case and what is wrong there.
+void check_term(const Term &term, const std::string &place,
+                const std::function<void(const std::string &, const std::string &)> &problem) {
     if (const std::optional<std::string> why = wrong_children(term))
-        problems.push_back({place, *why});
+        problem(place, *why);
     for (std::size_t i = 0; i < term.children.size(); ++i)
-        check_term(term.children[i], place + "/children/" + std::to_string(i), problems);
+        check_term(term.children[i], place + "/children/" + std::to_string(i), problem);
+}
+
+/// Which case a problem is about, of its place "run.json:12: /cases/3/status"; none where it is about the
+/// document.
+std::optional<std::size_t> case_of(const InputProblem &problem, const std::string &file) {
+    constexpr std::string_view cases = "/cases/";
+    const std::size_t colon = problem.place.find(": ", file.size()); // behind the line
+    const std::string_view path =
+        std::string_view(problem.place).substr(std::min(colon, problem.place.size() - 2) + 2);
+    if (!path.starts_with(cases))
+        return std::nullopt;
+    std::size_t index = 0;
+    return std::from_chars(path.data() + cases.size(), path.data() + path.size(), index).ec == std::errc{}
+               ? std::optional(index)
+               : std::nullopt;
+}
+
+/// Moves the cases that problems are about to Run::unread. Throws InputError with all problems where one is
+/// about the document, or none of the cases is left.
+void put_aside(Run &run, const JsonValue &json, std::vector<InputProblem> problems, const std::string &file) {
+    std::map<std::size_t, std::vector<InputProblem>> by_case;
+    for (const InputProblem &problem : problems) {
+        const std::optional<std::size_t> index = case_of(problem, file);
+        if (!index || *index >= run.cases.size())
+            throw InputError(std::move(problems));
+        by_case[*index].push_back(problem);
+    }
+    if (by_case.empty())
+        return;
+    if (by_case.size() == run.cases.size())
+        throw InputError(std::move(problems));
+    const JsonArray &texts = *json.find("cases")->array();
+    std::vector<Case> readable;
+    for (std::size_t i = 0; i < run.cases.size(); ++i)
+        if (const auto found = by_case.find(i); found != by_case.end())
+            run.unread.push_back({readable.size(), to_text(texts[i]), std::move(found->second)});
+        else
+            readable.push_back(std::move(run.cases[i]));
+    run.cases = std::move(readable);
 }
 
 } // namespace
 
-Run read_run(const std::string &text, const std::string &file) {
-    Run run = described::read_document<Run>(text, file, "convcast/run/1");
-    std::vector<InputProblem> problems;
+Run read_run(const std::string &text, const std::string &file,
+             const std::function<void(const std::string &)> &check_baseline) {
+    const JsonValue json = parse_json(text, file);
+    described::require_schema(json, file, "convcast/run/1");
+    described::Reader reader(file);
+    Run run;
+    reader.read(json, "", run);
+    std::vector<InputProblem> problems = reader.take_problems();
+    std::set<std::optional<std::size_t>> broken; // cases with fields that are not what they should be
+    for (const InputProblem &problem : problems)
+        broken.insert(case_of(problem, file));
     for (std::size_t i = 0; i < run.cases.size(); ++i) {
+        if (broken.contains(i))
+            continue;
         const Case &item = run.cases[i];
-        const std::string place = file + ": /cases/" + std::to_string(i);
-        try {
-            ConvShape::parse(item.shape);
-        } catch (const UsageError &error) {
-            problems.push_back({place + "/shape", error.what()});
-        }
+        const JsonValue &its = (*json.find("cases")->array())[i];
+        const std::string place = "/cases/" + std::to_string(i);
+        const auto problem = [&](const std::string &where, const std::string &what) {
+            const JsonValue *field = its.find(where.substr(std::min<std::size_t>(1, where.size())));
+            reader.problem(field == nullptr ? its : *field, place + where, what);
+        };
+        const auto check_name = [&](const std::string &where, const auto &parse) {
+            try {
+                parse();
+            } catch (const UsageError &error) {
+                problem(where, error.what());
+            }
+        };
+        check_name("/shape", [&] { ConvShape::parse(item.shape); });
+        if (item.strategy)
+            check_name("/strategy", [&] { parse_strategy(*item.strategy); });
+        if (item.baseline && check_baseline)
+            check_name("/baseline", [&] { check_baseline(*item.baseline); });
         const auto check_timeline = [&](const std::string &where, const std::optional<Timeline> &timeline) {
             if (timeline)
-                for (const std::string &problem : problems_of(*timeline))
-                    problems.push_back({place + where + "/timeline", problem});
+                for (const std::string &what : problems_of(*timeline))
+                    problem(where + "/timeline", what);
         };
         for (const Measurement &m : item.measurements) {
             if (!(m.time_s.value > 0.0 && m.time_s.value < 1e6))
-                problems.push_back({place + "/measurements", "expected time_s above zero, in seconds"});
+                problem("/measurements", "expected time_s above zero, in seconds");
             check_timeline("/measurements", m.timeline);
         }
         if (item.prediction)
             check_timeline("/prediction", item.prediction->timeline);
         if (item.prediction && item.prediction->term)
-            check_term(*item.prediction->term, place + "/prediction/term", problems);
+            check_term(*item.prediction->term, "/prediction/term", problem);
         if (item.strategy.has_value() == item.baseline.has_value())
-            problems.push_back({place, "expected either \"strategy\" or \"baseline\""});
+            problem("", "expected either \"strategy\" or \"baseline\"");
     }
-    if (!problems.empty())
-        throw InputError(std::move(problems));
+    for (InputProblem &problem : reader.take_problems())
+        problems.push_back(std::move(problem));
+    put_aside(run, json, std::move(problems), file);
     return run;
 }
 
-std::string write_run(const Run &run) { return to_text(described::write(run)); }
+std::string write_run(const Run &run) {
+    JsonValue json = described::write(run);
+    if (run.unread.empty())
+        return to_text(json);
+    JsonArray cases;
+    auto next = run.unread.begin();
+    const auto add_unread = [&](std::size_t before) {
+        for (; next != run.unread.end() && next->before <= before; ++next)
+            cases.push_back(parse_json(next->json, "an unread case"));
+    };
+    for (std::size_t i = 0; i < run.cases.size(); ++i) {
+        add_unread(i);
+        cases.push_back(described::write(run.cases[i]));
+    }
+    add_unread(std::numeric_limits<std::size_t>::max());
+    JsonObject &members = std::get<JsonObject>(json.data);
+    std::erase_if(members, [](const auto &member) { return member.first == "cases"; });
+    members.emplace_back("cases", JsonValue(std::move(cases)));
+    return to_text(json);
+}
 
 } // namespace convcast

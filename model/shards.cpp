@@ -2,7 +2,11 @@
 
 #include "model/described.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -153,7 +157,16 @@ Run merge(std::vector<NamedRun> documents, Conflict conflict) {
     std::map<CaseKey, Kept> kept;
     for (std::size_t d = 0; d < documents.size(); ++d) {
         std::map<CaseKey, int> times;
+        auto unread = documents[d].run.unread.begin();
+        const auto of_others = std::ssize(merged.unread);  // a case that stands there too is kept once
+        const auto take_unread = [&](std::size_t before) { // those in front of this case of the document
+            for (; unread != documents[d].run.unread.end() && unread->before <= before; ++unread)
+                if (std::none_of(merged.unread.begin(), merged.unread.begin() + of_others,
+                                 [&](const UnreadCase &other) { return other.json == unread->json; }))
+                    merged.unread.push_back({merged.cases.size(), unread->json, unread->problems});
+        };
         for (Case &item : documents[d].run.cases) {
+            take_unread(static_cast<std::size_t>(&item - documents[d].run.cases.data()));
             CaseKey key{item.study, item.shape, item.strategy, item.baseline, 0};
             std::get<int>(key) = times[key]++;
             const auto [found, fresh] = kept.try_emplace(key, Kept{merged.cases.size(), d});
@@ -188,6 +201,7 @@ Run merge(std::vector<NamedRun> documents, Conflict conflict) {
                      (conflict == Conflict::newest ? ", and their dates do not tell which is newer"
                                                    : "; --newest keeps the one of the newer document")});
         }
+        take_unread(std::numeric_limits<std::size_t>::max());
     }
     if (!problems.empty())
         throw InputError(std::move(problems));

@@ -41,41 +41,37 @@ std::vector<char *> reproducible_environment(std::string &date) {
     return out;
 }
 
-/// "" if `pdf` was made, else why not. The PDF appears whole: rsvg-convert writes beside it, then it is
-/// renamed.
-std::string convert(const std::filesystem::path &svg, const std::filesystem::path &pdf) {
-    const std::filesystem::path part = pdf.string() + ".part";
-    std::vector<std::string> words = {"rsvg-convert", "--format=pdf", "--output=" + part.string(),
-                                      svg.string()};
+/// "" if `pdf` was made, else why not. The PDF appears whole: it is written beside its place, then renamed.
+std::string convert(const std::filesystem::path &svg, const std::filesystem::path &pdf) try {
+    std::vector<std::string> words = {"rsvg-convert", "--format=pdf", svg.string()};
     std::vector<char *> arguments;
     for (std::string &word : words)
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
     std::string date;
     std::vector<char *> environment = reproducible_environment(date);
+    TemporaryFile part(pdf.string());
+    const int descriptor = part.take_descriptor();
     pid_t child = 0;
-    posix_spawn_file_actions_t quiet; // what fails is said by us
-    posix_spawn_file_actions_init(&quiet);
-    posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_t actions; // what fails is said by us
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, descriptor, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     const int spawned =
-        posix_spawnp(&child, words[0].c_str(), &quiet, nullptr, arguments.data(), environment.data());
-    posix_spawn_file_actions_destroy(&quiet);
+        posix_spawnp(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environment.data());
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(descriptor);
     if (spawned != 0)
         return std::string("no PDF: cannot run rsvg-convert: ") + std::strerror(spawned);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    std::error_code error;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        std::filesystem::remove(part, error);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return "no PDF: rsvg-convert failed on " + svg.string();
-    }
-    std::filesystem::rename(part, pdf, error);
-    if (!error)
-        return "";
-    const std::string why = error.message();
-    std::filesystem::remove(part, error);
-    return "no PDF: cannot write " + pdf.string() + ": " + why;
+    part.replace_target();
+    return "";
+} catch (const InputError &error) {
+    return std::string("no PDF: ") + error.what();
 }
 
 /// What a report wrote into a folder of figures, a name a line: the next one removes what it does not write

@@ -10,6 +10,11 @@ namespace convcast {
 using papers::ceil_div;
 using papers::round_up;
 
+namespace {
+/// FMAs of a thread in a step, where the plan chooses its channels; so it never chooses more channels than this.
+constexpr int wanted_fmas = 512;
+} // namespace
+
 const std::vector<Knob<FilterStream>> &FilterStream::knobs() {
     static const std::vector<Knob<FilterStream>> list = {
         {"tile_h",
@@ -27,7 +32,7 @@ const std::vector<Knob<FilterStream>> &FilterStream::knobs() {
         {"channels",
          &FilterStream::channels,
          0,
-         64,
+         wanted_fmas,
          {1, 2, 4, 8},
          "channels of a step; 0: what gives a thread work"},
         {"stages", &FilterStream::stages, 2, 4, {2, 3, 4}, "buffers of the prefetch pipeline"},
@@ -87,7 +92,6 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     if (knobs.channels > s.c)
         return Infeasible{"channels = " + std::to_string(knobs.channels) + " exceeds the " +
                           std::to_string(s.c) + " there are"};
-    constexpr std::int64_t wanted_fmas = 512; // of a thread in a step
     std::int64_t step_channels =
         knobs.channels > 0
             ? knobs.channels

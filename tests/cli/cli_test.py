@@ -930,14 +930,35 @@ class Usage(Cli):
         for shape, strategy, needle in ((MULTI, "filter_split", "c = 1"), (SINGLE, "stride_fixed_block", "multi-channel"),
                                         (MULTI + "_pad1x1_str2x2", "stride_fixed_block", "stride 1")):
             words = ["predict", "--gpu", "toy", "--shape", shape, "--strategy", strategy]
-            self.assertRegex(self.ok(*words).out, "unsupported: .*" + needle)
-            case = self.ok(*words, "--json").json()["cases"][0]
+            self.assertRegex(self.names_no_plan(*words).out, "unsupported: .*" + needle)
+            case = self.names_no_plan(*words, "--json").json()["cases"][0]
             self.assertEqual(case["status"], "unsupported")
             self.assertRegex(case["reason"], needle)
-        infeasible = self.ok("predict", "--gpu", "toy", "--shape", MULTI, "--json", "--strategy",
-                             "stride_fixed_block:segment_bytes=48").json()["cases"][0]
+        infeasible = self.names_no_plan("predict", "--gpu", "toy", "--shape", MULTI, "--json", "--strategy",
+                                        "stride_fixed_block:segment_bytes=48").json()["cases"][0]
         self.assertEqual(infeasible["status"], "infeasible")
         self.assertGreater(len(infeasible["reason"]), 10)
+
+    def names_no_plan(self, *words):
+        """What --strategy names gives nothing for a shape: the answer stands, the reason and exit code 1 too."""
+        result = self.cli(*words)
+        self.assertEqual(result.code, 1, result.err)
+        if "--json" in words or "-o" in words:  # which other answers show
+            self.assert_sentence(result.err, "^convcast: note: n1c.* is (unsupported|infeasible): .{10}")
+        else:
+            self.assertEqual(result.err, "")
+            self.assertRegex(result.out, "unsupported|infeasible")
+        return result
+
+    def test_a_named_strategy_that_does_only_some_shapes(self):
+        both = ["--gpu", "toy", "--shape", SINGLE, "--shape", MULTI]
+        for verb in ("predict", "choose"):
+            for more in ([], ["--json"], ["-o", verb + ".json"]):
+                result = self.names_no_plan(verb, *both, "--strategy", "filter_split", "--strategy", "naive_global", *more)
+                if more:
+                    self.assertIn(MULTI + ": filter_split is unsupported", result.err)
+            self.ok(verb, *both)  # nobody named it
+            self.ok(verb, *both, "--strategy", "naive_global")
 
 
 class GivenKnowledge(Cli):
@@ -1212,9 +1233,10 @@ class Files(Cli):
         run = self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").json()
         text = json.dumps(run, indent=1)
 
-        def changed(change, n=0):
+        def changed(change):
             copy = json.loads(text)
-            change(copy["cases"][n])
+            change(copy["cases"][0])
+            del copy["cases"][1:]  # nothing else to go on with
             return copy
 
         documents = {
@@ -1223,7 +1245,7 @@ class Files(Cli):
             "profile.json": ((SOURCE / "profiles" / "toy.json").read_text(), "convcast/profile/1", "right kind of file"),
             "page.html": ("<!doctype html><title>no</title>", "not valid JSON"),
             "both.json": (changed(lambda c: c.update(baseline="cudnn:gemm")), "/cases/0", 'either "strategy" or "baseline"'),
-            "neither.json": (changed(lambda c: c.pop("strategy"), 1), "/cases/1", 'either "strategy" or "baseline"'),
+            "neither.json": (changed(lambda c: c.pop("strategy")), "/cases/0", 'either "strategy" or "baseline"'),
             "shape.json": (changed(lambda c: c.update(shape="n1")), "/cases/0/shape", "Example: "),
             "status.json": (changed(lambda c: c.update(status="okk")), "/cases/0/status", "did you mean 'ok'"),
             "below_zero.json": (changed(lambda c: c.update(measurements=[{"time_s": -1, "l2": "cold", "method": "m", "stop_reason": "s"}])),
@@ -1242,6 +1264,102 @@ class Files(Cli):
         self.refused(3, ["report", "-", "-o", "page"], "standard input:1: not valid JSON", stdin=b"")
         self.refused(3, ["report", "."], "is a folder")
         self.refused(3, ["measure", "--from-raw", "profile.json"], "convcast/samples/1")
+
+    def unreadable(self):
+        """A forecast of several cases, and what may be wrong with one of them: its change, what is said."""
+        run = self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").json()
+        changes = {
+            "strategy": (lambda c: c.update(strategy="filtr_split"), "/strategy", "did you mean 'filter_split'"),
+            "knob": (lambda c: c.update(strategy="naive_global:threads=99999"), "/strategy", "from 32 to 1024"),
+            "baseline": (lambda c: (c.pop("strategy"), c.update(baseline="cudnn:gem")), "/baseline", "did you mean 'cudnn:gemm'"),
+            "shape": (lambda c: c.update(shape="n1"), "/shape", "Example: "),
+            "status": (lambda c: c.update(status="okk"), "/status", "did you mean 'ok'"),
+            "type": (lambda c: c.update(reason=3), "/reason", "expected a string, got integer"),
+            "field": (lambda c: c.update(colour="red"), "/colour", "unknown field"),
+            "time": (lambda c: c.update(measurements=[{"time_s": -1, "l2": "cold", "method": "m", "stop_reason": "s"}]),
+                     "/measurements", "above zero"),
+        }
+        for name, (change, where, needle) in changes.items():
+            copy = json.loads(json.dumps(run))
+            change(copy["cases"][2])
+            yield name, self.write(name + ".json", copy), copy, "/cases/2" + where, needle
+
+    def said(self, result, code, name, where, needle):
+        """The case's file, line and path, then that it was left out."""
+        self.assertEqual(result.code, code, result.err)
+        lines = [line for line in result.err.splitlines() if name in line]
+        self.assertRegex(lines[0], rf"^convcast: note: {name}:[0-9]+: {where}: .*{re.escape(needle)}")
+        self.assertRegex(lines[-1], rf"^convcast: note: {name}: 1 of [0-9]+ cases cannot be read and is left out")
+
+    def test_a_case_that_cannot_be_read_is_said_and_kept(self):
+        for kind, name, document, where, needle in self.unreadable():
+            with self.subTest(kind=kind):
+                bad = document["cases"][2]
+                self.said(self.cli("predict", name, "--gpu", "toy", "-o", "again.json"), 1, name, where, needle)
+                again = json.loads((self.folder / "again.json").read_text())
+                self.assertEqual(again["cases"][2], bad)
+                self.assertEqual(len(again["cases"]), len(document["cases"]))
+                self.assertEqual(again["cases"][1]["strategy"], document["cases"][1]["strategy"])
+                self.assertEqual(again["cases"][3]["strategy"], document["cases"][3]["strategy"])
+                self.said(self.cli("report", name, "-o", "page"), 1, name, where, needle)
+                self.assertTrue((self.folder / "page" / "page.html").exists())
+                merged = self.cli("merge", name, name, "-o", "merged.json")
+                self.said(merged, 1, name, where, needle)
+                cases = json.loads((self.folder / "merged.json").read_text())["cases"]
+                self.assertEqual(cases[2], bad)
+                self.assertEqual(len(cases), len(document["cases"]), "the same case of both stands once")
+                for verb in ("facts", "fit"):
+                    result = self.cli(verb, name, "--gpu", "toy", "-o", verb + ".out")
+                    self.assertNotEqual(result.code, 0, result.err)  # `fit` has no measured case either
+                    self.assertRegex(result.err, where)
+                for words in (["run", name], ["run", "--resume", name, "-o", name],
+                              ["run", "--resume", name, "--shape", SINGLE, "--gpu", "toy", "-o", "new.json"]):
+                    result = self.cli(*words)
+                    self.assertEqual(result.code, 4, result.err)
+                    self.assertRegex(result.err, where)
+                self.assertEqual(json.loads((self.folder / name).read_text()), document)
+
+    def test_cases_that_cannot_be_read_are_counted_not_all_said(self):
+        run = self.ok("predict", "--gpu", "toy", "--study", "chang_single", "--json").json()
+        for case in run["cases"][5:]:
+            case["status"] = "okk"
+        result = self.cli("predict", self.write("run.json", run), "--gpu", "toy", "-o", "again.json")
+        self.assertEqual(result.code, 1)
+        self.assertEqual(len(result.err.splitlines()), 22)
+        self.assertRegex(result.err, r"note: and [0-9]+ more problems\n.* [0-9]+ of [0-9]+ cases cannot be read and are left out")
+        self.assertEqual(json.loads((self.folder / "again.json").read_text())["cases"][5:], run["cases"][5:])
+
+    def test_a_document_that_is_forecast_again_keeps_what_a_run_found(self):
+        run = self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").json()
+        run["conditions"] = {"gpu": "NVIDIA H200"}
+        statuses = ["unsupported", "infeasible", "wrong_result", "failed", "not_run"]
+        cases = run["cases"][:len(statuses)]
+        cases += [{"shape": SINGLE, "baseline": "cudnn:winograd"} for _ in statuses]
+        for case, status in zip(cases, 2 * statuses):
+            case.update(status=status, reason="because of " + status)
+        run["cases"] = cases
+        again = self.ok("predict", self.write("run.json", run), "--gpu", "toy").json()
+        keep = ("shape", "strategy", "baseline", "status", "reason")
+        self.assertEqual([{k: c.get(k) for k in keep} for c in again["cases"]], [{k: c.get(k) for k in keep} for c in cases])
+        # A forecast's own refusals are of the GPU that it was made for.
+        del run["conditions"]
+        again = self.ok("predict", self.write("run.json", run), "--gpu", "toy").json()
+        self.assertEqual([c["status"] for c in again["cases"][:2]], ["ok", "ok"])
+        self.assertEqual([c["status"] for c in again["cases"][5:7]], ["unsupported", "infeasible"])
+
+    def test_recorded_refusals_survive_a_forecast(self):
+        recorded = SOURCE / "data" / "recorded" / "h200" / "chang.json.gz"
+        if not recorded.exists():
+            self.skipTest("no recorded data here")
+        old = json.loads(gzip.decompress(recorded.read_bytes()))["cases"]
+        self.ok("predict", recorded, "-o", "again.json")
+        new = json.loads((self.folder / "again.json").read_text())["cases"]
+        refused = [c for c in old if c["status"] == "unsupported"]
+        self.assertEqual(len(refused), 179)
+        self.assertTrue(all(c["reason"] for c in refused))
+        self.assertEqual([(c["status"], c.get("reason")) for c in new], [(c["status"], c.get("reason")) for c in old])
+        rows = self.ok("report", "again.json", "--json").json()["cases"]
+        self.assertEqual(sum(row["status"] == "unsupported" for row in rows), 179)
 
     def test_large_garbage_is_refused_at_once(self):
         def processor_seconds():
@@ -1334,15 +1452,50 @@ class Outputs(Cli):
             os.close(reader)  # `| head -1`, after head has gone
             with self.subTest(words=words), os.fdopen(writer, "wb") as pipe:
                 result = self.cli(*words, stdout=pipe)
-                self.assertEqual(result.code, 3)
-                self.assert_sentence(result.err, "standard output: cannot be written: Broken pipe")
+                self.assertEqual((result.code, result.err), (-signal.SIGPIPE, ""))
 
     def test_head(self):
         done = subprocess.run(["bash", "-c", '"$0" list | head -1', BINARY], env=self.environment(), stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
-        self.assertEqual(done.stdout, b"strategies\n")
-        if done.stderr:
-            self.assert_sentence(done.stderr.decode(), "Broken pipe")
+        self.assertEqual((done.stdout, done.stderr), (b"strategies\n", b""))
+
+    def test_a_closed_pipe_where_its_signal_is_blocked(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "wb") as pipe:
+            done = subprocess.run([BINARY, "list"], stdout=pipe, stderr=subprocess.PIPE, env=self.environment(),
+                                  preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPIPE]))
+        self.assertEqual((done.returncode, done.stderr), (141, b""))
+
+    def test_a_named_pipe_that_nobody_reads(self):
+        done = subprocess.run(["bash", "-c", f"'{BINARY}' predict --gpu toy --study chang_multi -o >(head -c 1 >&2)"],
+                              env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual((abs(done.returncode) % 128, done.stderr), (signal.SIGPIPE, b"{"))  # bash or the program itself
+
+    def test_modes_and_links_are_kept(self):
+        for mode in (0o600, 0o640, 0o666, 0o444):
+            (self.folder / "regular").chmod(mode)
+            self.ok(*self.forecast, "-o", "regular")
+            self.assertEqual((self.folder / "regular").stat().st_mode & 0o777, mode)
+        old = os.umask(0o027)
+        try:
+            self.ok(*self.forecast, "-o", "fresh.json")
+        finally:
+            os.umask(old)
+        self.assertEqual((self.folder / "fresh.json").stat().st_mode & 0o777, 0o640)
+        text = (self.folder / "run.json").read_text()
+        (self.folder / "link.json").symlink_to("folder/deep.json")
+        (self.folder / "folder" / "deep.json").symlink_to("real.json")
+        for content in (None, "older"):  # of a file that is not there yet, and of one that is
+            if content:
+                (self.folder / "folder" / "real.json").write_text(content)
+            self.ok(*self.forecast, "-o", "link.json")
+            self.assertTrue((self.folder / "link.json").is_symlink() and (self.folder / "folder" / "deep.json").is_symlink())
+            self.assertEqual((self.folder / "folder" / "real.json").read_text(), text)
+        (self.folder / "round.json").symlink_to("round.json")
+        self.refused(3, [*self.forecast, "-o", "round.json"], r"round\.json: cannot be written: Too many levels of symbolic links")
+        self.assertEqual(sorted(p.name for p in self.folder.rglob("*")),
+                         ["deep.json", "folder", "fresh.json", "link.json", "real.json", "regular", "round.json", "run.json"])
 
     def test_closed_standard_streams(self):
         for closed, words in ((">&-", "list"), ("<&-", "report -")):
@@ -1413,9 +1566,31 @@ class Outputs(Cli):
         question = ["choose", "--gpu", "toy"] + ["--study", "chang_multi"] * 200 + ["-o", "chosen.json"]
         for which in (signal.SIGINT, signal.SIGTERM):
             code, out, err = self.interrupt(which, *question)
-            self.assertIn(code, (-which, 128 + which))
+            self.assertEqual(code, 130)
             self.assertEqual((out, self.files()), (b"", before))
             self.assertNotIn(b"terminate", err)
+
+    def test_interrupted_while_it_writes(self):
+        """The temporary file goes, the older file stays: a pipe fills before all is written, so there is time to interrupt."""
+        question = ["predict", "--gpu", "toy"] + ["--study", "chang_multi"] * 40 + ["-o", "large.json.gz"]
+        self.write("large.json.gz", "older")
+        before = self.files()
+        with subprocess.Popen([BINARY, *question], stderr=subprocess.PIPE, env=self.environment(), cwd=self.folder) as process:
+            while process.poll() is None and not any(".part" in name for name in os.listdir(self.folder)):
+                time.sleep(0.001)
+            process.send_signal(signal.SIGTERM)
+            self.assertIn(process.wait(timeout=10), (0, 130))  # 0: it was done before the signal came
+            if process.returncode == 130:
+                self.assertEqual(self.files(), before)
+        self.assertFalse([name for name in self.files() if ".part" in name])
+
+    def test_an_ignored_signal_stays_ignored(self):
+        with subprocess.Popen([BINARY, "choose", "--gpu", "toy", "--study", "chang_multi", "-o", "chosen.json"],
+                              env=self.environment(), cwd=self.folder,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) as process:
+            time.sleep(0.1)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(timeout=60), 0)
 
 
 # ---- compile: NVRTC, no GPU ----
@@ -1461,6 +1636,31 @@ class Compile(Cli):
         self.assertIn("with a problem", result.out)
         self.assertIn("gpu-architecture", result.out)
 
+    def test_interrupted(self):
+        """NVRTC takes seconds for a kernel and cannot be stopped."""
+        self.compile("--gpu", "h200", "--shape", SINGLE, "--strategy", "row_register")
+        words = [BINARY, "compile", "--study", "chang_multi", "--study", "resnet50_b1", "-o", "kernels.json"]
+        for which, after in ((signal.SIGINT, 1.0), (signal.SIGTERM, 2.5)):
+            with subprocess.Popen(words, stderr=subprocess.PIPE, env=self.environment(), cwd=self.folder) as process:
+                time.sleep(after)
+                self.assertIsNone(process.poll())
+                begin = time.monotonic()
+                process.send_signal(which)
+                process.communicate(timeout=30)
+                self.assertLess(time.monotonic() - begin, 2)
+                self.assertEqual(process.returncode, 130)
+            self.assertEqual(self.files(), {})
+            self.assertFalse(list((self.home / ".cache" / "convcast").glob("*.tmp")))
+
+    def test_a_document_with_a_case_that_cannot_be_read(self):
+        run = self.ok("predict", "--gpu", "h200", "--shape", SINGLE, "--json").json()
+        run["cases"] = run["cases"][:2]
+        run["cases"][0]["strategy"] = "filtr_split"
+        result = self.compile(self.write("run.json", run), "-o", "kernels.json", code=1)
+        self.assertRegex(result.err, r"note: run\.json:[0-9]+: /cases/0/strategy: .*did you mean 'filter_split'")
+        kernels = json.loads((self.folder / "kernels.json").read_text())["kernels"]
+        self.assertFalse([k for k in kernels if "problem" in k])
+
     def test_a_shape_that_nothing_does(self):
         result = self.compile("--shape", SINGLE + "_str2x2_dil3x3", "--strategy", "map_split")
         self.assertIn("note: no strategy that was asked has a plan", result.err)
@@ -1486,7 +1686,37 @@ class NothingIsLost(Cli):
         self.refused(2, ["measure", "--from-raw", "samples.json", "-o", "./samples.json"], "name one file")
         self.assertEqual((self.folder / "samples.json").read_text(), samples)
         self.assertEqual(self.cli("measure", "--from-raw", "samples.json", "-o", "one.json").code, 0)
-        self.refused(2, ["compare", "h200", "one.json", "-o", "one.json"], "which is compared")
+        self.refused(2, ["compare", "h200", "one.json", "-o", "one.json"], "take the place of one.json, which is read")
+
+    def test_no_verb_writes_over_what_it_reads(self):
+        self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
+        self.write("gpu.json", toy())
+        self.write("study.json", {"schema": "convcast/study/1", "id": "x", "title": "", "citation": "", "shapes": [SINGLE]})
+        for name in ("run", "gpu", "study"):
+            os.link(self.folder / (name + ".json"), self.folder / (name + "_hard.json"))
+            (self.folder / (name + "_soft.json")).symlink_to(name + ".json")
+        (self.folder / "page" / "figures").mkdir(parents=True)
+        os.link(self.folder / "run.json", self.folder / "page" / "page.html")
+        (self.folder / "other" / "figures").mkdir(parents=True)
+        (self.folder / "other" / "figures" / "x.csv").symlink_to(self.folder / "run.json")
+        gpu = ["--gpu", "gpu.json"]
+        for name, what, commands in (
+                ("run", "document", (["predict", "run.json", *gpu], ["compile", "run.json", *gpu], ["facts", "run.json", *gpu],
+                                     ["fit", "run.json", *gpu], ["merge", "run.json", "run.json"], ["merge", "--bare", "run.json"],
+                                     ["report", "run.json"], ["compare", "h200", "run.json"])),
+                ("gpu", "profile", ([verb, "--shape", SINGLE, *gpu] for verb in ("predict", "choose", "compile", "run"))),
+                ("study", "study", ([verb, "--study", "study.json", *gpu] for verb in ("predict", "choose", "compile", "run")))):
+            for words in commands:
+                for output in (name + ".json", f"./{name}.json", name + "_hard.json", name + "_soft.json",
+                               self.folder / (name + ".json")):
+                    with self.subTest(words=words, output=output):
+                        self.refused(2, [*words, "-o", output], f"take the place of .*{name}.json, which is read",
+                                     f"the {what} would be lost")
+        for folder in ("page", "other"):
+            self.refused(2, ["report", "run.json", "-o", folder], "the document would be lost")
+        self.refused(4, ["run", "--resume", "run.json", *gpu, "-o", "run_hard.json"], NO_GPU)  # which is what it is for
+        self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "-o", "toy")  # the name of a profile that ships is no file
+        self.ok("predict", "run.json", "--gpu", "toy", "-o", "again.json")
 
 
 # ---- merge ----
@@ -1716,14 +1946,18 @@ class NoGpu(Cli):
         run = self.measured_document()
         run["cases"][1].update(strategy="filtr_split", measurements=[])
         self.write("run.json", run)
-        self.refused(3, ["run", "run.json"], r"run\.json.*/cases/1/strategy", "did you mean 'filter_split'")
+        result = self.cli("run", "run.json", "--gpu", "toy")
+        self.assertEqual((result.code, result.out), (4, ""))
+        self.assertRegex(result.err, r"run\.json:[0-9]+: /cases/1/strategy.*did you mean 'filter_split'")
 
     def test_a_documents_unknown_baseline_is_found_in_its_place(self):
         run = self.measured_document()
         del run["cases"][1]["strategy"]
         run["cases"][1].update(baseline="cudnn:gem", measurements=[])
         self.write("run.json", run)
-        self.refused(3, ["run", "run.json"], r"run\.json.*/cases/1/baseline", "did you mean 'cudnn:gemm'")
+        result = self.cli("run", "run.json", "--gpu", "toy")
+        self.assertEqual((result.code, result.out), (4, ""))
+        self.assertRegex(result.err, r"run\.json:[0-9]+: /cases/1/baseline.*did you mean 'cudnn:gemm'")
 
 
 def main():

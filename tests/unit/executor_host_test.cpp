@@ -4,6 +4,7 @@
 #include "executor/exact_counts.hpp"
 #include "executor/gates.hpp"
 #include "executor/inputs.hpp"
+#include "executor/kept_run.hpp"
 #include "executor/kernel_source.hpp"
 #include "executor/reference.hpp"
 #include "model/errors.hpp"
@@ -466,6 +467,71 @@ TEST(ExactCounts, KnowNoFmasOfIntegers) {
     add_exact_counts(item, counted_exactly());
     EXPECT_FALSE(item.measurements[1].work->fmas);
     EXPECT_EQ(item.measurements[1].work->shared_wavefronts_by_address, 100.0);
+}
+
+// ---- what an interrupted run leaves ----
+
+Case case_of(const char *shape, Status status, const char *reason = nullptr) {
+    Case item;
+    item.shape = shape;
+    item.baseline = "cublas";
+    item.status = status;
+    if (reason)
+        item.reason = reason;
+    return item;
+}
+
+TEST(KeptRuns, WhatWasOnlyForecastIsNotRun) {
+    convcast::Run run;
+    run.cases = {case_of("a", Status::ok), case_of("b", Status::infeasible, "no room"),
+                 case_of("c", Status::ok), case_of("d", Status::failed, "as it was")};
+    run.cases[2].measurements.emplace_back().time_s = Seconds(1e-3);
+    EXPECT_TRUE(is_open(run.cases[0]));
+    EXPECT_FALSE(is_open(run.cases[1]));
+    EXPECT_FALSE(is_open(run.cases[2]));
+    EXPECT_TRUE(is_open(run.cases[3])) << "it is tried again";
+    mark_not_run(run);
+    EXPECT_EQ(run.cases[0].status, Status::not_run);
+    EXPECT_TRUE(run.cases[0].reason) << "why is said of every case that is not ok";
+    EXPECT_EQ(run.cases[1].status, Status::infeasible);
+    EXPECT_EQ(run.cases[2].status, Status::ok);
+    EXPECT_EQ(run.cases[3].status, Status::failed);
+    EXPECT_TRUE(is_open(run.cases[0])) << "a resumed run goes on with it";
+}
+
+TEST(KeptRuns, HoldWhatIsFinishedAndNothingElse) {
+    convcast::Run run;
+    run.cases = {case_of("a", Status::ok), case_of("b", Status::ok), case_of("c", Status::failed, "earlier"),
+                 case_of("d", Status::ok), case_of("e", Status::ok)};
+    mark_not_run(run);
+    KeptRun kept(run);
+    run.conditions["gpu"] = "a GPU";
+    run.cases[0].status = Status::ok;
+    run.cases[0].reason.reset();
+    run.cases[0].measurements.emplace_back().time_s = Seconds(1e-3);
+    run.cases[1].status = Status::wrong_result;
+    run.cases[1].reason = "off by one";
+    run.cases[2].status = Status::not_run; // as the executor leaves what it does not reach
+    run.cases[2].reason = "interrupted";
+    run.cases[3].status = Status::not_run;
+    run.cases[3].reason = "the device was lost before it was counted";
+    kept.update(run);
+    run.cases[4].status = Status::ok; // behind its back
+    convcast::Run left = kept.interrupted();
+    EXPECT_EQ(left.conditions.at("gpu"), "a GPU");
+    EXPECT_EQ(left.cases[0].status, Status::ok);
+    EXPECT_EQ(left.cases[0].measurements.size(), 1U);
+    EXPECT_EQ(left.cases[1].reason, "off by one");
+    EXPECT_EQ(left.cases[2].status, Status::failed) << "what an earlier run found is not lost";
+    EXPECT_EQ(left.cases[2].reason, "earlier");
+    EXPECT_EQ(left.cases[3].status, Status::not_run);
+    EXPECT_EQ(left.cases[4].status, Status::not_run);
+    EXPECT_EQ(left.cases[4].reason, "interrupted");
+    run.cases[0].measurements[0].work.emplace().fmas = 7.0; // counted later
+    kept.update(run);
+    EXPECT_FALSE(kept.interrupted().cases[0].measurements[0].work);
+    kept.update(run, 0);
+    EXPECT_EQ(kept.interrupted().cases[0].measurements[0].work->fmas, 7.0);
 }
 
 } // namespace

@@ -6,8 +6,18 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
+#include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <set>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace convcast;
 using testing::HasSubstr;
@@ -22,13 +32,86 @@ TEST(Files, WriteIsAllOrNothing) {
     write_file_atomically(path, "one");
     write_file_atomically(path, "two");
     EXPECT_EQ(read_file(path), "two");
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "a temporary file was left";
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1)
+        << "a temporary file was left";
     EXPECT_THAT([&] { write_file_atomically((folder / "no" / "b.json").string(), "x"); },
                 ThrowsMessage<InputError>(HasSubstr("No such file")));
     EXPECT_THAT([&] { write_file_atomically("/dev/full", "x"); },
                 ThrowsMessage<InputError>(HasSubstr("No space left")));
     EXPECT_THAT([&] { read_file(folder.string()); }, ThrowsMessage<InputError>(HasSubstr("is a folder")));
     std::filesystem::remove_all(folder);
+}
+
+/// A folder of its own, empty before and removed after.
+struct Folder {
+    std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "convcast_temporaries";
+    Folder() {
+        std::filesystem::remove_all(path);
+        std::filesystem::create_directories(path);
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    std::string operator/(const char *name) const { return (path / name).string(); }
+    std::ptrdiff_t files() const { return std::distance(std::filesystem::directory_iterator(path), {}); }
+};
+
+TEST(Files, TemporaryOnesAreNobodyElses) {
+    const Folder folder;
+    write_file_atomically(folder / "a.json", "old");
+    {
+        TemporaryFile one(folder / "a.json"), other(folder / "a.json");
+        EXPECT_NE(one.path(), other.path());
+        EXPECT_EQ(folder.files(), 3);
+        ::close(one.take_descriptor());
+        one.replace_target();
+        EXPECT_EQ(folder.files(), 2);
+    }
+    EXPECT_EQ(folder.files(), 1);
+    EXPECT_EQ(read_file(folder / "a.json"), "");
+    check_writable(folder / "a.json");
+    check_writable(folder / "b.json");
+    EXPECT_EQ(folder.files(), 1);
+}
+
+TEST(Files, KeepModesAndLinks) {
+    const Folder folder;
+    write_file_atomically(folder / "a.json", "old");
+    std::filesystem::permissions(folder / "a.json", std::filesystem::perms(0600));
+    std::filesystem::create_symlink("a.json", folder / "link.json");
+    write_file_atomically(folder / "link.json", "new");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.json"));
+    EXPECT_EQ(read_file(folder / "a.json"), "new");
+    EXPECT_EQ(std::filesystem::status(folder / "a.json").permissions(), std::filesystem::perms(0600));
+    std::filesystem::create_symlink("round.json", folder / "round.json");
+    EXPECT_THAT([&] { write_file_atomically(folder / "round.json", "x"); },
+                ThrowsMessage<InputError>(HasSubstr("symbolic links")));
+    EXPECT_THAT([&] { check_writable(folder / "round.json"); },
+                ThrowsMessage<InputError>(HasSubstr("symbolic links")));
+}
+
+TEST(Files, AProgramThatEndsAtOnceLeavesNone) {
+    const Folder folder;
+    const auto end_with_two = [&] {
+        const TemporaryFile one(folder / "a.json");
+        const TemporaryFile other(folder / "b.json");
+        exit_now(130);
+    };
+    EXPECT_EXIT(end_with_two(), testing::ExitedWithCode(130), "");
+    EXPECT_EQ(folder.files(), 0);
+}
+
+TEST(Files, APipeThatNobodyReadsIsNoFailedFile) {
+    const Folder folder;
+    ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+    const int reader = ::open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+    const auto old = std::signal(SIGPIPE, SIG_IGN);
+    std::thread leave([&] {
+        pollfd filled{reader, POLLIN, 0};
+        (void)::poll(&filled, 1, -1); // as head does, it leaves after the first bytes
+        ::close(reader);
+    });
+    EXPECT_THROW(write_file_atomically(folder / "pipe", std::string(1 << 22, 'x')), ClosedPipe);
+    leave.join();
+    std::signal(SIGPIPE, old);
 }
 
 TEST(Files, GzipRoundTripsAndDamageIsSaid) {
@@ -58,7 +141,8 @@ TEST(Studies, ShippedOnesHoldThePapersCases) {
     for (const char *name : {"chang_multi", "chen_general", "partition_2bcde"})
         for (const std::string &text : find_study(name).shapes)
             EXPECT_GT(ConvShape::parse(text).c, 1) << text;
-    EXPECT_THAT([] { find_study("chang_singel"); }, ThrowsMessage<UsageError>(HasSubstr("did you mean 'chang_single'?")));
+    EXPECT_THAT([] { find_study("chang_singel"); },
+                ThrowsMessage<UsageError>(HasSubstr("did you mean 'chang_single'?")));
 }
 
 TEST(Studies, AllShippedOnesAreSound) {
@@ -142,6 +226,48 @@ TEST(Runs, RoundTripAndEveryProblem) {
     } catch (const InputError &error) {
         EXPECT_EQ(error.problems.size(), 2u) << error.what();
     }
+}
+
+TEST(Runs, CasesThatCannotBeReadKeepTheirPlace) {
+    convcast::Run run;
+    for (const char *shape : {"n1c1h8w8k1r1s1", "n1c1h9w9k1r1s1", "n1c1h10w10k1r1s1", "n1c1h11w11k1r1s1"}) {
+        run.cases.emplace_back().shape = shape;
+        run.cases.back().baseline = "im2col_cublas";
+    }
+    std::string text = write_run(run);
+    const auto change = [&](const std::string &from, const std::string &to) {
+        text.replace(text.find(from), from.size(), to);
+    };
+    change("\"not_run\"", "\"from_the_future\"");                                  // of the first
+    change("\"shape\": \"n1c1h10w10k1r1s1\"", "\"x_mine\": 7, \"shape\": \"n1\""); // of the third
+    text.replace(text.rfind("\"im2col_cublas\""), 15, "\"im3col_cublas\"");        // of the last
+    const auto check = [](const std::string &baseline) {
+        if (baseline != "im2col_cublas")
+            throw UsageError("no such baseline");
+    };
+    const convcast::Run read = read_run(text, "r.json: /cases/9", check); // a name like a place
+    ASSERT_EQ(read.cases.size(), 1u);
+    EXPECT_EQ(read.cases[0].shape, "n1c1h9w9k1r1s1");
+    ASSERT_EQ(read.unread.size(), 3u);
+    EXPECT_THAT(read.unread[0].problems.at(0).place, testing::ContainsRegex("9:[0-9]+: /cases/0/status$"));
+    EXPECT_THAT(read.unread[1].problems.at(0).place, testing::ContainsRegex("9:[0-9]+: /cases/2/shape$"));
+    EXPECT_THAT(read.unread[2].problems.at(0).place, testing::ContainsRegex("9:[0-9]+: /cases/3/baseline$"));
+    std::string written = write_run(read);
+    EXPECT_EQ(read_run(written, "again", check).unread.size(), 3u);
+    change("\"x_mine\": 7, ", "\"x_mine\": 7,\n      "); // as it is written, a key a line
+    EXPECT_EQ(written, text);
+    EXPECT_EQ(read_run(text, "r").unread.size(), 2u) << "without names of baselines any is taken";
+}
+
+TEST(Runs, NoneOfWhoseCasesCanBeReadAreRefused) {
+    convcast::Run run;
+    run.cases.resize(2);
+    run.cases[0].shape = run.cases[1].shape = "nonsense";
+    run.cases[0].baseline = run.cases[1].baseline = "cublas";
+    EXPECT_THAT([&] { read_run(write_run(run), "r"); },
+                ThrowsMessage<InputError>(HasSubstr("/cases/1/shape")));
+    EXPECT_THAT([] { read_run(R"({"schema": "convcast/run/1", "cases": []})", "r"); },
+                ThrowsMessage<InputError>(HasSubstr("missing required field \"producer\"")));
 }
 
 } // namespace

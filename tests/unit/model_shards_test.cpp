@@ -113,6 +113,19 @@ TEST(Merge, TheSameDocumentTwiceIsThatDocument) {
     EXPECT_EQ(all.cases[1].measurements.at(0).time_s.value, 1.5);
 }
 
+TEST(Merge, KeepsCasesThatCannotBeReadInTheirPlaces) {
+    NamedRun one = document("a", {forecast("s", "x"), forecast("t", "x")}),
+             other = document("b", {forecast("t", "x"), forecast("u", "x")});
+    one.run.unread = {{0, "1", {}}, {1, "2", {}}, {1, "2", {}}, {2, "3", {}}};
+    other.run.unread = {{0, "4", {}}, {1, "3", {}}, {2, "5", {}}};
+    const convcast::Run all = merge({one, other}, Conflict::refuse);
+    ASSERT_EQ(all.cases.size(), 3u); // s t u
+    std::string places;
+    for (const UnreadCase &unread : all.unread)
+        places += unread.json + " before " + std::to_string(unread.before) + ", ";
+    EXPECT_EQ(places, "1 before 0, 2 before 1, 2 before 1, 3 before 2, 4 before 2, 5 before 3, ");
+}
+
 TEST(Merge, ACaseMeasuredTwiceIsRefusedOrTheNewer) {
     const auto documents = [](const std::string &first, const std::string &second) {
         return std::vector<NamedRun>{

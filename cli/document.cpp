@@ -1,0 +1,98 @@
+#include "cli/document.hpp"
+
+#include "cli/progress.hpp"
+#include "executor/baselines.hpp"
+#include "model/errors.hpp"
+#include "model/files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <vector>
+
+namespace convcast::cli {
+namespace {
+
+/// A file that a command reads.
+struct Input {
+    std::string file;
+    std::string option; ///< "--gpu"; "" for a word of its own
+    std::string what;   ///< "profile"
+};
+
+std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
+    std::vector<Input> inputs;
+    if (documents == Documents::read)
+        for (const std::string &file : arguments.positional())
+            inputs.push_back({file, "", "document"});
+    for (const auto &[option, what] :
+         {std::pair{"gpu", "profile"}, {"facts", "facts"}, {"calibration", "calibration"}})
+        if (arguments.has(option))
+            inputs.push_back({arguments.text(option, ""), std::string("--") + option, what});
+    if (arguments.has("study"))
+        for (const std::string &file : arguments.texts("study"))
+            inputs.push_back({file, "--study", "study"});
+    // A name of something that ships is no file.
+    std::erase_if(inputs, [](const Input &input) { return input.file == "-" || !file_exists(input.file); });
+    return inputs;
+}
+
+[[noreturn]] void refuse(const std::string &verb, const std::string &output, const Input &input) {
+    throw UsageError(
+        fmt::format("{}: -o {} would take the place of {}{}, which is read: the {} would be lost; write "
+                    "to another file",
+                    verb, output, input.option.empty() ? "" : input.option + " ", input.file, input.what));
+}
+
+} // namespace
+
+Run read_document(const std::string &text, const std::string &shown) {
+    Run run = read_run(text, shown, check_baseline);
+    if (run.unread.empty())
+        return run;
+    constexpr std::size_t most_said = 20; // a document of another version has the same problem in every case
+    std::size_t said = 0, problems = 0;
+    for (const UnreadCase &unread : run.unread)
+        for (const InputProblem &problem : unread.problems) {
+            ++problems;
+            if (said < most_said && ++said > 0)
+                note(problem.place + ": " + problem.message);
+        }
+    if (problems > said)
+        note(fmt::format("and {} more problems", problems - said));
+    note(fmt::format(
+        "{}: {} of {} cases cannot be read and {} left out; where the document is written they stay as "
+        "they are",
+        shown, run.unread.size(), run.unread.size() + run.cases.size(),
+        run.unread.size() == 1 ? "is" : "are"));
+    return run;
+}
+
+Run read_document(const std::string &file) {
+    return read_document(read_file(file), file == "-" ? "standard input" : file);
+}
+
+void refuse_overwriting(const std::string &verb, const Arguments &arguments, Documents documents) {
+    if (!arguments.has("output"))
+        return;
+    const std::string output = arguments.text("output", "");
+    for (const Input &input : inputs_of(arguments, documents))
+        if (same_file(output, input.file))
+            refuse(verb, output, input);
+}
+
+void refuse_overwriting_in(const std::string &folder, const std::string &verb, const Arguments &arguments) {
+    namespace fs = std::filesystem;
+    std::vector<fs::path> written = {fs::path(folder), fs::path(folder) / "page.html"};
+    std::error_code none;
+    for (const fs::directory_entry &figure : fs::directory_iterator(fs::path(folder) / "figures", none))
+        written.push_back(figure.path());
+    for (const Input &input : inputs_of(arguments, Documents::read))
+        for (const fs::path &file : written)
+            if (same_file(file.string(), input.file))
+                refuse(verb, folder, input);
+}
+
+} // namespace convcast::cli

@@ -1,0 +1,37 @@
+// Documents that a verb reads, and the care that none of them is written over.
+#pragma once
+
+#include "cli/arguments.hpp"
+#include "model/run.hpp"
+
+#include <string>
+
+namespace convcast::cli {
+
+/// Reads a Run document, - for standard input. Says on standard error, by file and place, which of its cases
+/// cannot be read; they are its Run::unread. Throws InputError where nothing of it can be read.
+Run read_document(const std::string &file);
+
+/// The same of a document's text; `shown` is its name in messages.
+Run read_document(const std::string &text, const std::string &shown);
+
+/// Exit code of a verb that did what it was asked for: 1 where a case was left out because it cannot be read.
+inline int code_of(const Run &document) {
+    return document.unread.empty() ? 0 : 1;
+}
+
+/// What a verb does with the document of its word RUN and of --resume.
+enum class Documents {
+    read,   ///< its answer is another one
+    filled, ///< it may be written back, as nothing in it is lost
+};
+
+/// Throws UsageError where -o names a file that the command reads: a document, or the file of --gpu, --study
+/// and the like. Links to it count as the file.
+void refuse_overwriting(const std::string &verb, const Arguments &arguments,
+                        Documents documents = Documents::read);
+
+/// The same for a folder that gets a page and its figures.
+void refuse_overwriting_in(const std::string &folder, const std::string &verb, const Arguments &arguments);
+
+} // namespace convcast::cli
