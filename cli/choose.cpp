@@ -314,6 +314,7 @@ int choose(const Words &words) {
     text += places;
     for (const std::string &said : assumed)
         text += said + "\n";
+    text = printable(text);
     if (arguments.has("json") || arguments.has("output")) {
         Run document = new_run(question.profile, question.sms, std::move(chosen));
         document.conditions.merge(conditions);

@@ -59,7 +59,7 @@ int fit(const Words &words) {
                 (!all && !in_training_part(item.shape)))
                 continue;
             const ConvShape shape = ConvShape::parse(item.shape);
-            auto planned = plan(parse_strategy(*item.strategy), shape, profile);
+            auto planned = plan(strategy_of(run, item, file), shape, profile);
             if (auto *good = std::get_if<PlannedStrategy>(&planned);
                 good && missing_for_forecast(profile, good->feasible.plan).empty())
                 calls.push_back({with_facts(std::move(good->feasible.plan), shipped_facts()), shape,

@@ -90,7 +90,7 @@ int dispatch(const Words &words) {
 }
 
 int fail(ExitCode code, const std::string &what) {
-    std::fprintf(stderr, "convcast: %s\n", what.c_str());
+    std::fprintf(stderr, "convcast: %s\n", printable(what).c_str());
     return code;
 }
 

@@ -163,7 +163,7 @@ int predict(const Words &words) {
         text = write_run(new_run(question.profile, question.sms, cases));
     } else {
         for (const Case &item : cases)
-            text += explain(item);
+            text += printable(explain(item));
     }
     write_file_atomically(arguments.text("output", "-"), text);
     return 0;

@@ -175,6 +175,16 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
     return profile;
 }
 
+Strategy strategy_of(const Run &document, const Case &item, const std::string &file) {
+    try {
+        return parse_strategy(*item.strategy);
+    } catch (const UsageError &error) { // here it is the document that is wrong, not the command line
+        throw InputError((file == "-" ? "standard input" : file) + ": /cases/" +
+                             std::to_string(&item - document.cases.data()) + "/strategy",
+                         error.what());
+    }
+}
+
 void forecast_again(std::vector<Case> &cases, const GpuProfile &profile, const std::string &file,
                     MeasuredCases measured) {
     std::vector<InputProblem> problems;

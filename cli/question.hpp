@@ -5,6 +5,7 @@
 #include "model/conv_shape.hpp"
 #include "model/profile.hpp"
 #include "model/run.hpp"
+#include "model/strategies.hpp"
 
 #include <functional>
 #include <optional>
@@ -51,6 +52,10 @@ enum class MeasuredCases {
     renew,            ///< by this code, beside the measurements as they are: how good is today's model?
     renew_given_work, ///< likewise, from the work that was counted: how good is its time alone?
 };
+
+/// The strategy of one of a document's cases, which must have one. Throws InputError with file and place
+/// where the text names none.
+Strategy strategy_of(const Run &document, const Case &item, const std::string &file);
 
 /// Forecasts cases of a document again, by this code. Throws InputError where the document names what does
 /// not exist.

@@ -229,7 +229,8 @@ int run(const Words &words) {
     if (!output.empty())
         write_file_atomically(output, text);
     if (output != "-")
-        write_file_atomically("-", arguments.has("json") ? text : summary(document) + timelines(document));
+        write_file_atomically(
+            "-", arguments.has("json") ? text : printable(summary(document) + timelines(document)));
     if (end == DeviceRunEnd::interrupted)
         return note("interrupted; finished cases are kept, --resume goes on"), 130;
     if (end == DeviceRunEnd::device_lost)

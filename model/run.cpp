@@ -26,48 +26,47 @@ std::optional<std::string> wrong_children(const Term &term) {
     return std::nullopt;
 }
 
-void check_term(const Term &term, const std::string &place, std::vector<InputProblem> &problems) {
-    if (const std::optional<std::string> why = wrong_children(term))
-        problems.push_back({place, *why});
-    for (std::size_t i = 0; i < term.children.size(); ++i)
-        check_term(term.children[i], place + "/children/" + std::to_string(i), problems);
+void check_timeline(const std::optional<Timeline> &timeline, const FieldProblem &problem) {
+    if (timeline)
+        for (const std::string &sentence : problems_of(*timeline))
+            problem("timeline", sentence);
 }
 
 } // namespace
 
-Run read_run(const std::string &text, const std::string &file) {
-    Run run = described::read_document<Run>(text, file, "convcast/run/1");
-    std::vector<InputProblem> problems;
-    for (std::size_t i = 0; i < run.cases.size(); ++i) {
-        const Case &item = run.cases[i];
-        const std::string place = file + ": /cases/" + std::to_string(i);
-        try {
-            ConvShape::parse(item.shape);
-        } catch (const UsageError &error) {
-            problems.push_back({place + "/shape", error.what()});
-        }
-        const auto check_timeline = [&](const std::string &where, const std::optional<Timeline> &timeline) {
-            if (timeline)
-                for (const std::string &problem : problems_of(*timeline))
-                    problems.push_back({place + where + "/timeline", problem});
-        };
-        for (const Measurement &m : item.measurements) {
-            if (!(m.time_s.value > 0.0 && m.time_s.value < 1e6))
-                problems.push_back({place + "/measurements", "expected time_s above zero, in seconds"});
-            check_timeline("/measurements", m.timeline);
-        }
-        if (item.prediction)
-            check_timeline("/prediction", item.prediction->timeline);
-        if (item.prediction && item.prediction->term)
-            check_term(*item.prediction->term, place + "/prediction/term", problems);
-        if (item.strategy.has_value() == item.baseline.has_value())
-            problems.push_back({place, "expected either \"strategy\" or \"baseline\""});
-    }
-    if (!problems.empty())
-        throw InputError(std::move(problems));
-    return run;
+void Term::check(const FieldProblem &problem) const {
+    if (const std::optional<std::string> why = wrong_children(*this))
+        problem("children", *why);
 }
 
-std::string write_run(const Run &run) { return to_text(described::write(run)); }
+void Prediction::check(const FieldProblem &problem) const {
+    if (time_low_s && time_high_s && !(*time_low_s <= *time_high_s))
+        problem("time_low_s", "expected at most time_high_s");
+    check_timeline(timeline, problem);
+}
+
+void Measurement::check(const FieldProblem &problem) const {
+    if (!(time_s.value > 0.0))
+        problem("time_s", "expected a time above zero, in seconds");
+    check_timeline(timeline, problem);
+}
+
+void Case::check(const FieldProblem &problem) const {
+    try {
+        ConvShape::parse(shape);
+    } catch (const UsageError &error) {
+        problem("shape", error.what());
+    }
+    if (strategy.has_value() == baseline.has_value())
+        problem("", "expected either \"strategy\" or \"baseline\"");
+}
+
+Run read_run(const std::string &text, const std::string &file) {
+    return described::read_document<Run>(text, file, "convcast/run/1");
+}
+
+std::string write_run(const Run &run) {
+    return to_text(described::write(run));
+}
 
 } // namespace convcast

@@ -155,8 +155,9 @@ TEST(Facts, ADocumentReadsBackAndHostileOnesAreRefused) {
                                  +[](CompiledWork &kernel) { kernel.per_idle_warp = 1e9; }}) {
         Facts broken = shipped_facts();
         break_it(broken.kernels.front());
-        EXPECT_THAT([&] { read_facts(write_facts(broken), "broken.json"); },
-                    ThrowsMessage<InputError>(HasSubstr("broken.json: /kernels/0")));
+        EXPECT_THAT(
+            [&] { read_facts(write_facts(broken), "broken.json"); },
+            ThrowsMessage<InputError>(testing::AllOf(HasSubstr("broken.json:"), HasSubstr("/kernels/0"))));
     }
 }
 

@@ -1,0 +1,22 @@
+// A profile; and what it forecasts for small shapes by every strategy, which must be a document that can be
+// read.
+#include "model/profile.hpp"
+#include "model/run.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace convcast;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    const std::optional<GpuProfile> profile = fuzz::accepted(data, size, read_profile, write_profile);
+    if (!profile)
+        return -1; // the corpus keeps what is accepted
+    Run run;
+    run.profile_id = profile->id;
+    const ConvShape shape = ConvShape::parse(fuzz::shapes[size % std::size(fuzz::shapes)]);
+    for (const std::string &name : strategy_names())
+        run.cases.push_back(predict(parse_strategy(name), shape, *profile));
+    run.cases.push_back(predict_baseline("cudnn:graph", shape, *profile));
+    const std::string text = write_run(run);
+    fuzz::require_same(text, write_run(read_run(text, "forecast")));
+    return 0;
+}
