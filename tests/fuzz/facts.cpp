@@ -13,10 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     if (!facts)
         return -1;
     const ConvShape shape = ConvShape::parse(fuzz::shapes[size % std::size(fuzz::shapes)]);
-    for (const std::string &name : strategy_names()) {
-        const auto planned = plan(parse_strategy(name), shape, profile);
-        if (const auto *good = std::get_if<PlannedStrategy>(&planned))
-            forecast_time(with_facts(good->feasible.plan, *facts), shape, profile);
-    }
+    const auto planned = plan(fuzz::any_strategy(data, size), shape, profile);
+    if (const auto *good = std::get_if<PlannedStrategy>(&planned))
+        forecast_time(with_facts(good->feasible.plan, *facts), shape, profile);
     return 0;
 }
