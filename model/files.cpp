@@ -36,6 +36,8 @@ std::string read_all(std::FILE *file, const std::string &path) {
     char buffer[1 << 16];
     for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, file)) > 0;) {
         text.append(buffer, got);
+        if (text.front() == '\0') // so /dev/zero ends at once
+            throw InputError(path, "is no text: it begins with a NUL byte");
         if (text.size() > most_text)
             too_long(path, "has");
     }

@@ -324,18 +324,18 @@ const char *JsonValue::kind() const {
 }
 
 JsonValue parse_json(const std::string &text, const std::string &file) {
-    // The parser would take a NUL for the end of the text and whatever follows for nothing.
+    Cursor cursor{text.data()};
+    TreeBuilder builder(cursor, file);
+    const char *begin = text.data();
+    nlohmann::json::sax_parse(LineIterator(&cursor, begin), LineIterator(&cursor, begin + text.size()),
+                              &builder);
+    // The parser takes a NUL for the end of the text and whatever follows for nothing.
     if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
         throw InputError(
             file + ":" +
                 std::to_string(
                     1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n')),
             "not valid JSON: a NUL byte");
-    Cursor cursor{text.data()};
-    TreeBuilder builder(cursor, file);
-    const char *begin = text.data();
-    nlohmann::json::sax_parse(LineIterator(&cursor, begin), LineIterator(&cursor, begin + text.size()),
-                              &builder);
     return builder.take();
 }
 

@@ -164,7 +164,7 @@ TEST(Files, GzipIsReadWholeOrNotAtAll) {
 
 TEST(Files, WhatNeverEndsIsRefused) {
     EXPECT_THAT([] { read_file("/dev/zero"); },
-                ThrowsMessage<InputError>(HasSubstr("has more than 512 MiB")));
+                ThrowsMessage<InputError>(HasSubstr("begins with a NUL byte")));
 }
 
 /// One measured case with a forecast, whose numbers are then made nonsense.

@@ -66,7 +66,7 @@ TEST(Json, BytesBehindANulAreRefused) {
     using namespace std::string_literals;
     EXPECT_THAT([] { parse_json("{\n\"a\": 1}\n\0{\"b\""s, "f"); },
                 ThrowsMessage<InputError>(HasSubstr("f:3: not valid JSON: a NUL byte")));
-    EXPECT_THAT([] { parse_json("\0"s, "f"); }, ThrowsMessage<InputError>(HasSubstr("f:1")));
+    EXPECT_THAT([] { parse_json("\0"s, "f"); }, ThrowsMessage<InputError>(HasSubstr("f:1: not valid JSON")));
 }
 
 TEST(Json, CopiesAreWholeAndTextsShared) {
