@@ -321,7 +321,7 @@ int choose(const Words &words) {
             }
         }
         text += places;
-        text += assumptions_text(question.knowledge);
+        text = printable(text + assumptions_text(question.knowledge));
         if (arguments.has("json") || arguments.has("output")) {
             Run document = new_run(question.profile, question.knowledge, question.sms, std::move(chosen));
             document.conditions.merge(conditions);

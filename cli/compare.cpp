@@ -258,10 +258,10 @@ int compare(const Words &words) {
         write_file_atomically(
             "-", arguments.has("json")
                      ? json
-                     : files_text(comparison, width) +
-                           (comparison.params.empty() ? "" : param_table(comparison, width)) +
-                           lacking_text(comparison, width) + surroundings_text(comparison, width) +
-                           curves_text(comparison, width) + outcome_text(comparison, width));
+                     : printable(files_text(comparison, width) +
+                                 (comparison.params.empty() ? "" : param_table(comparison, width)) +
+                                 lacking_text(comparison, width) + surroundings_text(comparison, width) +
+                                 curves_text(comparison, width) + outcome_text(comparison, width)));
     }
     return comparison.passed ? 0 : 1;
 }

@@ -111,7 +111,7 @@ int compile(const Words &words) {
                       [](const CheckedKernel &kernel) { return kernel.problem.has_value(); }));
     const bool json = arguments.has("json") || arguments.has("output");
     write_file_atomically(arguments.text("output", "-"),
-                          json ? to_text(described::write(report)) : as_text(report, problems));
+                          json ? to_text(described::write(report)) : printable(as_text(report, problems)));
     return problems == 0 ? code_of(asked) : 1;
 }
 

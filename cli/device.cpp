@@ -349,8 +349,10 @@ CompileReport compile_kernels(const std::vector<Plan> &plans, const GpuLimits &l
     report.kernels = check_kernels(
         compiler, plans, limits, compute_capability, std::max(1u, std::thread::hardware_concurrency()),
         [&](std::size_t done, std::size_t total) { progress.show(done, total, ""); });
-    if (const std::string warning = compiler.take_warning(); !warning.empty())
+    if (const std::string warning = compiler.take_warning(); !warning.empty()) {
         note(warning);
+        report.cache.clear();
+    }
     return report;
 }
 

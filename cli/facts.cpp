@@ -60,9 +60,9 @@ int facts(const Words &words) {
                 plans.push_back(std::move(good->feasible.plan));
                 counted.push_back(*cold->work);
                 counters.push_back(cold->counters.value_or(std::map<std::string, double>{}));
-                calls.push_back(
-                    {&plans.back(), &counted.back(), &counters.back(), shared_latency_of(profile),
-                     static_cast<double>(profile.limits.sm_count * profile.limits.max_threads_per_sm / 32)});
+                calls.push_back({&plans.back(), &counted.back(), &counters.back(), shared_latency_of(profile),
+                                 static_cast<double>(profile.limits.sm_count) *
+                                     (profile.limits.max_threads_per_sm / 32)});
             }
         }
     }

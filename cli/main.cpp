@@ -107,7 +107,7 @@ int end_with_the_pipe() {
 }
 
 int fail(ExitCode code, const std::string &what) {
-    std::fprintf(stderr, "convcast: %s\n", what.c_str());
+    std::fprintf(stderr, "convcast: %s\n", printable(what).c_str());
     return code;
 }
 

@@ -212,7 +212,8 @@ int measure(const Words &words) {
     if (arguments.has("output"))
         write_file_atomically(arguments.text("output", ""), write_profile(profile));
     if (!arguments.has("output") || arguments.text("output", "") != "-")
-        write_file_atomically("-", arguments.has("json") ? write_profile(profile) : summary(profile));
+        write_file_atomically("-",
+                              arguments.has("json") ? write_profile(profile) : printable(summary(profile)));
     if (const std::string why = doubts(raw, profile, only); arguments.has("strict") && !why.empty())
         return note("not trustworthy, by --strict: these failed: " + why), not_trustworthy;
     return 0;

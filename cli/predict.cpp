@@ -172,12 +172,12 @@ int predict(const Words &words) {
         text = write_run(new_run(question.profile, question.knowledge, question.sms, cases));
     } else {
         for (const Case &item : cases)
-            text += explain(item, question.knowledge);
+            text += printable(explain(item, question.knowledge));
         const bool timed = std::any_of(cases.begin(), cases.end(), [](const Case &item) {
             return item.prediction && item.prediction->time_s;
         });
         if (timed)
-            text += assumptions_text(question.knowledge);
+            text += printable(assumptions_text(question.knowledge));
     }
     write_file_atomically(arguments.text("output", "-"), text);
     return named_refused(question, cases, arguments.has("json") || arguments.has("output")) ? 1 : 0;

@@ -1,5 +1,7 @@
 #include "cli/progress.hpp"
 
+#include "model/errors.hpp"
+
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -10,7 +12,9 @@
 namespace convcast::cli {
 namespace {
 
-bool on_terminal() { return isatty(STDERR_FILENO) != 0; }
+bool on_terminal() {
+    return isatty(STDERR_FILENO) != 0;
+}
 
 std::size_t width() {
     winsize size{};
@@ -44,7 +48,7 @@ void Progress::show(std::size_t done, std::size_t total, const std::string &doin
                : seconds < 7200.0 ? fmt::format(", {:.0f} min left", seconds / 60.0)
                                   : fmt::format(", {:.1f} h left", seconds / 3600.0);
     }
-    std::string line = fmt::format("{} {}/{}{}  {}", what_, done, total, left, doing);
+    std::string line = printable(fmt::format("{} {}/{}{}  {}", what_, done, total, left, doing));
     if (!on_terminal()) {
         std::fprintf(stderr, "%s\n", line.c_str());
         return;
@@ -56,7 +60,7 @@ void Progress::show(std::size_t done, std::size_t total, const std::string &doin
 }
 
 void note(const std::string &text) {
-    std::fprintf(stderr, "%sconvcast: note: %s\n", on_terminal() ? "\r\x1b[K" : "", text.c_str());
+    std::fprintf(stderr, "%sconvcast: note: %s\n", on_terminal() ? "\r\x1b[K" : "", printable(text).c_str());
 }
 
 } // namespace convcast::cli

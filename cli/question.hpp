@@ -6,6 +6,7 @@
 #include "model/conv_shape.hpp"
 #include "model/profile.hpp"
 #include "model/run.hpp"
+#include "model/strategies.hpp"
 
 #include <functional>
 #include <optional>

@@ -161,8 +161,7 @@ std::string regimes_text(const RegimeTables &tables) {
 bool is_profile(const std::string &text, const std::string &name) {
     const JsonValue document = parse_json(text, name);
     const JsonValue *schema = document.find("schema");
-    const auto *id = schema == nullptr ? nullptr : std::get_if<std::string>(&schema->data);
-    return id != nullptr && id->starts_with("convcast/profile/");
+    return schema != nullptr && schema->text().value_or("").starts_with("convcast/profile/");
 }
 
 /// The run's calls and what forecasts that know less of their kernels say of them.
@@ -205,7 +204,7 @@ int report_profile(const GpuProfile &profile, const Arguments &arguments) {
     if (!json || arguments.has("output")) {
         const ReportFiles files = write_report(profile, arguments.text("output", "page"));
         if (!json)
-            text = answer(profile) + "\n\n" + files_text(files);
+            text = printable(answer(profile) + "\n\n" + files_text(files));
     }
     write_file_atomically("-", text);
     return 0;
@@ -291,7 +290,7 @@ int report(const Words &words) {
                regimes_text(statistics.regimes) + "\n" + files_text(files);
     }
     write_file_atomically(
-        "-", json ? to_text(described::write(summarize(run, studies, judged.of_calls.calls))) : text);
+        "-", json ? to_text(described::write(summarize(run, studies, judged.of_calls.calls))) : printable(text));
     return code_of(run);
 }
 

@@ -7,14 +7,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
-#include <fstream>
-#include <iterator>
+#include <fcntl.h>
 #include <memory>
 #include <random>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -87,11 +88,13 @@ class Reader {
     bool ok_ = false;
 };
 
-const std::string cache_format = "convcast cubin 1";
+const std::string cache_format = "convcast cubin 2";
 
-std::string serialise(const CompiledModule &module) {
+/// `key` is the request, all of it: an entry under another name, or of another request, is none.
+std::string serialise(const std::string &key, const CompiledModule &module) {
     Writer out;
     out.put(cache_format);
+    out.put(key);
     out.put(module.cubin);
     out.put(module.log);
     out.put(std::uint64_t{module.lowered_names.size()});
@@ -109,9 +112,9 @@ std::vector<KernelFacts> facts_of(std::string_view log, std::string_view cubin) 
     return kernels;
 }
 
-std::optional<CompiledModule> deserialise(std::string_view bytes) {
+std::optional<CompiledModule> deserialise(const std::string &key, std::string_view bytes) {
     Reader in(bytes);
-    if (in.text() != cache_format)
+    if (in.text() != cache_format || in.text() != key)
         return std::nullopt;
     CompiledModule module;
     module.cubin = in.text();
@@ -126,12 +129,41 @@ std::optional<CompiledModule> deserialise(std::string_view bytes) {
     return module;
 }
 
-std::optional<CompiledModule> load(const std::filesystem::path &file) {
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream)
+/// Whole bytes of a regular file that is ours and that nobody else can write to: what lies in the cache is
+/// run. No link is followed and no pipe waited for.
+std::optional<std::string> read_own(const std::filesystem::path &file) {
+    constexpr off_t most = off_t{256} << 20; // far above any cubin
+    const int descriptor = ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0)
         return std::nullopt;
-    const std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    return deserialise(bytes);
+    struct stat facts {};
+    std::optional<std::string> bytes;
+    if (::fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == ::geteuid() &&
+        (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0 && facts.st_size <= most) {
+        bytes.emplace(static_cast<std::size_t>(facts.st_size), '\0');
+        std::size_t got = 0;
+        for (ssize_t now = 1; now > 0 && got < bytes->size();
+             got += static_cast<std::size_t>(std::max<ssize_t>(now, 0)))
+            now = ::read(descriptor, bytes->data() + got, bytes->size() - got);
+        if (got != bytes->size())
+            bytes.reset();
+    }
+    ::close(descriptor);
+    return bytes;
+}
+
+/// A new file that only we can write to; false if it is there already or cannot be written.
+bool write_own(const std::filesystem::path &file, std::string_view bytes) {
+    const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (descriptor < 0)
+        return false;
+    bool written = ::fchmod(descriptor, S_IRUSR | S_IWUSR) == 0; // whatever the umask says
+    while (written && !bytes.empty()) {
+        const ssize_t now = ::write(descriptor, bytes.data(), bytes.size());
+        written = now > 0;
+        bytes.remove_prefix(written ? static_cast<std::size_t>(now) : 0);
+    }
+    return ::close(descriptor) == 0 && written;
 }
 
 std::vector<std::string> nvrtc_options(const CompileRequest &request) {
@@ -255,9 +287,7 @@ void Compiler::nvrtc_check(nvrtcResult result, const char *call) const {
                        ")");
 }
 
-std::filesystem::path Compiler::cache_file(const CompileRequest &request) const {
-    if (cache_folder_.empty())
-        return {};
+std::string Compiler::cache_key(const CompileRequest &request) const {
     Writer key; // length-prefixed, so that no two requests read alike
     key.put(cache_format);
     key.put(nvrtc_version());
@@ -268,7 +298,14 @@ std::filesystem::path Compiler::cache_file(const CompileRequest &request) const 
         for (const std::string &text : list)
             key.put(text);
     }
-    const std::string bytes = key.finish();
+    return key.finish();
+}
+
+std::filesystem::path Compiler::cache_file(const CompileRequest &request) const {
+    return cache_folder_.empty() ? std::filesystem::path() : cache_file(cache_key(request));
+}
+
+std::filesystem::path Compiler::cache_file(const std::string &bytes) const {
     XXH128_canonical_t hash;
     XXH128_canonicalFromHash(&hash, XXH3_128bits(bytes.data(), bytes.size()));
     std::string name;
@@ -280,13 +317,15 @@ std::filesystem::path Compiler::cache_file(const CompileRequest &request) const 
 }
 
 CompiledModule Compiler::compile(const CompileRequest &request) {
-    const std::filesystem::path file = cache_file(request);
-    if (file.empty())
+    if (cache_folder_.empty())
         return compile_uncached(request);
-    if (std::optional<CompiledModule> cached = load(file))
-        return std::move(*cached);
+    const std::string key = cache_key(request);
+    const std::filesystem::path file = cache_file(key);
+    if (const std::optional<std::string> bytes = read_own(file))
+        if (std::optional<CompiledModule> cached = deserialise(key, *bytes))
+            return std::move(*cached);
     CompiledModule module = compile_uncached(request);
-    store(file, module);
+    store(file, serialise(key, module));
     return module;
 }
 
@@ -329,21 +368,16 @@ CompiledModule Compiler::compile_uncached(const CompileRequest &request) const {
     return module;
 }
 
-void Compiler::store(const std::filesystem::path &file, const CompiledModule &module) {
+void Compiler::store(const std::filesystem::path &file, std::string_view bytes) {
     std::error_code error;
     std::filesystem::create_directories(cache_folder_, error);
     // Written aside and renamed, so that no reader, in this process or another, sees half a file.
     std::filesystem::path temporary = file;
     temporary += "." + std::to_string(getpid()) + "." + std::to_string(std::random_device{}()) + ".tmp";
-    bool written = false;
-    {
-        std::ofstream stream(temporary, std::ios::binary);
-        const std::string bytes = serialise(module);
-        stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-        stream.close();
-        written = stream.good();
-    }
-    if (written)
+    const bool written = write_own(temporary, bytes);
+    if (!written)
+        error = std::error_code(errno, std::generic_category());
+    else
         std::filesystem::rename(temporary, file, error);
     if (written && !error)
         return;

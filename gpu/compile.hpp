@@ -23,11 +23,11 @@ struct CompileRequest {
     std::string name; ///< file name shown in the log
     std::string source;
     std::vector<std::string>
-        name_expressions;             ///< "row_register<4, 128>"; kernels that are extern "C" need none
-    std::vector<std::string> options; ///< further NVRTC options, e.g. "-DTILE_W=128"
-    int compute_capability = 0;       ///< 90 for sm_90
+        name_expressions;               ///< "row_register<4, 128>"; kernels that are extern "C" need none
+    std::vector<std::string> options;   ///< further NVRTC options, e.g. "-DTILE_W=128"
+    int compute_capability = 0;         ///< 90 for sm_90
     bool architecture_features = false; ///< sm_90a: with instructions that no later architecture has
-    std::optional<int> max_registers; ///< per thread
+    std::optional<int> max_registers;   ///< per thread
 };
 
 /// What ptxas says about one kernel.
@@ -88,7 +88,9 @@ class Compiler {
 
   private:
     CompiledModule compile_uncached(const CompileRequest &request) const;
-    void store(const std::filesystem::path &file, const CompiledModule &module);
+    std::string cache_key(const CompileRequest &request) const;
+    std::filesystem::path cache_file(const std::string &key) const;
+    void store(const std::filesystem::path &file, std::string_view bytes);
     void nvrtc_check(nvrtcResult result, const char *call) const;
 
     SharedLibrary library_;

@@ -167,15 +167,19 @@ class Analysis {
                 return;
             }
             const Evidence &evidence = *answer.evidence;
-            const auto [lowest, highest] = plausible<Q>();
-            if (!(evidence.value >= lowest && evidence.value <= highest)) {
+            constexpr Range allowed = plausible<Q>();
+            if (!(evidence.value >= allowed.low && evidence.value <= allowed.high)) {
                 profile_.missing[name] =
                     fmt::format("{}: {:.5g} {} is not between {:g} and {:g} {}", evidence.by, evidence.value,
-                                UnitOf<Q>::text, lowest, highest, UnitOf<Q>::text);
+                                UnitOf<Q>::text, allowed.low, allowed.high, UnitOf<Q>::text);
                 return;
             }
-            field = Param<Q>{Q(evidence.value), Source::measured,  evidence.by,
-                             evidence.spread,   evidence.interval, evidence.populations};
+            std::optional<Interval> interval = evidence.interval;
+            if (interval) // what few samples give when drawn again can lie beside what they gave
+                interval = Interval{std::min(interval->low, evidence.value),
+                                    std::max(interval->high, evidence.value)};
+            field = Param<Q>{Q(evidence.value), Source::measured, evidence.by,
+                             evidence.spread,   interval,         evidence.populations};
         });
     }
 

@@ -120,7 +120,15 @@ constexpr std::array curve_kinds = {
               {{{"direction", "direction {}"}}}},
 };
 
+/// The next point; left out where it is none that a profile may have: behind the last one along x, and drawable.
 void append(CurveSeries &series, double x, double y, double low, double high) {
+    const auto fits = [](const char *field, double value) {
+        const Range range = CurveSeries::range_of(field);
+        return value >= range.low && value <= range.high;
+    };
+    if (!fits("x", x) || !fits("low", low) || !fits("high", high) || !(low <= y && y <= high) ||
+        (!series.x.empty() && x <= series.x.back()))
+        return;
     series.x.push_back(x);
     series.y.push_back(y);
     series.low.push_back(low);

@@ -12,31 +12,26 @@ bool is_open(const RawSamples &raw, std::string_view probe) {
                         [&](const ProbeSamples &samples) { return samples.probe == probe; });
 }
 
-RawSamples read_samples(const std::string &text, const std::string &file) {
-    RawSamples raw = described::read_document<RawSamples>(text, file, RawSamples{}.schema);
-    std::vector<InputProblem> problems;
-    if (!is_compute_capability(raw.compute_capability))
-        problems.push_back({file + ": /compute_capability",
-                            "expected a version such as \"9.0\", got \"" + raw.compute_capability + "\""});
-    for (std::size_t i = 0; i < raw.samples.size(); ++i) {
-        const ProbeSamples &samples = raw.samples[i];
-        const std::string place = file + ": /samples/" + std::to_string(i);
-        if (std::none_of(probes.begin(), probes.end(),
-                         [&](const ProbeInfo &p) { return p.name == samples.probe; })) {
-            std::vector<std::string> known;
-            for (const ProbeInfo &probe : probes)
-                known.emplace_back(probe.name);
-            problems.push_back({place + "/probe", "unknown probe \"" + samples.probe + "\"" +
-                                                      did_you_mean(samples.probe, known)});
-        }
-        if (samples.sm_clock_hz.size() != samples.values.size())
-            problems.push_back({place + "/sm_clock_hz",
-                                "expected one clock per value: " + std::to_string(samples.values.size()) +
-                                    ", got " + std::to_string(samples.sm_clock_hz.size())});
+void ProbeSamples::check(const FieldProblem &problem) const {
+    if (std::none_of(probes.begin(), probes.end(), [&](const ProbeInfo &p) { return p.name == probe; })) {
+        std::vector<std::string> known;
+        for (const ProbeInfo &info : probes)
+            known.emplace_back(info.name);
+        problem("probe", "unknown probe \"" + shortened(probe) + "\"" + did_you_mean(probe, known));
     }
-    if (!problems.empty())
-        throw InputError(std::move(problems));
-    return raw;
+    if (sm_clock_hz.size() != values.size())
+        problem("sm_clock_hz", "expected one clock per value: " + std::to_string(values.size()) + ", got " +
+                                   std::to_string(sm_clock_hz.size()));
+}
+
+void RawSamples::check(const FieldProblem &problem) const {
+    if (!is_compute_capability(compute_capability))
+        problem("compute_capability",
+                "expected a version such as \"9.0\", got \"" + shortened(compute_capability) + "\"");
+}
+
+RawSamples read_samples(const std::string &text, const std::string &file) {
+    return described::read_document<RawSamples>(text, file, RawSamples{}.schema);
 }
 
 std::string write_samples(const RawSamples &raw) {

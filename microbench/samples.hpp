@@ -108,6 +108,12 @@ struct ProbeSamples {
     std::vector<double> sm_clock_hz; ///< during or right after each sample
     std::string note;                ///< how they were taken
     BOOST_DESCRIBE_CLASS(ProbeSamples, (), (probe, unit, knobs, values, sm_clock_hz, note), (), ())
+
+    /// What a sample that went wrong looks like the analysis says; null is one that is not finite.
+    static constexpr Range range_of(std::string_view field) {
+        return field == "sm_clock_hz" ? Range{0.0, 1e12, true} : Range{-1e30, 1e30, true};
+    }
+    void check(const FieldProblem &problem) const; ///< a known probe, one clock a value
 };
 
 struct RawSamples {
@@ -126,6 +132,11 @@ struct RawSamples {
                          (schema, name, compute_capability, limits, max_sm_clock_hz, memory_clock_hz,
                           memory_bus_bits, conditions, samples, failed, skipped),
                          (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field == "memory_bus_bits" ? Range{0, 1 << 20} : Range{0.0, 1e12};
+    }
+    void check(const FieldProblem &problem) const;
 };
 
 /// Whether a probe needs to run (again) to complete `raw`: it gave no samples, and was not skipped.

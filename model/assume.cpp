@@ -46,14 +46,15 @@ std::string assume(GpuProfile &profile, const std::string &text) {
             throw UsageError(
                 fmt::format("--assume {}: the profile {} has it, {}; only what a profile lacks is assumed",
                             name, profile.id, readable(field->value.value, unit)));
-        const auto [low, high] = plausible<Q>();
+        constexpr Range allowed = plausible<Q>();
         double value = 0.0;
         const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-        if (error != std::errc{} || end != number.data() + number.size() || !(value >= low && value <= high))
+        if (error != std::errc{} || end != number.data() + number.size() ||
+            !(value >= allowed.low && value <= allowed.high))
             throw UsageError(
                 fmt::format("--assume {}: expected a number from {} to {} in {}, got '{}'. Example: "
                             "--assume launch_floor=5e-6",
-                            name, low, high, unit, number));
+                            name, allowed.low, allowed.high, unit, number));
         auto &assumed = field.emplace();
         assumed.value = Q(value);
         assumed.source = Source::assumed;

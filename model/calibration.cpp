@@ -45,9 +45,9 @@ Calibration read_calibration(const std::string &text, const std::string &file) {
     const std::string schema = Calibration().schema;
     const JsonValue json = parse_json(text, file);
     const JsonValue *named = json.find("schema");
-    const auto *written = named == nullptr ? nullptr : std::get_if<std::string>(&named->data);
-    if (written != nullptr && (*written == "convcast/calibration/1" || *written == "convcast/calibration/2"))
-        throw InputError(file + ": /schema", "\"" + *written +
+    const std::string written(named == nullptr ? "" : named->text().value_or(""));
+    if (written == "convcast/calibration/1" || written == "convcast/calibration/2")
+        throw InputError(file + ": /schema", "\"" + written +
                                                  "\" is of an earlier version, which did not say " +
                                                  "what the calibration was fitted on; make it anew: convcast "
                                                  "fit run.json.gz -o calibration.json");
@@ -83,7 +83,7 @@ Calibration read_calibration(const std::string &text, const std::string &file) {
     }
     const FittedOn &on = calibration.profile;
     const auto one_line = [&](const char *name, const std::string &value, const char *example) {
-        if (!printable(value))
+        if (!is_printable(value))
             problems.push_back({file + ": /profile/" + name,
                                 "expected a text of one line, for example \"" + std::string(example) + "\""});
     };
@@ -93,7 +93,7 @@ Calibration read_calibration(const std::string &text, const std::string &file) {
     if (!is_compute_capability(on.compute_capability))
         problems.push_back({file + ": /profile/compute_capability", "expected a version such as \"9.0\""});
     for (const auto &[name, value] : on.numbers)
-        if (!printable(name))
+        if (!is_printable(name))
             one_line("numbers", name, "sm_clock");
         else
             within("profile/numbers/" + name, value, 0.0, 1e18, "1");

@@ -30,7 +30,16 @@ const std::optional<FlightCurve> &flight_curve(const GpuProfile &profile, std::s
                                         : profile.l2_write_curve;
 }
 
-/// The middle of the values, and the interval around it; none where a value of the middle has none.
+/// What may be said of a value: an interval that does not hold it is of another one.
+std::optional<Interval> interval_of(const ComparedValue &value) {
+    const bool holds =
+        value.interval && value.interval->low <= *value.value && *value.value <= value.interval->high;
+    return holds ? value.interval : std::nullopt;
+}
+
+/// The middle of the values, and its interval; none where a value of the middle has none. Of two values in
+/// the middle it is their mean, of their intervals as well: whatever lies between two that differ would else
+/// be noise.
 struct Middle {
     double value;
     std::optional<Interval> interval;
@@ -45,9 +54,8 @@ Middle middle_of(const std::vector<ComparedValue> &values) {
               [](const ComparedValue *a, const ComparedValue *b) { return *a->value < *b->value; });
     const ComparedValue &low = *sorted[(sorted.size() - 1) / 2], &high = *sorted[sorted.size() / 2];
     Middle middle{(*low.value + *high.value) / 2.0, std::nullopt};
-    if (low.interval && high.interval)
-        middle.interval = Interval{std::min(low.interval->low, high.interval->low),
-                                   std::max(low.interval->high, high.interval->high)};
+    if (const std::optional<Interval> a = interval_of(low), b = interval_of(high); a && b)
+        middle.interval = Interval{(a->low + b->low) / 2.0, (a->high + b->high) / 2.0};
     return middle;
 }
 
@@ -60,7 +68,7 @@ void judge(ComparedParam &param) {
     if (there.size() >= 2) {
         const ComparedValue &first = param.values[there.front()];
         const Middle middle =
-            there.size() == 2 ? Middle{*first.value, first.interval} : middle_of(param.values);
+            there.size() == 2 ? Middle{*first.value, interval_of(first)} : middle_of(param.values);
         const auto off = [&](std::size_t i) { return *param.values[i].value / middle.value - 1.0; };
         // Of two, the second; of equally far ones, the first.
         const std::size_t farthest =
@@ -73,7 +81,7 @@ void judge(ComparedParam &param) {
         param.farthest = static_cast<std::int64_t>(farthest);
         param.ratio = *param.values[farthest].value / middle.value;
         param.deviation = *param.ratio - 1.0;
-        const std::optional<Interval> &interval = param.values[farthest].interval;
+        const std::optional<Interval> interval = interval_of(param.values[farthest]);
         if (std::abs(*param.deviation) < same_below)
             param.verdict = Verdict::same;
         else if (!interval || !middle.interval)
@@ -97,11 +105,12 @@ using Line = std::vector<std::pair<double, double>>;
 
 /// Points of `lines`, one line for each file, at the x that all of them have.
 void compare_lines(ComparedCurve &curve, const std::string &series, const std::vector<Line> &lines) {
-    for (const auto &[x, y] : lines.front()) {
+    for (const Line::value_type &point : lines.front()) {
+        const double x = point.first, y = point.second;
         double low = y, high = y;
         const bool common = std::all_of(lines.begin() + 1, lines.end(), [&](const Line &line) {
-            const auto same = std::find_if(line.begin(), line.end(), [at = x](const auto &point) {
-                return std::abs(point.first - at) <= 1e-9 * std::abs(at);
+            const auto same = std::find_if(line.begin(), line.end(), [x](const auto &other) {
+                return std::abs(other.first - x) <= 1e-9 * std::abs(x);
             });
             if (same == line.end())
                 return false;

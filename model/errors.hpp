@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -41,8 +42,16 @@ struct CounterPermissionError : GpuError {
 };
 
 /// The closest of `known` to `word` by edit distance, as "; did you mean 'x'?", or "." if nothing is close: a
-/// sentence's end either way.
+/// sentence's end either way. Nothing is close to a word of more than 64 bytes.
 std::string did_you_mean(const std::string &word, const std::vector<std::string> &known);
+
+/// What a message quotes of a text: all of it, or its first bytes and "... (20971520 bytes)". Never ends
+/// within a character of UTF-8.
+std::string shortened(std::string_view text, std::size_t most = 120);
+
+/// For a terminal: control characters other than line breaks and tabs as \x1b, so that no file can write
+/// commands to it. Switches of weight, which are ours, stay. C1 control characters are named as well.
+std::string printable(std::string_view text);
 
 /// "a, b, c"
 std::string join(const std::vector<std::string> &words, const std::string &separator = ", ");

@@ -342,7 +342,7 @@ Facts read_facts(const std::string &text, const std::string &file) {
     std::vector<InputProblem> problems;
     if (!is_architecture(facts.architecture))
         problems.push_back({file + ": /architecture", "expected an architecture such as \"sm_90\""});
-    if (!printable(facts.device_code_hash))
+    if (!is_printable(facts.device_code_hash))
         problems.push_back({file + ": /device_code_hash",
                             "expected the hash that `convcast --version` prints as device code"});
     if (facts.kernels.empty())
@@ -350,7 +350,7 @@ Facts read_facts(const std::string &text, const std::string &file) {
                                                  "give --facts none"});
     for (std::size_t i = 0; i < facts.kernels.size(); ++i) {
         const CompiledWork &kernel = facts.kernels[i];
-        if (!printable(kernel.kernel) || (!kernel.variant.empty() && !printable(kernel.variant))) {
+        if (!is_printable(kernel.kernel) || (!kernel.variant.empty() && !is_printable(kernel.variant))) {
             problems.push_back(
                 {file + ": /kernels/" + std::to_string(i),
                  "expected a kernel's name and variant, for example \"row_register\" and \"\""});

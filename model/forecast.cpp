@@ -269,9 +269,9 @@ std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, 
             widen(moved(other));
         }
     std::vector<double> refitted;
-    for (const FittedNumbers &numbers : calibration.resampled) {
+    for (const FittedNumbers &again : calibration.resampled) {
         Machine other = m;
-        other.fitted = numbers;
+        other.fitted = again;
         refitted.push_back(moved(other));
     }
     if (!refitted.empty()) { // the lowest and highest of ten are its 5th and 95th percentile

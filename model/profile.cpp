@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <set>
+#include <utility>
 
 namespace convcast {
 
@@ -19,85 +22,14 @@ namespace {
 
 constexpr const char *schema_name = "convcast/profile/1";
 
-/// What the struct's types cannot say.
-void check_limits(const GpuProfile &p, const std::string &file) {
-    std::vector<InputProblem> problems;
-    const auto positive = [&](const char *name, std::int64_t value) {
-        if (value < 1 || value > std::int64_t{1} << 40)
-            problems.push_back(
-                {file + ": /limits/" + name, "expected an integer above zero, got " + std::to_string(value)});
-    };
-    const GpuLimits &l = p.limits;
-    positive("sm_count", l.sm_count);
-    positive("cores_per_sm", l.cores_per_sm);
-    positive("shared_bytes_per_sm", l.shared_bytes_per_sm);
-    positive("shared_bytes_per_cta", l.shared_bytes_per_cta);
-    positive("registers_per_sm", l.registers_per_sm);
-    positive("max_threads_per_sm", l.max_threads_per_sm);
-    positive("max_threads_per_cta", l.max_threads_per_cta);
-    positive("max_ctas_per_sm", l.max_ctas_per_sm);
-    positive("l2_bytes", l.l2_bytes);
-    positive("schedulers_per_sm", l.schedulers_per_sm);
-    if (l.registers_per_sm < 1024 || l.sm_count > 65536)
-        problems.push_back({file + ": /limits", "expected registers_per_sm >= 1024 and sm_count <= 65536"});
-    const auto range = [&](const char *name, const auto &param, double low, double high) {
-        if (param && !(param->value.value >= low && param->value.value <= high))
-            problems.push_back({file + ": /" + name + "/value",
-                                fmt::format("expected {:g} to {:g} {}, got {:g}", low, high,
-                                            UnitOf<decltype(param->value)>::text, param->value.value)});
-    };
-    const auto range_of = [&](const char *name, const auto &param) {
-        using Q = std::decay_t<decltype(param->value)>;
-        const auto [low, high] = plausible<Q>();
-        range(name, param, low, high);
-    };
-    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-        const auto &field = p.*member.pointer;
-        if constexpr (described::IsOptional<std::decay_t<decltype(field)>>::value)
-            if constexpr (described::IsParam<typename std::decay_t<decltype(field)>::value_type>::value)
-                range_of(member.name, field);
-    });
-    range("bank_width", p.bank_width, 1.0, 64.0);
-    range("knee_exponent", p.knee_exponent, 0.1, 100.0);
-    if (l.shared_bytes_reserved_per_cta < 0)
-        problems.push_back({file + ": /limits/shared_bytes_reserved_per_cta", "expected zero or more"});
-    if (!is_compute_capability(p.compute_capability))
-        problems.push_back({file + ": /compute_capability",
-                            "expected a version such as \"9.0\", got \"" + p.compute_capability + "\""});
-    if (p.id.empty())
-        problems.push_back({file + ": /id", "expected a name such as \"h200\""});
-    const auto same_length = [&](const char *name, const std::optional<FlightCurve> &curve) {
-        if (curve && curve->bytes_in_flight.size() != curve->bandwidth.size())
-            problems.push_back({file + ": /" + name, "expected as many bandwidths as bytes_in_flight"});
-        if (curve && (!std::all_of(curve->bytes_in_flight.begin(), curve->bytes_in_flight.end(), drawable) ||
-                      !std::all_of(curve->bandwidth.begin(), curve->bandwidth.end(), drawable)))
-            problems.push_back({file + ": /" + name, "expected numbers of 1e-18 to 1e18, or 0"});
-    };
-    same_length("dram_read_curve", p.dram_read_curve);
-    same_length("dram_write_curve", p.dram_write_curve);
-    same_length("dram_copy_curve", p.dram_copy_curve);
-    same_length("l2_read_curve", p.l2_read_curve);
-    same_length("l2_write_curve", p.l2_write_curve);
-    for (const auto &[name, curve] : p.curves)
-        for (std::size_t i = 0; i < curve.series.size(); ++i) {
-            const CurveSeries &series = curve.series[i];
-            for (const std::vector<double> *values : {&series.y, &series.low, &series.high})
-                if (values->size() != series.x.size())
-                    problems.push_back({file + ": /curves/" + name + "/series/" + std::to_string(i),
-                                        "expected x, y, low and high to have the same length"});
-            for (const std::vector<double> *values : {&series.x, &series.y, &series.low, &series.high})
-                if (!std::all_of(values->begin(), values->end(), drawable))
-                    problems.push_back({file + ": /curves/" + name + "/series/" + std::to_string(i),
-                                        "expected numbers of 1e-18 to 1e18, or 0"});
-        }
-    if (!problems.empty())
-        throw InputError(std::move(problems));
+bool ascending(const std::vector<double> &values) {
+    return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
 }
 
 template <class T> JsonValue schema_of();
 
-JsonValue object(std::initializer_list<std::pair<std::string, JsonValue>> entries) {
-    return JsonValue(JsonObject(entries.begin(), entries.end()));
+JsonValue object(std::initializer_list<JsonMember> entries) {
+    return JsonValue(JsonObject(entries));
 }
 
 JsonValue text(const char *value) {
@@ -182,10 +114,87 @@ bool drawable(double value) {
     return value == 0.0 || (size >= 1e-18 && size <= 1e18);
 }
 
+void Spread::check(const FieldProblem &problem) const {
+    if (!(p05 <= p50 && p50 <= p95))
+        problem("", "expected p05 <= p50 <= p95, for example 9, 10 and 12");
+}
+
+void Interval::check(const FieldProblem &problem) const {
+    if (!(low <= high))
+        problem("", "expected low <= high, for example 9 and 11");
+}
+
+void GpuLimits::check(const FieldProblem &problem) const {
+    constexpr int warp = 32;
+    if (max_threads_per_cta > max_threads_per_sm)
+        problem("max_threads_per_cta", fmt::format("expected at most max_threads_per_sm, {}, got {}",
+                                                   max_threads_per_sm, max_threads_per_cta));
+    for (const auto &[name, threads] : {std::pair{"max_threads_per_sm", max_threads_per_sm},
+                                        std::pair{"max_threads_per_cta", max_threads_per_cta}})
+        if (threads % warp != 0)
+            problem(name, fmt::format("expected whole warps of {} threads, for example 1024, got {}", warp,
+                                      threads));
+    if (shared_bytes_per_cta + shared_bytes_reserved_per_cta > shared_bytes_per_sm)
+        problem("shared_bytes_per_cta",
+                fmt::format(
+                    "expected that one CTA finds room: at most shared_bytes_per_sm less what a CTA reserves, "
+                    "{}, got {}",
+                    shared_bytes_per_sm - shared_bytes_reserved_per_cta, shared_bytes_per_cta));
+    if (registers_per_sm < max_threads_per_cta * 8)
+        problem("registers_per_sm",
+                fmt::format("expected 8 registers or more for each thread of the largest CTA, {}, got {}",
+                            8 * max_threads_per_cta, registers_per_sm));
+}
+
+void FlightCurve::check(const FieldProblem &problem) const {
+    if (bytes_in_flight.empty())
+        problem("", "expected at least one point");
+    if (bytes_in_flight.size() != bandwidth.size())
+        problem("bandwidth", fmt::format("expected as many bandwidths as bytes_in_flight, {}, got {}",
+                                         bytes_in_flight.size(), bandwidth.size()));
+    if (!ascending(bytes_in_flight))
+        problem("bytes_in_flight", "expected numbers in ascending order, for example [1024, 2048]");
+}
+
+void CurveSeries::check(const FieldProblem &problem) const {
+    for (const auto &[field, values] : {std::pair{"y", &y}, std::pair{"low", &low}, std::pair{"high", &high}})
+        if (values->size() != x.size())
+            return problem(field, fmt::format("expected as many numbers as x has, {}, got {}", x.size(),
+                                              values->size()));
+    if (!ascending(x))
+        problem("x", "expected numbers in ascending order, for example [1024, 2048]");
+    for (std::size_t i = 0; i < x.size(); ++i)
+        if (!(low[i] <= y[i] && y[i] <= high[i]))
+            return problem(
+                "y/" + std::to_string(i),
+                fmt::format("expected low <= y <= high, got {:g}, {:g} and {:g}", low[i], y[i], high[i]));
+}
+
+void ProfileCheck::check(const FieldProblem &problem) const {
+    if (name.empty())
+        problem("name", "expected a name such as \"little_law\"");
+}
+
+void PeerLink::check(const FieldProblem &problem) const {
+    if (from == to)
+        problem("to", fmt::format("expected another GPU than that of \"from\", {}", from));
+}
+
+void GpuProfile::check(const FieldProblem &problem) const {
+    if (!is_compute_capability(compute_capability))
+        problem("compute_capability",
+                "expected a version such as \"9.0\", got \"" + shortened(compute_capability) + "\"");
+    if (id.empty())
+        problem("id", "expected a name such as \"h200\"");
+    std::set<std::pair<int, int>> links;
+    for (std::size_t i = 0; i < peers.size(); ++i)
+        if (!links.emplace(peers[i].from, peers[i].to).second)
+            problem("peers/" + std::to_string(i),
+                    fmt::format("the link from {} to {} is there twice", peers[i].from, peers[i].to));
+}
+
 GpuProfile read_profile(const std::string &text, const std::string &file) {
-    GpuProfile profile = described::read_document<GpuProfile>(text, file, schema_name);
-    check_limits(profile, file);
-    return profile;
+    return described::read_document<GpuProfile>(text, file, schema_name);
 }
 
 std::string write_profile(const GpuProfile &profile) {
@@ -214,8 +223,8 @@ GpuProfile find_profile(const std::string &name_or_file) {
 
 GpuProfile with_sms(GpuProfile profile, int sms) {
     if (sms < 1 || sms > profile.limits.sm_count)
-        throw UsageError(std::to_string(sms) + " SMs of the GPU '" + profile.id + "' were asked for, which has " +
-                         std::to_string(profile.limits.sm_count));
+        throw UsageError(std::to_string(sms) + " SMs of the GPU '" + profile.id +
+                         "' were asked for, which has " + std::to_string(profile.limits.sm_count));
     profile.limits.sm_count = sms;
     return profile;
 }
@@ -225,11 +234,12 @@ std::string profile_hash(const GpuProfile &profile) {
 }
 
 std::string profile_schema() {
-    JsonValue schema = schema_of<GpuProfile>();
-    JsonObject &root = std::get<JsonObject>(schema.data);
-    root.insert(root.begin(), {"$schema", text("https://json-schema.org/draft/2020-12/schema")});
-    root.insert(root.begin() + 1, {"title", text("convcast GPU profile")});
-    return to_text(schema);
+    JsonObject root = {{"$schema", text("https://json-schema.org/draft/2020-12/schema")},
+                       {"title", text("convcast GPU profile")}};
+    const JsonValue schema = schema_of<GpuProfile>();
+    for (const JsonMember &member : *schema.object())
+        root.push_back(member);
+    return to_text(JsonValue(std::move(root)));
 }
 
 } // namespace convcast

@@ -1,6 +1,7 @@
 // What a GPU can do, as data: limits the driver tells and numbers that probes measure or papers publish.
 #pragma once
 
+#include "model/checked.hpp"
 #include "model/units.hpp"
 
 #include <boost/describe.hpp>
@@ -9,8 +10,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -23,13 +24,37 @@ struct Spread {
     double p05 = 0.0, p50 = 0.0, p95 = 0.0;
     std::int64_t n = 0;
     BOOST_DESCRIBE_CLASS(Spread, (), (p05, p50, p95, n), (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field == "n" ? Range{1.0, 1e12} : Range{-1e18, 1e18};
+    }
+    void check(const FieldProblem &problem) const; ///< p05 <= p50 <= p95
 };
 
 /// Bootstrap 95 % interval of a value: where the median of as many new samples would lie.
 struct Interval {
     double low = 0.0, high = 0.0;
     BOOST_DESCRIBE_CLASS(Interval, (), (low, high), (), ())
+
+    /// That of a slope may begin below zero.
+    static constexpr Range range_of(std::string_view) { return {-1e18, 1e18}; }
+    void check(const FieldProblem &problem) const; ///< low <= high
 };
+
+/// The values of a unit that a profile may have: wide enough for any GPU, narrow enough that no rule divides
+/// by a rounded zero or leaves 64 bits.
+template <class Q> constexpr Range plausible() {
+    if constexpr (std::is_same_v<Q, Frequency>)
+        return {1e6, 1e11};
+    else if constexpr (std::is_same_v<Q, Bandwidth>)
+        return {1e6, 1e17};
+    else if constexpr (std::is_same_v<Q, Seconds>)
+        return {1e-12, 1.0};
+    else if constexpr (std::is_same_v<Q, Bytes>)
+        return {1.0, 1e15};
+    else
+        return {1e-3, 1e6};
+}
 
 /// One number of a profile. In files: {value, unit, source, by, spread, interval, populations}; the unit must
 /// be UnitOf<Q>::text.
@@ -62,6 +87,22 @@ struct GpuLimits {
                           shared_bytes_reserved_per_cta, registers_per_sm, max_threads_per_sm,
                           max_threads_per_cta, max_ctas_per_sm, l2_bytes, schedulers_per_sm),
                          (), ())
+
+    /// From the smallest GPU that CUDA ever ran on to far above any: no product of two leaves an int64.
+    static constexpr Range range_of(std::string_view field) {
+        return field == "sm_count"                        ? Range{1, 4096}
+               : field == "cores_per_sm"                  ? Range{8, 4096}
+               : field == "shared_bytes_per_sm"           ? Range{16384, 1 << 24}
+               : field == "shared_bytes_per_cta"          ? Range{16384, 1 << 24}
+               : field == "shared_bytes_reserved_per_cta" ? Range{0, 1 << 16}
+               : field == "registers_per_sm"              ? Range{8192, 1 << 24}
+               : field == "max_threads_per_sm"            ? Range{512, 1 << 16}
+               : field == "max_threads_per_cta"           ? Range{512, 1 << 16}
+               : field == "max_ctas_per_sm"               ? Range{1, 1024}
+               : field == "l2_bytes"                      ? Range{1024, 1e12}
+                                                          : Range{1, 16}; // schedulers_per_sm
+    }
+    void check(const FieldProblem &problem) const; ///< that an SM has room for the largest CTA
 };
 
 /// What eq. M1, T = (L0^p + (V/BW)^p)^(1/p), makes of a curve when all three of its numbers are fitted to it.
@@ -76,6 +117,10 @@ struct FlightFit {
                          (latency_s, bandwidth, exponent, worst_error, paper_bytes, bytes_for_90,
                           bytes_for_95),
                          (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field == "worst_error" ? Range{0.0, 1e6} : Range{1e-18, 1e18};
+    }
 };
 
 /// Bandwidth against bytes in flight (docs/model.md, eq. M1).
@@ -84,6 +129,9 @@ struct FlightCurve {
     std::vector<double> bandwidth;       ///< B/s, same length
     std::optional<FlightFit> fit;
     BOOST_DESCRIBE_CLASS(FlightCurve, (), (bytes_in_flight, bandwidth, fit), (), ())
+
+    static constexpr Range range_of(std::string_view) { return {1e-18, 1e18}; }
+    void check(const FieldProblem &problem) const; ///< ascending, one bandwidth a point
 };
 
 /// One line of a curve: medians with their 5th and 95th percentiles, all of one length, by ascending x.
@@ -91,6 +139,11 @@ struct CurveSeries {
     std::string name; ///< what this line holds fixed: "8 independent FFMAs"
     std::vector<double> x, y, low, high;
     BOOST_DESCRIBE_CLASS(CurveSeries, (), (name, x, y, low, high), (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field == "x" ? Range{0.0, 1e18} : Range{1e-18, 1e18};
+    }
+    void check(const FieldProblem &problem) const; ///< x ascending, low <= y <= high, all of one length
 };
 
 /// What a sweep saw: the picture behind some of the numbers, for reading and for reports. Of one the forecast
@@ -110,6 +163,8 @@ struct ProfileCheck {
     bool passed = false;
     std::string text; ///< both numbers with units, and why they must agree
     BOOST_DESCRIBE_CLASS(ProfileCheck, (), (name, passed, text), (), ())
+
+    void check(const FieldProblem &problem) const; ///< has a name
 };
 
 /// Copies from one GPU of a host to another. What was not measured is absent.
@@ -121,6 +176,13 @@ struct PeerLink {
     std::optional<Seconds> latency_s;               ///< one dependent load of the other GPU's memory
     BOOST_DESCRIBE_CLASS(PeerLink, (),
                          (from, to, direct, bandwidth_bytes_per_s, both_ways_bytes_per_s, latency_s), (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field == "from" || field == "to" ? Range{0, 1023}
+               : field == "latency_s"           ? Range{1e-12, 1.0}
+                                                : Range{1e6, 1e17};
+    }
+    void check(const FieldProblem &problem) const; ///< between two GPUs
 };
 
 /// Which GPU.
@@ -176,8 +238,8 @@ struct BandwidthParams {
     std::optional<Param<Bandwidth>> l2_write_bandwidth;
     std::optional<Param<Cycles>> sector_store_time; ///< of an SM's sector written whole, all SMs storing
     std::optional<Param<Cycles>> partial_sector_store_time; ///< and of one that is written in part
-    std::optional<Param<BytesPerCycle>> l1_bandwidth;     ///< loads that hit L1
-    std::optional<Param<BytesPerCycle>> shared_bandwidth; ///< free of conflicts
+    std::optional<Param<BytesPerCycle>> l1_bandwidth;       ///< loads that hit L1
+    std::optional<Param<BytesPerCycle>> shared_bandwidth;   ///< free of conflicts
     std::optional<Param<Plain>> knee_exponent; ///< p of eq. M1 for DRAM reads, its L0 and BW as above
     BOOST_DESCRIBE_CLASS(BandwidthParams, (),
                          (dram_read_bandwidth, dram_write_bandwidth, dram_copy_bandwidth, l2_read_bandwidth,
@@ -288,30 +350,25 @@ struct GpuProfile : GpuIdentity,
                          (dram_read_curve, dram_write_curve, dram_copy_curve, l2_read_curve, l2_write_curve,
                           curves, peers, missing, conditions, checks, notes),
                          (), ())
-};
 
-/// The values of a unit that a profile may have: wide enough for any GPU, narrow enough that no rule divides
-/// by a rounded zero or leaves 64 bits.
-template <class Q> constexpr std::pair<double, double> plausible() {
-    if constexpr (std::is_same_v<Q, Frequency>)
-        return {1e6, 1e11};
-    else if constexpr (std::is_same_v<Q, Bandwidth>)
-        return {1e6, 1e17};
-    else if constexpr (std::is_same_v<Q, Seconds>)
-        return {1e-12, 1.0};
-    else if constexpr (std::is_same_v<Q, Bytes>)
-        return {1.0, 1e15};
-    else
-        return {1e-3, 1e6};
-}
+    /// Of Params whose unit says too little; of the others plausible() of it.
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        if (field == "bank_width")
+            return Range{1.0, 64.0};
+        if (field == "knee_exponent")
+            return Range{0.1, 100.0};
+        return std::nullopt;
+    }
+    void check(const FieldProblem &problem) const; ///< identity, and no link twice
+};
 
 /// What a curve can be drawn from: 0, or 1e-18 to 1e18 of either sign. Any measurement is far inside.
 bool drawable(double value);
 
-/// Throws InputError with every problem of the text at once. `file` only names it in messages.
 /// Whether a text is a compute capability as the driver tells it: "9.0", "12.1".
 bool is_compute_capability(const std::string &text);
 
+/// Throws InputError with every problem of the text at once. `file` only names it in messages.
 GpuProfile read_profile(const std::string &text, const std::string &file);
 std::string write_profile(const GpuProfile &profile);
 

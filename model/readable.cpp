@@ -60,7 +60,7 @@ std::string readable(double value, std::string_view unit) {
     return short_number(value / in.size) + (in.text.empty() ? "" : " " + in.text);
 }
 
-bool printable(std::string_view text) {
+bool is_printable(std::string_view text) {
     constexpr std::size_t longest = 200;
     return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), [](char c) {
         const auto byte = static_cast<unsigned char>(c);

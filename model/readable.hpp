@@ -25,6 +25,6 @@ std::string short_number(double value);
 std::string readable(double value, std::string_view unit);
 
 /// Whether a file's text may stand in a sentence: not empty, at most 200 bytes, no control characters.
-bool printable(std::string_view text);
+bool is_printable(std::string_view text);
 
 } // namespace convcast

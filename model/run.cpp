@@ -35,13 +35,10 @@ std::optional<std::string> wrong_children(const Term &term) {
     return std::nullopt;
 }
 
-/// `problem` gets the place in the case and what is wrong there.
-void check_term(const Term &term, const std::string &place,
-                const std::function<void(const std::string &, const std::string &)> &problem) {
-    if (const std::optional<std::string> why = wrong_children(term))
-        problem(place, *why);
-    for (std::size_t i = 0; i < term.children.size(); ++i)
-        check_term(term.children[i], place + "/children/" + std::to_string(i), problem);
+void check_timeline(const std::optional<Timeline> &timeline, const FieldProblem &problem) {
+    if (timeline)
+        for (const std::string &sentence : problems_of(*timeline))
+            problem("timeline", sentence);
 }
 
 /// Which case a problem is about, of its place "run.json:12: /cases/3/status"; none where it is about the
@@ -85,6 +82,33 @@ void put_aside(Run &run, const JsonValue &json, std::vector<InputProblem> proble
 
 } // namespace
 
+void Term::check(const FieldProblem &problem) const {
+    if (const std::optional<std::string> why = wrong_children(*this))
+        problem("children", *why);
+}
+
+void Prediction::check(const FieldProblem &problem) const {
+    if (time_low_s && time_high_s && !(*time_low_s <= *time_high_s))
+        problem("time_low_s", "expected at most time_high_s");
+    check_timeline(timeline, problem);
+}
+
+void Measurement::check(const FieldProblem &problem) const {
+    if (!(time_s.value > 0.0))
+        problem("time_s", "expected a time above zero, in seconds");
+    check_timeline(timeline, problem);
+}
+
+void Case::check(const FieldProblem &problem) const {
+    try {
+        ConvShape::parse(shape);
+    } catch (const UsageError &error) {
+        problem("shape", error.what());
+    }
+    if (strategy.has_value() == baseline.has_value())
+        problem("", "expected either \"strategy\" or \"baseline\"");
+}
+
 Run read_run(const std::string &text, const std::string &file,
              const std::function<void(const std::string &)> &check_baseline) {
     const JsonValue json = parse_json(text, file);
@@ -92,6 +116,8 @@ Run read_run(const std::string &text, const std::string &file,
     described::Reader reader(file);
     Run run;
     reader.read(json, "", run);
+    if (reader.full()) // what comes behind was not read
+        reader.finish();
     std::vector<InputProblem> problems = reader.take_problems();
     std::set<std::optional<std::size_t>> broken; // cases with fields that are not what they should be
     for (const InputProblem &problem : problems)
@@ -104,7 +130,8 @@ Run read_run(const std::string &text, const std::string &file,
         const std::string place = "/cases/" + std::to_string(i);
         const auto problem = [&](const std::string &where, const std::string &what) {
             const JsonValue *field = its.find(where.substr(std::min<std::size_t>(1, where.size())));
-            reader.problem(field == nullptr ? its : *field, place + where, what);
+            problems.push_back(
+                {file + ":" + std::to_string((field == nullptr ? its : *field).line()) + ": " + place + where, what});
         };
         const auto check_name = [&](const std::string &where, const auto &parse) {
             try {
@@ -113,30 +140,11 @@ Run read_run(const std::string &text, const std::string &file,
                 problem(where, error.what());
             }
         };
-        check_name("/shape", [&] { ConvShape::parse(item.shape); });
         if (item.strategy)
             check_name("/strategy", [&] { parse_strategy(*item.strategy); });
         if (item.baseline && check_baseline)
             check_name("/baseline", [&] { check_baseline(*item.baseline); });
-        const auto check_timeline = [&](const std::string &where, const std::optional<Timeline> &timeline) {
-            if (timeline)
-                for (const std::string &what : problems_of(*timeline))
-                    problem(where + "/timeline", what);
-        };
-        for (const Measurement &m : item.measurements) {
-            if (!(m.time_s.value > 0.0 && m.time_s.value < 1e6))
-                problem("/measurements", "expected time_s above zero, in seconds");
-            check_timeline("/measurements", m.timeline);
-        }
-        if (item.prediction)
-            check_timeline("/prediction", item.prediction->timeline);
-        if (item.prediction && item.prediction->term)
-            check_term(*item.prediction->term, "/prediction/term", problem);
-        if (item.strategy.has_value() == item.baseline.has_value())
-            problem("", "expected either \"strategy\" or \"baseline\"");
     }
-    for (InputProblem &problem : reader.take_problems())
-        problems.push_back(std::move(problem));
     put_aside(run, json, std::move(problems), file);
     return run;
 }
@@ -156,10 +164,12 @@ std::string write_run(const Run &run) {
         cases.push_back(described::write(run.cases[i]));
     }
     add_unread(std::numeric_limits<std::size_t>::max());
-    JsonObject &members = std::get<JsonObject>(json.data);
-    std::erase_if(members, [](const auto &member) { return member.first == "cases"; });
+    JsonObject members;
+    for (JsonMember &member : *json.object())
+        if (member.key() != "cases")
+            members.push_back(std::move(member));
     members.emplace_back("cases", JsonValue(std::move(cases)));
-    return to_text(json);
+    return to_text(JsonValue(std::move(members)));
 }
 
 } // namespace convcast

@@ -1,6 +1,7 @@
 // The document that flows through all verbs: what was asked, predicted and measured.
 #pragma once
 
+#include "model/checked.hpp"
 #include "model/errors.hpp"
 #include "model/timeline.hpp"
 #include "model/units.hpp"
@@ -14,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -28,7 +30,7 @@ struct Work {
     /// Of them those that the addresses ask for, without what is served again for the sake of timing. Absent
     /// in a forecast: all of them.
     std::optional<double> shared_wavefronts_by_address;
-    std::optional<double> shared_conflicts;  ///< wavefronts beyond the fewest possible
+    std::optional<double> shared_conflicts;              ///< wavefronts beyond the fewest possible
     std::optional<double> l2_read_bytes, l2_write_bytes; ///< between the SMs and L2, in 32-byte sectors
     std::optional<double> dram_read_bytes, dram_write_bytes;
     BOOST_DESCRIBE_CLASS(Work, (),
@@ -70,6 +72,8 @@ struct Term {
     std::optional<double> count;    ///< pipeline: steps; schedule: full waves
     std::vector<Term> children;
     BOOST_DESCRIBE_CLASS(Term, (), (kind, name, formula, value_s, exponent, count, children), (), ())
+
+    void check(const FieldProblem &problem) const; ///< as many children as its kind has
 };
 
 /// Totals of one CTA's pipeline step, all threads together.
@@ -194,7 +198,7 @@ struct Partition {
     std::optional<double> new_share; ///< of its steps that read what the CTA has not read yet; absent: all
     /// CTAs, one after another in the grid, that read the same pixels. Absent: the launch before wrote them.
     std::optional<double> sharing_ctas;
-    Work work;                       ///< of the whole launch
+    Work work; ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Partition, (),
                          (kernel, variant, template_arguments, operands, grid, early, beside, cluster,
                           cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
@@ -291,6 +295,8 @@ struct Prediction {
                          (time_s, times, time_low_s, time_high_s, regimes, limiter, work, plan, term, rules,
                           margin, assumptions, reason, timeline),
                          (), ())
+
+    void check(const FieldProblem &problem) const;
 };
 
 enum class L2State { cold, warm };
@@ -319,6 +325,13 @@ struct Measurement {
                           throttled_samples, method, stop_reason, kernels, work, counters, regime,
                           relative_l2_error, max_error_ratio, timeline),
                          (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        if (field == "relative_l2_error" || field == "max_error_ratio") // of a result that is not finite
+            return Range{0.0, 1e300, true};
+        return std::nullopt;
+    }
+    void check(const FieldProblem &problem) const;
 };
 
 enum class Status { ok, infeasible, unsupported, wrong_result, failed, not_run };
@@ -337,6 +350,8 @@ struct Case {
     BOOST_DESCRIBE_CLASS(Case, (),
                          (study, shape, strategy, baseline, status, reason, detail, prediction, measurements),
                          (), ())
+
+    void check(const FieldProblem &problem) const;
 
     const Measurement *measured(L2State l2) const {
         for (const Measurement &m : measurements)

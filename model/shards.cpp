@@ -65,7 +65,7 @@ std::vector<std::string> differences(const Run &first, const Run &later) {
     });
     for (const auto &[name, called] : {std::pair{"cudnn", "cuDNN"}, std::pair{"cublas", "cuBLAS"},
                                        std::pair{"driver_cuda", "a driver for CUDA"}})
-        differ(name, [&](const std::string &one, const std::string &other) {
+        differ(name, [called = called](const std::string &one, const std::string &other) {
             return std::string("was measured with ") + called + " " + other + " and not " + one +
                    "; one document holds the numbers of one version";
         });
@@ -175,9 +175,9 @@ Run merge(std::vector<NamedRun> documents, Conflict conflict) {
                 continue;
             }
             Case &there = merged.cases[found->second.place];
-            const auto take = [&] {
+            const auto take = [&, &from = found->second.document] {
                 there = std::move(item);
-                found->second.document = d;
+                from = d;
             };
             if (knowledge(item) != knowledge(there)) {
                 if (knowledge(item) > knowledge(there))

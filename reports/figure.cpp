@@ -1,5 +1,6 @@
 #include "reports/figure.hpp"
 
+#include "model/hash.hpp"
 #include "model/readable.hpp"
 #include "reports/figure_layout.hpp"
 
@@ -13,7 +14,7 @@
 namespace convcast {
 namespace {
 
-Range range_of(const Axis &axis, const std::vector<double> &values) {
+AxisRange range_of(const Axis &axis, const std::vector<double> &values) {
     if (axis.scale == Scale::category)
         return {axis.scale, -0.5, std::max(1.0, static_cast<double>(axis.categories.size())) - 0.5};
     double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -76,13 +77,13 @@ constexpr int other_width = 840; ///< of ×, ±, −, ≤; wider than most lette
 
 } // namespace
 
-double Range::at(double value) const {
+double AxisRange::at(double value) const {
     if (is_logarithmic(scale))
         return std::log(value / low) / std::log(high / low);
     return (value - low) / (high - low);
 }
 
-double Range::clamp(double value) const {
+double AxisRange::clamp(double value) const {
     return std::isnan(value) ? low : std::clamp(value, low, high);
 }
 
@@ -90,7 +91,7 @@ bool is_logarithmic(Scale scale) {
     return scale == Scale::logarithmic || scale == Scale::binary;
 }
 
-std::vector<double> powers_of_two(const Range &range, int stride) {
+std::vector<double> powers_of_two(const AxisRange &range, int stride) {
     std::vector<double> powers;
     const int last = static_cast<int>(std::floor(std::log2(range.high) + 1e-9));
     for (int power = static_cast<int>(std::ceil(std::log2(range.low) - 1e-9)); power <= last; ++power)
@@ -144,7 +145,7 @@ Ranges ranges_of(const Figure &figure) {
 }
 
 Placed place(const Point &point, const Ranges &ranges) {
-    const auto side = [](const Range &range, double v) {
+    const auto side = [](const AxisRange &range, double v) {
         return range.holds(v) ? 0 : v > range.high ? 1 : -1;
     };
     return {ranges.x.clamp(point.x), ranges.y.clamp(point.y), side(ranges.x, point.x),
@@ -237,6 +238,17 @@ std::string escape_xml(std::string_view text) {
         text.remove_prefix(length);
     }
     return out;
+}
+
+std::string file_name(std::string_view text) {
+    constexpr std::size_t longest =
+        100; // a file's name has 255 bytes at most, and others stand around this one
+    std::string name(text);
+    for (char &c : name)
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+              c == '-'))
+            c = '_';
+    return name.size() <= longest ? name : name.substr(0, longest) + "_" + content_hash({std::string(text)});
 }
 
 std::string to_csv(const Figure &figure) {

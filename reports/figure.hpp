@@ -81,6 +81,10 @@ struct Figure {
     bool has_spread() const; ///< of any point
 };
 
+/// A text of a document as part of a figure's id: letters and digits of ASCII, '_' and '-', '_' for all
+/// others. A long one is cut, and ends in a hash of all of it: what differs keeps names that differ.
+std::string file_name(std::string_view text);
+
 /// One line per point. Text cells hold no comma, quote or TeX special (commas become semicolons, the rest
 /// '?'), so that pgfplots, which knows no quoting, reads the same file; `case` leads to the exact text.
 /// Columns: group (number of the series, with a "c" when clamped), case, x, y, from, drawn_x, drawn_y, then

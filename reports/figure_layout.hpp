@@ -14,7 +14,7 @@ inline constexpr std::size_t mark_of(std::size_t style) {
 }
 
 /// The range of an axis and its map to 0..1.
-struct Range {
+struct AxisRange {
     Scale scale;
     double low, high;
 
@@ -24,7 +24,7 @@ struct Range {
 };
 
 struct Ranges {
-    Range x, y;
+    AxisRange x, y;
 };
 Ranges ranges_of(const Figure &figure);
 
@@ -41,7 +41,7 @@ std::string beyond_text(std::size_t count); ///< "1 point beyond the axis"
 bool is_logarithmic(Scale scale);
 
 /// The powers of two within the range, every `stride`-th of them, and how the axis names one.
-std::vector<double> powers_of_two(const Range &range, int stride);
+std::vector<double> powers_of_two(const AxisRange &range, int stride);
 std::string power_label(double value, const Axis &axis);
 
 /// 1, 2 or 5 times a power of ten: the smallest not below `value`, or the largest not above it.

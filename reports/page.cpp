@@ -311,7 +311,7 @@ class PageWriter : HtmlWriter {
         figure("stalls");
         for (const Study &study : studies_)
             for (const StudySweep &sweep : study.sweeps)
-                figure("sweep_" + sweep.id);
+                figure("sweep_" + file_name(sweep.id));
         out_ += "</div>\n";
     }
 
@@ -741,7 +741,7 @@ class PageWriter : HtmlWriter {
         for (CaseRow r : statistics_.cases) {
             r.waterfall.clear();
             JsonValue value = described::write(r);
-            std::get<JsonObject>(value.data).emplace_back("text", JsonValue(describe(r)));
+            value.object()->emplace_back("text", JsonValue(describe(r)));
             array.push_back(std::move(value));
         }
         return array;

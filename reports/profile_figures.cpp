@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -81,12 +80,8 @@ const CurveText *text_of(const std::string &name) {
     return found == curve_texts.end() ? nullptr : &*found;
 }
 
-/// A name of the document as part of a file's name.
-std::string file_name(std::string name) {
-    for (char &c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-')
-            c = '_';
-    return name.empty() ? "curve" : name;
+std::string curve_id(const std::string &name) {
+    return name.empty() ? "curve" : file_name(name);
 }
 
 /// "us" to "µs": these figures and pages are not bound to ASCII.
@@ -167,7 +162,7 @@ std::span<const FigureGroup> figure_groups() {
 
 Figure flight_figure(const std::string &name, const FlightCurve &curve) {
     const CurveText *text = text_of(name);
-    Figure figure{file_name(name), text != nullptr ? text->title : name, "", {}, {}};
+    Figure figure{curve_id(name), text != nullptr ? text->title : name, "", {}, {}};
     const double most =
         curve.bandwidth.empty() ? 1.0 : *std::max_element(curve.bandwidth.begin(), curve.bandwidth.end());
     const ReadableUnit unit = readable_unit(most, "B/s");
@@ -220,7 +215,7 @@ Figure flight_figure(const std::string &name, const FlightCurve &curve) {
 
 Figure curve_figure(const std::string &name, const Curve &curve, const GpuProfile &profile) {
     const CurveText *text = text_of(name);
-    Figure figure{file_name(name),
+    Figure figure{curve_id(name),
                   text != nullptr ? text->title : name + ": " + curve.y_name + " against " + curve.x_name,
                   text != nullptr ? text->caption : "",
                   {},

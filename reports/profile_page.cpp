@@ -272,7 +272,7 @@ class ProfilePageWriter : HtmlWriter {
         std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
         for (const auto &[field, why] : profile_.missing) {
             auto same = std::find_if(reasons.begin(), reasons.end(),
-                                     [&](const auto &entry) { return entry.first == why; });
+                                     [&why = why](const auto &entry) { return entry.first == why; });
             if (same == reasons.end())
                 same = reasons.insert(reasons.end(), {why, {}});
             same->second.push_back(field);

@@ -153,7 +153,7 @@ std::vector<double> crossings(const std::vector<std::pair<double, double>> &poin
 } // namespace
 
 Figure boundary_sweep(const ReportStatistics &statistics, const StudySweep &sweep) {
-    Figure figure{"sweep_" + sweep.id, "Across the boundaries: " + sweep.title, "", {}, {}};
+    Figure figure{"sweep_" + file_name(sweep.id), "Across the boundaries: " + sweep.title, "", {}, {}};
     figure.x = {sweep.swept == "h" ? "height and width of the map" : sweep.swept, Scale::binary, {}, {}, {}};
     figure.y = {"time per FMA, ps", Scale::logarithmic, {}, {}, {}};
     std::map<Regime, Series> measured;

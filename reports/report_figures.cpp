@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 
@@ -161,11 +160,7 @@ Figure error_cdf(const ReportStatistics &statistics) {
 }
 
 Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study) {
-    std::string name = study.id.empty() ? "other_shapes" : study.id;
-    for (char &c : name) // it becomes part of a file's name
-        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-')
-            c = '_';
-    Figure figure{"speedup_" + name,
+    Figure figure{"speedup_" + (study.id.empty() ? "other_shapes" : file_name(study.id)),
                   "Speed-up over cuDNN: " + (study.title.empty() ? "other shapes" : study.title),
                   "",
                   {},

@@ -65,7 +65,7 @@ std::string tick_label(double value, double spacing) {
     return text.find_first_not_of("-0.") == std::string::npos ? "0" : text;
 }
 
-std::vector<Tick> linear_ticks(const Range &range, double count) {
+std::vector<Tick> linear_ticks(const AxisRange &range, double count) {
     const double step = round_number((range.high - range.low) / count, true);
     std::vector<Tick> ticks;
     for (double i = std::ceil(range.low / step - 1e-9); i * step <= range.high + 1e-9 * step; ++i)
@@ -74,7 +74,7 @@ std::vector<Tick> linear_ticks(const Range &range, double count) {
 }
 
 /// Labels at `per_decade` values of every `stride`-th decade.
-std::vector<Tick> logarithmic_ticks(const Range &range, int per_decade, int stride) {
+std::vector<Tick> logarithmic_ticks(const AxisRange &range, int per_decade, int stride) {
     std::vector<Tick> ticks;
     const int first = static_cast<int>(std::floor(std::log10(range.low) + 1e-9));
     const int last = static_cast<int>(std::ceil(std::log10(range.high) - 1e-9));
@@ -92,7 +92,7 @@ std::vector<Tick> logarithmic_ticks(const Range &range, int per_decade, int stri
 }
 
 /// A tick at every power of two, labels at every `stride`-th.
-std::vector<Tick> binary_ticks(const Range &range, const Axis &axis, int stride) {
+std::vector<Tick> binary_ticks(const AxisRange &range, const Axis &axis, int stride) {
     std::vector<Tick> ticks;
     for (const double power : powers_of_two(range, stride))
         ticks.push_back({power, power_label(power, axis)});
@@ -101,7 +101,7 @@ std::vector<Tick> binary_ticks(const Range &range, const Axis &axis, int stride)
 
 /// Ticks whose labels, `extent(label)` long along the axis of `length`, stay apart.
 template <class Extent>
-std::vector<Tick> ticks_of(const Axis &axis, const Range &range, double length, Extent extent) {
+std::vector<Tick> ticks_of(const Axis &axis, const AxisRange &range, double length, Extent extent) {
     const auto apart = [&](const std::vector<Tick> &ticks) {
         double end = -std::numeric_limits<double>::infinity();
         for (const Tick &tick : ticks) {
@@ -279,7 +279,7 @@ class SvgWriter {
 
     /// The part of a guide inside the plot.
     std::optional<Segment> segment(Guide guide, double value) const {
-        const Range &x = ranges_.x, &y = ranges_.y;
+        const AxisRange &x = ranges_.x, &y = ranges_.y;
         if (guide == Guide::horizontal)
             return y.holds(value) ? std::optional(Segment{x.low, value, x.high, value}) : std::nullopt;
         if (guide == Guide::vertical)
@@ -290,7 +290,7 @@ class SvgWriter {
 
     void bands() {
         for (const Band &band : figure_.bands) {
-            const Range &x = ranges_.x, &y = ranges_.y;
+            const AxisRange &x = ranges_.x, &y = ranges_.y;
             std::string path;
             if (band.guide == Guide::horizontal) {
                 path = line({x.low, y.clamp(band.low), x.high, y.clamp(band.low)}) +
@@ -312,7 +312,7 @@ class SvgWriter {
         const std::optional<Segment> above = segment(Guide::diagonal, band.high);
         if (!below || !above)
             return "";
-        const Range &x = ranges_.x, &y = ranges_.y;
+        const AxisRange &x = ranges_.x, &y = ranges_.y;
         std::string path = line(*below);
         const auto corner = [&](double cx, double cy) {
             if (cy >= band.low * cx && cy <= band.high * cx)

@@ -21,7 +21,7 @@ constexpr std::array<const char *, style_count> tex_marks = {"*",        "square
 constexpr std::array<const char *, style_count> tex_hollow = {"o",       "square",   "triangle",
                                                               "diamond", "pentagon", "oplus"};
 
-std::string tex_axis(const char *letter, const Axis &axis, const Range &range) {
+std::string tex_axis(const char *letter, const Axis &axis, const AxisRange &range) {
     std::string out = fmt::format("  {}label={{{}}},\n", letter, escape_tex(axis.label));
     if (axis.scale == Scale::logarithmic) {
         out += fmt::format("  {}mode=log, log ticks with fixed point,\n", letter);

@@ -1134,7 +1134,7 @@ class Files(Cli):
         self.profile("unit.json", text.replace('"Hz"', '"GHz"', 1), r":\d+: /sm_clock/unit", 'expected unit "Hz", got "GHz"')
         self.profile("limits.json", changed(lambda p: p.pop("limits")), 'missing required field "limits"')
         self.profile("negative.json", changed(lambda p: p["sm_clock"].update(value=-1)), "/sm_clock/value", "above zero")
-        self.profile("zero.json", changed(lambda p: p["limits"].update(sm_count=0)), "/limits/sm_count", "above zero")
+        self.profile("zero.json", changed(lambda p: p["limits"].update(sm_count=0)), "/limits/sm_count", "expected an integer from 1 to 4096, got 0")
         self.profile("huge.json", changed(lambda p: p["limits"].update(sm_count=10**15)), "/limits/sm_count")
         self.profile("text.json", changed(lambda p: p["sm_clock"].update(value="1")), "/sm_clock/value", "expected a number, got string")
         self.profile("half.json", changed(lambda p: p["limits"].update(sm_count=1.5)), "/limits/sm_count", "expected an integer")
@@ -1249,7 +1249,7 @@ class Files(Cli):
             "shape.json": (changed(lambda c: c.update(shape="n1")), "/cases/0/shape", "Example: "),
             "status.json": (changed(lambda c: c.update(status="okk")), "/cases/0/status", "did you mean 'ok'"),
             "below_zero.json": (changed(lambda c: c.update(measurements=[{"time_s": -1, "l2": "cold", "method": "m", "stop_reason": "s"}])),
-                                "/cases/0/measurements", "above zero"),
+                                "/cases/0/measurements/0/time_s", "expected a number from 0 to"),
             "measured.json": (changed(lambda c: c.update(measurements=[{"l2": "hot"}])), "/cases/0/measurements/0"),
         }
         for name, (content, *needles) in documents.items():
@@ -1360,6 +1360,45 @@ class Files(Cli):
         self.assertEqual([(c["status"], c.get("reason")) for c in new], [(c["status"], c.get("reason")) for c in old])
         rows = self.ok("report", "again.json", "--json").json()["cases"]
         self.assertEqual(sum(row["status"] == "unsupported" for row in rows), 179)
+
+    def test_no_control_character_of_a_file_reaches_the_terminal(self):
+        nasty = "\x1b]0;title\x07\x7f\x9b31m"
+        profile = toy()
+        profile[nasty] = 1
+        self.write("key.json", profile)
+        self.assertNotRegex(self.cli("predict", "--gpu", "key.json", "--shape", SINGLE).err, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+        del profile[nasty]
+        profile["name"] = profile["id"] = nasty
+        profile["checks"] = [{"name": nasty, "passed": False, "text": nasty}]
+        profile["conditions"] = {"driver": nasty}
+        self.write("name.json", profile)
+        self.write("other.json", {**profile, "conditions": {"driver": "other" + nasty}})
+        for words in (["choose", "--gpu", "name.json", "--shape", SINGLE], ["report", "name.json", "-o", "page"],
+                      ["compare", "name.json", "other.json"], ["predict", "--gpu", "name.json", "--shape", SINGLE],
+                      ["predict", "--gpu", "name.json", "--shape", SINGLE, "--json"]):
+            with self.subTest(words=words):
+                result = self.cli(*words)
+                self.assertNotRegex(result.out + result.err, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+    def test_long_names_of_curves_make_short_names_of_files(self):
+        profile = toy()
+        curve = {"x_name": "x", "x_unit": "B", "y_name": "y", "y_unit": "clk", "x_logarithmic": False, "y_logarithmic": False,
+                 "series": [{"name": "", "x": [1, 2], "y": [1, 2], "low": [1, 2], "high": [1, 2]}]}
+        profile["curves"] = {"c" * 300: curve, "c" * 299 + "d": curve}
+        self.write("profile.json", profile)
+        self.ok("report", "profile.json", "-o", "page")
+        names = [p.name for p in (self.folder / "page" / "figures").glob("ccc*.csv")]
+        self.assertEqual(len(names), 2)
+        self.assertLess(max(map(len, names)), 150)
+
+    def test_what_never_ends_is_refused(self):
+        self.refused(3, ["predict", "--gpu", "/dev/zero", "--shape", SINGLE], "/dev/zero", "begins with a NUL byte")
+
+    def test_a_long_key_costs_nothing(self):
+        self.write("key.json", '{"schema": "convcast/profile/1", "' + "k" * 20000000 + '": 1}')
+        result = self.cli("predict", "--gpu", "key.json", "--shape", SINGLE, timeout=20)
+        self.assertEqual(result.code, 3)
+        self.assertLess(len(result.err), 5000)
 
     def test_large_garbage_is_refused_at_once(self):
         def processor_seconds():

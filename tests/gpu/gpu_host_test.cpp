@@ -16,6 +16,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <sys/stat.h>
+
 namespace convcast {
 namespace {
 
@@ -259,6 +261,40 @@ TEST(CompilerCache, DamagedFilesAreMadeAgain) {
         stream.put('\x5a').put('\xa5').put('\x5a');
     }
     EXPECT_EQ(compiler.compile(request).kernels, good.kernels);
+    EXPECT_THAT(compiler.take_warning(), IsEmpty());
+}
+
+/// What stands in the cache is run: only a file of ours that holds this very request is taken.
+TEST(CompilerCache, TakesNothingThatIsNotItsOwn) {
+    CONVCAST_SKIP_IF(why_no_compiler());
+    const TemporaryFolder folder;
+    const CompileRequest request = scale_request();
+    CompileRequest other = request;
+    other.options.emplace_back("-DOTHER");
+    other.name_expressions.pop_back();
+    Compiler compiler(folder.path);
+    const CompiledModule good = compiler.compile(request);
+    const std::filesystem::path file = compiler.cache_file(request);
+    // A whole entry under another request's name.
+    compiler.compile(other);
+    std::filesystem::copy_file(compiler.cache_file(other), file,
+                               std::filesystem::copy_options::overwrite_existing);
+    EXPECT_EQ(compiler.compile(request).kernels, good.kernels);
+    // One that others can write to is made again, for us alone.
+    const auto mode = [&] { return std::filesystem::status(file).permissions(); };
+    std::filesystem::permissions(file, std::filesystem::perms::all);
+    EXPECT_EQ(compiler.compile(request).kernels, good.kernels);
+    EXPECT_EQ(mode(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    // A link is not followed, a pipe not waited for.
+    const std::filesystem::path elsewhere = folder.path / "elsewhere";
+    std::filesystem::rename(file, elsewhere);
+    std::filesystem::create_symlink(elsewhere, file);
+    EXPECT_EQ(compiler.compile(request).kernels, good.kernels);
+    EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(file)));
+    std::filesystem::remove(file);
+    ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+    EXPECT_EQ(compiler.compile(request).kernels, good.kernels);
+    EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(file)));
     EXPECT_THAT(compiler.take_warning(), IsEmpty());
 }
 

@@ -809,7 +809,7 @@ TEST(Analysis, ChecksCatchWhatCannotBe) {
     // Sizes: of the caches by what the driver tells.
     RawSamples raw = whole;
     raw.limits.l2_bytes *= 3;
-    raw.limits.shared_bytes_per_sm = 64 << 10;
+    raw.limits.shared_bytes_per_sm = 64 << 10, raw.limits.shared_bytes_per_cta = 63 << 10;
     EXPECT_THAT(failed_checks(analyze(raw, "planted")), testing::IsSupersetOf({"l1_size"}));
     Gpu small;
     small.l2_bytes = 15.0 * mib; // one SM of a GPU with 50 MiB uses less than a third

@@ -45,6 +45,20 @@ TEST(Compare, AWideIntervalSaysWhy) {
         << "the interval of the one in the middle counts, not that of every file";
 }
 
+TEST(Compare, AFactorIsNoNoiseWithoutIntervalsThatSaySo) {
+    // An interval that does not hold its value is of another one, and says nothing.
+    NamedProfile edited = with_clock(2e9, 0.001);
+    edited.profile.sm_clock->interval = Interval{0.999e9, 1.001e9};
+    EXPECT_EQ(clock_of({with_clock(1e9, 0.001), edited}).verdict, Verdict::unknown);
+    edited.profile.sm_clock->interval = Interval{2.1e9, 0.9e9};
+    EXPECT_EQ(clock_of({with_clock(1e9, 0.001), edited}).verdict, Verdict::unknown);
+    // Two and two that agree: their middle lies between, and no interval reaches it.
+    EXPECT_EQ(clock_of({with_clock(1e9, 0.001), with_clock(1e9, 0.001), with_clock(2e9, 0.001),
+                        with_clock(2e9, 0.001)})
+                  .verdict,
+              Verdict::differs);
+}
+
 TEST(Compare, TheFirstFilesNumbersMustBeInTheOthers) {
     const NamedProfile bare{"bare", GpuProfile{}};
     EXPECT_TRUE(clock_of({with_clock(1e9), bare}).failed);

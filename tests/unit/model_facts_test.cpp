@@ -158,8 +158,9 @@ TEST(Facts, ADocumentReadsBackAndHostileOnesAreRefused) {
                                  +[](CompiledWork &kernel) { kernel.per_idle_warp = 1e9; }}) {
         Facts broken = shipped;
         break_it(broken.kernels.front());
-        EXPECT_THAT([&] { read_facts(write_facts(broken), "broken.json"); },
-                    ThrowsMessage<InputError>(HasSubstr("broken.json: /kernels/0")));
+        EXPECT_THAT(
+            [&] { read_facts(write_facts(broken), "broken.json"); },
+            ThrowsMessage<InputError>(testing::AllOf(HasSubstr("broken.json:"), HasSubstr("/kernels/0"))));
     }
     for (const char *wrong : {"9.0", "sm_", "sm_9x", "sm_90\u001b[2J"}) {
         Facts broken = shipped;

@@ -9,7 +9,9 @@
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <string>
 #include <thread>
@@ -20,6 +22,7 @@
 #include <unistd.h>
 
 using namespace convcast;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -206,6 +209,112 @@ TEST(Studies, CountsAreChecked) {
     EXPECT_THAT([&] { read_study(study("[2]"), "s"); },
                 ThrowsMessage<InputError>(HasSubstr("one count for each of the 2 shapes, got 1")));
     EXPECT_THAT([&] { read_study(study("[2, 0]"), "s"); }, ThrowsMessage<InputError>(HasSubstr("/counts/1")));
+}
+
+std::string packed(const std::string &text) {
+    const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "convcast_packed.gz";
+    write_file_atomically(file.string(), text);
+    std::ifstream stream(file, std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    std::filesystem::remove(file);
+    return bytes;
+}
+
+std::string read_back(const std::string &bytes) {
+    const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "convcast_read_back";
+    std::ofstream(file, std::ios::binary) << bytes;
+    try {
+        const std::string text = read_file(file.string());
+        std::filesystem::remove(file);
+        return text;
+    } catch (const InputError &) {
+        std::filesystem::remove(file);
+        throw;
+    }
+}
+
+TEST(Files, GzipIsReadWholeOrNotAtAll) {
+    EXPECT_EQ(read_back(packed("one")), "one");
+    EXPECT_EQ(read_back(packed("one ") + packed("") + packed("two")), "one two")
+        << "members follow each other";
+    EXPECT_THAT([] { read_back(packed("one") + "x"); },
+                ThrowsMessage<InputError>(HasSubstr("has 1 bytes behind the end of its gzip data")));
+    EXPECT_THAT([] { read_back(packed("one") + packed("two").substr(0, 12)); },
+                ThrowsMessage<InputError>(HasSubstr("damaged or cut")));
+}
+
+TEST(Files, WhatNeverEndsIsRefused) {
+    EXPECT_THAT([] { read_file("/dev/zero"); },
+                ThrowsMessage<InputError>(HasSubstr("begins with a NUL byte")));
+}
+
+/// One measured case with a forecast, whose numbers are then made nonsense.
+convcast::Run measured_run() {
+    convcast::Run run;
+    run.profile_id = "toy";
+    Case item;
+    item.shape = "n1c1h8w8k1r1s1";
+    item.strategy = "map_split:pieces=1";
+    item.status = Status::ok;
+    item.measurements.resize(1);
+    Measurement &m = item.measurements[0];
+    m.time_s = Seconds(1e-5);
+    m.samples_s = {Seconds(1e-5)};
+    m.work = Work{};
+    m.work->fmas = 64.0;
+    m.counters = {{"sm__cycles_active", 100.0}};
+    m.relative_l2_error = std::numeric_limits<double>::quiet_NaN(); // a result that is not finite
+    item.prediction = Prediction{};
+    item.prediction->time_s = Seconds(1e-5);
+    item.prediction->times.tier2_s = Seconds(1e-5);
+    run.cases = {item};
+    return run;
+}
+
+TEST(Runs, NumbersThatNothingCanCountOrMeasureAreRefused) {
+    const std::string good = write_run(measured_run());
+    EXPECT_EQ(write_run(read_run(good, "r")), good);
+    const auto refuses = [&](const auto &change, const std::string &place) {
+        for (const double bad : {-1.0, 1e300, std::numeric_limits<double>::quiet_NaN()}) {
+            convcast::Run run = measured_run();
+            change(run.cases[0], bad);
+            EXPECT_THAT([&] { read_run(write_run(run), "r"); },
+                        ThrowsMessage<InputError>(
+                            AllOf(HasSubstr("r:"), HasSubstr(": /cases/0/" + place + ": expected"))))
+                << bad;
+        }
+    };
+    refuses([](Case &c, double v) { c.measurements[0].work->fmas = v; }, "measurements/0/work/fmas");
+    refuses([](Case &c, double v) { c.measurements[0].counters->begin()->second = v; },
+            "measurements/0/counters/sm__cycles_active");
+    refuses([](Case &c, double v) { c.measurements[0].time_s = Seconds(v); }, "measurements/0/time_s");
+    refuses([](Case &c, double v) { c.measurements[0].samples_s[0] = Seconds(v); },
+            "measurements/0/samples_s/0");
+    refuses([](Case &c, double v) { c.measurements[0].event_time_s = Seconds(v); },
+            "measurements/0/event_time_s");
+    refuses([](Case &c, double v) { c.measurements[0].sm_clock_hz = Frequency(v); },
+            "measurements/0/sm_clock_hz");
+    refuses([](Case &c, double v) { c.prediction->time_s = Seconds(v); }, "prediction/time_s");
+    refuses([](Case &c, double v) { c.prediction->times.tier2_s = Seconds(v); }, "prediction/times/tier2_s");
+}
+
+/// A file that has the same wrong a million times is not read to its end, nor said to it.
+TEST(Runs, ProblemsAreBounded) {
+    std::string text = R"({"schema": "convcast/run/1", "cases": [1)";
+    for (int i = 0; i < 100000; ++i)
+        text += ",1";
+    try {
+        read_run(text + "]}", "r");
+        FAIL() << "accepted";
+    } catch (const InputError &error) {
+        EXPECT_LE(error.problems.size(), 1000u);
+        EXPECT_LT(std::string(error.what()).size(), 10000u);
+    }
+    EXPECT_THAT(
+        [] { read_run("{\"schema\": \"convcast/run/1\", \"" + std::string(1 << 20, 'x') + "\": 1}", "r"); },
+        ThrowsMessage<InputError>(
+            AllOf(HasSubstr("xxx... (1048576 bytes): unknown field."),
+                  testing::ResultOf([](const std::string &s) { return s.size(); }, testing::Lt(2000u)))));
 }
 
 TEST(Runs, RoundTripAndEveryProblem) {

@@ -16,9 +16,9 @@ namespace {
 
 TEST(Json, ValuesKnowTheirLine) {
     const JsonValue root = parse_json("{\n  \"a\": 1,\n  \"b\": [\n    true,\n    2.5\n  ]\n}", "f");
-    EXPECT_EQ(root.find("a")->line, 2);
-    EXPECT_EQ((*root.find("b")->array())[0].line, 4);
-    EXPECT_EQ((*root.find("b")->array())[1].line, 5);
+    EXPECT_EQ(root.find("a")->line(), 2);
+    EXPECT_EQ((*root.find("b")->array())[0].line(), 4);
+    EXPECT_EQ((*root.find("b")->array())[1].line(), 5);
 }
 
 TEST(Json, EveryDoubleSurvivesTheRoundTrip) {
@@ -31,7 +31,7 @@ TEST(Json, EveryDoubleSurvivesTheRoundTrip) {
         if (!std::isfinite(value))
             continue;
         const JsonValue back = parse_json(to_text(JsonValue(value)), "f");
-        const auto *number = std::get_if<double>(&back.data);
+        const double *number = back.number();
         ASSERT_NE(number, nullptr);
         EXPECT_EQ(*number, value);
     }
@@ -40,14 +40,69 @@ TEST(Json, EveryDoubleSurvivesTheRoundTrip) {
 }
 
 TEST(Json, RefusesWhatWouldLoseData) {
-    EXPECT_THAT([] { parse_json("{\"a\": 1,\n \"a\": 2}", "f"); },
-                ThrowsMessage<InputError>(testing::AllOf(HasSubstr("f:2"), HasSubstr("duplicate key \"a\""))));
+    EXPECT_THAT(
+        [] { parse_json("{\"a\": 1,\n \"a\": 2}", "f"); },
+        ThrowsMessage<InputError>(testing::AllOf(HasSubstr("f:2"), HasSubstr("duplicate key \"a\""))));
     EXPECT_THAT([] { parse_json(std::string(100, '[') + std::string(100, ']'), "f"); },
                 ThrowsMessage<InputError>(HasSubstr("nested deeper")));
-    EXPECT_THAT([] { parse_json("{\n\"a\": nan}", "f"); }, ThrowsMessage<InputError>(HasSubstr("f:2: not valid JSON")));
+    EXPECT_THAT([] { parse_json("{\n\"a\": nan}", "f"); },
+                ThrowsMessage<InputError>(HasSubstr("f:2: not valid JSON")));
     EXPECT_THAT([] { parse_json("", "f"); }, ThrowsMessage<InputError>(HasSubstr("not valid JSON")));
     EXPECT_THAT([] { parse_json("{} x", "f"); }, ThrowsMessage<InputError>(HasSubstr("not valid JSON")));
     EXPECT_THAT([] { parse_json("\"\xff\"", "f"); }, ThrowsMessage<InputError>(HasSubstr("not valid JSON")));
+}
+
+TEST(Json, DuplicateKeysOfLargeObjectsAreFoundAtTheirLine) {
+    std::string text = "{\n";
+    for (int i = 0; i < 1000; ++i)
+        text += "\"key" + std::to_string(i) + "\": 1,\n";
+    EXPECT_EQ(parse_json(text + "\"last\": 1}", "f").object()->size(), 1001u);
+    EXPECT_THAT([&] { parse_json(text + "\"key7\": 1}", "f"); },
+                ThrowsMessage<InputError>(HasSubstr("f:1002: duplicate key \"key7\"")));
+}
+
+/// The parser takes a NUL for the end of its text.
+TEST(Json, BytesBehindANulAreRefused) {
+    using namespace std::string_literals;
+    EXPECT_THAT([] { parse_json("{\n\"a\": 1}\n\0{\"b\""s, "f"); },
+                ThrowsMessage<InputError>(HasSubstr("f:3: not valid JSON: a NUL byte")));
+    EXPECT_THAT([] { parse_json("\0"s, "f"); }, ThrowsMessage<InputError>(HasSubstr("f:1: not valid JSON")));
+}
+
+TEST(Json, CopiesAreWholeAndTextsShared) {
+    const JsonValue tree = parse_json(R"({"a": [1, "text", {"b": null}], "text": "text"})", "f");
+    JsonValue copy = tree;
+    copy.find("a")->array();
+    copy.object()->emplace_back("c", JsonValue(2.5));
+    EXPECT_EQ(tree.object()->size(), 2u);
+    EXPECT_EQ(copy.object()->size(), 3u);
+    EXPECT_EQ(to_text(tree), to_text(JsonValue(parse_json(to_text(tree), "f"))));
+    const JsonValue &first = (*tree.find("a")->array())[1];
+    EXPECT_EQ(first.text()->data(), tree.find("text")->text()->data());
+}
+
+/// What 64 MiB of a text can take at most, told by a small one: resident memory is measured by hand.
+TEST(Json, AValueTakesSixteenBytes) {
+    EXPECT_EQ(sizeof(JsonValue), 16u);
+    EXPECT_EQ(sizeof(JsonMember), 32u);
+    EXPECT_EQ(sizeof(JsonArray), sizeof(void *));
+}
+
+/// A terminal takes C1 control characters for commands, and JSON does not have to escape them.
+TEST(Json, ControlCharactersAreEscaped) {
+    EXPECT_EQ(to_text(JsonValue("a\x1b\x7f\xC2\x9b\xC3\xA4")), "\"a\\u001b\\u007f\\u009b\xC3\xA4\"\n");
+    EXPECT_EQ(parse_json("\"\\u009b\"", "f").text(), "\xC2\x9b");
+}
+
+TEST(Errors, WhatIsQuotedIsShortAndPrintable) {
+    EXPECT_EQ(shortened("short"), "short");
+    EXPECT_EQ(shortened(std::string(200, 'x'), 10), "xxxxxxxxxx... (200 bytes)");
+    EXPECT_EQ(shortened("\xC3\xA4\xC3\xA4\xC3\xA4", 3), "\xC3\xA4... (6 bytes)") << "whole characters";
+    EXPECT_EQ(printable("a\x1b]0;title\x07\r\n\tb\x7f\xC2\x9b\xC3\xA4"),
+              "a\\x1b]0;title\\x07\\x0d\n\tb\\x7f\\x9b\xC3\xA4");
+    EXPECT_EQ(printable("\x1b[1mbold\x1b[0m"), "\x1b[1mbold\x1b[0m") << "ours";
+    EXPECT_EQ(did_you_mean("dram_latancy", {"dram_latency"}), "; did you mean 'dram_latency'?");
+    EXPECT_EQ(did_you_mean(std::string(20 << 20, 'x'), {"dram_latency"}), ".");
 }
 
 /// Any prefix or one-byte change of a document parses or throws InputError, and nothing else.

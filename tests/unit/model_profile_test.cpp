@@ -70,8 +70,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadProfile{"\"unit\": \"clk\"", "\"unit\": \"ns\"", "expected unit \"clk\", got \"ns\""},
         BadProfile{"\"sm_count\": 10", "\"sm_count\": \"10\"", "/limits/sm_count: expected an integer"},
-        BadProfile{"\"sm_count\": 10", "\"sm_count\": 0", "/limits/sm_count: expected an integer above zero"},
-        BadProfile{"\"sm_count\": 10", "\"sm_count\": 99999999999", "out of range"},
+        BadProfile{"\"sm_count\": 10", "\"sm_count\": 0",
+                   "/limits/sm_count: expected an integer from 1 to 4096, got 0"},
+        BadProfile{"\"sm_count\": 10", "\"sm_count\": 99999999999", "from 1 to 4096, got 1e+11"},
         BadProfile{"\"dram_latency\"", "\"dram_latancy\"", "did you mean 'dram_latency'"},
         BadProfile{"\"source\": \"assumed\"", "\"source\": \"guess\"", "expected one of spec, driver"},
         BadProfile{"\"value\": 100,", "\"value\": -1,", "above zero"},
@@ -80,7 +81,89 @@ INSTANTIATE_TEST_SUITE_P(
         BadProfile{"convcast/profile/1", "convcast/profile/9", "expected \"schema\": \"convcast/profile/1\""},
         BadProfile{"\"compute_capability\": \"0.0\"", "\"compute_capability\": \"sm_90\"",
                    "/compute_capability: expected a version such as \"9.0\", got \"sm_90\""},
-        BadProfile{"\"id\": \"toy\"", "\"id\": \"toy\", \"id\": \"b\"", "duplicate key"}));
+        BadProfile{"\"id\": \"toy\"", "\"id\": \"toy\", \"id\": \"b\"", "duplicate key"},
+        // Limits that leave no CTA any room.
+        BadProfile{"\"schedulers_per_sm\": 4", "\"schedulers_per_sm\": 32",
+                   ":17: /limits/schedulers_per_sm: expected an integer from 1 to 16, got 32"},
+        BadProfile{"\"shared_bytes_per_sm\": 65536", "\"shared_bytes_per_sm\": 1000",
+                   "/limits/shared_bytes_per_sm"},
+        BadProfile{"\"shared_bytes_per_sm\": 65536", "\"shared_bytes_per_sm\": 32768",
+                   "/limits/shared_bytes_per_cta: expected that one CTA finds room"},
+        BadProfile{"\"max_threads_per_sm\": 2048", "\"max_threads_per_sm\": 32",
+                   "/limits/max_threads_per_sm"},
+        BadProfile{"\"max_threads_per_sm\": 2048", "\"max_threads_per_sm\": 512",
+                   "/limits/max_threads_per_cta: expected at most max_threads_per_sm, 512, got 1024"},
+        BadProfile{"\"max_threads_per_cta\": 1024", "\"max_threads_per_cta\": 1000", "whole warps"},
+        BadProfile{"\"registers_per_sm\": 65536", "\"registers_per_sm\": 0", "/limits/registers_per_sm"},
+        BadProfile{"\"sm_count\": 10", "\"sm_count\": 65536", "/limits/sm_count"},
+        // What is known about a value.
+        BadProfile{"\"value\": 100,", "\"value\": 100, \"interval\": {\"low\": 101, \"high\": 102},",
+                   "/interval: expected an interval that holds the value"},
+        BadProfile{"\"value\": 100,", "\"value\": 100, \"interval\": {\"low\": 102, \"high\": 99},",
+                   "/interval: expected low <= high"},
+        BadProfile{"\"value\": 100,",
+                   "\"value\": 100, \"spread\": {\"p05\": 9, \"p50\": 8, \"p95\": 10, \"n\": 3},",
+                   "/spread: expected p05 <= p50 <= p95"},
+        BadProfile{"\"value\": 100,",
+                   "\"value\": 100, \"spread\": {\"p05\": 9, \"p50\": 9, \"p95\": 10, \"n\": 0},",
+                   "/spread/n: expected an integer from 1"},
+        BadProfile{"\"value\": 100,", "\"value\": 100, \"populations\": [120, 90],",
+                   "/populations: expected medians in asc"},
+        BadProfile{"\"value\": 100,", "\"value\": 1e9,",
+                   "/value: expected a number from 0.001 to 1e+06, got 1e+09 clk"}));
+
+/// The toy profile with one more field.
+std::string with_field(const std::string &field) {
+    return replaced(toy(), "\"id\": \"toy\",", "\"id\": \"toy\",\n" + field + ",\n");
+}
+
+void expect_refused(const std::string &field, const std::string &says) {
+    EXPECT_THAT([&] { read_profile(with_field(field), "my.json"); },
+                ThrowsMessage<InputError>(HasSubstr(says)))
+        << field;
+}
+
+TEST(Profile, CurvesArePositiveAndAscend) {
+    const auto flight = [](const std::string &v, const std::string &b) {
+        return "\"l2_read_curve\": {\"bytes_in_flight\": " + v + ", \"bandwidth\": " + b + "}";
+    };
+    EXPECT_NO_THROW(read_profile(with_field(flight("[1, 2]", "[5, 6]")), "f"));
+    expect_refused(flight("[2, 2]", "[5, 6]"),
+                   "my.json:4: /l2_read_curve/bytes_in_flight: expected numbers in ascending");
+    expect_refused(flight("[1, 2]", "[5]"), "/l2_read_curve/bandwidth: expected as many bandwidths");
+    expect_refused(flight("[1, 2]", "[5, -6]"), "/l2_read_curve/bandwidth/1: expected a number from 1e-18");
+    expect_refused(flight("[1, 2]", "[5, null]"), "/l2_read_curve/bandwidth/1: expected a number");
+    expect_refused(flight("[0, 2]", "[5, 6]"), "/l2_read_curve/bytes_in_flight/0");
+    expect_refused(flight("[]", "[]"), "/l2_read_curve: expected at least one point");
+    const auto curve = [](const std::string &series) {
+        return "\"curves\": {\"c\": {\"x_name\": \"\", \"x_unit\": \"\", \"y_name\": \"\", \"y_unit\": \"\", "
+               "\"x_logarithmic\": false, \"y_logarithmic\": false, \"series\": [{\"name\": \"\", " +
+               series + "}]}}";
+    };
+    EXPECT_NO_THROW(read_profile(
+        with_field(curve("\"x\": [0, 2], \"y\": [3, 4], \"low\": [3, 3], \"high\": [4, 4]")), "f"));
+    expect_refused(curve("\"x\": [2, 1], \"y\": [3, 4], \"low\": [3, 3], \"high\": [4, 4]"),
+                   "/curves/c/series/0/x: expected numbers in ascending");
+    expect_refused(curve("\"x\": [1, 2], \"y\": [3, 4], \"low\": [3], \"high\": [4, 4]"),
+                   "/curves/c/series/0/low: expected as many numbers as x has");
+    expect_refused(curve("\"x\": [1, 2], \"y\": [3, 4], \"low\": [3, 5], \"high\": [4, 4]"),
+                   "/curves/c/series/0/y/1: expected low <= y <= high");
+    expect_refused(curve("\"x\": [1, 2], \"y\": [-3, 4], \"low\": [-4, 3], \"high\": [4, 4]"),
+                   "/curves/c/series/0/y/0");
+}
+
+TEST(Profile, LinksAndChecksHaveToMakeSense) {
+    expect_refused("\"peers\": [{\"from\": 1, \"to\": 1, \"direct\": true}]",
+                   "/peers/0/to: expected another GPU");
+    expect_refused("\"peers\": [{\"from\": -1, \"to\": 1, \"direct\": true}]",
+                   "/peers/0/from: expected an integer from 0");
+    expect_refused(
+        "\"peers\": [{\"from\": 0, \"to\": 1, \"direct\": true}, {\"from\": 0, \"to\": 1, \"direct\": true}]",
+        "/peers/1: the link from 0 to 1 is there twice");
+    expect_refused("\"peers\": [{\"from\": 0, \"to\": 1, \"direct\": true, \"latency_s\": 0}]",
+                   "/peers/0/latency_s");
+    expect_refused("\"checks\": [{\"name\": \"\", \"passed\": true, \"text\": \"\"}]", "/checks/0/name");
+}
 
 TEST(Profile, ComputeCapabilities) {
     for (const char *text : {"9.0", "12.1", "3.5", "0.0"})

@@ -141,11 +141,13 @@ TEST(Timeline, NonsenseIsRefusedByPlace) {
         HasSubstr("/cases/0/prediction/timeline: launches/0: expected as many start_ns and end_ns as sm"));
     timeline = good;
     timeline.launches[0].sm[2] = -1;
-    EXPECT_THAT(error_of(timeline), HasSubstr("CTA 2: expected an SM from 0 to"));
+    EXPECT_THAT(error_of(timeline), HasSubstr("/timeline/launches/0/sm/2: expected an integer from 0"));
     timeline = good;
     timeline.launches[0].end_ns[3] = 3999;
     EXPECT_THAT(error_of(timeline), HasSubstr("CTA 3: expected 0 <= start_ns <= end_ns"));
     timeline.launches[0].end_ns[3] = std::int64_t{1} << 60;
+    EXPECT_THAT(error_of(timeline), HasSubstr("/timeline/launches/0/end_ns/3: expected an integer from 0"));
+    timeline.launches[0].end_ns[3] = std::int64_t{1} << 50;
     EXPECT_THAT(error_of(timeline), HasSubstr("CTA 3"));
     timeline = good;
     timeline.launches[0].sm.assign(most_timeline_ctas + 1, 0);

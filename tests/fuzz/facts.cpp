@@ -1,0 +1,20 @@
+// Facts of compiled kernels, and what they make of plans.
+#include "model/facts.hpp"
+#include "model/profile.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include <variant>
+
+using namespace convcast;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    static const GpuProfile profile = find_profile("h200");
+    const std::optional<Facts> facts = fuzz::accepted(data, size, read_facts, write_facts);
+    if (!facts)
+        return -1;
+    const ConvShape shape = ConvShape::parse(fuzz::shapes[size % std::size(fuzz::shapes)]);
+    const auto planned = plan(fuzz::any_strategy(data, size), shape, profile);
+    if (const auto *good = std::get_if<PlannedStrategy>(&planned))
+        forecast_time(with_facts(good->feasible.plan, *facts), shape, profile);
+    return 0;
+}

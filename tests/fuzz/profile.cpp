@@ -1,0 +1,21 @@
+// A profile; and what it forecasts for a small shape by some strategy, which must be a document that can be
+// read.
+#include "model/profile.hpp"
+#include "model/run.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace convcast;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    const std::optional<GpuProfile> profile = fuzz::accepted(data, size, read_profile, write_profile);
+    if (!profile)
+        return -1; // the corpus keeps what is accepted
+    Run run;
+    run.profile_id = profile->id;
+    const ConvShape shape = ConvShape::parse(fuzz::shapes[size % std::size(fuzz::shapes)]);
+    run.cases.push_back(predict(fuzz::any_strategy(data, size), shape, *profile));
+    run.cases.push_back(predict_baseline("cudnn:graph", shape, *profile));
+    const std::string text = write_run(run);
+    fuzz::require_same(text, write_run(read_run(text, "forecast")));
+    return 0;
+}

@@ -1,0 +1,35 @@
+// A Run document; its statistics, and its cases forecast again.
+#include "model/run.hpp"
+#include "model/profile.hpp"
+#include "reports/statistics.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include <algorithm>
+
+using namespace convcast;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    static const GpuProfile profile = find_profile("h200");
+    const std::optional<Run> run = fuzz::accepted(data, size, read_run, write_run);
+    if (!run)
+        return -1;
+    summarize(*run, {});
+    Run again;
+    for (std::size_t i = 0; i < std::min<std::size_t>(run->cases.size(), 3); ++i) {
+        const Case &item = run->cases[i];
+        const ConvShape shape = ConvShape::parse(item.shape);
+        const Measurement *cold = item.measured(L2State::cold);
+        if (!item.strategy || shape.fmas().value > 1e9)
+            continue;
+        try {
+            const Strategy strategy = parse_strategy(*item.strategy);
+            again.cases.push_back(predict(strategy, shape, profile));
+            if (cold && cold->work)
+                again.cases.push_back(predict(strategy, shape, profile, &*cold->work));
+        } catch (const UsageError &) { // names no strategy
+        }
+    }
+    const std::string text = write_run(again);
+    fuzz::require_same(text, write_run(read_run(text, "forecast")));
+    return 0;
+}

@@ -1,0 +1,20 @@
+// The text of a shape, and the forecast of one that is small.
+#include "model/conv_shape.hpp"
+#include "model/profile.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace convcast;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    static const GpuProfile profile = find_profile("h200");
+    std::optional<ConvShape> shape;
+    try {
+        shape = ConvShape::parse(std::string(reinterpret_cast<const char *>(data), size));
+    } catch (const UsageError &) {
+        return -1;
+    }
+    fuzz::require_same(shape->id(), ConvShape::parse(shape->id()).id());
+    if (shape->fmas().value < 1e7)
+        predict(fuzz::any_strategy(data, size), *shape, profile);
+    return 0;
+}

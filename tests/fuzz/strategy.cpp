@@ -1,0 +1,22 @@
+// The text of a strategy: text -> knobs -> text is the identity. And its plan for a small shape.
+#include "model/profile.hpp"
+#include "model/strategies.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace convcast;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    static const GpuProfile profile = find_profile("h200");
+    std::optional<Strategy> strategy;
+    try {
+        strategy = parse_strategy(std::string(reinterpret_cast<const char *>(data), size));
+    } catch (const UsageError &) {
+        return -1;
+    }
+    fuzz::require_same(to_text(*strategy), to_text(parse_strategy(to_text(*strategy))));
+    const ConvShape shape = ConvShape::parse(fuzz::shapes[size % std::size(fuzz::shapes)]);
+    const Case item = predict(*strategy, shape, profile);
+    if (item.strategy) // with the knobs that the model chose
+        fuzz::require_same(*item.strategy, to_text(parse_strategy(*item.strategy)));
+    return 0;
+}

@@ -1,0 +1,11 @@
+// A study.
+#include "model/study.hpp"
+#include "model/described.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace convcast;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    const auto write = [](const Study &study) { return to_text(described::write(study)); };
+    return fuzz::accepted(data, size, read_study, write) ? 0 : -1;
+}
