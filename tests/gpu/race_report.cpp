@@ -39,6 +39,34 @@ std::int64_t hazards_in(std::string_view text) {
     return count;
 }
 
+/// "Error: Race reported between Read access at void k<(int)3>(int)+0x430 in k.cu:46"; without a kind if the
+/// line names no access.
+Access access_in(std::string_view text) {
+    constexpr std::string_view access = " access at ", in = " in ";
+    Access result;
+    const std::size_t at = text.find(access);
+    if (at == std::string_view::npos)
+        return result;
+    result.kind = text.substr(0, at).substr(text.substr(0, at).rfind(' ') + 1);
+    result.function = kernel_in(text);
+    const std::string place = place_in(text);
+    const std::size_t file = place.find(in), colon = place.rfind(':');
+    if (file == std::string::npos || colon == std::string::npos || colon < file)
+        return result;
+    result.file = place.substr(file + in.size(), colon - file - in.size());
+    result.file.erase(0, result.file.rfind('/') + 1);
+    std::from_chars(place.data() + colon + 1, place.data() + place.size(), result.line);
+    return result;
+}
+
+/// The kernel has its file's name; functions that it calls have others.
+std::string kernel_of(const Finding &finding) {
+    for (const Access &access : finding.accesses)
+        if (access.function.substr(0, access.function.find('<')) + ".cu" == access.file)
+            return access.function;
+    return finding.kernel;
+}
+
 bool begins_finding(std::string_view line) {
     for (const std::string_view start :
          {"Error: ", "Warning: ", "ERROR: ", "WARNING: ", "Potential ", "Barrier error", "Deadlock",
@@ -46,6 +74,11 @@ bool begins_finding(std::string_view line) {
         if (line.starts_with(start))
             return true;
     return false;
+}
+
+void add_access(Finding &finding, std::string_view line) {
+    if (Access access = access_in(line); !access.kind.empty())
+        finding.accesses.push_back(std::move(access));
 }
 
 std::string_view first_words(std::string_view line) {
@@ -94,7 +127,9 @@ ToolLog read_tool_log(std::string_view log) {
             result.ended = true;
             open = false;
         } else if (begins_finding(line)) {
-            findings.push_back({kernel_in(line), std::string(first_words(line)) + " " + place_in(line), 0});
+            findings.push_back(
+                {kernel_in(line), std::string(first_words(line)) + " " + place_in(line), 0, {}});
+            add_access(findings.back(), line);
             open = true;
         } else if (line.empty()) {
             open = false;
@@ -105,13 +140,19 @@ ToolLog read_tool_log(std::string_view log) {
             if (const std::string place = place_in(line); !place.empty())
                 last.text += ", " + std::string(first_words(line)) + " " + place;
             last.hazards += hazards_in(line);
+            add_access(last, line);
         }
     }
-    std::map<std::pair<std::string, std::string>, std::int64_t> sums;
-    for (const Finding &finding : findings)
-        sums[{finding.kernel, finding.text}] += std::max<std::int64_t>(1, finding.hazards);
-    for (const auto &[which, hazards] : sums)
-        result.findings.push_back({which.first, which.second, hazards});
+    std::map<std::pair<std::string, std::string>, Finding> sums;
+    for (Finding &finding : findings) {
+        finding.kernel = kernel_of(finding);
+        finding.hazards = std::max<std::int64_t>(1, finding.hazards);
+        const auto [sum, first] = sums.try_emplace({finding.kernel, finding.text}, finding);
+        if (!first)
+            sum->second.hazards += finding.hazards;
+    }
+    for (auto &[which, finding] : sums)
+        result.findings.push_back(std::move(finding));
     return result;
 }
 

@@ -1,142 +1,85 @@
-// A ring of buffers as implicit_gemm_3xtf32 has it, and nothing else: one warp copies, a warpgroup reads, and
-// both wait for each other through mbarriers. It shows which of its parts compute-sanitizer's racecheck takes
-// for races.
+// The ring of buffers that implicit_gemm_3xtf32 has for its pixels, and nothing else. One warp copies, a
+// warpgroup reads, and both wait for each other through mbarriers: step t uses buffer t % stages.
+//   copiers  wait until the buffer is empty, fill it by cp.async, and let cp.async.mbarrier.arrive.noinc
+//   arrive
+//            at full[buffer] once a thread's copies are there
+//   readers  wait until it is full, load their values, __syncwarp, and lane 0 arrives at empty[buffer]
+// racecheck reports loads against the copies that fill the buffer again (tests/gpu/false_alarm.hpp).
 //
-// Why there is none. Buffer b of Stages is written in step t (t % Stages == b) and read in the same step.
-//   Write before read: what writes the buffer completes the phase t / Stages of full[b], by arrivals of the
-//     copying threads (plain stores: release; cp.async: cp.async.mbarrier.arrive.noinc, which arrives when the
-//     thread's copies are done) or by complete_tx of the bulk copy. A reader passes barrier_wait(full[b]) of
-//     that phase only then (try_wait acquires), so the write happens before the read. A bulk copy and a wgmma
-//     are both of the async proxy; a bulk copy is visible to any thread that has seen its complete_tx.
-//   Read before the next write: a warp reads, waits for its wgmmas where it has them (wait_group 0: their reads
-//     of shared memory are done), synchronises the warp and arrives at empty[b] (release); the copying warp
-//     writes step t + Stages only after barrier_wait(empty[b]) of phase t / Stages (acquire), which takes the
-//     arrivals of all reading warps.
-//   The sums over the ring: a reader stores there after a named barrier of all readers. Each of them has waited
-//     for the last phase of every full[b] before, so no copy is under way, and no one reads a buffer any more.
-//   Others' sums: between barrier.cluster.arrive (release) and wait (acquire) of all threads of the cluster;
-//     a second one lets no CTA end before all have read.
-// Only `Racy` has a race: it leaves out the named barrier before the sums.
-template <int Copy, int Read, int Sums, int Unrolled, int Barrier, int Racy>
-__global__ void race_ring(const float *__restrict__ input, float *__restrict__ output, int steps_asked) {
-    constexpr int plain = 0, asynchronous = 1, bulk = 2; // Copy
-    constexpr int by_wgmma = 1;                          // Read; 0: by loads
-    constexpr int of_cta = 1, of_cluster = 2;            // Sums; 0: none
-    constexpr int most_steps = 8, stages = 2, readers = 128, copiers = 32;
-    constexpr int columns = 32, values = 8, stage_floats = columns * values;
+// Why there is no race, by the memory consistency model of the PTX ISA (parity_of: the phase that is waited
+// for).
+//   Write before read. full[b] completes its phase n when all copiers' asynchronous arrivals of the buffer's
+//   use n are there, each after the copies of its thread. A reader's mbarrier.try_wait (acquire) of that
+//   phase follows. Read before the next write. A lane's load comes before its __syncwarp (bar.warp.sync,
+//   which orders memory among the lanes of the warp), that before lane 0's mbarrier.arrive (release) at
+//   empty[b], that before the phase's end, for which all reading warps must arrive; a copier's
+//   mbarrier.try_wait (acquire) observes that end, and its cp.async comes later in its program. Each of these
+//   is an edge of causality order, which is transitive: the load comes before the copy and cannot see what it
+//   writes. Phases. A warp arrives once a use. It cannot arrive for use n + 1 before full[b] ends phase n +
+//   1, for which every copier has waited for the end of empty[b]'s phase n. So no phase takes arrivals of two
+//   uses, and no one is two phases late, which a parity could not tell.
+//
+// ByLane: every lane arrives at empty[b] for itself, and no __syncwarp is needed. The tool then sees the
+// order. Barrier: all threads meet once a step at a named barrier besides, which orders again what is
+// ordered. Nor does
+//   the tool report this one.
+// Racy: with a race, so that the tool's silence about the others means something. At the end the readers
+// exchange
+//   their sums in the ring; the barrier between store and load is left out.
+template <int ByLane, int Barrier, int Racy>
+__global__ void race_ring(const float *__restrict__ input, float *__restrict__ output, int steps) {
+    constexpr int stages = 2, readers = 128, copiers = 32, stage_floats = 2 * readers;
     __shared__ __align__(128) float ring[stages * stage_floats];
     __shared__ __align__(8) unsigned long long barriers[2 * stages];
     const unsigned full = convcast::shared_address(barriers), empty = full + 8 * stages;
     const int tid = threadIdx.x, lane = tid % 32;
-    const int steps = Unrolled ? most_steps : steps_asked;
 
     if (tid == 0) {
         for (int i = 0; i < stages; ++i) {
-            convcast::barrier_init(full + 8 * i, Copy == bulk ? 1 : copiers);
-            convcast::barrier_init(empty + 8 * i, readers / 32);
+            convcast::barrier_init(full + 8 * i, copiers);
+            convcast::barrier_init(empty + 8 * i, ByLane ? readers : readers / 32);
         }
         convcast::barriers_ready();
     }
     __syncthreads();
 
-    float sum[columns / 2] = {};
-    const auto copy = [&](int step) {
-        const int slot = step % stages;
-        if (step >= stages)
-            convcast::barrier_wait(empty + 8 * slot, (step / stages - 1) % 2);
-        float *const to = ring + slot * stage_floats;
-        const float *const from = input + step * stage_floats;
-        if constexpr (Copy == bulk) {
-            if (lane == 0) {
-                convcast::barrier_expect(full + 8 * slot, stage_floats * 4);
-                convcast::copy_bulk(to, from, stage_floats * 4, full + 8 * slot);
-            }
-        } else if constexpr (Copy == asynchronous) {
-            for (int i = lane; i < stage_floats; i += copiers)
-                convcast::copy_async_unless<1>(to + i, from + i, false);
-            convcast::arrive_when_copied(full + 8 * slot);
-        } else {
-            for (int i = lane; i < stage_floats; i += copiers)
-                to[i] = from[i];
-            convcast::barrier_arrive(full + 8 * slot);
-        }
-    };
-    const auto read = [&](int step) {
-        const int slot = step % stages;
-        convcast::barrier_wait(full + 8 * slot, step / stages % 2);
-        const float *const stage = ring + slot * stage_floats;
-        if constexpr (Read == by_wgmma) {
-            const unsigned ones[4] = {0x3F800000U, 0x3F800000U, 0x3F800000U, 0x3F800000U};
-            convcast::wgmma_fence();
-            convcast::wgmma(sum, ones, convcast::matrix_descriptor(convcast::shared_address(stage)), 1);
-            convcast::wgmma_commit();
-            convcast::wgmma_wait<0>();
-        } else {
-            // As a lane's fragment of the product with a matrix of ones: sums of its columns' values.
-            for (int i = 0; i < columns / 2; ++i) {
-                const int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-                for (int v = 0; v < values; ++v)
-                    sum[i] += stage[column / 8 * 64 + v / 4 * 32 + column % 8 * 4 + v % 4];
-            }
-        }
-        __syncwarp();
-        if (lane == 0)
-            convcast::barrier_arrive(empty + 8 * slot);
-    };
-    const auto together = [&] { // all threads, once a step: orders what the mbarriers order already
+    const auto parity_of = [](int use) { return use % 2; };
+    const auto meet = [] {
         if constexpr (Barrier)
             convcast::barrier_of_some<1, readers + copiers>();
     };
-    const bool copies = tid >= readers;
-    if constexpr (Unrolled) {
-#pragma unroll
-        for (int step = 0; step < most_steps; ++step) {
-            if (copies)
-                copy(step);
-            else
-                read(step);
-            together();
+    if (tid >= readers) {
+        for (int step = 0; step < steps; ++step) {
+            const int slot = step % stages, use = step / stages;
+            if (use > 0)
+                convcast::barrier_wait(empty + 8 * slot, parity_of(use - 1));
+            for (int i = lane; i < stage_floats; i += copiers)
+                convcast::copy_async_unless<1>(ring + slot * stage_floats + i,
+                                               input + step * stage_floats + i, false);
+            convcast::arrive_when_copied(full + 8 * slot);
+            meet();
         }
-    } else {
-        if (copies)
-            for (int step = 0; step < steps; ++step) {
-                copy(step);
-                together();
-            }
-        else
-            for (int step = 0; step < steps; ++step) {
-                read(step);
-                together();
-            }
-    }
-    if (copies) {
-        if constexpr (Copy == asynchronous)
-            convcast::copy_async_wait_all();
-        if constexpr (Sums == of_cluster) {
-            convcast::cluster_sync();
-            convcast::cluster_sync();
-        }
+        convcast::copy_async_wait_all();
         return;
     }
-    if constexpr (Read == by_wgmma)
-        for (float &value : sum)
-            asm volatile("" : "+f"(value)); // not read before the wait
 
-    float *const to = output + (blockIdx.x * readers + tid) * (columns / 2 + 1);
-    for (int i = 0; i < columns / 2; ++i)
-        to[i] = sum[i];
-    if constexpr (Sums != 0) {
-        if constexpr (!Racy)
-            convcast::barrier_of_some<2, readers>();
-        ring[tid] = sum[0];
-        if constexpr (Sums == of_cluster) {
-            convcast::cluster_sync();
-            to[columns / 2] = convcast::load_from_cta(ring + (tid + 1) % readers, 0) +
-                              convcast::load_from_cta(ring + (tid + 1) % readers, 1);
-            convcast::cluster_sync();
-        } else {
-            convcast::barrier_of_some<2, readers>();
-            to[columns / 2] = ring[(tid + 1) % readers];
-        }
+    float sum = 0.0f;
+    for (int step = 0; step < steps; ++step) {
+        const int slot = step % stages, use = step / stages;
+        convcast::barrier_wait(full + 8 * slot, parity_of(use));
+        const float2 pair = *reinterpret_cast<const float2 *>(ring + slot * stage_floats + 2 * tid);
+        sum += pair.x + pair.y;
+        if constexpr (!ByLane)
+            __syncwarp();
+        if (ByLane || lane == 0)
+            convcast::barrier_arrive(empty + 8 * slot);
+        meet();
     }
+    convcast::barrier_of_some<2, readers>(); // no one reads a buffer any more
+    ring[tid] = sum;
+    if constexpr (!Racy)
+        convcast::barrier_of_some<2, readers>();
+    float *const to = output + 2 * (blockIdx.x * readers + tid);
+    to[0] = sum;
+    to[1] = ring[(tid + 1) % readers];
 }

@@ -9,6 +9,7 @@
 #include "model/errors.hpp"
 #include "model/files.hpp"
 #include "model/strategies.hpp"
+#include "tests/gpu/false_alarm.hpp"
 #include "tests/gpu/race_cases.hpp"
 #include "tests/gpu/race_report.hpp"
 
@@ -40,8 +41,9 @@ constexpr const char *usage =
        races only SHAPE STRATEGY run one case, of the list or not
        races rings               print the ring's variants
        races ring VARIANT TIMES  launch one TIMES times; exit status 1: a wrong value
-       races report LOG...       what compute-sanitizer said of the parts, by strategy and case; exit status 1:
-                                 it found something, or did not see the end of a part
+       races report LOG...       what compute-sanitizer said of the parts, by strategy and case, and of the
+                                 rings; exit status 1: it found something besides the false alarm that the
+                                 rings show, or did not see the end of a part
 )";
 
 constexpr int compute_capability = 90;
@@ -94,38 +96,6 @@ class KernelsWithLines : public KernelCache {
 
 // ---- the ring ----
 
-/// Template arguments of race_ring.cu.
-struct Ring {
-    const char *name;
-    int copy, read, sums, unrolled, barrier, racy;
-};
-
-constexpr std::array rings = {
-    // How a buffer is filled, by whom it is read, what then lies over the ring; the loop is not unrolled.
-    Ring{"stored", 0, 0, 0, 0, 0, 0},
-    Ring{"copied", 1, 0, 0, 0, 0, 0},
-    Ring{"bulk", 2, 0, 0, 0, 0, 0},
-    Ring{"bulk-wgmma", 2, 1, 0, 0, 0, 0},
-    Ring{"stored-sums", 0, 0, 1, 0, 0, 0},
-    Ring{"copied-sums", 1, 0, 1, 0, 0, 0},
-    Ring{"bulk-sums", 2, 0, 1, 0, 0, 0},
-    Ring{"bulk-wgmma-sums", 2, 1, 1, 0, 0, 0},
-    Ring{"stored-cluster", 0, 0, 2, 0, 0, 0},
-    Ring{"copied-cluster", 1, 0, 2, 0, 0, 0},
-    Ring{"bulk-wgmma-cluster", 2, 1, 2, 0, 0, 0},
-    // The same, unrolled: each step's barrier is an instruction of its own.
-    Ring{"copied-cluster-unrolled", 1, 0, 2, 1, 0, 0},
-    Ring{"bulk-wgmma-cluster-unrolled", 2, 1, 2, 1, 0, 0},
-    // The same, all threads meeting at a named barrier in each step.
-    Ring{"stored-cluster-barrier", 0, 0, 2, 0, 1, 0},
-    Ring{"copied-cluster-barrier", 1, 0, 2, 0, 1, 0},
-    Ring{"bulk-barrier", 2, 0, 0, 0, 1, 0},
-    Ring{"bulk-wgmma-cluster-barrier", 2, 1, 2, 0, 1, 0},
-    // A race: the tool must find it.
-    Ring{"stored-sums-race", 0, 0, 1, 0, 0, 1},
-    Ring{"bulk-wgmma-cluster-race", 2, 1, 2, 0, 0, 1},
-};
-
 /// The texts of device code that race_ring.cu stands on, and its own.
 std::string ring_source() {
     std::string source;
@@ -148,8 +118,7 @@ CompileRequest request_for(const Ring &ring) {
     CompileRequest request;
     request.name = "race_ring.cu";
     request.source = ring_source();
-    request.name_expressions = {fmt::format("race_ring<{}, {}, {}, {}, {}, {}>", ring.copy, ring.read,
-                                            ring.sums, ring.unrolled, ring.barrier, ring.racy)};
+    request.name_expressions = {fmt::format("race_ring<{}, {}, {}>", ring.by_lane, ring.barrier, ring.racy)};
     request.compute_capability = compute_capability;
     request.architecture_features = true;
     request.options = {"-lineinfo"};
@@ -305,24 +274,20 @@ int run_ring(const std::string &name, int times) {
                                           [&](const Ring &candidate) { return candidate.name == name; });
     if (ring == rings.end())
         throw UsageError("there is no ring '" + name + "'");
-    constexpr std::size_t steps = 8, stage = 256, ctas = 4, readers = 128, results = 17;
+    constexpr std::size_t steps = 8, ctas = 4, readers = 128, stage = 2 * readers;
     const CompileRequest request = request_for(*ring);
     const std::string &expression = request.name_expressions.front();
     Compiler compiler;
     const Module module(compiler.compile(request));
     const Kernel kernel = module.kernel(expression);
 
-    std::vector<float> input(steps * stage);
-    for (std::size_t i = 0; i < input.size(); ++i)
+    std::vector<float> input(steps * stage), sums(readers);
+    for (std::size_t i = 0; i < input.size(); ++i) {
         input[i] = static_cast<float>(i * i % 7) - 3.0F; // sums are exact
-    std::vector<float> columns(32);
-    for (std::size_t i = 0; i < input.size(); ++i) // eight columns' values 0 to 3, then 4 to 7
-        columns[i % stage / 64 * 8 + i % 32 / 4] += input[i];
-    const auto sum_of = [&](std::size_t thread, std::size_t i) {
-        return columns[i / 4 * 8 + thread % 4 * 2 + i % 2];
-    };
+        sums[i % stage / 2] += input[i];
+    }
     const DeviceBuffer<float> on_device{std::span<const float>(input)};
-    DeviceBuffer<float> output(ctas * readers * results);
+    DeviceBuffer<float> output(ctas * readers * 2);
     long long wrong = 0;
     for (int time = 0; time < times; ++time) {
         output.fill_bytes(0xFF);
@@ -331,15 +296,11 @@ int run_ring(const std::string &name, int times) {
         int asked = static_cast<int>(steps);
         std::array<void *, 3> arguments = {static_cast<void *>(&from), static_cast<void *>(&to),
                                            static_cast<void *>(&asked)};
-        kernel.launch(dim3(ctas), dim3(readers + 32), 0, nullptr, arguments.data(), ring->sums == 2 ? 2 : 1);
+        kernel.launch(dim3(ctas), dim3(readers + 32), 0, nullptr, arguments.data(), 1);
         const std::vector<float> seen = output.to_host();
-        for (std::size_t thread = 0; thread < ctas * readers; ++thread) {
-            for (std::size_t i = 0; i < results - 1; ++i)
-                wrong += seen[thread * results + i] != sum_of(thread, i);
-            const float next = sum_of(thread + 1, 0);
-            if (ring->sums != 0)
-                wrong += seen[thread * results + results - 1] != (ring->sums == 2 ? 2.0F * next : next);
-        }
+        for (std::size_t thread = 0; thread < ctas * readers; ++thread)
+            wrong += (seen[2 * thread] != sums[thread % readers]) +
+                     (seen[2 * thread + 1] != sums[(thread + 1) % readers]);
     }
     say(fmt::format("ring {}: {}, {} launches, {} wrong values", name, expression, times, wrong));
     return wrong == 0 ? ok : check_failed;
@@ -353,54 +314,100 @@ struct Tally {
     std::int64_t hazards = 0;
 };
 
+/// All that the tool said of one kernel.
+struct Reported {
+    std::map<std::string, std::int64_t> hazards_by_text;
+    std::int64_t hazards = 0;
+    std::int64_t false_alarms = 0; ///< that its launches in the cases that ran have by mistake
+    bool all_pixels = true;        ///< each finding is of the accesses of which there is a false alarm
+    bool known = false;            ///< a case has the kernel
+};
+
 int report(const std::vector<std::string> &files) {
+    const std::string source = kernel_source("implicit_gemm_3xtf32");
     std::set<std::string> ran, wrong;
     std::vector<std::string> incomplete;
-    std::map<std::string, std::map<std::string, std::int64_t>> by_kernel; // kernel -> text -> hazards
+    std::map<std::string, Reported> by_kernel;
+    std::map<std::string, ToolLog> by_ring;
     for (const std::string &file : files) {
         const std::string log = read_file(file);
+        std::string ring;
         for (std::size_t at = 0; at < log.size();) {
             const std::size_t end = std::min(log.find('\n', at), log.size());
             const std::string line = log.substr(at, end - at);
             at = end + 1;
+            if (line.starts_with("ring "))
+                ring = line.substr(5, line.find(':') - 5);
             if (line.starts_with("right ") || line.starts_with("wrong "))
                 ran.insert(line.substr(6, line.find(')') - 5));
             if (line.starts_with("wrong "))
                 wrong.insert(line.substr(6, line.find(')') - 5));
         }
-        const ToolLog read = read_tool_log(log);
+        ToolLog read = read_tool_log(log);
         if (!read.ended)
             incomplete.push_back(file);
-        for (const Finding &finding : read.findings)
-            by_kernel[finding.kernel][finding.text] += finding.hazards;
+        if (!ring.empty()) {
+            by_ring[ring] = std::move(read);
+            continue;
+        }
+        for (const Finding &finding : read.findings) {
+            Reported &reported = by_kernel[finding.kernel];
+            reported.hazards_by_text[finding.text] += finding.hazards;
+            reported.hazards += finding.hazards;
+            reported.all_pixels = reported.all_pixels && is_pixels_alarm(finding, source);
+        }
     }
+    const RingsSeen rings_seen = judge_rings(by_ring);
+
+    const std::vector<RaceCase> cases = all_cases();
+    for (const RaceCase &item : cases)
+        for (const std::vector<Partition> *parts : {&item.plan.prepare, &item.plan.launches})
+            for (const Partition &part : *parts)
+                if (const auto its = by_kernel.find(name_expression(part)); its != by_kernel.end()) {
+                    its->second.known = true;
+                    if (ran.contains(title(item)))
+                        its->second.false_alarms += pixels_alarm_hazards(part);
+                }
+    const auto excepted = [&](const Reported &reported) {
+        return rings_seen.false_alarm && reported.known && reported.all_pixels &&
+               reported.hazards == reported.false_alarms;
+    };
     std::map<std::string, Tally> tallies;
-    std::set<std::string> known;
-    for (const RaceCase &item : all_cases()) {
+    for (const RaceCase &item : cases) {
         Tally &tally = tallies[item.strategy.substr(0, item.strategy.find(':'))];
         ++tally.cases;
         tally.ran += ran.contains(title(item));
         tally.wrong += wrong.contains(title(item));
-        bool found = false;
+        bool found = false, all_excepted = true;
         for (const std::string &kernel : kernels_of(item.plan)) {
-            known.insert(kernel);
             tally.kernels.insert(kernel);
             if (const auto its = by_kernel.find(kernel); its != by_kernel.end()) {
                 if (tally.kernels_with_findings.insert(kernel).second)
-                    for (const auto &[text, hazards] : its->second)
-                        tally.hazards += hazards;
+                    tally.hazards += its->second.hazards;
                 found = true;
+                all_excepted = all_excepted && excepted(its->second);
             }
         }
         if (found) {
             ++tally.with_findings;
-            say("found in " + title(item));
+            say((all_excepted ? "false alarm in " : "found in ") + title(item));
         }
     }
-    for (const auto &[kernel, texts] : by_kernel)
-        for (const auto &[text, hazards] : texts)
+    std::size_t kernels_excepted = 0;
+    std::int64_t hazards_excepted = 0;
+    for (const auto &[kernel, reported] : by_kernel) {
+        if (excepted(reported)) {
+            ++kernels_excepted;
+            hazards_excepted += reported.hazards;
+            continue;
+        }
+        for (const auto &[text, hazards] : reported.hazards_by_text)
             say(fmt::format("{}{}: {} [{}]", kernel.empty() ? "no kernel" : kernel,
-                            known.contains(kernel) ? "" : ", of no case", text, hazards));
+                            reported.known ? "" : ", of no case", text, hazards));
+        if (reported.all_pixels)
+            say(fmt::format("{}: {} hazards in all; {} would be a false alarm, if the rings show it", kernel,
+                            reported.hazards, reported.false_alarms));
+    }
     say(fmt::format("{:<22} {:>6} {:>6} {:>6} {:>8} {:>15} {:>17} {:>9}", "strategy", "cases", "ran", "wrong",
                     "kernels", "cases reported", "kernels reported", "hazards"));
     Tally all;
@@ -410,12 +417,25 @@ int report(const std::vector<std::string> &files) {
                         tally.kernels_with_findings.size(), tally.hazards));
         all.cases += tally.cases, all.ran += tally.ran, all.wrong += tally.wrong;
     }
+    for (const std::string &line : rings_seen.lines)
+        say(line);
+    if (kernels_excepted > 0)
+        say(fmt::format(
+            "excepted: {} hazards of {} kernels of implicit_gemm_3xtf32, all of them loads of pixels "
+            "by lanes 1 to 31 before the copies that fill the buffer again: ordered by __syncwarp "
+            "and an mbarrier, of which the tool does not follow the first "
+            "(tests/gpu/false_alarm.hpp)",
+            hazards_excepted, kernels_excepted));
     for (const std::string &file : incomplete)
         say(file + ": the tool did not see the end");
-    say(fmt::format("{} of {} cases ran, {} wrong; {} kernels reported; {} of {} logs are whole", all.ran,
-                    all.cases, all.wrong, by_kernel.size(), files.size() - incomplete.size(), files.size()));
-    return by_kernel.empty() && incomplete.empty() && all.wrong == 0 && all.ran == all.cases ? ok
-                                                                                             : check_failed;
+    say(fmt::format("{} of {} cases ran, {} wrong; {} kernels reported, {} of them by a false alarm; "
+                    "{} of {} logs are whole",
+                    all.ran, all.cases, all.wrong, by_kernel.size(), kernels_excepted,
+                    files.size() - incomplete.size(), files.size()));
+    return by_kernel.size() == kernels_excepted && rings_seen.good && incomplete.empty() && all.wrong == 0 &&
+                   all.ran == all.cases
+               ? ok
+               : check_failed;
 }
 
 int main_of(const std::vector<std::string> &words) {

@@ -1,5 +1,7 @@
 // What the race checker is shown, and how its words are read. Needs no GPU.
+#include "executor/kernel_source.hpp"
 #include "model/strategies.hpp"
+#include "tests/gpu/false_alarm.hpp"
 #include "tests/gpu/race_cases.hpp"
 #include "tests/gpu/race_report.hpp"
 
@@ -7,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -148,6 +152,197 @@ TEST(RaceReport, ALogThatBreaksOffIsKnown) {
     const ToolLog log = read_tool_log("========= COMPUTE-SANITIZER\ncase n1c1h1w1k1r1s1 a (default)\n");
     EXPECT_FALSE(log.ended);
     EXPECT_THAT(log.findings, IsEmpty());
+}
+
+TEST(RaceReport, AccessesAreNamed) {
+    // A function that the kernel calls comes first; the kernel is the one that the file is named after.
+    const ToolLog log = read_tool_log(R"(========= COMPUTE-SANITIZER
+========= Error: Race reported between Write access at void convcast::copy_async_unless<(int)1>(float *, const float *, bool)+0x1ec0 in race_ring.cu:270
+=========     and Read access at void race_ring<(int)1, (int)0>(const float *, float *, int)::[lambda(int) (instance 2)]::operator ()(int) const+0x910 in race_ring.cu:473 [1536 hazards]
+=========
+ring copied: race_ring<1, 0>, 1 launches, 0 wrong values
+========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
+)");
+    ASSERT_EQ(log.findings.size(), 1U);
+    const Finding &finding = log.findings.front();
+    EXPECT_EQ(finding.kernel, "race_ring<1, 0>");
+    EXPECT_EQ(finding.hazards, 1536);
+    ASSERT_EQ(finding.accesses.size(), 2U);
+    EXPECT_EQ(finding.accesses[0].kind, "Write");
+    EXPECT_EQ(finding.accesses[0].function, "convcast::copy_async_unless<1>");
+    EXPECT_EQ(finding.accesses[0].file, "race_ring.cu");
+    EXPECT_EQ(finding.accesses[0].line, 270);
+    EXPECT_EQ(finding.accesses[1].kind, "Read");
+    EXPECT_EQ(finding.accesses[1].function, "race_ring<1, 0>");
+    EXPECT_EQ(finding.accesses[1].line, 473);
+}
+
+// ---- the false alarm ----
+
+const std::string &alarm_source() {
+    static const std::string source = kernel_source("implicit_gemm_3xtf32");
+    return source;
+}
+
+/// The line of the kernel's source, from 1, of the one place where `text` stands.
+int line_with(const std::string &text) {
+    const std::size_t at = alarm_source().find(text);
+    EXPECT_NE(at, std::string::npos) << text;
+    EXPECT_EQ(alarm_source().find(text, at + 1), std::string::npos) << text << " twice";
+    return 1 + static_cast<int>(std::count(alarm_source().begin(),
+                                           alarm_source().begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+}
+
+const char *const first_pixels = "low = *reinterpret_cast<const float2 *>(of_pixels ";
+const char *const last_pixels = "high = *reinterpret_cast<const float2 *>(of_pixels ";
+const char *const copy = "cp.async.ca.shared.global [%0], [%1], 4, outside;";
+const char *const wide_copy = "cp.async.cg.shared.global [%0], [%1], 16, outside;";
+const char *const bulk_copy = "cp.async.bulk.shared::cluster.global";
+
+constexpr const char *caller =
+    "void implicit_gemm_3xtf32<(int)2, (int)8, (int)8, (int)7, (int)33, (int)1, (int)3, (int)3, (int)1, "
+    "(int)1, (int)1, (int)1, (int)1, (int)1, (int)128, (int)64, (int)4, (int)2, (int)1, (bool)1, (bool)0, "
+    "(int)40, (int)184>(const float *, const float *, float *, convcast::ConvArgs)::[lambda(int) (instance "
+    "4)]::operator ()(int) const";
+constexpr const char *copier = "void convcast::copy_async_unless<(int)1>(float *, const float *, bool)";
+
+std::string access(const char *kind, const char *function, const char *line) {
+    return std::string(kind) + " access at " + function +
+           "+0x4e0 in implicit_gemm_3xtf32.cu:" + std::to_string(line_with(line));
+}
+
+/// One finding as racecheck words it; compute-sanitizer 2025.3.1 on an H100.
+Finding reported(const std::string &first, const std::vector<std::string> &others) {
+    std::string log = "========= Error: Race reported between " + first + "\n";
+    for (const std::string &other : others)
+        log += "=========     and " + other + " [960 hazards]\n";
+    const ToolLog read = read_tool_log(log + "=========\n");
+    EXPECT_EQ(read.findings.size(), 1U) << log;
+    return read.findings.front();
+}
+
+TEST(FalseAlarm, IsOfPixelsAndTheirCopies) {
+    for (const char *pixels : {first_pixels, last_pixels})
+        EXPECT_TRUE(is_pixels_alarm(reported(access("Read", caller, pixels),
+                                             {access("Write", copier, copy), access("Write", copier, copy)}),
+                                    alarm_source()));
+    EXPECT_TRUE(
+        is_pixels_alarm(reported(access("Write", copier, wide_copy), {access("Read", caller, first_pixels)}),
+                        alarm_source()));
+}
+
+TEST(FalseAlarm, IsNothingElse) {
+    const auto alarm = [](const std::string &first, const std::vector<std::string> &others) {
+        return is_pixels_alarm(reported(first, others), alarm_source());
+    };
+    const std::string read = access("Read", caller, first_pixels), write = access("Write", copier, copy);
+    EXPECT_TRUE(alarm(read, {write}));
+    // One more access, another function or line, another kind.
+    EXPECT_FALSE(
+        alarm(read, {write, access("Write", caller, "*reinterpret_cast<float2 *>(shared + m * sum_pitch")}));
+    EXPECT_FALSE(alarm(
+        read,
+        {access("Write", "convcast::copy_bulk(float *, const float *, int, unsigned int)", bulk_copy)}));
+    EXPECT_FALSE(alarm(read, {access("Write", copier, bulk_copy)}));
+    EXPECT_FALSE(alarm(read, {access("Write", caller, copy)}));
+    EXPECT_FALSE(alarm(read, {access("Read", copier, copy)}));
+    EXPECT_FALSE(alarm(access("Read", caller, "total += load_from_cta("), {write}));
+    EXPECT_FALSE(alarm(access("Write", caller, first_pixels), {write}));
+    EXPECT_FALSE(alarm(read, {}));
+    EXPECT_FALSE(alarm(write, {}));
+    // The same lines of another file, of another kernel, without lines, another complaint.
+    const auto changed = [&](auto change) {
+        Finding finding = reported(read, {write});
+        change(finding);
+        return is_pixels_alarm(finding, alarm_source());
+    };
+    EXPECT_FALSE(changed([](Finding &f) { f.accesses[0].file = "winograd.cu"; }));
+    EXPECT_FALSE(changed([](Finding &f) { f.kernel = "implicit_gemm_3xtf32_filters<2, 8>"; }));
+    EXPECT_FALSE(changed([](Finding &f) { f.accesses[0].line = 0; }));
+    EXPECT_FALSE(changed([](Finding &f) { f.accesses[1].line = 1'000'000; }));
+    EXPECT_FALSE(changed([](Finding &f) { f.accesses.clear(); }));
+    EXPECT_FALSE(changed([](Finding &f) { f.text = "Barrier error detected. Divergent thread(s) in warp"; }));
+}
+
+std::int64_t alarm_hazards(const char *shape, const char *strategy) {
+    const auto planned = plan(parse_strategy(strategy), ConvShape::parse(shape), find_profile("h200"));
+    std::int64_t hazards = 0;
+    for (const Partition &part : std::get<PlannedStrategy>(planned).feasible.plan.launches)
+        hazards += pixels_alarm_hazards(part);
+    return hazards;
+}
+
+/// As many as racecheck counted (compute-sanitizer 2025.3.1 on an H100): 31 of 32 bytes of each buffer of
+/// pixels that is filled again.
+TEST(FalseAlarm, HasSoManyHazards) {
+    EXPECT_EQ(alarm_hazards("n2c8h8w7k33r3s3_pad1x1",
+                            "implicit_gemm_3xtf32:tile_k=128,tile_pixels=64,depth=4,stages=2,split=1"),
+              8 * 1984);
+    EXPECT_EQ(alarm_hazards("n1c33h6w10k5r1s3",
+                            "implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=4,stages=3,split=1"),
+              8 * 992);
+    EXPECT_EQ(alarm_hazards("n1c96h5w5k3r3s3",
+                            "implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=2,stages=2,split=1"),
+              4 * 51584);
+    // CTAs of a cluster have four steps or three; three groups of consumers.
+    EXPECT_EQ(alarm_hazards("n1c96h5w5k3r3s3",
+                            "implicit_gemm_3xtf32:tile_k=128,tile_pixels=192,depth=4,stages=3,split=8"),
+              8 * 8928);
+    EXPECT_EQ(alarm_hazards("n3c33h9w14k65r5s5_pad2x2_dil2x2",
+                            "implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=4,stages=2,split=8"),
+              8 * 89280);
+    // No buffer is filled again, and another kernel.
+    EXPECT_EQ(alarm_hazards("n1c8h1w1k1r1s1",
+                            "implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=4,stages=8,split=1"),
+              0);
+    EXPECT_EQ(alarm_hazards("n1c20h16w15k64r5s5", "implicit_gemm"), 0);
+}
+
+ToolLog ring_log(std::int64_t hazards) {
+    ToolLog log;
+    log.ended = true;
+    if (hazards > 0)
+        log.findings.push_back({"race_ring<0, 0, 0>", "Error: Race reported between ", hazards, {}});
+    return log;
+}
+
+std::map<std::string, ToolLog> ring_logs() {
+    std::map<std::string, ToolLog> logs;
+    for (const Ring &ring : rings)
+        logs[ring.name] = ring_log(ring.shown == Shown::nothing ? 0 : 8);
+    return logs;
+}
+
+TEST(Rings, SettleWhetherAnythingIsExcepted) {
+    const RingsSeen seen = judge_rings(ring_logs());
+    EXPECT_TRUE(seen.good);
+    EXPECT_TRUE(seen.false_alarm);
+    EXPECT_EQ(seen.lines.size(), rings.size());
+
+    const RingsSeen none = judge_rings({});
+    EXPECT_TRUE(none.good);
+    EXPECT_FALSE(none.false_alarm);
+}
+
+TEST(Rings, ABlindToolIsNotBelieved) {
+    for (const Ring &ring : rings) {
+        std::map<std::string, ToolLog> logs = ring_logs();
+        logs[ring.name] = ring_log(ring.shown == Shown::nothing ? 8 : 0);
+        const RingsSeen seen = judge_rings(logs);
+        EXPECT_FALSE(seen.false_alarm) << ring.name;
+        EXPECT_EQ(seen.good, ring.shown == Shown::false_alarm) << ring.name;
+
+        logs[ring.name].ended = false;
+        EXPECT_FALSE(judge_rings(logs).good) << ring.name;
+        logs.erase(ring.name);
+        EXPECT_FALSE(judge_rings(logs).good) << ring.name;
+    }
+}
+
+TEST(Rings, ABetterToolNeedsNoException) {
+    std::map<std::string, ToolLog> logs = ring_logs();
+    logs["copied"] = ring_log(0);
+    EXPECT_THAT(judge_rings(logs).lines, Contains(testing::HasSubstr("can be deleted")));
 }
 
 } // namespace
