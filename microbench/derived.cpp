@@ -425,8 +425,8 @@ void note_segment_rule(const RawSamples &raw, Findings &findings) {
     if (timed.size() > 1) {
         const std::vector<double> medians = medians_of(timed);
         const double best = *std::max_element(medians.begin(), medians.end());
-        add(timed, "useful bandwidth against that of the best segment:", [&](double bandwidth) {
-            return bandwidth / best;
+        add(timed, "useful bandwidth against that of the best segment:", [&](double useful) {
+            return useful / best;
         });
     }
     if (!parts.empty())

@@ -112,8 +112,8 @@ Three descend(const std::vector<LogPoint> &points, Three at, const Three &low, c
 }
 
 /// Bytes in flight at which V / T(V) is the part `part` of BW: u / (1 + u^p)^(1/p) = part, u = V / (L0 BW).
-double bytes_for(double part, double latency_s, double bandwidth, double p) {
-    return latency_s * bandwidth * part / std::pow(1.0 - std::pow(part, p), 1.0 / p);
+double bytes_for(double part, double latency_s, double asymptote, double p) {
+    return latency_s * asymptote * part / std::pow(1.0 - std::pow(part, p), 1.0 / p);
 }
 
 } // namespace

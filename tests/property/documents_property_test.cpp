@@ -140,7 +140,7 @@ TEST(DocumentsProperty, EveryForecastIsReadAsItWasWritten) {
         const GpuProfile profile = find_profile(i % 4 == 3 ? "toy" : "h200");
         for (const std::string &name : strategy_names()) {
             run.cases.push_back(predict(parse_strategy(name), shape, profile));
-            for (const std::string &text : sweep_settings(name, shape, profile, 1))
+            for (const std::string &text : sweep_settings(name, shape, profile, {}, 1))
                 run.cases.push_back(predict(parse_strategy(text), shape, profile));
         }
     }
