@@ -176,7 +176,7 @@ std::string outcome_text(const ProfileComparison &comparison, std::size_t width)
     std::string counts;
     std::vector<std::string> lacking, differing;
     std::size_t unjudged = 0;
-    boost::mp11::mp_for_each<boost::describe::describe_enumerators<Verdict>>([&](auto enumerator) {
+    boost::mp11::mp_for_each<boost::describe::describe_enumerators<Agreement>>([&](auto enumerator) {
         const auto count =
             std::count_if(comparison.params.begin(), comparison.params.end(),
                           [&](const ComparedParam &param) { return param.verdict == enumerator.value; });
@@ -185,8 +185,8 @@ std::string outcome_text(const ProfileComparison &comparison, std::size_t width)
     });
     for (const ComparedParam &param : comparison.params) {
         if (param.failed)
-            (param.verdict == Verdict::differs ? differing : lacking).push_back(param.name);
-        if (param.verdict == Verdict::unknown && std::abs(*param.deviation) > param.tolerance)
+            (param.verdict == Agreement::differs ? differing : lacking).push_back(param.name);
+        if (param.verdict == Agreement::unknown && std::abs(*param.deviation) > param.tolerance)
             ++unjudged;
     }
     std::string text = "\n" + wrapped(fmt::format("{} number{}: {}", comparison.params.size(),

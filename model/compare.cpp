@@ -83,19 +83,20 @@ void judge(ComparedParam &param) {
         param.deviation = *param.ratio - 1.0;
         const std::optional<Interval> interval = interval_of(param.values[farthest]);
         if (std::abs(*param.deviation) < same_below)
-            param.verdict = Verdict::same;
+            param.verdict = Agreement::same;
         else if (!interval || !middle.interval)
-            param.verdict = Verdict::unknown;
+            param.verdict = Agreement::unknown;
         else if (interval->low <= middle.interval->high && middle.interval->low <= interval->high)
-            param.verdict = Verdict::noise;
+            param.verdict = Agreement::noise;
         else
-            param.verdict = std::abs(*param.deviation) <= param.tolerance ? Verdict::small : Verdict::differs;
-        param.failed = param.verdict == Verdict::differs;
+            param.verdict =
+                std::abs(*param.deviation) <= param.tolerance ? Agreement::small : Agreement::differs;
+        param.failed = param.verdict == Agreement::differs;
     }
     if (there.size() < param.values.size()) {
         // What two files of three agree on is still lacking in the third; what differs already says more.
-        if (param.verdict != Verdict::differs)
-            param.verdict = Verdict::lacking;
+        if (param.verdict != Agreement::differs)
+            param.verdict = Agreement::lacking;
         param.failed = param.failed || there.front() == 0;
     }
 }

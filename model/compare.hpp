@@ -18,7 +18,7 @@ constexpr double same_below = 0.005;
 /// What two measurements of one GPU may differ by: latencies repeat better than bandwidths and rates.
 constexpr double default_tolerance = 0.03, default_latency_tolerance = 0.02;
 
-enum class Verdict {
+enum class Agreement {
     same,    ///< the deviation is below `same_below`
     noise,   ///< the 95 % intervals overlap
     small,   ///< they do not, but the deviation is within the tolerance
@@ -26,7 +26,7 @@ enum class Verdict {
     unknown, ///< one of the two values has no interval
     lacking, ///< not every file has it
 };
-BOOST_DESCRIBE_ENUM(Verdict, same, noise, small, differs, unknown, lacking)
+BOOST_DESCRIBE_ENUM(Agreement, same, noise, small, differs, unknown, lacking)
 
 struct ComparedFile {
     std::string file; ///< as given: a path, or the name of a shipped profile
@@ -52,7 +52,7 @@ struct ComparedParam {
     std::optional<double> ratio;          ///< that value over the reference
     std::optional<double> deviation;      ///< ratio - 1
     double tolerance = default_tolerance;
-    Verdict verdict = Verdict::lacking;
+    Agreement verdict = Agreement::lacking;
     bool failed = false; ///< differs, or a later file lacks what the first one has
     BOOST_DESCRIBE_CLASS(ComparedParam, (),
                          (name, unit, values, reference, farthest, ratio, deviation, tolerance, verdict,

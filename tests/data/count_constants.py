@@ -26,7 +26,7 @@ TEXT = ROOT / "docs" / "constants.md"
 SAY_IT_TOO = ["README.md", "docs/model.md", "reports/page.cpp"]  # the sentence of the counts
 
 # Files of model/ whose numbers enter no time: they read, write, print, draw shapes, fit or compare.
-NO_FORECAST = {"assume", "calibration.cpp", "compare", "conv_shape", "described", "embedded", "errors", "files", "fit", "formula",
+NO_FORECAST = {"assume", "calibration.cpp", "checked", "compare", "conv_shape", "described", "embedded", "errors", "files", "fit", "formula",
                "hash", "json", "knowledge", "parallel", "profile", "readable", "regimes", "run", "shards", "study", "sweep",
                "timeline", "units", "why"}
 

@@ -88,7 +88,7 @@ TEST(Recorded, ThreeRunsAgree) {
     std::vector<std::string> differing;
     const ProfileComparison comparison = compare_profiles(runs, {});
     for (const ComparedParam &param : comparison.params)
-        if (param.verdict == Verdict::differs)
+        if (param.verdict == Agreement::differs)
             differing.push_back(param.name);
     // The README and docs/measuring.md say so.
     EXPECT_THAT(differing, IsSubsetOf({"host_to_device_bandwidth"}));

@@ -25,7 +25,7 @@ TEST(Compare, TwoAreHeldAgainstTheFirst) {
     const ComparedParam clock = clock_of({with_clock(1e9, 0.01), with_clock(1.1e9, 0.01)});
     EXPECT_DOUBLE_EQ(*clock.reference, 1e9);
     EXPECT_NEAR(*clock.deviation, 0.1, 1e-12);
-    EXPECT_EQ(clock.verdict, Verdict::differs);
+    EXPECT_EQ(clock.verdict, Agreement::differs);
     EXPECT_EQ(clock.farthest, 1);
 }
 
@@ -34,14 +34,14 @@ TEST(Compare, AnEvenNumberIsHeldAgainstTheMeanOfTheTwoInTheMiddle) {
         {with_clock(1e9, 0.001), with_clock(2e9, 0.001), with_clock(3e9, 0.001), with_clock(9e9, 0.001)});
     EXPECT_DOUBLE_EQ(*clock.reference, 2.5e9);
     EXPECT_EQ(clock.farthest, 3);
-    EXPECT_EQ(clock.verdict, Verdict::differs);
+    EXPECT_EQ(clock.verdict, Agreement::differs);
 }
 
 TEST(Compare, AWideIntervalSaysWhy) {
     EXPECT_EQ(clock_of({with_clock(1e9, 0.001), with_clock(1e9, 0.001), with_clock(1.2e9, 0.21)}).verdict,
-              Verdict::noise);
+              Agreement::noise);
     EXPECT_EQ(clock_of({with_clock(1e9), with_clock(1e9, 0.001), with_clock(1.2e9, 0.01)}).verdict,
-              Verdict::differs)
+              Agreement::differs)
         << "the interval of the one in the middle counts, not that of every file";
 }
 
@@ -49,14 +49,14 @@ TEST(Compare, AFactorIsNoNoiseWithoutIntervalsThatSaySo) {
     // An interval that does not hold its value is of another one, and says nothing.
     NamedProfile edited = with_clock(2e9, 0.001);
     edited.profile.sm_clock->interval = Interval{0.999e9, 1.001e9};
-    EXPECT_EQ(clock_of({with_clock(1e9, 0.001), edited}).verdict, Verdict::unknown);
+    EXPECT_EQ(clock_of({with_clock(1e9, 0.001), edited}).verdict, Agreement::unknown);
     edited.profile.sm_clock->interval = Interval{2.1e9, 0.9e9};
-    EXPECT_EQ(clock_of({with_clock(1e9, 0.001), edited}).verdict, Verdict::unknown);
+    EXPECT_EQ(clock_of({with_clock(1e9, 0.001), edited}).verdict, Agreement::unknown);
     // Two and two that agree: their middle lies between, and no interval reaches it.
     EXPECT_EQ(clock_of({with_clock(1e9, 0.001), with_clock(1e9, 0.001), with_clock(2e9, 0.001),
                         with_clock(2e9, 0.001)})
                   .verdict,
-              Verdict::differs);
+              Agreement::differs);
 }
 
 TEST(Compare, TheFirstFilesNumbersMustBeInTheOthers) {
@@ -64,7 +64,7 @@ TEST(Compare, TheFirstFilesNumbersMustBeInTheOthers) {
     EXPECT_TRUE(clock_of({with_clock(1e9), bare}).failed);
     EXPECT_FALSE(clock_of({bare, with_clock(1e9)}).failed);
     const ComparedParam clock = clock_of({with_clock(1e9, 0.001), bare, with_clock(2e9, 0.001)});
-    EXPECT_EQ(clock.verdict, Verdict::differs) << "the two that have it";
+    EXPECT_EQ(clock.verdict, Agreement::differs) << "the two that have it";
     EXPECT_TRUE(clock.failed);
 }
 
