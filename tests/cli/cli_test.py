@@ -350,7 +350,7 @@ class Timelines(Cli):
         launch = document["cases"][0]["prediction"]["timeline"]["launches"][0]
         launch["sm"][1] = -7
         self.refused(3, ["report", self.write("run.json", document)],
-                     "/cases/0/prediction/timeline: launches/0: CTA 1: expected an SM from 0")
+                     "/cases/0/prediction/timeline/launches/0/sm/1: expected an integer from 0")
         launch["sm"] = launch["sm"][:2]
         self.refused(3, ["report", self.write("run.json", document)], "expected as many start_ns and end_ns as sm")
         launch["sm"] = "all"
@@ -435,7 +435,7 @@ class Compare(Cli):
         curve = {"x_name": "degree", "x_unit": "1", "y_name": "time", "y_unit": "clk", "x_logarithmic": True,
                  "y_logarithmic": False, "series": [line]}
         first["curves"] = {"conflicts": curve}
-        other["curves"] = {"conflicts": {**curve, "series": [{**line, "x": [1, 2, 3], "y": [10, 16, 40]}]}}
+        other["curves"] = {"conflicts": {**curve, "series": [{**line, "x": [1, 2, 3], "y": [10, 16, 40], "low": [9, 15, 39]}]}}
         self.write("a.json", first)
         self.write("b.json", other)
         document, _ = self.compared(0, "a.json", "b.json")
@@ -1030,7 +1030,10 @@ class GivenKnowledge(Cli):
         shipped_conditions, shipped = self.prediction()
         self.assertEqual((conditions, same), (shipped_conditions, shipped))
         profile["id"] = "h200"
-        profile["dram_read_bandwidth"]["value"] *= 0.99
+        bandwidth = profile["dram_read_bandwidth"]
+        bandwidth["value"] *= 0.99
+        for part in ("interval", "spread"):
+            bandwidth[part] = {k: v if k == "n" else 0.99 * v for k, v in bandwidth[part].items()}
         self.write("edited.json", profile)
         self.assertRegex(self.ok("predict", *self.WORDS, "--gpu", "edited.json").out,
                          r"calibration fitted on h200(.|\n)*differs in\s+dram_read_bandwidth\s+\(-1 %\)")
@@ -1048,7 +1051,7 @@ class GivenKnowledge(Cli):
         refused("--facts", {**facts, "architecture": "sm_90\u001b[2J"}, "/architecture", "sm_90")
         refused("--facts", {**facts, "kernels": []}, "/kernels", "--facts none")
         refused("--facts", {**facts, "kernls": []}, "unknown field")
-        refused("--facts", {**facts, "kernels": [{**facts["kernels"][0], "merging": -1}]}, "/kernels/0", "for example")
+        refused("--facts", {**facts, "kernels": [{**facts["kernels"][0], "merging": -1}]}, "/kernels/0/merging", "expected a number from 0")
         refused("--calibration", {k: v for k, v in calibration.items() if k != "fitted"}, 'missing required field "fitted"')
         refused("--calibration", {**calibration, "ratio_p95": 1e9}, "/ratio_p95", "expected a number from 0.01 to 100", "for example")
         self.refused(3, ["predict", *self.WORDS, "--facts", "no_such.json"], r"no_such\.json")
@@ -1277,7 +1280,7 @@ class Files(Cli):
             "type": (lambda c: c.update(reason=3), "/reason", "expected a string, got integer"),
             "field": (lambda c: c.update(colour="red"), "/colour", "unknown field"),
             "time": (lambda c: c.update(measurements=[{"time_s": -1, "l2": "cold", "method": "m", "stop_reason": "s"}]),
-                     "/measurements", "above zero"),
+                     "/measurements/0/time_s", "expected a number from 0"),
         }
         for name, (change, where, needle) in changes.items():
             copy = json.loads(json.dumps(run))
