@@ -10,7 +10,9 @@ using namespace convcast;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     static const GpuProfile profile = find_profile("h200");
-    const std::optional<Run> run = fuzz::accepted(data, size, read_run, write_run);
+    const std::optional<Run> run = fuzz::accepted(
+        data, size, [](const std::string &text, const std::string &file) { return read_run(text, file); },
+        write_run);
     if (!run)
         return -1;
     summarize(*run, {});
