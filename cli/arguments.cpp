@@ -35,11 +35,8 @@ Arguments::Arguments(const std::string &verb, const std::vector<std::string> &wo
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     std::vector<std::string> rest;
     try {
-        const po::parsed_options parsed = po::command_line_parser(words)
-                                              .options(known)
-                                              .style(style)
-                                              .allow_unregistered()
-                                              .run();
+        const po::parsed_options parsed =
+            po::command_line_parser(words).options(known).style(style).allow_unregistered().run();
         for (const po::option &item : parsed.options) {
             if (item.unregistered)
                 throw UsageError(verb + ": unknown option '" + item.original_tokens.front() + "'" +
@@ -81,8 +78,8 @@ int Arguments::integer(const std::string &name, int otherwise, int low, int high
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc{} || end != value.data() + value.size() || number < low || number > high)
-        throw UsageError(verb_ + ": --" + name + " must be an integer from " + std::to_string(low) +
-                         " to " + std::to_string(high) + ", got '" + value + "'");
+        throw UsageError(verb_ + ": --" + name + " must be an integer from " + std::to_string(low) + " to " +
+                         std::to_string(high) + ", got '" + value + "'");
     return number;
 }
 

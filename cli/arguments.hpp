@@ -17,8 +17,8 @@ struct Option {
 /// `most_positional` are refused. Throws UsageError with the closest known option.
 class Arguments {
   public:
-    Arguments(const std::string &verb, const std::vector<std::string> &words, const std::vector<Option> &options,
-              std::size_t most_positional);
+    Arguments(const std::string &verb, const std::vector<std::string> &words,
+              const std::vector<Option> &options, std::size_t most_positional);
 
     bool has(const std::string &name) const { return map_.count(name) != 0; }
     std::string text(const std::string &name, const std::string &otherwise) const;

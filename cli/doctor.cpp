@@ -22,7 +22,8 @@ int doctor(const Words &words) {
     } else {
         std::vector<std::vector<std::string>> rows;
         for (const Finding &finding : findings)
-            rows.push_back({boost::describe::enum_to_string(finding.health, "?"), finding.what, finding.detail});
+            rows.push_back(
+                {boost::describe::enum_to_string(finding.health, "?"), finding.what, finding.detail});
         write_file_atomically("-", table({{"state"}, {"what"}, {"detail"}}, rows, terminal_width()));
     }
     const bool broken = std::any_of(findings.begin(), findings.end(),

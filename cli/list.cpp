@@ -32,7 +32,8 @@ std::string as_text() {
         text += "  " + name + "\n";
     text += "\n" + bold("GPUs") + " (--gpu)\n";
     for (const std::string &name : shipped_profiles())
-        text += "  " + name + std::string(18 - std::min<std::size_t>(name.size(), 17), ' ') + find_profile(name).name + "\n";
+        text += "  " + name + std::string(18 - std::min<std::size_t>(name.size(), 17), ' ') +
+                find_profile(name).name + "\n";
     text += "\n" + bold("studies") + " (--study)\n";
     for (const std::string &name : shipped_studies()) {
         const Study study = find_study(name);

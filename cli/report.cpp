@@ -281,7 +281,8 @@ int report(const Words &words) {
     const bool json = arguments.has("json");
     std::string text;
     const Judged judged =
-        profile ? judged_of(run, *profile, (knowledge ? *knowledge : knowledge_for(*profile)).facts) : Judged{};
+        profile ? judged_of(run, *profile, (knowledge ? *knowledge : knowledge_for(*profile)).facts)
+                : Judged{};
     if (!json || arguments.has("output")) {
         const ReportFiles files =
             write_report(run, studies, arguments.text("output", "page"), producer(), judged.of_calls.calls);
@@ -289,8 +290,9 @@ int report(const Words &words) {
         text = answer(statistics) + accuracy_text(statistics.accuracy) + speedups_text(statistics.speedups) +
                regimes_text(statistics.regimes) + "\n" + files_text(files);
     }
-    write_file_atomically(
-        "-", json ? to_text(described::write(summarize(run, studies, judged.of_calls.calls))) : printable(text));
+    write_file_atomically("-", json
+                                   ? to_text(described::write(summarize(run, studies, judged.of_calls.calls)))
+                                   : printable(text));
     return code_of(run);
 }
 

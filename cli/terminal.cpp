@@ -161,7 +161,8 @@ std::string table(const std::vector<Column> &columns, const std::vector<std::vec
         for (const auto &row : rows)
             widths[c] = std::max(widths[c], shown_width(row.at(c)));
     }
-    // A last column of numbers needs its own width; text, a strategy's, may be cut and has half of the window.
+    // A last column of numbers needs its own width; text, a strategy's, may be cut and has half of the
+    // window.
     const std::size_t of_numbers = columns.back().align == Align::right ? widths.back() + 2 : 0;
     const std::size_t before_last =
         of_numbers == 0 ? std::max<std::size_t>(width / 2, 24) : width - std::min(width, of_numbers);

@@ -4,6 +4,8 @@
 
 namespace convcast::cli {
 
-Producer producer() { return {CONVCAST_VERSION, device_code_hash(), measuring_code_hash()}; }
+Producer producer() {
+    return {CONVCAST_VERSION, device_code_hash(), measuring_code_hash()};
+}
 
 } // namespace convcast::cli

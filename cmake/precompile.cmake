@@ -1,5 +1,5 @@
 # convcast_precompile(TARGET [FROM OTHER] [HEADERS...]): TARGET parses the standard headers, and HEADERS, once instead of in
-# every file; FROM shares what OTHER has parsed. Files still include what they use: the strict presets build without this.
+# every file; FROM shares what OTHER has parsed. Files still include what they use: .ci/static compiles each header alone.
 set(convcast_precompiled <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map> <memory> <numeric> <optional>
     <set> <span> <string> <utility> <variant> <vector> <boost/describe.hpp> <boost/mp11.hpp> <fmt/format.h>)
 function(convcast_precompile target)

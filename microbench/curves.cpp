@@ -120,7 +120,8 @@ constexpr std::array curve_kinds = {
               {{{"direction", "direction {}"}}}},
 };
 
-/// The next point; left out where it is none that a profile may have: behind the last one along x, and drawable.
+/// The next point; left out where it is none that a profile may have: behind the last one along x, and
+/// drawable.
 void append(CurveSeries &series, double x, double y, double low, double high) {
     const auto fits = [](const char *field, double value) {
         const Range range = CurveSeries::range_of(field);

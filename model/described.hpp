@@ -403,7 +403,8 @@ inline void require_schema(const JsonValue &json, const std::string &file, const
 }
 
 /// Parses and reads a whole document whose "schema" member must equal `schema`; throws InputError.
-template <class T> T read_document(const std::string &text, const std::string &file, const std::string &schema) {
+template <class T>
+T read_document(const std::string &text, const std::string &file, const std::string &schema) {
     const JsonValue json = parse_json(text, file);
     require_schema(json, file, schema);
     Reader reader(file);

@@ -42,9 +42,10 @@ std::string missing_for_table1(const GpuProfile &profile) {
 
 LatencyHiding table1(const GpuProfile &profile) {
     if (const std::string missing = missing_for_table1(profile); !missing.empty())
-        throw InputError("profile " + profile.id, "the papers' rules need " + missing +
-                                                      ", which this profile lacks; `convcast measure` finds them on "
-                                                      "GPUs of compute capability 7.5 and newer");
+        throw InputError("profile " + profile.id,
+                         "the papers' rules need " + missing +
+                             ", which this profile lacks; `convcast measure` finds them on "
+                             "GPUs of compute capability 7.5 and newer");
     const std::int64_t latency = std::llround(profile.dram_latency->value.value);
     const std::int64_t n_sm = profile.limits.sm_count;
     LatencyHiding t{};
@@ -88,8 +89,8 @@ Division divide_single_channel(const ConvShape &s, const GpuProfile &profile) {
     Division d;
     d.p = choose_pieces(taps * filters * s.h * s.w, n_fma, s.h, 4 * s.h * s.w,
                         shared - 4 * taps * filters + (1 - s.r) * 4 * s.w, "P");
-    d.q = choose_pieces(taps * s.k * rows * s.w, n_fma, s.k, 4 * s.k * taps, shared - 4 * s.w * (rows + s.r - 1),
-                        "Q");
+    d.q = choose_pieces(taps * s.k * rows * s.w, n_fma, s.k, 4 * s.k * taps,
+                        shared - 4 * s.w * (rows + s.r - 1), "Q");
     d.d1 = d1_bytes(s, n_sm, d.p.chosen);
     d.d2 = d2_bytes(s, n_sm, d.q.chosen);
     d.th1 = th1_fmas(s, n_sm, d.p.chosen);

@@ -131,7 +131,8 @@ Run read_run(const std::string &text, const std::string &file,
         const auto problem = [&](const std::string &where, const std::string &what) {
             const JsonValue *field = its.find(where.substr(std::min<std::size_t>(1, where.size())));
             problems.push_back(
-                {file + ":" + std::to_string((field == nullptr ? its : *field).line()) + ": " + place + where, what});
+                {file + ":" + std::to_string((field == nullptr ? its : *field).line()) + ": " + place + where,
+                 what});
         };
         const auto check_name = [&](const std::string &where, const auto &parse) {
             try {

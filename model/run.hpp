@@ -368,8 +368,8 @@ struct Producer {
     BOOST_DESCRIBE_CLASS(Producer, (), (version, device_code_hash, measuring_code_hash), (), ())
 };
 
-/// A case of a document that this version cannot read, because of a strategy or a status that it does not know,
-/// for example. It is kept as it stands and written back in its place.
+/// A case of a document that this version cannot read, because of a strategy or a status that it does not
+/// know, for example. It is kept as it stands and written back in its place.
 struct UnreadCase {
     std::size_t before = 0;             ///< how many cases of Run::cases stand in front of it
     std::string json;                   ///< its text
@@ -384,13 +384,15 @@ struct Run {
     std::map<std::string, std::string>
         conditions; ///< GPU, driver, toolkit, cuDNN, date (UTC): where it was run
     std::vector<Case> cases;
-    std::vector<UnreadCase> unread; ///< in the order of the document; in no place of its JSON but among the cases
+    std::vector<UnreadCase>
+        unread; ///< in the order of the document; in no place of its JSON but among the cases
     BOOST_DESCRIBE_CLASS(Run, (), (schema, producer, profile_id, profile_hash, conditions, cases), (), ())
 };
 
-/// Cases that cannot be read are put aside as Run::unread. `check_baseline` throws UsageError for a name that is none;
-/// without it every name is taken. Throws InputError, with every problem at once, where the text as a whole is no Run
-/// document, and where it has cases but none that can be read. `file` only names the text in messages.
+/// Cases that cannot be read are put aside as Run::unread. `check_baseline` throws UsageError for a name that
+/// is none; without it every name is taken. Throws InputError, with every problem at once, where the text as
+/// a whole is no Run document, and where it has cases but none that can be read. `file` only names the text
+/// in messages.
 Run read_run(const std::string &text, const std::string &file,
              const std::function<void(const std::string &baseline)> &check_baseline = {});
 std::string write_run(const Run &run);

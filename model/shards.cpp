@@ -65,8 +65,8 @@ std::vector<std::string> differences(const Run &first, const Run &later) {
     });
     for (const auto &[name, called] : {std::pair{"cudnn", "cuDNN"}, std::pair{"cublas", "cuBLAS"},
                                        std::pair{"driver_cuda", "a driver for CUDA"}})
-        differ(name, [called = called](const std::string &one, const std::string &other) {
-            return std::string("was measured with ") + called + " " + other + " and not " + one +
+        differ(name, [library = called](const std::string &one, const std::string &other) {
+            return std::string("was measured with ") + library + " " + other + " and not " + one +
                    "; one document holds the numbers of one version";
         });
     return reasons;

@@ -35,8 +35,8 @@ template <class S> S parse_knobs(const std::string &text, std::string_view rest)
         rest.remove_prefix(std::min(comma + 1, rest.size()));
         const std::size_t equals = item.find('=');
         if (equals == std::string::npos)
-            throw UsageError("strategy '" + text + "': expected knob=value, got '" + item + "'. Example: " +
-                             to_text(Strategy(S{})));
+            throw UsageError("strategy '" + text + "': expected knob=value, got '" + item +
+                             "'. Example: " + to_text(Strategy(S{})));
         const std::string name = item.substr(0, equals), value = item.substr(equals + 1);
         const Knob<S> &knob = find_knob<S>(text, name);
         if (std::find(seen.begin(), seen.end(), name) != seen.end())
@@ -44,9 +44,11 @@ template <class S> S parse_knobs(const std::string &text, std::string_view rest)
         seen.push_back(name);
         int number = 0;
         const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-        if (error != std::errc{} || end != value.data() + value.size() || number < knob.low || number > knob.high)
+        if (error != std::errc{} || end != value.data() + value.size() || number < knob.low ||
+            number > knob.high)
             throw UsageError("strategy '" + text + "': " + name + " must be an integer from " +
-                             std::to_string(knob.low) + " to " + std::to_string(knob.high) + ", got '" + value + "'");
+                             std::to_string(knob.low) + " to " + std::to_string(knob.high) + ", got '" +
+                             value + "'");
         strategy.*knob.member = number;
     }
     return strategy;

@@ -1,5 +1,5 @@
-// The one closed list of strategies. Add a struct here and the command line, JSON, choose, tests and reports have it;
-// a GPU build fails until executor/kernels/<name>.cu exists (docs/add_a_strategy.md).
+// The one closed list of strategies. Add a struct here and the command line, JSON, choose, tests and reports
+// have it; a GPU build fails until executor/kernels/<name>.cu exists (docs/add_a_strategy.md).
 #pragma once
 
 #include "model/facts.hpp"
@@ -49,8 +49,8 @@ struct StrategyDoc {
 };
 std::vector<StrategyDoc> strategy_docs();
 
-/// "stride_fixed_block:segment_bytes=64,tile_w=128": knobs not named keep their default (0: the model chooses).
-/// Throws UsageError with the closest name or the accepted range.
+/// "stride_fixed_block:segment_bytes=64,tile_w=128": knobs not named keep their default (0: the model
+/// chooses). Throws UsageError with the closest name or the accepted range.
 Strategy parse_strategy(const std::string &text);
 
 /// The text with every knob; the inverse of parse_strategy.
@@ -61,12 +61,13 @@ struct PlannedStrategy {
     Strategy strategy;
     Feasible feasible;
 };
-/// `facts` are what a strategy ranks its own settings by where it leaves knobs to the model; the plan is as the
-/// strategy counts it.
+/// `facts` are what a strategy ranks its own settings by where it leaves knobs to the model; the plan is as
+/// the strategy counts it.
 std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const ConvShape &shape,
                                                const GpuProfile &profile, const Facts &facts = {});
 
-/// Every setting of a strategy's knobs that `choose` tries: the product of the candidates, infeasible ones included.
+/// Every setting of a strategy's knobs that `choose` tries: the product of the candidates, infeasible ones
+/// included.
 std::vector<Strategy> candidates(const std::string &strategy_name);
 
 } // namespace convcast

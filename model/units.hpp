@@ -43,7 +43,9 @@ using BytesPerCycle = Quantity<0, 1, -1, 0, 0>;
 using FmasPerCycle = Quantity<0, 0, -1, 1, 0>;
 
 /// The only road from FMAs to floating-point operations: one multiply and one add.
-constexpr double flops(Fmas f) { return 2.0 * f.value; }
+constexpr double flops(Fmas f) {
+    return 2.0 * f.value;
+}
 
 /// A dimensionless count or ratio as a profile entry.
 using Plain = Quantity<0, 0, 0, 0, 0>;
@@ -60,15 +62,33 @@ template <> struct UnitOf<FmasPerCycle> { static constexpr const char *text = "f
 template <> struct UnitOf<Plain> { static constexpr const char *text = "1"; };
 
 namespace literals {
-constexpr Seconds operator""_s(long double v) { return Seconds(static_cast<double>(v)); }
-constexpr Seconds operator""_us(long double v) { return Seconds(static_cast<double>(v) * 1e-6); }
-constexpr Seconds operator""_ns(long double v) { return Seconds(static_cast<double>(v) * 1e-9); }
-constexpr Bytes operator""_B(unsigned long long v) { return Bytes(static_cast<double>(v)); }
-constexpr Bytes operator""_KiB(unsigned long long v) { return Bytes(static_cast<double>(v) * 1024.0); }
-constexpr Bytes operator""_MiB(unsigned long long v) { return Bytes(static_cast<double>(v) * 1048576.0); }
-constexpr Bandwidth operator""_GBps(long double v) { return Bandwidth(static_cast<double>(v) * 1e9); }
-constexpr Frequency operator""_MHz(long double v) { return Frequency(static_cast<double>(v) * 1e6); }
-constexpr Cycles operator""_clk(unsigned long long v) { return Cycles(static_cast<double>(v)); }
+constexpr Seconds operator""_s(long double v) {
+    return Seconds(static_cast<double>(v));
+}
+constexpr Seconds operator""_us(long double v) {
+    return Seconds(static_cast<double>(v) * 1e-6);
+}
+constexpr Seconds operator""_ns(long double v) {
+    return Seconds(static_cast<double>(v) * 1e-9);
+}
+constexpr Bytes operator""_B(unsigned long long v) {
+    return Bytes(static_cast<double>(v));
+}
+constexpr Bytes operator""_KiB(unsigned long long v) {
+    return Bytes(static_cast<double>(v) * 1024.0);
+}
+constexpr Bytes operator""_MiB(unsigned long long v) {
+    return Bytes(static_cast<double>(v) * 1048576.0);
+}
+constexpr Bandwidth operator""_GBps(long double v) {
+    return Bandwidth(static_cast<double>(v) * 1e9);
+}
+constexpr Frequency operator""_MHz(long double v) {
+    return Frequency(static_cast<double>(v) * 1e6);
+}
+constexpr Cycles operator""_clk(unsigned long long v) {
+    return Cycles(static_cast<double>(v));
+}
 } // namespace literals
 
 } // namespace convcast

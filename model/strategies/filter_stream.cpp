@@ -11,7 +11,8 @@ using papers::ceil_div;
 using papers::round_up;
 
 namespace {
-/// FMAs of a thread in a step, where the plan chooses its channels; so it never chooses more channels than this.
+/// FMAs of a thread in a step, where the plan chooses its channels; so it never chooses more channels than
+/// this.
 constexpr int wanted_fmas = 512;
 } // namespace
 

@@ -209,7 +209,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
                                 (taps + (s.r * s.s <= 16 ? 0.0
                                                          : static_cast<double>(s.r) * per_row_elsewhere +
                                                                per_channel_elsewhere));
-    part.drain.instructions = warps * per_cta_warp + active * (per_active_warp + to_find_out) + copies - part.step.copying;
+    part.drain.instructions =
+        warps * per_cta_warp + active * (per_active_warp + to_find_out) + copies - part.step.copying;
     part.drain.store_bytes = lanes * 4.0;
 
     // What all tiles of one channel read: rows of each, bytes of each row.
@@ -230,9 +231,8 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         map_bytes / tiles * channels_a_step + (shared_map ? static_cast<double>(filter_floats) * 4.0 : 0.0);
     Work &work = part.work;
     work.fmas = s.fmas().value; // also of taps in the padding: they multiply zeros
-    work.instructions =
-        ctas * (static_cast<double>(part.steps) * active * tap_instructions + part.step.copying +
-                part.drain.instructions);
+    work.instructions = ctas * (static_cast<double>(part.steps) * active * tap_instructions +
+                                part.step.copying + part.drain.instructions);
     work.shared_wavefronts = ctas * channels * taps * active * (1.0 + (shared_map ? pixel_passes : 0.0));
     work.shared_conflicts = shared_map ? ctas * channels * taps * pixels.conflicts() / tiles : 0.0;
     // All filters' CTAs of an image read its tiles, and a tile's neighbours its rims; those of a row of the

@@ -222,9 +222,8 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
                                            : rows_of_cta * spanned_bytes(row_bytes, bytes);
         const double of_image = static_cast<double>(s.h * s.w * s.c * bytes);
         const double pixel_reads =
-            images * read_through_l1(of_cta, std::max(of_cta, of_image),
-                                     tiles * static_cast<double>(tiles_k), part, profile.limits,
-                                     Again::anywhere);
+            images * read_through_l1(of_cta, std::max(of_cta, of_image), tiles * static_cast<double>(tiles_k),
+                                     part, profile.limits, Again::anywhere);
         work.l2_read_bytes = pixel_reads + static_cast<double>(part.constant_bytes);
         const Readers readers =
             tiles_k > 1

@@ -5,11 +5,12 @@
 
 namespace convcast {
 
-/// A CTA walks down a tile of `tile_w` x `tile_h` outputs; a thread owns units of `unit` neighbouring pixels (the
-/// paper's n, matched to the bank width) and computes `tile_k` filters for them row by row. C = 1 only.
+/// A CTA walks down a tile of `tile_w` x `tile_h` outputs; a thread owns units of `unit` neighbouring pixels
+/// (the paper's n, matched to the bank width) and computes `tile_k` filters for them row by row. C = 1 only.
 struct RowRegister {
     static constexpr const char *name = "row_register";
-    static constexpr const char *doc = "Chen special case (C = 1): K rows in registers, filters in constant memory";
+    static constexpr const char *doc =
+        "Chen special case (C = 1): K rows in registers, filters in constant memory";
 
     int tile_w = 0;
     int tile_h = 0;

@@ -1,4 +1,5 @@
-// Chang, section 3.2: stride-fixed blocks. S bytes of each of M' filters and W'x pixels of the lines they need.
+// Chang, section 3.2: stride-fixed blocks. S bytes of each of M' filters and W'x pixels of the lines they
+// need.
 #pragma once
 
 #include "model/strategy.hpp"
@@ -6,8 +7,8 @@
 namespace convcast {
 
 /// A CTA computes `tile_k` filters (M') for `tile_w` pixels (W'x); every pipeline step brings the next
-/// `segment_bytes` (S) of each filter along (c, r, s) and the image lines that those values touch. Pixels are counted
-/// along the flattened image, so that a tile spans rows of a small map. C > 1 only.
+/// `segment_bytes` (S) of each filter along (c, r, s) and the image lines that those values touch. Pixels are
+/// counted along the flattened image, so that a tile spans rows of a small map. C > 1 only.
 struct StrideFixedBlock {
     static constexpr const char *name = "stride_fixed_block";
     static constexpr const char *doc = "Chang multi-channel: S bytes of M' filters against W'x pixels a step";

@@ -260,8 +260,9 @@ TEST(RecordedRegimes, PartsOfTheGpuAreForecastAsWellAsAllOfIt) {
 
 /// What the README and docs/model.md say of a kernel that the model has not met.
 TEST(RecordedRegimes, TheErrorGrowsByWhatAForecastDoesNotKnowOfAKernel) {
-    const std::vector<MeasuredCall> calls = measured_calls(
-        read_recorded("sweep.json.gz"), find_profile("h200"), knowledge_for(find_profile("h200")).facts, WhichCalls::all);
+    const std::vector<MeasuredCall> calls =
+        measured_calls(read_recorded("sweep.json.gz"), find_profile("h200"),
+                       knowledge_for(find_profile("h200")).facts, WhichCalls::all);
     const std::vector<LeftOut> rows = leave_one_out(calls, find_profile("h200")).strategies;
     ASSERT_EQ(rows.size(), strategy_names().size() + 1);
     const LeftOut &all = rows.back();

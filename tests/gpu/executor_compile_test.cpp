@@ -24,7 +24,9 @@ constexpr int hopper = 90;
 
 /// A first look takes a minute on two cores; with CONVCAST_EVERY_KERNEL=1, as before every merge, some 600
 /// kernels are compiled, which takes five.
-bool every_kernel() { return std::getenv("CONVCAST_EVERY_KERNEL") != nullptr; }
+bool every_kernel() {
+    return std::getenv("CONVCAST_EVERY_KERNEL") != nullptr;
+}
 
 /// From the studies, and awkward ones: maps smaller than a tile, rows that are not 16-byte aligned, one
 /// filter, a filter count that fills no tile.

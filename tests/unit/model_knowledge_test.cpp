@@ -240,14 +240,14 @@ TEST(Knowledge, CalibrationsAreChecked) {
         {"/cases", [](Calibration &c) { c.cases = -1; }},
         {"/test/without_counters", [](Calibration &c) { c.test->without_counters = -1.0; }},
         {"/profile/name", [](Calibration &c) { c.profile.name.clear(); }},
-        {"/profile/compute_capability",
-         [](Calibration &c) { c.profile.compute_capability = "nine"; }},
+        {"/profile/compute_capability", [](Calibration &c) { c.profile.compute_capability = "nine"; }},
         {"/profile/numbers/sm_clock", [](Calibration &c) { c.profile.numbers["sm_clock"] = -1.0; }}};
     for (const auto &[place, break_it] : wrong) {
         Calibration broken = good;
         break_it(broken);
-        EXPECT_THAT([&] { read_calibration(write_calibration(broken), "c.json"); },
-                    ThrowsMessage<InputError>(AllOf(StartsWith("c.json:"), HasSubstr(place), HasSubstr("expected"))));
+        EXPECT_THAT(
+            [&] { read_calibration(write_calibration(broken), "c.json"); },
+            ThrowsMessage<InputError>(AllOf(StartsWith("c.json:"), HasSubstr(place), HasSubstr("expected"))));
     }
     EXPECT_THAT(
         [] { read_calibration(R"({"schema": "convcast/calibration/2", "gpu": "h200"})", "old.json"); },

@@ -9,7 +9,9 @@ using namespace convcast::papers;
 
 namespace {
 
-GpuProfile pascal() { return find_profile("gtx1080ti"); }
+GpuProfile pascal() {
+    return find_profile("gtx1080ti");
+}
 
 TEST(Table1, Gtx1080Ti) {
     const LatencyHiding t = table1(pascal());
@@ -43,12 +45,12 @@ TEST(Table1, NamesWhatIsMissing) {
 // K = 3, M = 64, map 100 x 100 on the 1080 Ti: ceil(64 / 28) = 3 filters, ceil(100 / 28) = 4 rows.
 TEST(Division, EquationsByHand) {
     const ConvShape s = ConvShape::parse("n1c1h100w100k64r3s3");
-    EXPECT_EQ(d1_bytes(s, 28, 1), (9 * 3 + 10000) * 4);                 // (4)
-    EXPECT_EQ(d1_bytes(s, 28, 7), (9 * 3 + (15 + 2) * 100) * 4);        // (5): ceil(100 / 7) = 15
-    EXPECT_EQ(th1_fmas(s, 28, 7), 9 * 3 * 15 * 100);                    // (6)
-    EXPECT_EQ(d2_bytes(s, 28, 1), (9 * 64 + (4 + 2) * 100) * 4);        // (7)
-    EXPECT_EQ(d2_bytes(s, 28, 5), (9 * 13 + (4 + 2) * 100) * 4);        // (8): ceil(64 / 5) = 13
-    EXPECT_EQ(th2_fmas(s, 28, 5), 9 * 13 * 4 * 100);                    // (9)
+    EXPECT_EQ(d1_bytes(s, 28, 1), (9 * 3 + 10000) * 4);          // (4)
+    EXPECT_EQ(d1_bytes(s, 28, 7), (9 * 3 + (15 + 2) * 100) * 4); // (5): ceil(100 / 7) = 15
+    EXPECT_EQ(th1_fmas(s, 28, 7), 9 * 3 * 15 * 100);             // (6)
+    EXPECT_EQ(d2_bytes(s, 28, 1), (9 * 64 + (4 + 2) * 100) * 4); // (7)
+    EXPECT_EQ(d2_bytes(s, 28, 5), (9 * 13 + (4 + 2) * 100) * 4); // (8): ceil(64 / 5) = 13
+    EXPECT_EQ(th2_fmas(s, 28, 5), 9 * 13 * 4 * 100);             // (9)
 }
 
 TEST(Division, RuleOneAndTwoGiveARange) {
@@ -70,7 +72,8 @@ TEST(Division, RuleOneAndTwoGiveARange) {
 }
 
 TEST(Division, NoFeasiblePieces) {
-    // 28 x 28, M = 512, K = 1: 19 filters an SM; Th1(1) = 19 * 784 = 14,896 < 66,048, Th2(1) = 512 * 28 = 14,336
+    // 28 x 28, M = 512, K = 1: 19 filters an SM; Th1(1) = 19 * 784 = 14,896 < 66,048, Th2(1) = 512 * 28 =
+    // 14,336
     const Division d = divide_single_channel(ConvShape::parse("n1c1h28w28k512r1s1"), pascal());
     EXPECT_FALSE(d.p.in_range);
     EXPECT_FALSE(d.q.in_range);
@@ -82,12 +85,13 @@ TEST(Division, NoFeasiblePieces) {
 }
 
 TEST(Division, SharedMemoryDecides) {
-    // 512 x 512, M = 64, K = 3: P <= 9 * 3 * 262144 / 66048 = 107.2; P >= 1048576 / (98304 - 108 - 4096) = 11.14
+    // 512 x 512, M = 64, K = 3: P <= 9 * 3 * 262144 / 66048 = 107.2; P >= 1048576 / (98304 - 108 - 4096)
+    // = 11.14
     const Division d = divide_single_channel(ConvShape::parse("n1c1h512w512k64r3s3"), pascal());
     EXPECT_EQ(d.p.lower, 12);
     EXPECT_EQ(d.p.upper, 107);
     EXPECT_EQ(d.p.chosen, 12);
-    EXPECT_EQ(d.d1, (9 * 3 + (43 + 2) * 512) * 4); // 92,268
+    EXPECT_EQ(d.d1, (9 * 3 + (43 + 2) * 512) * 4);  // 92,268
     EXPECT_EQ(d.d2, (9 * 64 + (19 + 2) * 512) * 4); // 45,312: division 2
     EXPECT_EQ(d.method, 2);
 }

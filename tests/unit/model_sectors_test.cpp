@@ -177,8 +177,8 @@ TEST(Sectors, RequestsThatMeetOnTheirWay) {
     const auto seen = [&](std::int64_t ctas, Readers readers) {
         return static_cast<double>(ctas) - merged_bytes(mergeable(ctas, readers), 0.0, {always});
     };
-    // Of CTAs that read the same in step L2 sees four requests of a GPC as one. An H200 counts 9, 17, 25 to 26
-    // and 34: its GPCs have 16 or 18 SMs, here they have as many as each other.
+    // Of CTAs that read the same in step L2 sees four requests of a GPC as one. An H200 counts 9, 17, 25 to
+    // 26 and 34: its GPCs have 16 or 18 SMs, here they have as many as each other.
     EXPECT_DOUBLE_EQ(seen(8, {8, 1}), 2);
     EXPECT_DOUBLE_EQ(seen(16, {16, 1}), 10);
     EXPECT_DOUBLE_EQ(seen(48, {48, 1}), 17);

@@ -49,20 +49,24 @@ struct BadShape {
 class ConvShapeRejects : public testing::TestWithParam<BadShape> {};
 
 TEST_P(ConvShapeRejects, WithTheReasonAndAnExample) {
-    EXPECT_THAT([] { ConvShape::parse(GetParam().text); },
-                ThrowsMessage<UsageError>(testing::AllOf(HasSubstr(GetParam().says), HasSubstr("Example: n1c64"))));
+    EXPECT_THAT(
+        [] { ConvShape::parse(GetParam().text); },
+        ThrowsMessage<UsageError>(testing::AllOf(HasSubstr(GetParam().says), HasSubstr("Example: n1c64"))));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Texts, ConvShapeRejects,
-    testing::Values(BadShape{"", "expected 'n'"}, BadShape{"n1c64h56w56k64r3", "expected 's'"},
-                    BadShape{"n1c64w56h56k64r3s3", "expected 'h'"}, BadShape{"n-1c1h1w1k1r1s1", "expected a number"},
-                    BadShape{"n0c1h1w1k1r1s1", "at least 1"}, BadShape{"n1c1h2w2k1r3s3", "larger than the padded"},
-                    BadShape{"n1c3h8w8k4r1s1_g2", "groups must divide"},
-                    BadShape{"n1c1h8w8k1r1s1_pad1", "expected 'x'"}, BadShape{"n1c1h8w8k1r1s1_foo", "unexpected"},
-                    BadShape{"n1c1h8w8k1r1s1_pad1x1_pad2x2", "stands twice"},
-                    BadShape{"n99999999999999999999c1h1w1k1r1s1", "too large"},
-                    BadShape{"n1000000000c1000000000h1w1k1r1s1", "2^62"},
-                    BadShape{"n1c1h8w8k1r1s1 ", "unexpected"}));
+INSTANTIATE_TEST_SUITE_P(Texts, ConvShapeRejects,
+                         testing::Values(BadShape{"", "expected 'n'"},
+                                         BadShape{"n1c64h56w56k64r3", "expected 's'"},
+                                         BadShape{"n1c64w56h56k64r3s3", "expected 'h'"},
+                                         BadShape{"n-1c1h1w1k1r1s1", "expected a number"},
+                                         BadShape{"n0c1h1w1k1r1s1", "at least 1"},
+                                         BadShape{"n1c1h2w2k1r3s3", "larger than the padded"},
+                                         BadShape{"n1c3h8w8k4r1s1_g2", "groups must divide"},
+                                         BadShape{"n1c1h8w8k1r1s1_pad1", "expected 'x'"},
+                                         BadShape{"n1c1h8w8k1r1s1_foo", "unexpected"},
+                                         BadShape{"n1c1h8w8k1r1s1_pad1x1_pad2x2", "stands twice"},
+                                         BadShape{"n99999999999999999999c1h1w1k1r1s1", "too large"},
+                                         BadShape{"n1000000000c1000000000h1w1k1r1s1", "2^62"},
+                                         BadShape{"n1c1h8w8k1r1s1 ", "unexpected"}));
 
 } // namespace

@@ -8,7 +8,9 @@ using namespace convcast::literals;
 namespace {
 
 template <class A, class B>
-concept Addable = requires(A a, B b) { a + b; };
+concept Addable = requires(A a, B b) {
+    a + b;
+};
 
 static_assert(!Addable<Bytes, Seconds>, "bytes and seconds do not add");
 static_assert(!Addable<Fmas, Instructions>, "an FMA is not an instruction");
@@ -23,6 +25,8 @@ TEST(Units, DimensionsFollowArithmetic) {
     EXPECT_DOUBLE_EQ(2_KiB / 1_KiB, 2.0);
 }
 
-TEST(Units, OneFmaIsTwoFlopsByName) { EXPECT_DOUBLE_EQ(flops(Fmas(3.0)), 6.0); }
+TEST(Units, OneFmaIsTwoFlopsByName) {
+    EXPECT_DOUBLE_EQ(flops(Fmas(3.0)), 6.0);
+}
 
 } // namespace
