@@ -272,7 +272,7 @@ class ProfilePageWriter : HtmlWriter {
         std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
         for (const auto &[field, why] : profile_.missing) {
             auto same = std::find_if(reasons.begin(), reasons.end(),
-                                     [&why = why](const auto &entry) { return entry.first == why; });
+                                     [&reason = why](const auto &entry) { return entry.first == reason; });
             if (same == reasons.end())
                 same = reasons.insert(reasons.end(), {why, {}});
             same->second.push_back(field);

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
             const Strategy strategy = parse_strategy(*item.strategy);
             again.cases.push_back(predict(strategy, shape, profile));
             if (cold && cold->work)
-                again.cases.push_back(predict(strategy, shape, profile, &*cold->work));
+                again.cases.push_back(predict(strategy, shape, profile, {}, &*cold->work));
         } catch (const UsageError &) { // names no strategy
         }
     }
