@@ -220,7 +220,7 @@ TEST(Accuracy, JudgedCallsAreRows) {
 TEST(Summarize, TheFastestPlanOfAllMayBeOfAnyKind) {
     convcast::Run run;
     run.cases = {timed("a", "x", 1.0), timed("a", "cudnn:graph", 2.0), timed("a", "cudnn:tf32", 0.5)};
-    const ShapeRow &a = summarize(run, {}).shapes.at(0);
+    const ShapeRow a = summarize(run, {}).shapes.at(0);
     EXPECT_EQ(a.cudnn, 1);
     EXPECT_FALSE(a.cudnn_deterministic);
     EXPECT_FALSE(a.cudnn_direct);
@@ -239,7 +239,7 @@ TEST(Summarize, TheFastestPlanOfAllIsWhatItsNotesSay) {
         convcast::Run run;
         run.cases = {timed("a", "x", 1.0), timed("a", "cudnn:graph", 2.0)};
         run.cases[1].detail = plan.detail;
-        const ShapeRow &a = summarize(run, {}).shapes.at(0);
+        const ShapeRow a = summarize(run, {}).shapes.at(0);
         EXPECT_EQ(a.cudnn_deterministic.has_value(), plan.deterministic) << plan.detail;
         EXPECT_EQ(a.cudnn_direct.has_value(), plan.direct) << plan.detail;
     }
