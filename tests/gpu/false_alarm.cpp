@@ -105,7 +105,7 @@ std::int64_t pixels_alarm_hazards(const Partition &launch) {
     const auto argument = [&](std::size_t index) { return launch.template_arguments.at(index); };
     const std::int64_t values = argument(1) * argument(6) * argument(7), tile_pixels = argument(15),
                        depth = argument(16), stages = argument(17), split = argument(18);
-    constexpr std::int64_t row_values = 8, warp_lanes = 32;
+    constexpr std::int64_t row_values = 8, lanes_of_warp = 32;
     const std::int64_t rows = (values + row_values - 1) / row_values, steps = (rows + depth - 1) / depth;
     std::int64_t filled_again = 0; // buffers, by the CTAs that share one tile
     for (std::int64_t part = 0; part < split; ++part)
@@ -113,7 +113,7 @@ std::int64_t pixels_alarm_hazards(const Partition &launch) {
     const std::int64_t tiles =
         std::accumulate(launch.grid.begin(), launch.grid.end(), std::int64_t{1}, std::multiplies<>()) / split;
     const std::int64_t bytes = depth * row_values * tile_pixels * std::int64_t{sizeof(float)};
-    return tiles * filled_again * (bytes / warp_lanes * (warp_lanes - 1));
+    return tiles * filled_again * (bytes / lanes_of_warp * (lanes_of_warp - 1));
 }
 
 } // namespace convcast
