@@ -338,7 +338,11 @@ CompiledModule Compiler::compile_uncached(const CompileRequest &request) const {
     for (const std::string &expression : request.name_expressions)
         nvrtc_check(add_name_(handle, expression.c_str()), "nvrtcAddNameExpression");
 
-    const std::vector<std::string> options = nvrtc_options(request);
+    std::vector<std::string> options = nvrtc_options(request);
+    // Since 12.9 NVRTC keeps cubins in the driver's cache where there is a GPU, and then prints no ptxas
+    // lines: registers and spills of a kernel would read as unknown. The cache here keeps those lines too.
+    if (std::pair(major_, minor_) >= std::pair(12, 9))
+        options.push_back("--no-cache");
     std::vector<const char *> option_texts;
     option_texts.reserve(options.size());
     for (const std::string &option : options)

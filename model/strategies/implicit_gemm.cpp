@@ -266,7 +266,9 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
     if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
         registers = most / 8 * 8;
-    if (registers < g.thread_k * g.thread_pixels + g.thread_k + g.thread_pixels + 32)
+    // Addresses, places and counters: with 36 registers for them a kernel of 768 threads spilled.
+    constexpr std::int64_t least_beside = 40;
+    if (registers < g.thread_k * g.thread_pixels + g.thread_k + g.thread_pixels + least_beside)
         return no(std::to_string(part.threads) + " threads of " + std::to_string(g.thread_k) + " x " +
                   std::to_string(g.thread_pixels) + " sums need more registers than an SM has");
     part.register_cap = registers;
