@@ -3,6 +3,11 @@
 #include "model/errors.hpp"
 
 #include <charconv>
+#include <cstddef>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace convcast::cli {
 

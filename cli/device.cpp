@@ -25,15 +25,24 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <ctime>
+#include <exception>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
-
-#include <unistd.h>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace convcast::cli {
 namespace {

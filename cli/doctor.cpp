@@ -6,6 +6,8 @@
 #include "model/files.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace convcast::cli {
 

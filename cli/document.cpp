@@ -7,9 +7,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace convcast::cli {

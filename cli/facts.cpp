@@ -14,7 +14,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
+#include <map>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace convcast::cli {
 

@@ -3,17 +3,20 @@
 #include "model/errors.hpp"
 #include "model/files.hpp"
 
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <exception>
-#include <mutex>
-#include <thread>
-#include <utility>
-
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
 
 namespace convcast::cli {
 namespace {

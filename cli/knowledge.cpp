@@ -7,6 +7,8 @@
 #include "model/errors.hpp"
 #include "model/forecast.hpp"
 
+#include <vector>
+
 namespace convcast::cli {
 
 std::vector<Option> knowledge_options() {

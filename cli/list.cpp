@@ -9,6 +9,11 @@
 #include "model/strategies.hpp"
 #include "model/study.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
 namespace convcast::cli {
 namespace {
 

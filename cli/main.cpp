@@ -7,12 +7,15 @@
 #include "model/errors.hpp"
 #include "model/files.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
-
-#include <unistd.h>
+#include <new>
+#include <string>
+#include <vector>
 
 namespace convcast {
 

@@ -14,6 +14,10 @@
 #include <boost/describe.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace convcast::cli {
 namespace {

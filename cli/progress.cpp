@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
 
 namespace convcast::cli {
 namespace {

@@ -13,7 +13,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <functional>
+#include <optional>
 #include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace convcast::cli {
 namespace {

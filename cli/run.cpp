@@ -18,6 +18,9 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace convcast::cli {
 namespace {

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-
-#include <sys/ioctl.h>
-#include <unistd.h>
+#include <string>
+#include <vector>
 
 namespace convcast::cli {
 namespace {

@@ -2,7 +2,8 @@
 
 #include "model/errors.hpp"
 
-#include <algorithm>
+#include <string>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -8,8 +8,14 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <set>
+#include <span>
 #include <tuple>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

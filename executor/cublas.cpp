@@ -3,6 +3,10 @@
 #include "gpu/library.hpp"
 #include "gpu/memory.hpp"
 
+#include <cstdint>
+#include <memory>
+#include <string>
+
 #ifdef CONVCAST_HAS_CUBLAS
 #include <cublas_v2.h>
 

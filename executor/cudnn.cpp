@@ -2,6 +2,12 @@
 
 #include "gpu/memory.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+
 #ifdef CONVCAST_HAS_CUDNN
 #include "executor/cudnn_library.hpp"
 

@@ -3,6 +3,13 @@
 #include "gpu/memory.hpp"
 #include "model/errors.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #ifdef CONVCAST_HAS_CUDNN
 #include "executor/cudnn_library.hpp"
 

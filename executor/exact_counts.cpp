@@ -1,6 +1,10 @@
 #include "executor/exact_counts.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace convcast {
 

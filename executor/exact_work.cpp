@@ -4,7 +4,16 @@
 #include "executor/launch.hpp"
 #include "executor/tensors.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <new>
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -1,7 +1,11 @@
 #include "executor/inputs.hpp"
 
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -1,5 +1,7 @@
 #include "executor/kept_run.hpp"
 
+#include <cstddef>
+
 namespace convcast {
 namespace {
 

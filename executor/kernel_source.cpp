@@ -3,7 +3,13 @@
 #include "model/errors.hpp"
 #include "model/hash.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -8,9 +8,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -5,9 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <random>
+#include <span>
+#include <vector>
 
 namespace convcast {
 namespace {

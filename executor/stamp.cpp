@@ -3,6 +3,8 @@
 #include "model/errors.hpp"
 
 #include <cctype>
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace convcast {

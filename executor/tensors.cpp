@@ -1,5 +1,9 @@
 #include "executor/tensors.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 namespace convcast {
 
 Tensors on_device(const ConvShape &shape, const Inputs &inputs, const ReferenceKernels &kernels,

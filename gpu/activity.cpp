@@ -3,9 +3,14 @@
 #include "gpu/check.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {

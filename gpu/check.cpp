@@ -1,5 +1,6 @@
 #include "gpu/check.hpp"
 
+#include <source_location>
 #include <string>
 
 namespace convcast {

@@ -2,6 +2,18 @@
 
 #include "model/errors.hpp"
 
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <vector>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

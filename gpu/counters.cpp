@@ -10,6 +10,14 @@
 #include <cupti_target.h>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {

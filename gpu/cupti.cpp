@@ -5,6 +5,9 @@
 #include <cuda_runtime_api.h>
 #include <cupti_version.h>
 
+#include <source_location>
+#include <string>
+
 namespace convcast {
 namespace {
 

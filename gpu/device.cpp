@@ -3,6 +3,8 @@
 #include "gpu/check.hpp"
 
 #include <cstdlib>
+#include <optional>
+#include <string>
 
 namespace convcast {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <memory>
 #include <string>
 
 namespace convcast {

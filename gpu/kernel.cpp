@@ -3,6 +3,8 @@
 #include "gpu/check.hpp"
 
 #include <array>
+#include <cstddef>
+#include <string>
 
 namespace convcast {
 

@@ -2,8 +2,11 @@
 
 #include "model/errors.hpp"
 
-#include <cstdlib>
 #include <dlfcn.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 namespace convcast {
 

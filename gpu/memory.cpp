@@ -1,6 +1,7 @@
 #include "gpu/memory.hpp"
 
 #include <cstring>
+#include <source_location>
 #include <string>
 
 namespace convcast {

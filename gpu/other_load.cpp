@@ -7,7 +7,8 @@
 
 #include <array>
 #include <cstdio>
-#include <vector>
+#include <exception>
+#include <string>
 
 namespace convcast {
 namespace {

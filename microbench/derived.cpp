@@ -8,6 +8,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

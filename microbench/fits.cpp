@@ -9,9 +9,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -3,6 +3,10 @@
 #include "model/described.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace convcast {
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <string>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -6,7 +6,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <string>
+#include <system_error>
+#include <type_traits>
 #include <vector>
 
 namespace convcast {

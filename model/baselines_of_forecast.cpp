@@ -1,6 +1,9 @@
 #include "model/baselines_of_forecast.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -7,6 +7,14 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 namespace convcast {
 namespace {
 

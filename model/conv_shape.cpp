@@ -4,7 +4,13 @@
 
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 namespace convcast {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 namespace convcast::described {
 
 std::string out_of_range(const char *what, double value, const Range &range) {

@@ -1,5 +1,10 @@
 #include "model/embedded.hpp"
 
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace convcast {
 
 std::string join_text(std::initializer_list<std::string_view> pieces) {

@@ -1,8 +1,14 @@
 #include "model/errors.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <numeric>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {

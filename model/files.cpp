@@ -2,6 +2,13 @@
 
 #include "model/errors.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -10,15 +17,10 @@
 #include <mutex>
 #include <random>
 #include <set>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
-
-#include <fmt/format.h>
 
 namespace convcast {
 namespace {

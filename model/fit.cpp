@@ -8,9 +8,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

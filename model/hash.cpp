@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -1,6 +1,10 @@
 #include "model/machine.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace convcast {
 namespace {

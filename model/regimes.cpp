@@ -1,6 +1,8 @@
 #include "model/regimes.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -7,10 +7,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {

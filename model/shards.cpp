@@ -8,8 +8,14 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {

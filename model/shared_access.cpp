@@ -1,7 +1,9 @@
 #include "model/shared_access.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 
 namespace convcast {

@@ -3,8 +3,14 @@
 #include "model/forecast.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <queue>
+#include <vector>
 
 namespace convcast {
 namespace {

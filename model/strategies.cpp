@@ -6,6 +6,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

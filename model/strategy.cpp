@@ -3,8 +3,11 @@
 #include "model/papers.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <set>
+#include <string>
 
 namespace convcast {
 

@@ -7,7 +7,11 @@
 #include "model/strategies.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace convcast {
 

@@ -4,8 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <random>
 #include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

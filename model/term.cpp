@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace convcast {
 namespace combined {

@@ -6,8 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {

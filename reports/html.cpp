@@ -2,6 +2,12 @@
 
 #include "model/embedded.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace convcast {
 extern const std::vector<EmbeddedFile> page_files;
 

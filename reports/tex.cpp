@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace convcast {
 namespace {

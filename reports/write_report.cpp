@@ -8,15 +8,22 @@
 #include "reports/report_figures.hpp"
 #include "reports/timeline_figures.hpp"
 
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
-#include <set>
 #include <spawn.h>
-#include <sstream>
-#include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {

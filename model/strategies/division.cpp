@@ -4,6 +4,9 @@
 #include "model/shared_access.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
 
 namespace convcast::division {
 

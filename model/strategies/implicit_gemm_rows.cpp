@@ -4,7 +4,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
 #include <numeric>
+#include <string>
+#include <utility>
+#include <variant>
 
 namespace convcast {
 

@@ -3,6 +3,10 @@
 #include "model/strategies/division.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace convcast {
 

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace convcast {
 

@@ -17,9 +17,16 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <variant>
 #include <vector>
 
 using namespace convcast;

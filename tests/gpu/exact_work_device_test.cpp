@@ -7,7 +7,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <thread>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

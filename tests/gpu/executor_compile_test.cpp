@@ -13,9 +13,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iostream>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

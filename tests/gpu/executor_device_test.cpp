@@ -11,10 +11,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
+#include <span>
+#include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

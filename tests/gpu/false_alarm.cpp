@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace convcast {

@@ -13,11 +13,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <span>
+#include <vector>
 
 namespace convcast {
 namespace {

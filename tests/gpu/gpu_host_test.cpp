@@ -12,11 +12,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-
-#include <sys/stat.h>
+#include <ios>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

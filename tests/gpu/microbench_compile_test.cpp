@@ -6,7 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

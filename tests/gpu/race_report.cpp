@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {

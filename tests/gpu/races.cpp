@@ -19,13 +19,19 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace convcast {

@@ -10,7 +10,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <string>
 #include <thread>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

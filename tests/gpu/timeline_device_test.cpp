@@ -6,7 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <iterator>
 #include <thread>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -7,7 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <set>
+#include <string>
+#include <string_view>
+#include <variant>
 
 namespace convcast {
 namespace {

@@ -7,7 +7,12 @@
 
 #include <gmock/gmock.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <map>
+#include <optional>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <random>
+#include <string>
 
 using namespace convcast;
 using testing::HasSubstr;

@@ -3,6 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+
 using namespace convcast;
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -5,7 +5,9 @@
 
 #include <gmock/gmock.h>
 
-#include <regex>
+#include <cstddef>
+#include <string>
+#include <type_traits>
 
 using namespace convcast;
 using testing::HasSubstr;

@@ -5,6 +5,9 @@
 
 #include <functional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 using namespace convcast;
 using testing::ElementsAre;

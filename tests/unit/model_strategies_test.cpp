@@ -3,6 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
 using namespace convcast;
 using testing::HasSubstr;
 using testing::ThrowsMessage;

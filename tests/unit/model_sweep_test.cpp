@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <set>
+#include <variant>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -7,7 +7,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace convcast {
 namespace {

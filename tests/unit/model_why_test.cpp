@@ -7,7 +7,12 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 using namespace convcast;
 using testing::HasSubstr;

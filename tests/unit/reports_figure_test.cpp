@@ -13,9 +13,11 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <regex>
 #include <set>
+#include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {

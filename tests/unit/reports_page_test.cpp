@@ -9,8 +9,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <regex>
+#include <string>
+#include <vector>
 
 namespace convcast {
 namespace {

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <vector>
 
 using namespace convcast;
 

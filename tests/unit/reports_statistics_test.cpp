@@ -5,7 +5,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace convcast {
 namespace {
