@@ -274,9 +274,10 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
     if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
         registers = most / 8 * 8;
-    // Addresses, places and counters: with 36 registers for them a kernel of 768 threads spilled.
-    constexpr std::int64_t least_beside = 40;
-    if (registers < g.thread_k * g.thread_pixels + g.thread_k + g.thread_pixels + least_beside)
+    // Beside sums and operands: addresses, places and counters, and the places of the next step's copies.
+    // With 36 registers for these a kernel of 768 threads spilled, and did not where it has a single step.
+    const std::int64_t beside = o.steps > 1 ? 40 : 32;
+    if (registers < sums + g.thread_k + g.thread_pixels + beside)
         return no(std::to_string(part.threads) + " threads of " + std::to_string(g.thread_k) + " x " +
                   std::to_string(g.thread_pixels) + " sums need more registers than an SM has");
     part.register_cap = registers;
