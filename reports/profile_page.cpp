@@ -48,7 +48,7 @@ struct Number {
     NumberCells cells;
 };
 
-std::string with_micro(std::string unit) {
+std::string with_micro(const std::string &unit) {
     return unit == "us" ? "µs" : unit;
 }
 

@@ -5,6 +5,8 @@
 #include "model/regimes.hpp"
 #include "model/study.hpp"
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -99,8 +101,7 @@ std::vector<MeasuredCall> planted_calls(const GpuProfile &profile) {
     std::vector<MeasuredCall> calls;
     for (const char *strategy : {"stride_fixed_block", "block_register"})
         for (const int size : {14, 20, 28, 40, 56}) {
-            const std::string edge = std::to_string(size);
-            const ConvShape shape = ConvShape::parse("n1c8h" + edge + "w" + edge + "k32r3s3");
+            const ConvShape shape = ConvShape::parse(fmt::format("n1c8h{0}w{0}k32r3s3", size));
             auto planned = plan(parse_strategy(strategy), shape, profile);
             Calibration truth;
             truth.fitted.steps_overlap = 2.5;

@@ -47,6 +47,7 @@ NamedRun document(const std::string &file, std::vector<Case> cases,
 
 std::vector<std::string> names(const std::vector<Case> &cases) {
     std::vector<std::string> out;
+    out.reserve(cases.size());
     for (const Case &item : cases)
         out.push_back(item.shape + "/" + *item.strategy);
     return out;

@@ -98,7 +98,7 @@ TEST(Figure, PointsBeyondTheAxisAreDrawnAtTheEdgeAndCounted) {
 }
 
 TEST(Figure, EveryLineOfTheCsvHasNineColumns) {
-    for (Figure figure : {hard_figure()}) {
+    for (const Figure &figure : {hard_figure()}) {
         std::istringstream lines(to_csv(figure));
         for (std::string line; std::getline(lines, line);)
             EXPECT_EQ(occurrences(line, ","), 8u) << line;
