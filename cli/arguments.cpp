@@ -1,6 +1,6 @@
 #include "cli/arguments.hpp"
 
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <charconv>
 #include <cstddef>

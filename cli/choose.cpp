@@ -5,10 +5,10 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
-#include "model/forecast.hpp"
-#include "model/why.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/choose/why.hpp"
+#include "model/predict.hpp"
 
 #include <boost/describe.hpp>
 
@@ -105,8 +105,11 @@ Ranking rank(const AskedShape &asked, const Question &question, const Extent &ex
         place(out, predict(parse_strategy(text), asked.shape, question.profile, question.knowledge), all);
     if (whole)
         for (std::size_t i = 1; i < out.ranked.size(); ++i)
-            if (Prediction &forecast = *out.ranked[i].prediction; forecast.time_s)
-                forecast.margin = margin_of(out.ranked[i], out.ranked.front(), out.ranks[i]);
+            if (Prediction &forecast = *out.ranked[i].prediction; forecast.time_s) {
+                const Case &best = out.ranked.front();
+                forecast.margin =
+                    margin_of(*forecast.term, out.ranks[i], *best.prediction->term, *best.strategy);
+            }
     return out;
 }
 

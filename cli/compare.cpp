@@ -1,13 +1,13 @@
-#include "model/compare.hpp"
+#include "model/machine/compare.hpp"
 
 #include "cli/arguments.hpp"
 #include "cli/document.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "model/described.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
-#include "model/readable.hpp"
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/base/readable.hpp"
 
 #include <fmt/format.h>
 

@@ -4,9 +4,9 @@
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "model/described.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 
 #include <fmt/format.h>
 

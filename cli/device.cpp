@@ -17,10 +17,10 @@
 #include "gpu/green_context.hpp"
 #include "gpu/other_load.hpp"
 #include "microbench/measure.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
-#include "model/forecast.hpp"
-#include "model/shards.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/predict.hpp"
+#include "model/record/shards.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

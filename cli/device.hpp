@@ -4,8 +4,8 @@
 
 #include "executor/check_kernels.hpp"
 #include "microbench/samples.hpp"
-#include "model/profile.hpp"
-#include "model/run.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/run.hpp"
 
 #include <functional>
 #include <optional>

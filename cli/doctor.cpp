@@ -2,8 +2,8 @@
 #include "cli/device.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "model/described.hpp"
-#include "model/files.hpp"
+#include "model/base/described.hpp"
+#include "model/base/files.hpp"
 
 #include <algorithm>
 #include <utility>

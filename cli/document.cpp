@@ -2,8 +2,8 @@
 
 #include "cli/progress.hpp"
 #include "executor/baselines.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/arguments.hpp"
-#include "model/run.hpp"
+#include "model/record/run.hpp"
 
 #include <string>
 

@@ -1,14 +1,15 @@
-#include "model/fit.hpp"
+#include "model/fit/fit.hpp"
 #include "cli/document.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "model/calibration.hpp"
-#include "model/described.hpp"
-#include "model/errors.hpp"
-#include "model/facts.hpp"
-#include "model/files.hpp"
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/machine/calibration.hpp"
+#include "model/machine/facts.hpp"
+#include "model/record/measured_calls.hpp"
 
 #include <fmt/format.h>
 

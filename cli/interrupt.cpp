@@ -1,7 +1,7 @@
 #include "cli/interrupt.hpp"
 
-#include "model/errors.hpp"
-#include "model/files.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

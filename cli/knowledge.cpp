@@ -3,9 +3,9 @@
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
-#include "model/assume.hpp"
-#include "model/errors.hpp"
-#include "model/forecast.hpp"
+#include "model/base/errors.hpp"
+#include "model/machine/assume.hpp"
+#include "model/predict.hpp"
 
 #include <vector>
 

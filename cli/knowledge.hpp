@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/arguments.hpp"
-#include "model/knowledge.hpp"
-#include "model/run.hpp"
+#include "model/machine/knowledge.hpp"
+#include "model/record/run.hpp"
 
 #include <string>
 #include <vector>

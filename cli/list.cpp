@@ -1,13 +1,13 @@
+#include "model/strategies/list.hpp"
 #include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines.hpp"
-#include "model/described.hpp"
-#include "model/files.hpp"
-#include "model/json.hpp"
-#include "model/profile.hpp"
-#include "model/strategies.hpp"
-#include "model/study.hpp"
+#include "model/base/described.hpp"
+#include "model/base/files.hpp"
+#include "model/base/json.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/study.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -3,9 +3,9 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
-#include "model/embedded.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
+#include "model/base/embedded.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 
 #include <unistd.h>
 

@@ -4,10 +4,10 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "microbench/analysis.hpp"
-#include "model/described.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
-#include "model/readable.hpp"
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/base/readable.hpp"
 
 #include <fmt/format.h>
 

@@ -2,9 +2,9 @@
 #include "cli/document.hpp"
 #include "cli/progress.hpp"
 #include "cli/verbs.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
-#include "model/shards.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/record/shards.hpp"
 
 #include <fmt/format.h>
 

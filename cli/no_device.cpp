@@ -1,6 +1,6 @@
 #include "cli/device.hpp"
 
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 namespace convcast::cli {
 namespace {

@@ -1,13 +1,13 @@
+#include "model/predict.hpp"
 #include "cli/document.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
-#include "model/forecast.hpp"
-#include "model/term.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/time/term.hpp"
 
 #include <fmt/format.h>
 

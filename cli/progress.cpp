@@ -1,6 +1,6 @@
 #include "cli/progress.hpp"
 
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <fmt/format.h>
 

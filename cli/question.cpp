@@ -4,10 +4,10 @@
 #include "cli/timelines.hpp"
 #include "cli/version.hpp"
 #include "executor/baselines.hpp"
-#include "model/errors.hpp"
-#include "model/forecast.hpp"
-#include "model/study.hpp"
-#include "model/sweep.hpp"
+#include "model/base/errors.hpp"
+#include "model/predict.hpp"
+#include "model/record/study.hpp"
+#include "model/record/sweep.hpp"
 
 #include <boost/describe.hpp>
 

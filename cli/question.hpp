@@ -3,10 +3,10 @@
 
 #include "cli/arguments.hpp"
 #include "cli/knowledge.hpp"
-#include "model/conv_shape.hpp"
-#include "model/profile.hpp"
-#include "model/run.hpp"
-#include "model/strategies.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/run.hpp"
+#include "model/shape/conv_shape.hpp"
+#include "model/strategies/list.hpp"
 
 #include <functional>
 #include <optional>
@@ -40,7 +40,7 @@ std::optional<int> sms_of(const Run &document, const std::string &file);
 
 /// Strategies and baselines for every shape, predicted. No --strategy: every strategy that does the shape,
 /// then every cuDNN algorithm where `with_baselines`. Of every shape also the `best` settings that `choose`
-/// ranks first, and `drawn` settings of each strategy at random (model/sweep.hpp).
+/// ranks first, and `drawn` settings of each strategy at random (model/record/sweep.hpp).
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0, int drawn = 0);
 
 /// Whether a strategy that --strategy names does not do a shape, of which `cases` has the reason. `aloud`:

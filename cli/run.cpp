@@ -6,9 +6,9 @@
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
-#include "model/shards.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/record/shards.hpp"
 
 #include <fmt/format.h>
 

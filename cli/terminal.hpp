@@ -1,7 +1,7 @@
 // Text for people: aligned tables, short numbers, colour where the terminal has it.
 #pragma once
 
-#include "model/units.hpp"
+#include "model/base/units.hpp"
 
 #include <string>
 #include <vector>

@@ -2,8 +2,9 @@
 
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
-#include "model/conv_shape.hpp"
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
+#include "model/shape/conv_shape.hpp"
+#include "model/time/simulation.hpp"
 
 #include <fmt/format.h>
 

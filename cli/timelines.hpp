@@ -1,9 +1,9 @@
 // --timeline of predict and run: when each CTA runs, and on which SM.
 #pragma once
 
-#include "model/knowledge.hpp"
-#include "model/profile.hpp"
-#include "model/run.hpp"
+#include "model/machine/knowledge.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/run.hpp"
 
 #include <string>
 #include <vector>

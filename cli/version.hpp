@@ -1,7 +1,7 @@
 // Who made a document.
 #pragma once
 
-#include "model/run.hpp"
+#include "model/record/run.hpp"
 
 namespace convcast::cli {
 

@@ -1,5 +1,5 @@
 # convcast_embed(TARGET VARIABLE FILES...): the files' text, compiled into TARGET as
-#   extern const std::vector<convcast::EmbeddedFile> convcast::VARIABLE   (model/embedded.hpp)
+#   extern const std::vector<convcast::EmbeddedFile> convcast::VARIABLE   (model/base/embedded.hpp)
 # in the order given, under their paths relative to the project.
 function(convcast_embed target variable)
     set(output ${CMAKE_CURRENT_BINARY_DIR}/${variable}.cpp)

@@ -1,8 +1,10 @@
 # A raw string literal holds at most 16 KB with some compilers and 64 KB by the standard, so the text is cut
 # into pieces that are concatenated at start-up.
-set(text "#include \"model/embedded.hpp\"\n\nnamespace convcast {\nextern const std::vector<EmbeddedFile> ${VARIABLE};\nconst std::vector<EmbeddedFile> ${VARIABLE} = {\n")
+set(text "#include \"model/base/embedded.hpp\"\n\nnamespace convcast {\nextern const std::vector<EmbeddedFile> ${VARIABLE};\nconst std::vector<EmbeddedFile> ${VARIABLE} = {\n")
 foreach(file IN LISTS FILES)
     file(READ ${ROOT}/${file} rest)
+    # The hash of such a text stands in what was recorded with it: moving a header inside model/ leaves it as it is.
+    string(REGEX REPLACE "(#include \"model/)[a-z]+/" "\\1" rest "${rest}")
     string(LENGTH "${rest}" length)
     string(APPEND text "    {\"${file}\", join_text({")
     set(at 0)

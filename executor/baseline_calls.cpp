@@ -5,7 +5,7 @@
 #include "executor/cudnn_graph.hpp"
 #include "executor/im2col.hpp"
 #include "gpu/check.hpp"
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <fmt/format.h>
 

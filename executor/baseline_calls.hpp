@@ -4,8 +4,8 @@
 #include "executor/baselines.hpp"
 #include "executor/conv_call.hpp"
 #include "gpu/compile.hpp"
-#include "model/conv_shape.hpp"
-#include "model/units.hpp"
+#include "model/base/units.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 #include "executor/baselines.hpp"
 
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <string>
 #include <vector>

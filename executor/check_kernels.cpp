@@ -4,7 +4,7 @@
 #include "executor/kernel_source.hpp"
 #include "executor/launch.hpp"
 #include "executor/reference_kernel.hpp"
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // What a question's kernels become when they are compiled, beside what their plans reckon with. Needs no GPU.
 #pragma once
 
-#include "model/profile.hpp"
-#include "model/run.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/run.hpp"
 
 #include <boost/describe.hpp>
 

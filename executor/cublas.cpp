@@ -85,7 +85,7 @@ void Cublas::sgemm(const Sgemm &size, const float *a, const float *b, float *c, 
 
 #else
 
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 namespace convcast {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "executor/conv_call.hpp"
-#include "model/conv_shape.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <memory>
 #include <string>

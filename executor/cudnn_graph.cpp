@@ -1,7 +1,7 @@
 #include "executor/cudnn_graph.hpp"
 
 #include "gpu/memory.hpp"
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <cstddef>
 #include <cstdint>

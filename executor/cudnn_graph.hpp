@@ -3,7 +3,7 @@
 
 #include "executor/baselines.hpp"
 #include "executor/conv_call.hpp"
-#include "model/conv_shape.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <memory>
 #include <optional>

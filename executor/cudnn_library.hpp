@@ -4,7 +4,7 @@
 
 #include "gpu/check.hpp"
 #include "gpu/library.hpp"
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <cudnn.h>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "gpu/metrics.hpp"
-#include "model/conv_shape.hpp"
-#include "model/run.hpp"
+#include "model/record/run.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <map>
 #include <string>

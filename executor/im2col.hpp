@@ -3,7 +3,7 @@
 
 #include "executor/conv_call.hpp"
 #include "gpu/compile.hpp"
-#include "model/conv_shape.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <string>
 #include <variant>

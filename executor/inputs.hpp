@@ -2,7 +2,7 @@
 // floats, which hold all of them exactly.
 #pragma once
 
-#include "model/conv_shape.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,7 +1,7 @@
 // What is finished of a run while it goes on: what an interrupted one leaves behind.
 #pragma once
 
-#include "model/run.hpp"
+#include "model/record/run.hpp"
 
 #include <cstddef>
 

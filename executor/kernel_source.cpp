@@ -1,7 +1,7 @@
 #include "executor/kernel_source.hpp"
 
-#include "model/errors.hpp"
-#include "model/hash.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
 
 #include <algorithm>
 #include <cstddef>

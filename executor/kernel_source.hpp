@@ -1,8 +1,8 @@
 // Device code as text, and the hashes that tie recorded data to the code that made it.
 #pragma once
 
-#include "model/embedded.hpp"
-#include "model/run.hpp"
+#include "model/base/embedded.hpp"
+#include "model/record/run.hpp"
 
 #include <string>
 #include <string_view>

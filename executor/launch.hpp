@@ -4,8 +4,8 @@
 #include "executor/conv_call.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/kernel.hpp"
-#include "model/conv_shape.hpp"
-#include "model/run.hpp"
+#include "model/record/run.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <deque>
 #include <future>

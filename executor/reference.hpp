@@ -2,7 +2,7 @@
 // obvious.
 #pragma once
 
-#include "model/conv_shape.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <array>
 #include <span>

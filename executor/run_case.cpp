@@ -3,8 +3,8 @@
 #include "executor/baselines.hpp"
 #include "executor/inputs.hpp"
 #include "gpu/metrics.hpp"
-#include "model/forecast.hpp"
-#include "model/hash.hpp"
+#include "model/base/hash.hpp"
+#include "model/predict.hpp"
 
 #include <fmt/format.h>
 

@@ -8,8 +8,8 @@
 #include "gpu/counters.hpp"
 #include "gpu/device.hpp"
 #include "gpu/stopwatch.hpp"
-#include "model/profile.hpp"
-#include "model/run.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/run.hpp"
 
 #include <atomic>
 #include <functional>

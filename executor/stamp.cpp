@@ -1,6 +1,6 @@
 #include "executor/stamp.hpp"
 
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <cctype>
 #include <cstddef>

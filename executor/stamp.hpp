@@ -2,7 +2,7 @@
 // CUDA.
 #pragma once
 
-#include "model/embedded.hpp"
+#include "model/base/embedded.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,8 @@
 
 #include "gpu/compile.hpp"
 #include "gpu/device.hpp"
-#include "model/conv_shape.hpp"
-#include "model/run.hpp"
+#include "model/record/run.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <functional>
 #include <span>

@@ -1,7 +1,7 @@
 // Every CUDA call goes through check().
 #pragma once
 
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <cuda_runtime_api.h>
 

@@ -1,6 +1,6 @@
 #include "gpu/compile.hpp"
 
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <cstdint>
 #include <exception>

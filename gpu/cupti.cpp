@@ -1,6 +1,6 @@
 #include "gpu/cupti.hpp"
 
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <cuda_runtime_api.h>
 #include <cupti_version.h>

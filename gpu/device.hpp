@@ -1,7 +1,7 @@
 // Which GPU this is and what the driver says about it.
 #pragma once
 
-#include "model/units.hpp"
+#include "model/base/units.hpp"
 
 #include <cstddef>
 #include <optional>

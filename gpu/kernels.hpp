@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/compile.hpp"
-#include "model/embedded.hpp"
+#include "model/base/embedded.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "gpu/library.hpp"
 
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <dlfcn.h>
 

@@ -6,8 +6,8 @@
 #include "gpu/kernel.hpp"
 #include "gpu/kernels.hpp"
 #include "gpu/memory.hpp"
-#include "model/run.hpp"
-#include "model/units.hpp"
+#include "model/base/units.hpp"
+#include "model/record/run.hpp"
 
 #include <functional>
 #include <memory>

@@ -4,8 +4,8 @@
 #include "microbench/curves.hpp"
 #include "microbench/derived.hpp"
 #include "microbench/selection.hpp"
-#include "model/described.hpp"
-#include "model/errors.hpp"
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
 
 #include <fmt/format.h>
 

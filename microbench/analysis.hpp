@@ -2,7 +2,7 @@
 #pragma once
 
 #include "microbench/samples.hpp"
-#include "model/profile.hpp"
+#include "model/machine/profile.hpp"
 
 #include <string>
 

@@ -4,7 +4,7 @@
 #include "microbench/fits.hpp"
 #include "microbench/selection.hpp"
 #include "microbench/statistics.hpp"
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "microbench/derived.hpp"
 #include "microbench/selection.hpp"
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "microbench/fits.hpp"
 #include "microbench/statistics.hpp"
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <fmt/format.h>
 

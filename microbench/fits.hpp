@@ -1,7 +1,7 @@
 // Formulas fitted to medians.
 #pragma once
 
-#include "model/profile.hpp"
+#include "model/machine/profile.hpp"
 
 #include <optional>
 #include <string>

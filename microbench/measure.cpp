@@ -3,7 +3,7 @@
 #include "gpu/check.hpp"
 #include "gpu/stopwatch.hpp"
 #include "microbench/runners.hpp"
-#include "model/hash.hpp"
+#include "model/base/hash.hpp"
 
 #include <algorithm>
 #include <ctime>

@@ -4,7 +4,7 @@
 #include "gpu/compile.hpp"
 #include "gpu/device.hpp"
 #include "microbench/samples.hpp"
-#include "model/embedded.hpp"
+#include "model/base/embedded.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -1,6 +1,6 @@
 #include "microbench/samples.hpp"
 
-#include "model/described.hpp"
+#include "model/base/described.hpp"
 
 #include <algorithm>
 #include <optional>

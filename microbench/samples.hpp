@@ -2,7 +2,7 @@
 // CUDA.
 #pragma once
 
-#include "model/profile.hpp"
+#include "model/machine/profile.hpp"
 
 #include <boost/describe.hpp>
 

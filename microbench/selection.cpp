@@ -1,7 +1,7 @@
 #include "microbench/selection.hpp"
 
 #include "microbench/statistics.hpp"
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // What samples say by their order, and how sure that is. No assumption of a normal distribution anywhere.
 #pragma once
 
-#include "model/profile.hpp"
+#include "model/machine/profile.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,7 @@
 #include "reports/accuracy.hpp"
 
-#include "model/sweep.hpp"
+#include "model/record/sweep.hpp"
+#include "model/shape/training_part.hpp"
 #include "reports/statistics.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // The error of a forecast is |forecast / measured - 1|.
 #pragma once
 
-#include "model/fit.hpp"
-#include "model/run.hpp"
+#include "model/fit/fit.hpp"
+#include "model/record/run.hpp"
 
 #include <optional>
 #include <span>
@@ -14,7 +14,7 @@ namespace convcast {
 
 /// Times of one model over one part of the cases, against what was measured cold.
 struct TimeAccuracy {
-    std::string part; ///< "test" or "training": model/sweep.hpp
+    std::string part; ///< "test" or "training": model/record/sweep.hpp
     /// "speed of light", "wave-quantised roofline", "MWP-CWP"; of the forecast, by what it knew: "without
     /// counters", "probes and counters", "four numbers fitted"; "new kernel": its own counters and
     /// times left out
@@ -60,7 +60,8 @@ struct Accuracy {
 };
 
 /// Of our own strategies' ok cases; no case is dropped. Empty tables where nothing can be compared. `judged`:
-/// calls of this run by forecasts that know less of their kernels (model/fit.hpp); none: without these rows.
+/// calls of this run by forecasts that know less of their kernels (model/fit/fit.hpp); none: without these
+/// rows.
 Accuracy accuracy_of(const Run &run, std::span<const JudgedCall> judged = {});
 
 } // namespace convcast

@@ -1,7 +1,7 @@
 #include "reports/figure.hpp"
 
-#include "model/hash.hpp"
-#include "model/readable.hpp"
+#include "model/base/hash.hpp"
+#include "model/base/readable.hpp"
 #include "reports/figure_layout.hpp"
 
 #include <fmt/format.h>

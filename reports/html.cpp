@@ -1,6 +1,6 @@
 #include "reports/html.hpp"
 
-#include "model/embedded.hpp"
+#include "model/base/embedded.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // data.
 #pragma once
 
-#include "model/json.hpp"
+#include "model/base/json.hpp"
 #include "reports/figure.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "reports/page.hpp"
 
-#include "model/described.hpp"
+#include "model/base/described.hpp"
 #include "reports/html.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/timeline_figures.hpp"

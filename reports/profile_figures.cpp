@@ -1,6 +1,6 @@
 #include "reports/profile_figures.hpp"
 
-#include "model/readable.hpp"
+#include "model/base/readable.hpp"
 #include "reports/figure_layout.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // The figures of a profile: the five bandwidths against bytes in flight, and every curve that a probe swept.
 #pragma once
 
-#include "model/profile.hpp"
+#include "model/machine/profile.hpp"
 #include "reports/figure.hpp"
 
 #include <span>

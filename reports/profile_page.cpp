@@ -1,8 +1,8 @@
 #include "reports/profile_page.hpp"
 
-#include "model/described.hpp"
-#include "model/embedded.hpp"
-#include "model/readable.hpp"
+#include "model/base/described.hpp"
+#include "model/base/embedded.hpp"
+#include "model/base/readable.hpp"
 #include "reports/html.hpp"
 #include "reports/profile_figures.hpp"
 

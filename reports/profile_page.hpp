@@ -2,7 +2,7 @@
 // without scripts.
 #pragma once
 
-#include "model/profile.hpp"
+#include "model/machine/profile.hpp"
 
 #include <string>
 

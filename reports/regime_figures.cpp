@@ -2,7 +2,7 @@
 
 #include "reports/report_figures.hpp"
 
-#include "model/conv_shape.hpp"
+#include "model/shape/conv_shape.hpp"
 #include "reports/figure_layout.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Regimes as a claim that is tested: each opinion of the forecast against what the counters say.
 #pragma once
 
-#include "model/run.hpp"
+#include "model/record/run.hpp"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #include "reports/report_figures.hpp"
 
-#include "model/strategies.hpp"
+#include "model/strategies/list.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/regime_figures.hpp"
 

@@ -1,8 +1,8 @@
 #include "reports/statistics.hpp"
 
-#include "model/errors.hpp"
-#include "model/strategies.hpp"
-#include "model/term.hpp"
+#include "model/base/errors.hpp"
+#include "model/strategies/list.hpp"
+#include "model/time/term.hpp"
 #include "reports/timeline_figures.hpp"
 
 #include <boost/math/statistics/univariate_statistics.hpp>

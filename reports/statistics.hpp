@@ -2,8 +2,8 @@
 // and `report --json` prints them.
 #pragma once
 
-#include "model/run.hpp"
-#include "model/study.hpp"
+#include "model/record/run.hpp"
+#include "model/record/study.hpp"
 #include "reports/accuracy.hpp"
 #include "reports/regimes.hpp"
 
@@ -11,7 +11,7 @@
 
 namespace convcast {
 
-/// A leaf of the forecast's term and the time it adds (model/term.hpp, `waterfall`).
+/// A leaf of the forecast's term and the time it adds (model/time/term.hpp, `waterfall`).
 struct WaterfallBar {
     std::string name;
     Seconds added_s;

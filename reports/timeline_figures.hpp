@@ -1,7 +1,7 @@
 // When each CTA ran, drawn: the forecast above the measurement, on the same axes.
 #pragma once
 
-#include "model/run.hpp"
+#include "model/record/run.hpp"
 #include "reports/figure.hpp"
 #include "reports/statistics.hpp"
 

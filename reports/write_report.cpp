@@ -1,7 +1,7 @@
 #include "reports/write_report.hpp"
 
-#include "model/errors.hpp"
-#include "model/files.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 #include "reports/page.hpp"
 #include "reports/profile_figures.hpp"
 #include "reports/profile_page.hpp"

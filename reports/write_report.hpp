@@ -1,7 +1,7 @@
 // The report as files: page.html and, for papers, figures/<id>.csv, .svg, .tex and .pdf.
 #pragma once
 
-#include "model/profile.hpp"
+#include "model/machine/profile.hpp"
 #include "reports/statistics.hpp"
 
 #include <filesystem>

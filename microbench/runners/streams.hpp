@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/check.hpp"
-#include "model/units.hpp"
+#include "model/base/units.hpp"
 
 #include <cuda_runtime_api.h>
 

@@ -2,7 +2,7 @@
 // product of pixels and filters in registers.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 

@@ -1,6 +1,6 @@
 #include "model/strategies/channel_split.hpp"
 
-#include "model/papers.hpp"
+#include "model/paper/papers.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Chang, Figure 2(b): channels divided over the SMs, partial sums added through global memory.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 

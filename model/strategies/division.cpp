@@ -1,7 +1,7 @@
 #include "model/strategies/division.hpp"
 
-#include "model/l2_sectors.hpp"
-#include "model/shared_access.hpp"
+#include "model/work/l2_sectors.hpp"
+#include "model/work/shared_access.hpp"
 
 #include <algorithm>
 #include <cmath>

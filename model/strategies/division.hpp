@@ -1,8 +1,8 @@
 // What the two single-channel divisions share: the rules of section 3.1 and the inner loop's cost.
 #pragma once
 
-#include "model/papers.hpp"
-#include "model/strategy.hpp"
+#include "model/paper/papers.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast::division {
 

@@ -1,7 +1,7 @@
 // Chang, section 3.1, division 1: filters over SMs, the map streamed through every SM in P pieces.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 

@@ -1,7 +1,7 @@
 // Chang, Figure 2(c): filters divided over the SMs, the whole map streamed by every SM.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 

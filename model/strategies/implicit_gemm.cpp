@@ -1,8 +1,6 @@
 #include "model/strategies/implicit_gemm.hpp"
 
-#include "model/facts.hpp"
-#include "model/forecast.hpp"
-#include "model/papers.hpp"
+#include "model/paper/papers.hpp"
 #include "model/strategies/implicit_gemm_rows.hpp"
 
 #include <algorithm>
@@ -543,8 +541,7 @@ std::vector<int> row_slices(const ConvShape &s, int warp_split) {
 
 } // namespace
 
-PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile &profile,
-                                            const Facts &facts) const {
+Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const GpuProfile &profile) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     const bool clusters = capability_of(profile) >= least_cluster_capability;
@@ -554,24 +551,7 @@ PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile
             " shares the channels over a cluster of CTAs, which needs compute capability 9.0 or "
             "newer; " +
             profile.id + " has " + profile.compute_capability};
-    std::optional<Planned<ImplicitGemm>> best;
-    std::optional<Infeasible> refused;
-    double best_time = 0.0;
-    const auto consider = [&](ImplicitGemm setting) {
-        auto made = plan_of(setting, s, profile);
-        if (auto *why = std::get_if<Infeasible>(&made)) {
-            if (!refused)
-                refused = std::move(*why);
-            return;
-        }
-        Feasible &feasible = std::get<Feasible>(made);
-        const std::optional<Seconds> forecast = forecast_time(with_facts(feasible.plan, facts), s, profile);
-        const double time = forecast ? forecast->value : 0.0;
-        if (!best || time < best_time) {
-            best = Planned<ImplicitGemm>{setting, std::move(feasible)};
-            best_time = time;
-        }
-    };
+    std::vector<ImplicitGemm> found;
     const auto either = [](int given, std::initializer_list<int> tried) {
         return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
     };
@@ -632,7 +612,7 @@ PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile
                             setting.staging = 2, setting.stages = stages != 0 ? stages : 2;
                             for (const int channels : slice_channels != 0 ? depths : row_slices(s, turns)) {
                                 setting.slice_channels = channels;
-                                consider(setting);
+                                found.push_back(setting);
                             }
                         }
                         if (staging == 2 || (any && one_tap && rows))
@@ -645,18 +625,25 @@ PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile
                             const std::int64_t bytes = shape_of(s, setting).stage_floats * 4 * setting.stages;
                             if (stages == 0 && 2 * bytes > profile.limits.shared_bytes_per_sm)
                                 setting.stages = 2; // room for a second CTA is worth more
-                            consider(setting);
+                            found.push_back(setting);
                         }
                     }
         }
         if (tile_given)
             break;
     }
-    if (best)
-        return std::move(*best);
-    return refused ? std::move(*refused)
-                   : Infeasible{"no tile that the model tries has these knobs; give all of "
-                                "tile_k, tile_pixels, thread_k and thread_pixels"};
+    if (found.empty())
+        return Infeasible{"no tile that the model tries has these knobs; give all of "
+                          "tile_k, tile_pixels, thread_k and thread_pixels"};
+    return found;
+}
+
+PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile &profile) const {
+    ImplicitGemm setting = *this;
+    auto made = plan_of(setting, s, profile);
+    if (auto *why = std::get_if<Infeasible>(&made))
+        return std::move(*why);
+    return Planned<ImplicitGemm>{setting, std::move(std::get<Feasible>(made))};
 }
 
 } // namespace convcast

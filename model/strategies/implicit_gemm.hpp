@@ -1,8 +1,7 @@
 // Implicit GEMM: the convolution as a product of matrices, filters by pixels, over (c, r, s).
 #pragma once
 
-#include "model/facts.hpp"
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 
@@ -28,8 +27,10 @@ struct ImplicitGemm {
     int columns = 0;
 
     static const std::vector<Knob<ImplicitGemm>> &knobs();
-    PlanResult<ImplicitGemm> plan(const ConvShape &shape, const GpuProfile &profile,
-                                  const Facts &facts) const;
+    /// Settings with every knob, those that are not 0 as they stand.
+    Settings<ImplicitGemm> settings(const ConvShape &shape, const GpuProfile &profile) const;
+    /// Of such a setting.
+    PlanResult<ImplicitGemm> plan(const ConvShape &shape, const GpuProfile &profile) const;
     bool operator==(const ImplicitGemm &) const = default;
 };
 

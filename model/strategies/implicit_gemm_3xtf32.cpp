@@ -1,8 +1,7 @@
 #include "model/strategies/implicit_gemm_3xtf32.hpp"
 
-#include "model/forecast.hpp"
-#include "model/l2_sectors.hpp"
-#include "model/papers.hpp"
+#include "model/paper/papers.hpp"
+#include "model/work/l2_sectors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -465,24 +464,14 @@ int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const GpuLimits 
 
 } // namespace
 
-PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, const GpuProfile &profile) const {
+Settings<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s,
+                                                          const GpuProfile &profile) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     if (profile.compute_capability != "9.0")
         return Infeasible{
             "wgmma needs compute capability 9.0, " + profile.id + " has " + profile.compute_capability, true};
-    std::optional<Planned<ImplicitGemm3xTf32>> best;
-    std::optional<Infeasible> refused;
-    double best_time = 0.0;
-    // Settings are ranked by their forecast. It needs a rate; without a measured one, that of the white paper
-    // of the H100: 494.7 TFLOPS of dense TF32 on 132 SMs at 1830 MHz.
-    GpuProfile ranking;
-    const GpuProfile *known = &profile;
-    if (!profile.tf32_mma_rate) {
-        ranking = profile;
-        ranking.tf32_mma_rate.emplace().value = FmasPerCycle(1024.0);
-        known = &ranking;
-    }
+    std::vector<ImplicitGemm3xTf32> found;
     const auto either = [](int given, std::initializer_list<int> tried) {
         return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
     };
@@ -495,23 +484,17 @@ PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, cons
                     setting.depth = usual_depth;
                 if (stages == 0)
                     setting.stages = stages_for(setting, s, profile.limits);
-                auto made = plan_of(setting, s, profile);
-                if (auto *why = std::get_if<Infeasible>(&made)) {
-                    if (!refused)
-                        refused = std::move(*why);
-                    continue;
-                }
-                Feasible &feasible = std::get<Feasible>(made);
-                const std::optional<Seconds> forecast = forecast_time(feasible.plan, s, *known);
-                const double time = forecast ? forecast->value : 0.0;
-                if (!best || time < best_time) {
-                    best = Planned<ImplicitGemm3xTf32>{setting, std::move(feasible)};
-                    best_time = time;
-                }
+                found.push_back(setting);
             }
-    if (best)
-        return std::move(*best);
-    return std::move(*refused);
+    return found;
+}
+
+PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, const GpuProfile &profile) const {
+    ImplicitGemm3xTf32 setting = *this;
+    auto made = plan_of(setting, s, profile);
+    if (auto *why = std::get_if<Infeasible>(&made))
+        return std::move(*why);
+    return Planned<ImplicitGemm3xTf32>{setting, std::move(std::get<Feasible>(made))};
 }
 
 } // namespace convcast

@@ -1,7 +1,7 @@
 // Implicit GEMM on tensor cores with the accuracy of FP32: three TF32 products for one.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 
@@ -22,6 +22,9 @@ struct ImplicitGemm3xTf32 {
     int split = 0;
 
     static const std::vector<Knob<ImplicitGemm3xTf32>> &knobs();
+    /// Settings with every knob, those that are not 0 as they stand.
+    Settings<ImplicitGemm3xTf32> settings(const ConvShape &shape, const GpuProfile &profile) const;
+    /// Of such a setting.
     PlanResult<ImplicitGemm3xTf32> plan(const ConvShape &shape, const GpuProfile &profile) const;
     bool operator==(const ImplicitGemm3xTf32 &) const = default;
 };

@@ -1,6 +1,6 @@
 #include "model/strategies/implicit_gemm_rows.hpp"
 
-#include "model/papers.hpp"
+#include "model/paper/papers.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // Chang, section 3.1, division 2: the map over SMs, the filters streamed through every SM in Q pieces.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 

@@ -1,7 +1,7 @@
 // Chang, Figure 2(d): the map divided over the SMs along y, all filters streamed by every SM.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 

@@ -1,7 +1,7 @@
 #include "model/strategies/naive_global.hpp"
 
-#include "model/papers.hpp"
-#include "model/shared_access.hpp"
+#include "model/paper/papers.hpp"
+#include "model/work/shared_access.hpp"
 
 #include <algorithm>
 #include <cmath>

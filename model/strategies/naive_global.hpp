@@ -1,7 +1,7 @@
 // The baseline that the CNN papers start from: one thread per output, everything from global memory.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 

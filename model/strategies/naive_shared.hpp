@@ -1,7 +1,7 @@
 // The CNN papers' second step (Vadlamudi): a CTA per filter, the filter and the input tile in shared memory.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 

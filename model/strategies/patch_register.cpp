@@ -1,6 +1,6 @@
 #include "model/strategies/patch_register.hpp"
 
-#include "model/papers.hpp"
+#include "model/paper/papers.hpp"
 
 #include <algorithm>
 #include <array>

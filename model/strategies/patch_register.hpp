@@ -1,7 +1,7 @@
 // A patch of the image in registers while all filters pass by; C = 1.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 

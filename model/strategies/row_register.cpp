@@ -1,7 +1,7 @@
 #include "model/strategies/row_register.hpp"
 
-#include "model/l2_sectors.hpp"
-#include "model/papers.hpp"
+#include "model/paper/papers.hpp"
+#include "model/work/l2_sectors.hpp"
 
 #include <algorithm>
 #include <cmath>

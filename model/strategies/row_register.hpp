@@ -1,7 +1,7 @@
 // Chen, Algorithm 1 (the special case): K rows of the image kept in registers, filters in constant memory.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 

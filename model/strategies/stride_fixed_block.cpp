@@ -1,6 +1,6 @@
 #include "model/strategies/stride_fixed_block.hpp"
 
-#include "model/papers.hpp"
+#include "model/paper/papers.hpp"
 
 #include <algorithm>
 #include <array>

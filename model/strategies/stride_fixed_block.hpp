@@ -2,7 +2,7 @@
 // need.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 

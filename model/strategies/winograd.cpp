@@ -1,7 +1,6 @@
 #include "model/strategies/winograd.hpp"
 
-#include "model/forecast.hpp"
-#include "model/papers.hpp"
+#include "model/paper/papers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -500,27 +499,10 @@ constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {1
 
 } // namespace
 
-PlanResult<Winograd> Winograd::plan(const ConvShape &s, const GpuProfile &profile) const {
+Settings<Winograd> Winograd::settings(const ConvShape &s, const GpuProfile &profile) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
-    std::optional<Planned<Winograd>> best;
-    std::optional<Infeasible> refused;
-    double best_time = 0.0;
-    const auto consider = [&](Winograd setting) {
-        auto made = plan_of(setting, s, profile);
-        if (auto *why = std::get_if<Infeasible>(&made)) {
-            if (!refused)
-                refused = std::move(*why);
-            return;
-        }
-        Feasible &feasible = std::get<Feasible>(made);
-        const std::optional<Seconds> forecast = forecast_time(feasible.plan, s, profile);
-        const double time = forecast ? forecast->value : 0.0;
-        if (!best || time < best_time) {
-            best = Planned<Winograd>{setting, std::move(feasible)};
-            best_time = time;
-        }
-    };
+    std::vector<Winograd> found;
     const auto differs = [](int given, int value) { return given != 0 && given != value; };
     const bool tile_given = tile_k != 0 && tile_pixels != 0 && thread_k != 0 && thread_pixels != 0;
     const auto try_products = [&](const Winograd &of_tile) {
@@ -540,7 +522,7 @@ PlanResult<Winograd> Winograd::plan(const ConvShape &s, const GpuProfile &profil
                 setting.stages = usual_stages;
             if (chunks == 0)
                 setting.chunks = 1;
-            consider(setting);
+            found.push_back(setting);
             if (tile_given)
                 break;
         }
@@ -554,11 +536,18 @@ PlanResult<Winograd> Winograd::plan(const ConvShape &s, const GpuProfile &profil
         if (tile != 0)
             break;
     }
-    if (best)
-        return std::move(*best);
-    return refused ? std::move(*refused)
-                   : Infeasible{"no tile that the model tries has these knobs; give all of "
-                                "tile_k, tile_pixels, thread_k and thread_pixels"};
+    if (found.empty())
+        return Infeasible{"no tile that the model tries has these knobs; give all of "
+                          "tile_k, tile_pixels, thread_k and thread_pixels"};
+    return found;
+}
+
+PlanResult<Winograd> Winograd::plan(const ConvShape &s, const GpuProfile &profile) const {
+    Winograd setting = *this;
+    auto made = plan_of(setting, s, profile);
+    if (auto *why = std::get_if<Infeasible>(&made))
+        return std::move(*why);
+    return Planned<Winograd>{setting, std::move(std::get<Feasible>(made))};
 }
 
 } // namespace convcast

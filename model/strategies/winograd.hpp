@@ -1,7 +1,7 @@
 // Winograd's minimal filtering: fewer multiplications, for additions and more data in between.
 #pragma once
 
-#include "model/strategy.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
 
@@ -25,6 +25,9 @@ struct Winograd {
     int chunks = 0;
 
     static const std::vector<Knob<Winograd>> &knobs();
+    /// Settings with every knob, those that are not 0 as they stand.
+    Settings<Winograd> settings(const ConvShape &shape, const GpuProfile &profile) const;
+    /// Of such a setting.
     PlanResult<Winograd> plan(const ConvShape &shape, const GpuProfile &profile) const;
     bool operator==(const Winograd &) const = default;
 };

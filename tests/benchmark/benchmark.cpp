@@ -1,13 +1,13 @@
 // How fast the forecast is: predictions and plans a second on all cores, a whole network chosen, and the
 // memory that takes. Prints a table, or JSON with --json; --seconds S is how long each rate is taken (default
 // 1).
-#include "model/described.hpp"
-#include "model/errors.hpp"
-#include "model/forecast.hpp"
-#include "model/json.hpp"
-#include "model/parallel.hpp"
-#include "model/simulation.hpp"
-#include "model/study.hpp"
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/json.hpp"
+#include "model/base/parallel.hpp"
+#include "model/predict.hpp"
+#include "model/record/study.hpp"
+#include "model/time/simulation.hpp"
 
 #include <boost/describe.hpp>
 #include <fmt/format.h>

@@ -25,10 +25,9 @@ LIST = ROOT / "docs" / "constants.csv"
 TEXT = ROOT / "docs" / "constants.md"
 SAY_IT_TOO = ["README.md", "docs/model.md", "reports/page.cpp"]  # the sentence of the counts
 
-# Files of model/ whose numbers enter no time: they read, write, print, draw shapes, fit or compare.
-NO_FORECAST = {"assume", "calibration.cpp", "checked", "compare", "conv_shape", "described", "embedded", "errors", "files", "fit", "formula",
-               "hash", "json", "knowledge", "parallel", "profile", "readable", "regimes", "run", "shards", "study", "sweep",
-               "timeline", "units", "why"}
+# Folders and files of model/ whose numbers enter no time: they read, write, print, draw shapes, fit or compare.
+NO_FORECAST = {"base", "shape", "regime", "record", "assume", "calibration.cpp", "compare", "facts.cpp", "fit.cpp", "fit.hpp", "formula",
+               "knowledge", "profile", "timeline", "why"}
 
 CATEGORIES = {
     "code": "read off the source or the machine code of our kernels",
@@ -78,8 +77,8 @@ def constants_of(path):
 
 def found():
     out = []
-    for path in sorted(list((ROOT / "model").glob("*.[ch]pp")) + list((ROOT / "model" / "strategies").glob("*.[ch]pp"))):
-        if not {path.stem, path.name} & NO_FORECAST:
+    for path in sorted((ROOT / "model").rglob("*.[ch]pp")):
+        if not {path.parent.name, path.stem, path.name} & NO_FORECAST:
             out += [(str(path.relative_to(ROOT)), name, value) for name, value in constants_of(path)]
     return out
 
@@ -128,7 +127,7 @@ def table(rows):
     for (file, _, _), its in rows.items():
         for _, category in its:
             by_category[category][file] += 1
-    short = lambda file: file.removeprefix("model/").removeprefix("strategies/")
+    short = lambda file: file.removeprefix("model/")
     lines = ["| numbers | count | where |", "|---|---|---|",
              f"| fitted to times of the training part, the same for all kernels | {len(fitted)} | "
              f"`data/calibration/h200.json`: {', '.join(f'`{name}`' for name in fitted)} |",

@@ -1,11 +1,12 @@
 // What docs/regimes.md says of the papers' hand rules and of regimes, held by the recorded runs.
-#include "model/conv_shape.hpp"
-#include "model/facts.hpp"
-#include "model/files.hpp"
-#include "model/fit.hpp"
-#include "model/forecast.hpp"
-#include "model/study.hpp"
-#include "model/sweep.hpp"
+#include "model/base/files.hpp"
+#include "model/fit/fit.hpp"
+#include "model/machine/facts.hpp"
+#include "model/predict.hpp"
+#include "model/record/measured_calls.hpp"
+#include "model/record/study.hpp"
+#include "model/record/sweep.hpp"
+#include "model/shape/conv_shape.hpp"
 #include "reports/regimes.hpp"
 
 #include <gtest/gtest.h>

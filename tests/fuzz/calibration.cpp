@@ -1,6 +1,6 @@
 // The fitted numbers, and the times that they make.
-#include "model/calibration.hpp"
-#include "model/profile.hpp"
+#include "model/machine/calibration.hpp"
+#include "model/machine/profile.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <variant>

@@ -1,6 +1,7 @@
 // Facts of compiled kernels, and what they make of plans.
-#include "model/facts.hpp"
-#include "model/profile.hpp"
+#include "model/machine/facts.hpp"
+#include "model/machine/profile.hpp"
+#include "model/work/compiled.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <variant>

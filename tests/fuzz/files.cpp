@@ -1,6 +1,6 @@
 // The bytes of a file, packed or not; and JSON, the text of most files, read and written again.
-#include "model/files.hpp"
-#include "model/json.hpp"
+#include "model/base/files.hpp"
+#include "model/base/json.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <sys/mman.h>

@@ -3,9 +3,9 @@
 // sanitizer's finding included, ends the process.
 #pragma once
 
-#include "model/errors.hpp"
-#include "model/forecast.hpp"
-#include "model/strategies.hpp"
+#include "model/base/errors.hpp"
+#include "model/predict.hpp"
+#include "model/strategies/list.hpp"
 
 #include <cstdint>
 #include <cstdio>

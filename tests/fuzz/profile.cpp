@@ -1,7 +1,7 @@
 // A profile; and what it forecasts for a small shape by some strategy, which must be a document that can be
 // read.
-#include "model/profile.hpp"
-#include "model/run.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/run.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace convcast;

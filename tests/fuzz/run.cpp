@@ -1,6 +1,6 @@
 // A Run document; its statistics, and its cases forecast again.
-#include "model/run.hpp"
-#include "model/profile.hpp"
+#include "model/record/run.hpp"
+#include "model/machine/profile.hpp"
 #include "reports/statistics.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

@@ -1,6 +1,6 @@
 // The text of a shape, and the forecast of one that is small.
-#include "model/conv_shape.hpp"
-#include "model/profile.hpp"
+#include "model/machine/profile.hpp"
+#include "model/shape/conv_shape.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace convcast;

@@ -1,6 +1,6 @@
 // The text of a strategy: text -> knobs -> text is the identity. And its plan for a small shape.
-#include "model/profile.hpp"
-#include "model/strategies.hpp"
+#include "model/machine/profile.hpp"
+#include "model/strategies/list.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace convcast;

@@ -1,6 +1,6 @@
 // A study.
-#include "model/study.hpp"
-#include "model/described.hpp"
+#include "model/record/study.hpp"
+#include "model/base/described.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace convcast;

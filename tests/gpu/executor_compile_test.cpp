@@ -5,8 +5,8 @@
 #include "executor/kernel_source.hpp"
 #include "executor/launch.hpp"
 #include "executor/reference_kernel.hpp"
-#include "model/errors.hpp"
-#include "model/strategies.hpp"
+#include "model/base/errors.hpp"
+#include "model/choose/setting.hpp"
 #include "tests/gpu/require_compiler.hpp"
 
 #include <gtest/gtest.h>

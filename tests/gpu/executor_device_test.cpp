@@ -5,7 +5,7 @@
 #include "executor/inputs.hpp"
 #include "executor/run_case.hpp"
 #include "gpu/metrics.hpp"
-#include "model/forecast.hpp"
+#include "model/predict.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
 #include <gmock/gmock.h>

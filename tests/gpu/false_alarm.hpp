@@ -8,7 +8,7 @@
 // and as the tool accepts it.
 #pragma once
 
-#include "model/run.hpp"
+#include "model/record/run.hpp"
 #include "tests/gpu/race_report.hpp"
 
 #include <array>

@@ -2,7 +2,7 @@
 #include "microbench/analysis.hpp"
 #include "microbench/measure.hpp"
 #include "microbench/statistics.hpp"
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
 #include <gmock/gmock.h>

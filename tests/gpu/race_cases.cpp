@@ -1,7 +1,7 @@
 #include "tests/gpu/race_cases.hpp"
 
 #include "executor/kernel_source.hpp"
-#include "model/strategies.hpp"
+#include "model/choose/setting.hpp"
 
 #include <algorithm>
 #include <array>

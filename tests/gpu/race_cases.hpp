@@ -2,9 +2,9 @@
 // its least and its greatest value, and all knobs there at once.
 #pragma once
 
-#include "model/conv_shape.hpp"
-#include "model/profile.hpp"
-#include "model/run.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/run.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <cstddef>
 #include <string>

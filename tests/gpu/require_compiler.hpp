@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/compile.hpp"
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
 #include <filesystem>

@@ -4,8 +4,8 @@
 #include "executor/launch.hpp"
 #include "executor/stamp.hpp"
 #include "executor/timeline.hpp"
-#include "model/errors.hpp"
-#include "model/strategies.hpp"
+#include "model/base/errors.hpp"
+#include "model/choose/setting.hpp"
 #include "tests/gpu/require_compiler.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Measured timelines: every CTA once, no SM over-full, all of it within the call.
 #include "executor/run_case.hpp"
 #include "executor/timeline.hpp"
-#include "model/forecast.hpp"
+#include "model/predict.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
 #include <gtest/gtest.h>

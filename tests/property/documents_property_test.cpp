@@ -1,11 +1,11 @@
 // What is written can be read: seeded random shapes of every kind, every strategy, and the texts that plans
 // give.
-#include "model/errors.hpp"
-#include "model/forecast.hpp"
-#include "model/parallel.hpp"
-#include "model/run.hpp"
-#include "model/strategies.hpp"
-#include "model/sweep.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/parallel.hpp"
+#include "model/predict.hpp"
+#include "model/record/run.hpp"
+#include "model/record/sweep.hpp"
+#include "model/strategies/list.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What must hold for any shape and setting: seeded random shapes, all strategies, every candidate knob.
-#include "model/forecast.hpp"
+#include "model/predict.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include "executor/kept_run.hpp"
 #include "executor/kernel_source.hpp"
 #include "executor/reference.hpp"
-#include "model/errors.hpp"
-#include "model/strategies.hpp"
+#include "model/base/errors.hpp"
+#include "model/strategies/list.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

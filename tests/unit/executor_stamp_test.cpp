@@ -1,8 +1,8 @@
 // The stamp goes into the kernel that is asked for, and nothing else of its text changes.
 #include "executor/kernel_source.hpp"
 #include "executor/stamp.hpp"
-#include "model/errors.hpp"
-#include "model/strategies.hpp"
+#include "model/base/errors.hpp"
+#include "model/choose/setting.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

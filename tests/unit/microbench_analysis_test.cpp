@@ -1,6 +1,6 @@
 // Samples with planted answers: the analysis is to find them, and to say why where it cannot.
 #include "microbench/analysis.hpp"
-#include "model/described.hpp"
+#include "model/base/described.hpp"
 #include "planted_gpu.hpp"
 
 #include <fmt/format.h>

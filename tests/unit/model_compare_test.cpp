@@ -1,5 +1,5 @@
-#include "model/compare.hpp"
-#include "model/readable.hpp"
+#include "model/base/readable.hpp"
+#include "model/machine/compare.hpp"
 
 #include <gtest/gtest.h>
 

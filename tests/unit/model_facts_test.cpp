@@ -1,9 +1,11 @@
 // Facts of kernels: planted counters are found again, and change a plan as the formulas say.
-#include "model/errors.hpp"
-#include "model/facts.hpp"
-#include "model/forecast.hpp"
-#include "model/l2_sectors.hpp"
-#include "model/strategy.hpp"
+#include "model/base/errors.hpp"
+#include "model/fit/facts_of_counters.hpp"
+#include "model/machine/facts.hpp"
+#include "model/predict.hpp"
+#include "model/strategies/strategy.hpp"
+#include "model/work/compiled.hpp"
+#include "model/work/l2_sectors.hpp"
 
 #include <gmock/gmock.h>
 

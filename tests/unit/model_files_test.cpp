@@ -1,8 +1,8 @@
-#include "model/conv_shape.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
-#include "model/run.hpp"
-#include "model/study.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/record/run.hpp"
+#include "model/record/study.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <gmock/gmock.h>
 

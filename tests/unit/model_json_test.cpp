@@ -1,5 +1,5 @@
-#include "model/errors.hpp"
-#include "model/json.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/json.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,11 +1,11 @@
 // Which facts and which calibration a forecast gets, and what it says of them.
-#include "model/knowledge.hpp"
+#include "model/machine/knowledge.hpp"
 
-#include "model/architecture.hpp"
-#include "model/assume.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
-#include "model/forecast.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/machine/architecture.hpp"
+#include "model/machine/assume.hpp"
+#include "model/predict.hpp"
 
 #include <gmock/gmock.h>
 

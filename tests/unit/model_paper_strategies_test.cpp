@@ -1,5 +1,5 @@
 // Plans of the papers' kernels, worked by hand. The toy GPU has 10 SMs with 64 KB of shared memory.
-#include "model/forecast.hpp"
+#include "model/predict.hpp"
 
 #include <gmock/gmock.h>
 

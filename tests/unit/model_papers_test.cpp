@@ -1,6 +1,6 @@
 // Every number of Chang's Table 1 and every rule of sections 3.1 and 3.2, by examples worked by hand.
-#include "model/errors.hpp"
-#include "model/papers.hpp"
+#include "model/base/errors.hpp"
+#include "model/paper/papers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "model/described.hpp"
-#include "model/errors.hpp"
-#include "model/files.hpp"
-#include "model/profile.hpp"
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/machine/profile.hpp"
 
 #include <gmock/gmock.h>
 

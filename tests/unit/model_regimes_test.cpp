@@ -1,9 +1,11 @@
 // Regimes of forecasts, models of others, fits that leave a strategy out, and GPUs with fewer SMs.
-#include "model/baselines_of_forecast.hpp"
-#include "model/errors.hpp"
-#include "model/fit.hpp"
-#include "model/regimes.hpp"
-#include "model/study.hpp"
+#include "model/base/errors.hpp"
+#include "model/choose/setting.hpp"
+#include "model/fit/fit.hpp"
+#include "model/record/study.hpp"
+#include "model/regime/regimes.hpp"
+#include "model/time/call.hpp"
+#include "model/time/other_models.hpp"
 
 #include <fmt/format.h>
 

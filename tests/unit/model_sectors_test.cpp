@@ -1,6 +1,6 @@
 // Passes of shared memory and sectors of L2, from addresses.
-#include "model/l2_sectors.hpp"
-#include "model/shared_access.hpp"
+#include "model/work/l2_sectors.hpp"
+#include "model/work/shared_access.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "model/conv_shape.hpp"
-#include "model/errors.hpp"
+#include "model/base/errors.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <gmock/gmock.h>
 

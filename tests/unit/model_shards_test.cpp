@@ -1,5 +1,5 @@
-#include "model/errors.hpp"
-#include "model/shards.hpp"
+#include "model/base/errors.hpp"
+#include "model/record/shards.hpp"
 
 #include <gmock/gmock.h>
 

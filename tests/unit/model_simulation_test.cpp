@@ -1,6 +1,6 @@
-#include "model/facts.hpp"
-#include "model/forecast.hpp"
-#include "model/simulation.hpp"
+#include "model/machine/facts.hpp"
+#include "model/predict.hpp"
+#include "model/time/simulation.hpp"
 
 #include <gtest/gtest.h>
 

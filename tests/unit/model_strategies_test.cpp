@@ -1,5 +1,5 @@
-#include "model/errors.hpp"
-#include "model/forecast.hpp"
+#include "model/base/errors.hpp"
+#include "model/predict.hpp"
 
 #include <gmock/gmock.h>
 

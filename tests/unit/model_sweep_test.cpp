@@ -1,6 +1,7 @@
 // The sweep is drawn, not chosen: what ships is what the generator gives, everywhere.
-#include "model/study.hpp"
-#include "model/sweep.hpp"
+#include "model/record/study.hpp"
+#include "model/record/sweep.hpp"
+#include "model/shape/training_part.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "model/term.hpp"
+#include "model/time/term.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
 // Timelines: the type, its document, its numbers, and that a forecast holds what every timeline holds.
-#include "model/errors.hpp"
-#include "model/forecast.hpp"
-#include "model/profile.hpp"
+#include "model/base/errors.hpp"
+#include "model/machine/profile.hpp"
+#include "model/predict.hpp"
+#include "model/time/simulation.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "model/units.hpp"
+#include "model/base/units.hpp"
 
 #include <gtest/gtest.h>
 

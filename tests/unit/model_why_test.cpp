@@ -1,9 +1,9 @@
 // Margins between ranks, numbers supposed for a profile, and work on all cores.
-#include "model/assume.hpp"
-#include "model/errors.hpp"
-#include "model/forecast.hpp"
-#include "model/parallel.hpp"
-#include "model/why.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/parallel.hpp"
+#include "model/choose/why.hpp"
+#include "model/machine/assume.hpp"
+#include "model/predict.hpp"
 
 #include <gmock/gmock.h>
 
@@ -19,15 +19,10 @@ using testing::HasSubstr;
 
 namespace {
 
-Case timed(const std::string &strategy, std::vector<Term> leaves) {
-    Case item;
-    item.strategy = strategy;
-    item.status = Status::ok;
+Term timed(std::vector<Term> leaves) {
     Term term = sum("time", std::move(leaves));
     evaluate(term);
-    item.prediction.emplace().time_s = term.value_s;
-    item.prediction->term = std::move(term);
-    return item;
+    return term;
 }
 
 Term microseconds(const std::string &name, double value) {
@@ -35,10 +30,10 @@ Term microseconds(const std::string &name, double value) {
 }
 
 TEST(Why, NamesTheTermThatDecidesAndWhatSpeaksAgainstIt) {
-    const Case best = timed("quick", {microseconds("FMA", 10), microseconds("L2 reads", 4)});
-    const Case item =
-        timed("slow", {microseconds("FMA", 30), microseconds("L2 reads", 1), microseconds("barrier", 4)});
-    const Margin margin = margin_of(item, best, 7);
+    const Term best = timed({microseconds("FMA", 10), microseconds("L2 reads", 4)});
+    const Term item =
+        timed({microseconds("FMA", 30), microseconds("L2 reads", 1), microseconds("barrier", 4)});
+    const Margin margin = margin_of(item, 7, best, "quick");
     EXPECT_EQ(margin.best, "quick");
     EXPECT_EQ(margin.rank, 7);
     EXPECT_DOUBLE_EQ(margin.factor, 35.0 / 14.0);
@@ -51,17 +46,17 @@ TEST(Why, NamesTheTermThatDecidesAndWhatSpeaksAgainstIt) {
 }
 
 TEST(Why, ACaseRankedBehindAFasterOneIsDecidedByWhatItSaves) {
-    const Case best = timed("ours", {microseconds("FMA", 20), microseconds("writes", 2)});
-    const Case item = timed("apart", {microseconds("FMA", 5), microseconds("writes", 5)});
-    const Margin margin = margin_of(item, best, 2);
+    const Term best = timed({microseconds("FMA", 20), microseconds("writes", 2)});
+    const Term item = timed({microseconds("FMA", 5), microseconds("writes", 5)});
+    const Margin margin = margin_of(item, 2, best, "ours");
     EXPECT_EQ(margin.decides, "FMA");
     EXPECT_EQ(why_text(margin, "apart"),
               "2.20x slower than apart (rank 2): FMA 20 us against 5 us; but writes 2.000 us against 5 us");
 }
 
 TEST(Why, EqualCasesHaveNoReason) {
-    const Case same = timed("same", {microseconds("FMA", 20)});
-    EXPECT_THAT(why_text(margin_of(same, same, 2), "same"), HasSubstr("no term differs"));
+    const Term same = timed({microseconds("FMA", 20)});
+    EXPECT_THAT(why_text(margin_of(same, 2, same, "same"), "same"), HasSubstr("no term differs"));
 }
 
 TEST(Assume, GivesATimeToAPublishedProfileAndRefusesTheRest) {

@@ -1,6 +1,6 @@
 // What the race checker is shown, and how its words are read. Needs no GPU.
 #include "executor/kernel_source.hpp"
-#include "model/strategies.hpp"
+#include "model/choose/setting.hpp"
 #include "tests/gpu/false_alarm.hpp"
 #include "tests/gpu/race_cases.hpp"
 #include "tests/gpu/race_report.hpp"

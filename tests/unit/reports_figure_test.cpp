@@ -1,6 +1,6 @@
 #include "reports/figure.hpp"
 
-#include "model/files.hpp"
+#include "model/base/files.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/profile_figures.hpp"
 #include "reports/report_figures.hpp"

@@ -1,7 +1,7 @@
 #include "reports/page.hpp"
 
-#include "model/errors.hpp"
-#include "model/files.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/write_report.hpp"
 #include "tests/unit/sample_run.hpp"

@@ -1,6 +1,6 @@
 #include "reports/profile_page.hpp"
 
-#include "model/files.hpp"
+#include "model/base/files.hpp"
 #include "reports/profile_figures.hpp"
 #include "reports/write_report.hpp"
 #include "tests/unit/drawing.hpp"

@@ -1,6 +1,7 @@
 #include "reports/statistics.hpp"
 
-#include "model/sweep.hpp"
+#include "model/record/sweep.hpp"
+#include "model/shape/training_part.hpp"
 #include "tests/unit/sample_run.hpp"
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 // measurements.
 #pragma once
 
-#include "model/described.hpp"
-#include "model/profile.hpp"
+#include "model/base/described.hpp"
+#include "model/machine/profile.hpp"
 #include "tests/unit/sample_run.hpp"
 
 #include <fmt/format.h>

@@ -2,10 +2,10 @@
 // settings of each strategy, cuDNN's algorithms with the ones it refuses, and one case of every status.
 #pragma once
 
-#include "model/conv_shape.hpp"
-#include "model/run.hpp"
-#include "model/study.hpp"
-#include "model/term.hpp"
+#include "model/record/run.hpp"
+#include "model/record/study.hpp"
+#include "model/shape/conv_shape.hpp"
+#include "model/time/term.hpp"
 
 #include <algorithm>
 #include <cmath>

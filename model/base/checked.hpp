@@ -1,0 +1,23 @@
+// What a struct of a document says of its own numbers, for the reader of model/base/described.hpp to hold it
+// to:
+//   static constexpr Range range_of(std::string_view field);   // where the default below is not what holds
+//   void check(const FieldProblem &problem) const;             // what fields must have in common
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace convcast {
+
+/// Of a number, both ends included. By default nothing that a document counts or measures is negative, and
+/// nothing is above 1e30: sums and products of two stay far inside double.
+struct Range {
+    double low = 0.0, high = 1e30;
+    bool unknown_allowed = false; ///< null, which is how a NaN or an infinity is written
+};
+
+/// Says what is wrong with a field: its name, or the path to a part of it ("spread/p95"); "" for all of the
+/// struct.
+using FieldProblem = std::function<void(const std::string &field, const std::string &message)>;
+
+} // namespace convcast

@@ -1,0 +1,108 @@
+#include "model/base/errors.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+std::string describe(const std::vector<InputProblem> &problems) {
+    constexpr std::size_t shown = 20; // a file of another version has the same problem in every case
+    std::string text;
+    for (std::size_t i = 0; i < std::min(shown, problems.size()); ++i)
+        text += (text.empty() ? "" : "\n") + problems[i].place + ": " + problems[i].message;
+    if (problems.size() > shown)
+        text += "\nand " + std::to_string(problems.size() - shown) + " more problems";
+    return text;
+}
+
+std::size_t edit_distance(const std::string &a, const std::string &b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+        }
+    }
+    return row[b.size()];
+}
+
+} // namespace
+
+InputError::InputError(std::vector<InputProblem> found)
+    : std::runtime_error(describe(found)), problems(std::move(found)) {}
+
+InputError::InputError(std::string place, std::string message)
+    : InputError(std::vector<InputProblem>{{std::move(place), std::move(message)}}) {}
+
+std::string did_you_mean(const std::string &word, const std::vector<std::string> &known) {
+    constexpr std::size_t longest = 64; // no name is longer, and the distance costs the square of it
+    if (word.size() > longest)
+        return ".";
+    std::string best;
+    std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+    for (const std::string &candidate : known) {
+        const std::size_t distance = edit_distance(word, candidate);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = candidate;
+        }
+    }
+    return best.empty() ? "." : "; did you mean '" + best + "'?";
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+    if (text.size() <= most)
+        return std::string(text);
+    std::size_t end = most;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+        --end;
+    return std::string(text.substr(0, end)) + "... (" + std::to_string(text.size()) + " bytes)";
+}
+
+std::string printable(std::string_view text) {
+    constexpr std::string_view weights[] = {"\x1b[1m", "\x1b[0m"};
+    std::string shown;
+    const auto code = [&](unsigned value) {
+        shown += "\\x";
+        shown += "0123456789abcdef"[value >> 4];
+        shown += "0123456789abcdef"[value & 15];
+    };
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const std::string_view *weight =
+            std::find_if(std::begin(weights), std::end(weights),
+                         [&](std::string_view w) { return text.substr(i).starts_with(w); });
+        if (weight != std::end(weights)) {
+            shown += *weight;
+            i += weight->size() - 1;
+        } else if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F) {
+            code(byte);
+        } else if (byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0) {
+            code(static_cast<unsigned char>(text[++i])); // U+0080 to U+009F
+        } else {
+            shown += text[i];
+        }
+    }
+    return shown;
+}
+
+std::string join(const std::vector<std::string> &words, const std::string &separator) {
+    std::string text;
+    for (const std::string &word : words)
+        text += (text.empty() ? "" : separator) + word;
+    return text;
+}
+
+} // namespace convcast

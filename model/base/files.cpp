@@ -1,0 +1,264 @@
+#include "model/base/files.hpp"
+
+#include "model/base/errors.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace convcast {
+namespace {
+
+struct Close {
+    void operator()(std::FILE *file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Close>;
+
+/// Of a document's text, unpacked or as it came, and of a packed file: /dev/zero never ends, and a small
+/// hostile file unpacks to anything. A run of 20,000 cases with forecasts has 450 MB. What a text of this
+/// length can take as a tree, model/base/json.hpp limits.
+constexpr std::size_t most_text = std::size_t{512} << 20;
+
+[[noreturn]] void too_long(const std::string &path, const char *what) {
+    throw InputError(path, std::string(what) +
+                               " more than 512 MiB, the most that is read; a run can be split, see "
+                               "convcast run --help, --shard");
+}
+
+std::string read_all(std::FILE *file, const std::string &path) {
+    std::string text;
+    char buffer[1 << 16];
+    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, file)) > 0;) {
+        text.append(buffer, got);
+        if (text.front() == '\0') // so /dev/zero ends at once
+            throw InputError(path, "is no text: it begins with a NUL byte");
+        if (text.size() > most_text)
+            too_long(path, "has");
+    }
+    if (std::ferror(file) != 0)
+        throw InputError(path, std::string("cannot be read: ") + std::strerror(errno));
+    return text;
+}
+
+constexpr int gzip_window = 15 + 16;
+
+bool is_packed(std::string_view text) {
+    return text.starts_with("\x1f\x8b");
+}
+
+/// A gzip file is one member or several, whose texts follow each other; nothing else may follow.
+std::string unpack(const std::string &packed, const std::string &path) {
+    z_stream stream{};
+    if (inflateInit2(&stream, gzip_window) != Z_OK)
+        throw InputError(path, "cannot be unpacked: out of memory");
+    const std::unique_ptr<z_stream, int (*)(z_stream *)> end(&stream, inflateEnd);
+    // zlib reads through a pointer that is not const, and never writes to it.
+    stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(packed.data()));
+    stream.avail_in = static_cast<uInt>(packed.size());
+    std::string text;
+    char buffer[1 << 16];
+    for (bool more = true; more;) {
+        stream.next_out = reinterpret_cast<Bytef *>(buffer);
+        stream.avail_out = sizeof buffer;
+        const int state = inflate(&stream, Z_NO_FLUSH);
+        text.append(buffer, sizeof buffer - stream.avail_out);
+        if ((state != Z_OK && state != Z_STREAM_END) || (state == Z_OK && stream.avail_out == sizeof buffer))
+            throw InputError(path, "is a damaged or cut gzip file");
+        if (text.size() > most_text)
+            too_long(path, "unpacks to");
+        if (state == Z_STREAM_END) {
+            more = stream.avail_in > 0;
+            if (more && !is_packed(std::string_view(packed).substr(packed.size() - stream.avail_in)))
+                throw InputError(path, "has " + std::to_string(stream.avail_in) +
+                                           " bytes behind the end of its gzip data; expected nothing there");
+            inflateReset(&stream);
+        }
+    }
+    return text;
+}
+
+/// Without a time stamp, so that equal text gives equal files.
+std::string pack(const std::string &text) {
+    z_stream stream{};
+    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, gzip_window, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+        throw std::bad_alloc();
+    const std::unique_ptr<z_stream, int (*)(z_stream *)> end(&stream, deflateEnd);
+    std::string packed(deflateBound(&stream, text.size()), '\0');
+    stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data()));
+    stream.avail_in = static_cast<uInt>(text.size());
+    stream.next_out = reinterpret_cast<Bytef *>(packed.data());
+    stream.avail_out = static_cast<uInt>(packed.size());
+    deflate(&stream, Z_FINISH);
+    packed.resize(stream.total_out);
+    return packed;
+}
+
+[[noreturn]] void fail_to_write(const std::string &path, int error) {
+    if (error == EPIPE)
+        throw ClosedPipe(path + " is closed");
+    throw InputError(path, std::string("cannot be written: ") + std::strerror(error));
+}
+
+/// A device such as /dev/null or a named pipe is written through: it cannot be replaced by a rename.
+bool is_special(const std::string &path) {
+    struct stat there {};
+    return ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
+}
+
+/// The file that a chain of symbolic links leads to, whether it exists or not.
+std::string without_links(const std::string &path) {
+    constexpr int most_links = 40; // as many as Linux follows
+    std::filesystem::path target = path;
+    std::error_code failed;
+    for (int links = 0; std::filesystem::is_symlink(target, failed); ++links) {
+        if (links == most_links)
+            fail_to_write(path, ELOOP);
+        const std::filesystem::path next = std::filesystem::read_symlink(target, failed);
+        target = next.is_absolute() ? next : target.parent_path() / next;
+    }
+    return target.string();
+}
+
+/// Those that exist now. Never destroyed: other threads may write files while the program ends.
+struct Temporaries {
+    std::mutex mutex;
+    std::set<std::string> paths;
+};
+Temporaries &temporaries() {
+    static Temporaries *const all = new Temporaries;
+    return *all;
+}
+
+enum class Sync { no, yes };
+
+/// Closes `file`, which may be nullptr where opening it failed; `path` is what a message names.
+void write_and_close(std::FILE *file, const std::string &text, const std::string &path, Sync sync) {
+    if (file == nullptr)
+        fail_to_write(path, errno);
+    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
+                         std::fflush(file) == 0 && (sync == Sync::no || ::fsync(::fileno(file)) == 0);
+    const int error = errno;
+    const bool closed = std::fclose(file) == 0;
+    if (!written || !closed)
+        fail_to_write(path, written ? errno : error);
+}
+
+} // namespace
+
+std::string read_file(const std::string &path) {
+    const auto unpacked = [](std::string text, const std::string &name) {
+        return is_packed(text) ? unpack(text, name) : text;
+    };
+    if (path == "-")
+        return unpacked(read_all(stdin, "standard input"), "standard input");
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored))
+        throw InputError(path, "is a folder, expected a file");
+    const File file(std::fopen(path.c_str(), "rb"));
+    if (!file)
+        throw InputError(path, std::string("cannot be opened: ") + std::strerror(errno));
+    return unpacked(read_all(file.get(), path), path);
+}
+
+bool same_file(const std::string &one, const std::string &other) {
+    if (one == "-" || other == "-")
+        return false;
+    std::error_code failed;
+    const bool same = std::filesystem::equivalent(one, other, failed);
+    return failed ? std::filesystem::path(one).lexically_normal() ==
+                        std::filesystem::path(other).lexically_normal()
+                  : same;
+}
+
+TemporaryFile::TemporaryFile(const std::string &target) : shown_(target), target_(without_links(target)) {
+    struct stat there {};
+    const bool replaces = ::stat(target_.c_str(), &there) == 0 && S_ISREG(there.st_mode);
+    const std::scoped_lock lock(temporaries().mutex);
+    for (int error = EEXIST; error == EEXIST;) {
+        path_ = target_ + fmt::format(".part{:08x}", std::random_device{}());
+        // Exclusive: neither a file nor a link that somebody else put there is written through.
+        descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                             replaces ? 0600 : 0666);
+        error = descriptor_ < 0 ? errno : 0;
+        if (error != 0 && error != EEXIST)
+            fail_to_write(shown_, error);
+    }
+    temporaries().paths.insert(path_);
+    if (replaces)
+        (void)::fchmod(descriptor_, there.st_mode & 0777); // a file system without modes has none to keep
+}
+
+TemporaryFile::~TemporaryFile() {
+    if (descriptor_ >= 0)
+        ::close(descriptor_);
+    if (path_.empty())
+        return;
+    const std::scoped_lock lock(temporaries().mutex);
+    ::unlink(path_.c_str());
+    temporaries().paths.erase(path_);
+}
+
+int TemporaryFile::take_descriptor() {
+    return std::exchange(descriptor_, -1);
+}
+
+void TemporaryFile::replace_target() {
+    const std::scoped_lock lock(temporaries().mutex);
+    if (::rename(path_.c_str(), target_.c_str()) != 0)
+        fail_to_write(shown_, errno);
+    temporaries().paths.erase(path_);
+    path_.clear();
+}
+
+void exit_now(int code) {
+    temporaries().mutex.lock(); // for good: no file is made or renamed any more
+    for (const std::string &path : temporaries().paths)
+        ::unlink(path.c_str());
+    ::_exit(code);
+}
+
+void write_file_atomically(const std::string &path, const std::string &content) {
+    const std::string text = path.ends_with(".gz") ? pack(content) : content;
+    if (path == "-") {
+        if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+            fail_to_write("standard output", errno);
+    } else if (is_special(path)) {
+        write_and_close(std::fopen(path.c_str(), "wb"), text, path, Sync::no);
+    } else {
+        TemporaryFile file(path);
+        write_and_close(::fdopen(file.take_descriptor(), "wb"), text, path, Sync::yes);
+        file.replace_target();
+    }
+}
+
+void check_writable(const std::string &path) {
+    std::error_code ignored;
+    if (path == "-" || is_special(path))
+        return;
+    if (std::filesystem::is_directory(path, ignored))
+        throw InputError(path, "is a folder, expected a file");
+    const TemporaryFile file(path);
+}
+
+bool file_exists(const std::string &path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+}
+
+} // namespace convcast

@@ -1,0 +1,39 @@
+// All settings of strategies for a shape, best forecast first.
+#pragma once
+
+#include "model/base/units.hpp"
+#include "model/choose/setting.hpp"
+#include "model/machine/knowledge.hpp"
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+struct RankedSetting {
+    PlannedStrategy planned;     ///< with the facts of its kernels
+    std::optional<Seconds> time; ///< absent where the profile lacks a number for it
+};
+
+/// A strategy of which no setting is feasible.
+struct RefusedStrategy {
+    Strategy setting; ///< the first that was tried
+    Infeasible why;
+};
+
+struct Ranking {
+    std::vector<RankedSetting>
+        settings; ///< best forecast time first, ties by text; tensor cores behind FFMAs
+    std::vector<RefusedStrategy> refused;
+};
+
+/// Of all strategies, or those named, with all candidates of their knobs; of the settings only the `top`
+/// first. Plans on all cores; deterministic to the byte.
+Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
+             const std::vector<std::string> &strategies = {},
+             std::size_t top = std::numeric_limits<std::size_t>::max());
+
+} // namespace convcast

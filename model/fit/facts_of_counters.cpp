@@ -1,0 +1,361 @@
+#include "model/fit/facts_of_counters.hpp"
+
+#include "model/work/compiled.hpp"
+#include "model/work/l2_sectors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+namespace {
+
+using Features = InstructionFeatures;
+constexpr std::size_t features = instruction_features;
+
+constexpr std::size_t kinds = 3; // FFMAs, other instructions of steps, those of what a CTA does once
+
+template <std::size_t N> double dot(const std::array<double, N> &a, const std::array<double, N> &b) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < N; ++i)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/// The non-negative x that minimises sum (row . x - right)^2, by coordinate descent, which converges here as
+/// the sum is convex.
+template <std::size_t N>
+std::array<double, N> least_squares(const std::vector<std::array<double, N>> &rows,
+                                    const std::vector<double> &right) {
+    constexpr int rounds = 20000;
+    std::array<std::array<double, N>, N> products{};
+    std::array<double, N> along{}, x{};
+    for (std::size_t n = 0; n < rows.size(); ++n)
+        for (std::size_t i = 0; i < N; ++i) {
+            along[i] += rows[n][i] * right[n];
+            for (std::size_t j = 0; j < N; ++j)
+                products[i][j] += rows[n][i] * rows[n][j];
+        }
+    for (int round = 0; round < rounds; ++round)
+        for (std::size_t i = 0; i < N; ++i)
+            if (products[i][i] > 0.0)
+                x[i] = std::max(0.0, x[i] + (along[i] - dot(products[i], x)) / products[i][i]);
+    return x;
+}
+
+double quantile(std::vector<double> values, double p) {
+    std::sort(values.begin(), values.end());
+    return values.empty() ? 0.0
+                          : values[static_cast<std::size_t>(p * static_cast<double>(values.size() - 1))];
+}
+
+template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit) {
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches)
+            visit(part);
+}
+
+/// A call whose reads were counted: of these DRAM delivers `least`. And the instructions of a launch of its
+/// main kernel.
+struct CountedReads {
+    double planned, least, counted, instructions;
+    MergeableReads mergeable;
+};
+
+/// The numbers with the smallest sum of relative errors; one case counts no more than it would with no reads
+/// at all.
+Merging merging_of(const std::vector<CountedReads> &calls) {
+    constexpr double smallest = 0.02, largest = 60.0;
+    constexpr int steps = 80;
+    constexpr std::array<double, 6> drifts = {0.5, 0.4, 0.3, 0.2, 0.1, 0.0};
+    std::vector<Merging> tried = {{}};
+    for (const double drift : drifts)
+        for (int i = 0; i <= steps; ++i)
+            tried.push_back({smallest * std::pow(largest / smallest, static_cast<double>(i) / steps), drift});
+    Merging best;
+    double least = std::numeric_limits<double>::infinity();
+    for (const Merging &merging : tried) {
+        double sum = 0.0;
+        for (const CountedReads &call : calls)
+            sum += std::min(
+                1.0, std::abs(std::max(call.least, call.planned - merged_bytes(call.mergeable,
+                                                                               call.instructions, merging)) /
+                                  call.counted -
+                              1.0));
+        if (sum < least)
+            least = sum, best = merging;
+    }
+    return best;
+}
+
+/// What a warp waits for by itself, clocks an instruction: latencies that the compiler knows, branches, and
+/// values of shared memory.
+constexpr std::array<const char *, 3> own_stalls = {
+    "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
+};
+/// For operands and parameters in constant memory.
+constexpr std::array<const char *, 1> constant_stall = {
+    "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio"};
+constexpr std::array<const char *, 1> code_stall = {
+    "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio"};
+constexpr const char *fma_pipe = "sm__inst_executed_pipe_fma.sum";
+constexpr std::array<const char *, 2> shared_access = {"smsp__inst_executed_op_shared_ld.sum",
+                                                       "smsp__inst_executed_op_shared_st.sum"};
+
+template <std::size_t N>
+std::optional<double> sum_of(const std::map<std::string, double> &counters,
+                             const std::array<const char *, N> &names) {
+    double sum = 0.0;
+    for (const char *name : names) {
+        const auto found = counters.find(name);
+        if (found == counters.end())
+            return std::nullopt;
+        sum += found->second;
+    }
+    return sum;
+}
+
+/// All clocks that a warp lives, an instruction.
+double life_of(const std::map<std::string, double> &counters) {
+    double all = 0.0;
+    for (const auto &[metric, value] : counters)
+        if (metric.find("issue_stalled") != std::string::npos)
+            all += value;
+    return all;
+}
+
+/// Clocks an instruction that warps were there for without any reason to be told: of warps that wait for
+/// constants a quarter to a half of what is told besides.
+double untold(const CountedCall &call) {
+    const auto number = [&](const char *name) {
+        const auto found = call.counters->find(name);
+        return found == call.counters->end() ? 0.0 : found->second;
+    };
+    const double there = number("sm__warps_active.avg.pct_of_peak_sustained_active") / 100.0 * call.warps *
+                         number("sm__cycles_active.avg"),
+                 issued = number("smsp__inst_executed.sum");
+    return issued > 0.0 ? std::max(0.0, there / issued - life_of(*call.counters)) : 0.0;
+}
+
+/// A call's counters, and what its main kernel did for each of its instructions.
+struct Paced {
+    const CountedCall *call;
+    std::array<double, kinds> mix{}; ///< shares of FFMAs, of other instructions of steps, of copies and ends
+    double turns = 0.0;              ///< of innermost loops
+    double loads = 0.0;              ///< from global memory to registers
+    double constant_lines = 0.0;     ///< that warps come to
+    double instructions = 0.0;       ///< all of them, to which the others are relative
+    double first_warps = 0.0;        ///< that find no code cached
+};
+
+/// By the instructions that the kernel's facts make of those that the plan counts. Where warps of their own
+/// copy, these are steps of theirs, unlike copies between what others compute.
+Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
+    const Partition &main = main_launch(*call.plan);
+    Paced of{&call};
+    for_each_launch(*call.plan, [&](const Partition &planned) {
+        if (planned.kernel != main.kernel)
+            return;
+        Partition part = planned;
+        apply(part, facts);
+        const double ctas = static_cast<double>(part.ctas - part.idle_ctas);
+        const double times = ctas * static_cast<double>(part.steps);
+        const double others = std::max(0.0, part.step.instructions - part.step.fmas / 32.0),
+                     copying = part.copy_warps > 0 ? 0.0 : std::min(others, part.step.copying);
+        of.mix[0] += (times * part.step.fmas + ctas * part.drain.fmas) / 32.0;
+        of.mix[1] += times * (others - copying);
+        of.mix[2] += times * copying +
+                     ctas * std::max(0.0, part.drain.instructions - part.drain.fmas / 32.0) +
+                     static_cast<double>(part.idle_ctas) * warps_of(part) * facts.per_idle_warp;
+        of.turns += times * part.step.turns;
+        of.loads += times * part.step.loads + ctas * part.drain.loads;
+        of.constant_lines += times * part.step.constant_lines;
+        of.first_warps += static_cast<double>(part.ctas) /
+                          static_cast<double>(std::max<std::int64_t>(1, part.waves)) * warps_of(part);
+    });
+    double all = 0.0;
+    for (const double share : of.mix)
+        all += share;
+    for (double *value :
+         {&of.mix[0], &of.mix[1], &of.mix[2], &of.turns, &of.loads, &of.constant_lines, &of.first_warps})
+        *value = all > 0.0 ? *value / all : 0.0;
+    of.instructions = all;
+    return of;
+}
+
+/// W2: what warps wait for by themselves, as least squares of what they did. A case counts as far as they
+/// waited for nothing else.
+Pace pace_of(const std::vector<Paced> &cases) {
+    std::vector<std::array<double, kinds>> mixes;
+    std::vector<std::array<double, 2>> cold_mixes; // first warps; all instructions
+    std::vector<double> waits, cold_waits, constant_waits;
+    for (const Paced &its : cases) {
+        const std::map<std::string, double> &counters = *its.call->counters;
+        const std::optional<double> own = sum_of(counters, own_stalls), code = sum_of(counters, code_stall),
+                                    constants = sum_of(counters, constant_stall);
+        if (!own || !code || !constants)
+            continue;
+        const double life = life_of(counters), weight = (1.0 + *own) / (life * life);
+        std::array<double, kinds> mix = its.mix;
+        for (double &share : mix)
+            share *= weight;
+        mixes.push_back(mix);
+        waits.push_back(weight * (*own - its.call->shared_latency * its.turns));
+        const bool reads_constants = its.constant_lines > 0.0; // its FFMAs do
+        if (reads_constants)
+            constant_waits.push_back((*constants + untold(*its.call)) / its.constant_lines);
+        cold_mixes.push_back({its.first_warps / life, 1.0 / life});
+        cold_waits.push_back((*code + (reads_constants ? 0.0 : *constants)) / life);
+    }
+    const std::array<double, kinds> clocks = least_squares(mixes, waits);
+    const std::array<double, 2> cold = least_squares(cold_mixes, cold_waits);
+    const double every = 1.0 + cold[1]; // an issue slot, and code that is cached further away
+    return {.ffma_clocks = every + clocks[0],
+            .other_clocks = every + clocks[1],
+            .once_clocks = every + clocks[2],
+            .alu_share = 0.0,
+            .copy_alu_share = std::nullopt,
+            .cold_clocks = cold[0],
+            .constant_clocks = quantile(constant_waits, 0.5)};
+}
+
+/// Of what copies, starts and ends of CTAs neither leave to the pipe of FFMAs nor to shared memory, integers
+/// and logic: the rest are copies, stores, branches, waits, conversions and instructions for all lanes at
+/// once, which no counter tells apart. In the machine code (sm_90, CUDA 13.0) of filter_stream, map_stream,
+/// channel_split and naive_shared they are 0.58 to 0.70.
+constexpr double logic_of_copies = 0.64;
+
+/// F10: the shares of integers and logic, of all that other counters do not tell. Where a kernel's warps copy
+/// and then compute (F27), those of the instructions of either, and of what a CTA does once, by least
+/// squares; else the median of all.
+void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
+    std::vector<std::array<double, 2>> mixes;
+    std::vector<double> shares;
+    bool in_turn = true;
+    for (const Paced &its : cases) {
+        const std::map<std::string, double> &counters = *its.call->counters;
+        const auto pipe = sum_of(counters, std::array<const char *, 1>{fma_pipe}),
+                   shared = sum_of(counters, shared_access);
+        const double all = *its.call->counted->instructions, others = all - its.mix[0] * its.instructions;
+        if (!pipe || !shared || others <= 0.0 || its.mix[0] >= 1.0)
+            continue;
+        const Partition &main = main_launch(*its.call->plan);
+        const bool once = main.steps == 1 && main.copy_passes > 0.0; // they copy before their only step
+        // CTAs without work do neither, and are in the counters.
+        in_turn = in_turn && main.idle_ctas == 0 && main.copy_warps == 0 && (main.step.copying > 0.0 || once);
+        mixes.push_back({its.mix[1] / (1.0 - its.mix[0]), its.mix[2] / (1.0 - its.mix[0])});
+        shares.push_back(
+            std::clamp((all - *pipe - *shared - its.loads * its.instructions) / others, 0.0, 1.0));
+    }
+    pace.alu_share = quantile(shares, 0.5);
+    if (!in_turn)
+        return;
+    const std::array<double, 2> share = least_squares(mixes, shares);
+    pace.alu_share = std::min(1.0, share[0]);
+    pace.copy_alu_share = logic_of_copies * std::min(1.0, share[1]);
+}
+
+} // namespace
+
+std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
+    struct Seen {
+        std::vector<Features> rows;
+        std::vector<double> other_shares, write_shares; ///< of all instructions; of stores
+        std::vector<const CountedCall *> paced;         ///< with counters of stalls
+    };
+    std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
+    std::map<std::string, std::vector<CountedReads>> reads_of_kernel;
+    std::vector<CountedReads> all_reads;
+    for (const CountedCall &call : calls) {
+        if (call.plan->launches.empty() || !call.counted->instructions)
+            continue;
+        const Partition &main = main_launch(*call.plan);
+        // What other kernels of the call take is small: theirs is what the plan counts.
+        double of_others = 0.0, main_launches = 0.0, ffmas = 0.0, reads = 0.0, delivered = 0.0, writes = 0.0;
+        MergeableReads mergeable;
+        Features sum{};
+        for_each_launch(*call.plan, [&](const Partition &part) {
+            reads += part.work.l2_read_bytes.value_or(0.0);
+            delivered +=
+                std::min(part.work.l2_read_bytes.value_or(0.0), part.work.dram_read_bytes.value_or(0.0));
+            writes += part.work.l2_write_bytes.value_or(0.0);
+            if (part.kernel == main.kernel)
+                mergeable = mergeable + part.mergeable_reads.value_or(MergeableReads{});
+            if (part.kernel != main.kernel) {
+                of_others += part.work.instructions.value_or(0.0);
+                return;
+            }
+            main_launches += 1.0;
+            ffmas += part.work.fmas.value_or(0.0) / 32.0;
+            const Features its = features_of(part);
+            for (std::size_t i = 0; i < features; ++i)
+                sum[i] += its[i];
+        });
+        const double left = *call.counted->instructions - of_others - ffmas;
+        if (!(left > 0.0))
+            continue;
+        // Relative to all instructions: an error of the others counts as it does in the total.
+        const double total = *call.counted->instructions - of_others;
+        Seen &its = seen[{main.kernel, main.variant}];
+        for (double &value : sum)
+            value /= total;
+        its.rows.push_back(sum);
+        its.other_shares.push_back(left / total);
+        if (call.counters && life_of(*call.counters) > 0.0)
+            its.paced.push_back(&call);
+        if (const double counted = call.counted->l2_read_bytes.value_or(0.0);
+            !mergeable.reads.empty() && counted > 0.0)
+            for (std::vector<CountedReads> *all : {&reads_of_kernel[main.kernel], &all_reads})
+                all->push_back({reads, delivered, counted, total / main_launches, mergeable});
+        if (writes > 0.0 && call.counted->l2_write_bytes)
+            its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
+    }
+    std::vector<CompiledWork> kernels;
+    for (auto &[name, its] : seen) {
+        if (its.rows.size() < least_cases)
+            continue;
+        const Features x = least_squares(its.rows, its.other_shares);
+        std::vector<double> errors;
+        for (std::size_t n = 0; n < its.rows.size(); ++n)
+            errors.push_back(std::abs(dot(its.rows[n], x) - its.other_shares[n]));
+        CompiledWork &facts = kernels.emplace_back();
+        facts.kernel = name.first;
+        facts.variant = name.second;
+        facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
+        facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
+        // Of the kernel, whatever its variant; a few cases do not tell it from all kernels'.
+        constexpr std::size_t enough = 8;
+        if (const std::vector<CountedReads> &of_kernel = reads_of_kernel[name.first]; !of_kernel.empty()) {
+            const Merging merging = merging_of(of_kernel.size() >= enough ? of_kernel : all_reads);
+            facts.merging = merging.met, facts.drift = merging.drift;
+        }
+        // Not below one: what is stored is written.
+        facts.l2_write_share =
+            its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));
+        if (!its.paced.empty()) {
+            std::vector<Paced> cases;
+            for (const CountedCall *call : its.paced)
+                cases.push_back(paced_by(*call, facts));
+            facts.pace = pace_of(cases);
+            alu_shares_of(facts.pace, cases);
+        }
+        facts.cases = static_cast<std::int64_t>(its.rows.size());
+        facts.median_error = quantile(errors, 0.5);
+        facts.p90_error = quantile(errors, 0.9);
+    }
+    return kernels;
+}
+
+} // namespace convcast

@@ -1,0 +1,273 @@
+#include "model/fit/fit.hpp"
+
+#include "model/base/errors.hpp"
+#include "model/base/parallel.hpp"
+#include "model/time/call.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+struct Number {
+    double FittedNumbers::*number;
+    double first_step, least, most;
+};
+
+/// The bounds are what the numbers can physically be.
+constexpr std::array<Number, 4> numbers = {{{&FittedNumbers::first_wave_miss, 0.25, 0.0, 1.5},
+                                            {&FittedNumbers::cold_share, 0.25, 0.0, 1.5},
+                                            {&FittedNumbers::steps_overlap, 0.5, 1.0, 10.0},
+                                            {&FittedNumbers::units_overlap, 0.5, 1.0, 10.0}}};
+
+using Calls = std::vector<const MeasuredCall *>;
+
+template <class Condition> Calls calls_where(const std::vector<MeasuredCall> &calls, Condition condition) {
+    Calls which;
+    for (const MeasuredCall &call : calls)
+        if (condition(call))
+            which.push_back(&call);
+    return which;
+}
+
+/// log(forecast / measured) of each call, on all cores; `known` picks the plan with or without facts.
+std::vector<double> log_ratios_of(const Calls &calls, const GpuProfile &profile,
+                                  const Calibration &calibration,
+                                  Plan MeasuredCall::*known = &MeasuredCall::plan) {
+    std::vector<double> ratios(calls.size());
+    in_parallel(calls.size(), [&](std::size_t i) {
+        const MeasuredCall &call = *calls[i];
+        const Plan &plan = call.*known;
+        // What a transforming algorithm multiplies; tensor cores, faster than FFMAs, are bounded by memory
+        // here.
+        const std::optional<double> fmas =
+            uses_tensor_cores(plan) ? std::optional<double>(0.0) : plan.transformed_fmas;
+        const double bound = speed_of_light(call.shape, profile, fmas)->value_s.value;
+        const double time = forecast_time(plan, call.shape, profile, calibration)->value;
+        ratios[i] = std::log(std::max(time, bound) / call.time_s.value);
+    });
+    return ratios;
+}
+
+/// Those of the training calls. What was asked for before is kept: fits that leave out one strategy each try
+/// mostly the same numbers.
+class LogRatios {
+  public:
+    LogRatios(Calls calls, const GpuProfile &profile) : calls_(std::move(calls)), profile_(profile) {}
+
+    const std::vector<double> &of(const Calibration &calibration) {
+        std::array<double, numbers.size()> key{};
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            key[i] = calibration.fitted.*numbers[i].number;
+        const auto [found, fresh] = known_.try_emplace(key);
+        if (fresh)
+            found->second = log_ratios_of(calls_, profile_, calibration);
+        return found->second;
+    }
+
+    /// Indices of those of other strategies than `strategy`; of all where it is empty.
+    std::vector<std::size_t> without(const std::string &strategy) const {
+        std::vector<std::size_t> which;
+        for (std::size_t i = 0; i < calls_.size(); ++i)
+            if (strategy.empty() || calls_[i]->strategy != strategy)
+                which.push_back(i);
+        return which;
+    }
+
+  private:
+    Calls calls_;
+    const GpuProfile &profile_;
+    std::map<std::array<double, numbers.size()>, std::vector<double>> known_;
+};
+
+double mean_error(const std::vector<std::size_t> &which, const std::vector<double> &log_ratios) {
+    double sum = 0.0;
+    for (const std::size_t i : which)
+        sum += std::abs(log_ratios[i]);
+    return sum / static_cast<double>(which.size());
+}
+
+/// To the calls that `which` names.
+Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios, const GpuProfile &profile) {
+    Calibration best;
+    double error = mean_error(which, log_ratios.of(best));
+    constexpr int halvings = 4;
+    double scale = 1.0;
+    for (int halving = 0; halving <= halvings; ++halving, scale /= 2.0) {
+        for (bool better = true; better;) {
+            better = false;
+            for (const Number &knob : numbers)
+                for (const double direction : {1.0, -1.0}) {
+                    Calibration next = best;
+                    next.fitted.*knob.number =
+                        std::clamp(next.fitted.*knob.number + direction * scale * knob.first_step, knob.least,
+                                   knob.most);
+                    const double its_error = mean_error(which, log_ratios.of(next));
+                    if (its_error < error - 1e-6) {
+                        best = next;
+                        error = its_error;
+                        better = true;
+                    }
+                }
+        }
+    }
+    std::vector<double> ratios; // measured over forecast
+    for (const std::size_t i : which)
+        ratios.push_back(std::exp(-log_ratios.of(best)[i]));
+    std::sort(ratios.begin(), ratios.end());
+    // With n ratios the p-th percentile of (n + 1) of them. They are what the fit leaves on the calls that it
+    // saw, so a new call lies inside somewhat less often than the 90 % (docs/model.md says how often).
+    const auto percentile = [&](double p) {
+        const double at = p * static_cast<double>(ratios.size() + 1) - 1.0;
+        return ratios[static_cast<std::size_t>(
+            std::clamp(std::lround(at), 0L, static_cast<long>(ratios.size()) - 1))];
+    };
+    best.cases = static_cast<std::int64_t>(which.size());
+    best.ratio_p05 = percentile(0.05);
+    best.ratio_p95 = percentile(0.95);
+    best.profile = fitted_on(profile);
+    return best;
+}
+
+/// Fits to as many shapes, drawn with replacement, always the same ones: a shape's calls miss together.
+std::vector<FittedNumbers> resampled_fits(const Calls &training, LogRatios &log_ratios,
+                                          const GpuProfile &profile) {
+    constexpr int fits = 10;
+    std::map<std::string, std::vector<std::size_t>> by_shape;
+    for (std::size_t i = 0; i < training.size(); ++i)
+        by_shape[training[i]->shape.id()].push_back(i);
+    std::vector<const std::vector<std::size_t> *> shapes;
+    for (const auto &[id, calls] : by_shape)
+        shapes.push_back(&calls);
+    std::mt19937 random(1); // its sequence is the standard's
+    std::vector<FittedNumbers> out;
+    for (int fit = 0; fit < fits; ++fit) {
+        std::vector<std::size_t> drawn;
+        for (std::size_t n = 0; n < shapes.size(); ++n) {
+            const std::vector<std::size_t> &calls = *shapes[random() % shapes.size()];
+            drawn.insert(drawn.end(), calls.begin(), calls.end());
+        }
+        out.push_back(fit_to(drawn, log_ratios, profile).fitted);
+    }
+    return out;
+}
+
+Calls training_of(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
+    Calls training = calls_where(calls, [](const MeasuredCall &call) { return call.training; });
+    if (training.empty())
+        throw UsageError("fit: no measured call of our own strategies in the training part");
+    if (const std::string missing = missing_for_forecast(profile); !missing.empty())
+        throw UsageError("fit: the profile " + profile.id + " lacks " + missing);
+    return training;
+}
+
+double mean_of(const std::vector<double> &values) {
+    double sum = 0.0;
+    for (const double value : values)
+        sum += value;
+    return sum / static_cast<double>(values.size());
+}
+
+LeftOut left_out_row(const std::string &strategy, std::int64_t training, const std::vector<JudgedCall> &calls,
+                     const Calibration &calibration) {
+    LeftOut row;
+    row.strategy = strategy;
+    row.training = training;
+    row.test = std::ssize(calls);
+    row.calibration = calibration;
+    const auto error = [&](double JudgedCall::*ratio) {
+        std::vector<double> errors;
+        for (const JudgedCall &its : calls)
+            errors.push_back(std::abs(its.*ratio - 1.0));
+        return mean_of(errors);
+    };
+    const auto bias = [&](double JudgedCall::*ratio) {
+        std::vector<double> logs;
+        for (const JudgedCall &its : calls)
+            logs.push_back(std::log(its.*ratio));
+        return std::exp(mean_of(logs));
+    };
+    row.without_counters = error(&JudgedCall::without_counters);
+    row.probes_and_counters = error(&JudgedCall::probes_and_counters);
+    row.fitted = error(&JudgedCall::fitted);
+    row.left_out = error(&JudgedCall::left_out);
+    row.new_kernel = error(&JudgedCall::new_kernel);
+    row.left_out_bias = bias(&JudgedCall::left_out);
+    row.new_kernel_bias = bias(&JudgedCall::new_kernel);
+    return row;
+}
+
+} // namespace
+
+Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
+    const Calls training = training_of(calls, profile);
+    LogRatios log_ratios(training, profile);
+    Calibration calibration = fit_to(log_ratios.without(""), log_ratios, profile);
+    calibration.resampled = resampled_fits(training, log_ratios, profile);
+    return calibration;
+}
+
+double mean_error(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
+                  const Calibration &calibration, Plan MeasuredCall::*known) {
+    if (calls.empty())
+        throw UsageError("fit: no measured call to judge by");
+    std::vector<double> errors;
+    for (const double ratio : log_ratios_of(calls_where(calls, [](const MeasuredCall &) { return true; }),
+                                            profile, calibration, known))
+        errors.push_back(std::abs(std::exp(ratio) - 1.0));
+    return mean_of(errors);
+}
+
+LeaveOneOut leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
+    LogRatios log_ratios(training_of(calls, profile), profile);
+    const std::vector<std::size_t> all = log_ratios.without("");
+    const Calibration full = fit_to(all, log_ratios, profile);
+    std::vector<std::string> strategies;
+    for (const MeasuredCall &call : calls)
+        if (!call.training &&
+            std::find(strategies.begin(), strategies.end(), call.strategy) == strategies.end())
+            strategies.push_back(call.strategy);
+    if (strategies.empty())
+        throw UsageError("fit: no measured call outside the training part to judge by");
+    LeaveOneOut out;
+    for (const std::string &strategy : strategies) {
+        const std::vector<std::size_t> others = log_ratios.without(strategy);
+        if (others.empty())
+            throw UsageError("fit: --leave-one-out needs training calls of two strategies at least");
+        const Calibration without_it = fit_to(others, log_ratios, profile);
+        const Calls test = calls_where(
+            calls, [&](const MeasuredCall &call) { return !call.training && call.strategy == strategy; });
+        std::vector<JudgedCall> judged(test.size());
+        for (std::size_t i = 0; i < test.size(); ++i)
+            judged[i].call = test[i];
+        const auto judge = [&](double JudgedCall::*number, const Calibration &calibration,
+                               Plan MeasuredCall::*known) {
+            const std::vector<double> ratios = log_ratios_of(test, profile, calibration, known);
+            for (std::size_t i = 0; i < ratios.size(); ++i)
+                judged[i].*number = std::exp(ratios[i]);
+        };
+        judge(&JudgedCall::without_counters, {}, &MeasuredCall::uncounted);
+        judge(&JudgedCall::probes_and_counters, {}, &MeasuredCall::plan);
+        judge(&JudgedCall::fitted, full, &MeasuredCall::plan);
+        judge(&JudgedCall::left_out, without_it, &MeasuredCall::plan);
+        // Facts are of kernels, and no kernel is of two strategies: those of the others say nothing of it.
+        judge(&JudgedCall::new_kernel, without_it, &MeasuredCall::uncounted);
+        out.strategies.push_back(
+            left_out_row(strategy, std::ssize(all) - std::ssize(others), judged, without_it));
+        out.calls.insert(out.calls.end(), judged.begin(), judged.end());
+    }
+    out.strategies.push_back(left_out_row("all", std::ssize(all), out.calls, full));
+    return out;
+}
+
+} // namespace convcast

@@ -1,0 +1,117 @@
+#include "model/machine/calibration.hpp"
+
+#include "model/base/described.hpp"
+#include "model/base/readable.hpp"
+#include "model/machine/machine.hpp"
+#include "model/machine/profile.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+/// Adds the Params and limits of one part of the profile.
+template <class Part> void add_numbers(std::map<std::string, double> &numbers, const GpuProfile &profile) {
+    boost::mp11::mp_for_each<described::Members<Part>>([&](auto member) {
+        const auto &field = profile.*member.pointer;
+        if constexpr (described::IsOptional<std::decay_t<decltype(field)>>::value)
+            if (field)
+                numbers[member.name] = field->value.value;
+    });
+}
+
+} // namespace
+
+FittedOn fitted_on(const GpuProfile &profile) {
+    FittedOn on{profile.id, profile.name, profile.compute_capability, std::nullopt, {}};
+    if (const auto date = profile.conditions.find("date"); date != profile.conditions.end())
+        on.date = date->second;
+    boost::mp11::mp_for_each<described::Members<GpuLimits>>([&](auto member) {
+        on.numbers["limits/" + std::string(member.name)] =
+            static_cast<double>(profile.limits.*member.pointer);
+    });
+    add_numbers<ArithmeticParams>(on.numbers, profile);
+    add_numbers<LatencyParams>(on.numbers, profile);
+    add_numbers<BandwidthParams>(on.numbers, profile);
+    add_numbers<SharedParams>(on.numbers, profile);
+    add_numbers<LaunchParams>(on.numbers, profile);
+    add_numbers<ClusterParams>(on.numbers, profile);
+    if (const double rate = serpentine_rate_of(profile); rate > 0.0)
+        on.numbers["curves/ffma_by_operands"] = rate;
+    return on;
+}
+
+Calibration read_calibration(const std::string &text, const std::string &file) {
+    const std::string schema = Calibration().schema;
+    const JsonValue json = parse_json(text, file);
+    const JsonValue *named = json.find("schema");
+    const std::string written(named == nullptr ? "" : named->text().value_or(""));
+    if (written == "convcast/calibration/1" || written == "convcast/calibration/2")
+        throw InputError(file + ": /schema", "\"" + written +
+                                                 "\" is of an earlier version, which did not say " +
+                                                 "what the calibration was fitted on; make it anew: convcast "
+                                                 "fit run.json.gz -o calibration.json");
+    Calibration calibration = described::read_document<Calibration>(text, file, schema);
+    std::vector<InputProblem> problems;
+    const auto within = [&](const std::string &name, double value, double low, double high,
+                            const char *example) {
+        if (!(value >= low && value <= high))
+            problems.push_back({file + ": /" + name, fmt::format("expected a number from {:g} to {:g}, got "
+                                                                 "{:g}; for example {}",
+                                                                 low, high, value, example)});
+    };
+    const auto check = [&](const std::string &where, const FittedNumbers &numbers) {
+        within(where + "first_wave_miss", numbers.first_wave_miss, 0.0, 4.0, "1");
+        within(where + "cold_share", numbers.cold_share, 0.0, 4.0, "1");
+        within(where + "steps_overlap", numbers.steps_overlap, 1.0, 100.0, "2");
+        within(where + "units_overlap", numbers.units_overlap, 1.0, 100.0, "2");
+    };
+    check("fitted/", calibration.fitted);
+    for (std::size_t i = 0; i < calibration.resampled.size(); ++i)
+        check("resampled/" + std::to_string(i) + "/", calibration.resampled[i]);
+    within("ratio_p05", calibration.ratio_p05, 0.01, 100.0, "0.9");
+    within("ratio_p95", calibration.ratio_p95, 0.01, 100.0, "1.1");
+    if (!(calibration.ratio_p05 <= calibration.ratio_p95))
+        problems.push_back({file + ": /ratio_p05", "expected no more than ratio_p95"});
+    constexpr double most_cases = 1e9;
+    within("cases", static_cast<double>(calibration.cases), 0.0, most_cases, "877");
+    if (const std::optional<TestErrors> &test = calibration.test) {
+        within("test/cases", static_cast<double>(test->cases), 1.0, most_cases, "2579");
+        within("test/fitted", test->fitted, 0.0, 1e3, "0.08");
+        within("test/assumed", test->assumed, 0.0, 1e3, "0.09");
+        within("test/without_counters", test->without_counters, 0.0, 1e3, "0.1");
+    }
+    const FittedOn &on = calibration.profile;
+    const auto one_line = [&](const char *name, const std::string &value, const char *example) {
+        if (!is_printable(value))
+            problems.push_back({file + ": /profile/" + name,
+                                "expected a text of one line, for example \"" + std::string(example) + "\""});
+    };
+    one_line("id", on.id, "h200");
+    one_line("name", on.name, "NVIDIA H200");
+    one_line("date", on.date.value_or("unknown"), "2026-11-22T11:44:29Z");
+    if (!is_compute_capability(on.compute_capability))
+        problems.push_back({file + ": /profile/compute_capability", "expected a version such as \"9.0\""});
+    for (const auto &[name, value] : on.numbers)
+        if (!is_printable(name))
+            one_line("numbers", name, "sm_clock");
+        else
+            within("profile/numbers/" + name, value, 0.0, 1e18, "1");
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+    return calibration;
+}
+
+std::string write_calibration(const Calibration &calibration) {
+    return to_text(described::write(calibration));
+}
+
+} // namespace convcast

@@ -1,0 +1,164 @@
+#include "model/machine/knowledge.hpp"
+
+#include "model/base/embedded.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/base/hash.hpp"
+#include "model/machine/architecture.hpp"
+#include "model/machine/assume.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> shipped_facts_files, shipped_calibration_files;
+
+namespace {
+
+constexpr const char *none = "none";
+
+const std::vector<Facts> &shipped_facts() {
+    static const std::vector<Facts> all = [] {
+        std::vector<Facts> read;
+        for (const EmbeddedFile &file : shipped_facts_files)
+            read.push_back(read_facts(file.text, file.path));
+        return read;
+    }();
+    return all;
+}
+
+const std::vector<Calibration> &shipped_calibrations() {
+    static const std::vector<Calibration> all = [] {
+        std::vector<Calibration> read;
+        for (const EmbeddedFile &file : shipped_calibration_files)
+            read.push_back(read_calibration(file.text, file.path));
+        return read;
+    }();
+    return all;
+}
+
+bool same_model(const FittedOn &fitted, const GpuProfile &profile) {
+    return fitted.name == profile.name && fitted.compute_capability == profile.compute_capability;
+}
+
+std::string file_name(const std::string &file) {
+    return file == "-" ? "standard input" : file;
+}
+
+/// How good forecasts without counters are where both were judged, as a clause; empty where that is unknown.
+std::string error_without_counters() {
+    for (const Calibration &calibration : shipped_calibrations())
+        if (calibration.test)
+            return fmt::format("; on an {} their mean error is {:.1f} % and, with counters and fit, {:.1f} %",
+                               calibration.profile.name, 100.0 * calibration.test->without_counters,
+                               100.0 * calibration.test->fitted);
+    return {};
+}
+
+/// In which numbers a profile differs from the one of the fit, largest first; empty if in none.
+std::string differences(const FittedOn &fitted, const FittedOn &now) {
+    constexpr std::size_t named = 4;
+    std::vector<std::pair<double, std::string>> found; // size, negative; what to say
+    constexpr double there_or_not = -std::numeric_limits<double>::infinity();
+    for (const auto &[name, value] : now.numbers)
+        if (const auto other = fitted.numbers.find(name); other == fitted.numbers.end())
+            found.emplace_back(there_or_not, name + " (not known then)");
+        else if (other->second != value)
+            found.emplace_back(-std::abs(std::log(value / other->second)),
+                               fmt::format("{} ({:+.3g} %)", name, 100.0 * (value / other->second - 1.0)));
+    for (const auto &[name, value] : fitted.numbers)
+        if (now.numbers.count(name) == 0)
+            found.emplace_back(there_or_not, name + " (not known now)");
+    std::sort(found.begin(), found.end());
+    std::vector<std::string> said;
+    for (std::size_t i = 0; i < std::min(named, found.size()); ++i)
+        said.push_back(found[i].second);
+    return join(said) +
+           (found.size() > named ? fmt::format(" and {} others by less", found.size() - named) : "");
+}
+
+void choose_facts(Knowledge &knowledge, const GpuProfile &profile, const std::string &asked) {
+    const std::string architecture = architecture_of(profile);
+    if (asked.empty()) {
+        for (const Facts &facts : shipped_facts())
+            if (facts.architecture == architecture)
+                knowledge.facts = facts;
+    } else if (asked != none) {
+        knowledge.facts = read_facts(read_file(asked), file_name(asked));
+        if (knowledge.facts.architecture != architecture)
+            knowledge.assumptions.push_back(fmt::format("facts of {}, borrowed: the GPU is of {}",
+                                                        knowledge.facts.architecture, architecture));
+    }
+    if (knowledge.facts.kernels.empty())
+        knowledge.assumptions.push_back("forecasts without counters" +
+                                        (asked == none ? ", as asked" : ": no facts of " + architecture) +
+                                        error_without_counters());
+}
+
+void choose_calibration(Knowledge &knowledge, const GpuProfile &profile, const std::string &asked) {
+    if (asked.empty()) {
+        for (const Calibration &calibration : shipped_calibrations())
+            if (same_model(calibration.profile, profile))
+                knowledge.calibration = calibration;
+    } else if (asked != none) {
+        knowledge.calibration = read_calibration(read_file(asked), file_name(asked));
+    }
+    if (!knowledge.calibration) {
+        knowledge.assumptions.push_back(
+            fmt::format("{}: the interval is from the speed of light to nothing overlapped",
+                        asked == none ? "no calibration, as asked" : "no calibration of this GPU"));
+        return;
+    }
+    const FittedOn &fitted = knowledge.calibration->profile, now = fitted_on(profile);
+    const std::string when = fitted.date ? " measured " + *fitted.date : "";
+    if (!same_model(fitted, profile))
+        knowledge.assumptions.push_back(
+            fmt::format("calibration of {}, borrowed: fitted on {}{}", fitted.name, fitted.id, when));
+    else if (const std::string what = differences(fitted, now); !what.empty())
+        knowledge.assumptions.push_back(
+            fmt::format("calibration fitted on {}{}; this profile{} differs in {}", fitted.id, when,
+                        now.date ? ", measured " + *now.date + "," : "", what));
+    if (knowledge.calibration->facts_hash != facts_hash(knowledge.facts))
+        knowledge.assumptions.push_back(knowledge.facts.kernels.empty()
+                                            ? "calibration fitted with facts that are left out here"
+                                            : "calibration fitted with other facts than these");
+}
+
+} // namespace
+
+std::string facts_hash(const Facts &facts) {
+    return facts.kernels.empty() ? std::string() : content_hash({write_facts(facts)});
+}
+
+Knowledge knowledge_for(const GpuProfile &profile, const std::string &facts, const std::string &calibration) {
+    Knowledge knowledge;
+    choose_facts(knowledge, profile, facts);
+    choose_calibration(knowledge, profile, calibration);
+    for (std::string &said : assumed_of(profile))
+        knowledge.assumptions.push_back(std::move(said));
+    if (std::string constants = borrowed_constants(profile); !constants.empty())
+        knowledge.assumptions.push_back(std::move(constants));
+    return knowledge;
+}
+
+std::map<std::string, std::string> conditions_of(const Knowledge &knowledge) {
+    const std::optional<Calibration> &calibration = knowledge.calibration;
+    return {{"facts", knowledge.facts.kernels.empty()
+                          ? std::string("none: without counters")
+                          : knowledge.facts.architecture + ", content " + facts_hash(knowledge.facts)},
+            {"calibration", !calibration ? std::string("none")
+                                         : calibration->profile.name + ", content " +
+                                               content_hash({write_calibration(*calibration)})}};
+}
+
+} // namespace convcast

@@ -1,0 +1,241 @@
+#include "model/machine/profile.hpp"
+
+#include "model/base/described.hpp"
+#include "model/base/embedded.hpp"
+#include "model/base/files.hpp"
+#include "model/base/hash.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> shipped_profile_files;
+
+namespace {
+
+constexpr const char *schema_name = "convcast/profile/1";
+
+bool ascending(const std::vector<double> &values) {
+    return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
+}
+
+template <class T> JsonValue schema_of();
+
+JsonValue object(std::initializer_list<JsonMember> entries) {
+    return JsonValue(JsonObject(entries));
+}
+
+JsonValue text(const char *value) {
+    return JsonValue(std::string(value));
+}
+
+/// {"type": "object", properties, required, no others but x_...} of a described struct.
+template <class T> JsonValue struct_schema() {
+    JsonObject properties;
+    JsonArray required;
+    boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
+        using Field = std::decay_t<decltype(std::declval<T>().*member.pointer)>;
+        properties.emplace_back(member.name, schema_of<Field>());
+        if constexpr (!described::IsOptional<Field>::value && !described::IsVector<Field>::value &&
+                      !described::IsMap<Field>::value)
+            required.push_back(text(member.name));
+    });
+    return object({{"type", text("object")},
+                   {"properties", JsonValue(std::move(properties))},
+                   {"patternProperties", object({{"^x_", JsonValue(JsonObject{})}})},
+                   {"additionalProperties", JsonValue(false)},
+                   {"required", JsonValue(std::move(required))}});
+}
+
+template <class T> JsonValue schema_of() {
+    if constexpr (std::is_same_v<T, std::string>) {
+        return object({{"type", text("string")}});
+    } else if constexpr (std::is_same_v<T, bool>) {
+        return object({{"type", text("boolean")}});
+    } else if constexpr (std::is_enum_v<T>) {
+        JsonArray names;
+        boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>(
+            [&](auto enumerator) { names.push_back(text(enumerator.name)); });
+        return object({{"enum", JsonValue(std::move(names))}});
+    } else if constexpr (std::is_integral_v<T>) {
+        return object({{"type", text("integer")}});
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return object({{"type", text("number")}});
+    } else if constexpr (described::IsQuantity<T>::value) {
+        return object({{"type", text("number")}});
+    } else if constexpr (described::IsOptional<T>::value) {
+        return schema_of<typename T::value_type>();
+    } else if constexpr (described::IsVector<T>::value) {
+        return object({{"type", text("array")}, {"items", schema_of<typename T::value_type>()}});
+    } else if constexpr (described::IsMap<T>::value) {
+        return object(
+            {{"type", text("object")}, {"additionalProperties", schema_of<typename T::mapped_type>()}});
+    } else if constexpr (described::IsParam<T>::value) {
+        using Q = decltype(T::value);
+        return object(
+            {{"type", text("object")},
+             {"properties",
+              object({{"value", object({{"type", text("number")}, {"exclusiveMinimum", JsonValue(0LL)}})},
+                      {"unit", object({{"const", text(UnitOf<Q>::text)}})},
+                      {"source", schema_of<Source>()},
+                      {"by", object({{"type", text("string")}})},
+                      {"spread", struct_schema<Spread>()},
+                      {"interval", struct_schema<Interval>()},
+                      {"populations", schema_of<std::vector<double>>()}})},
+             {"patternProperties", object({{"^x_", JsonValue(JsonObject{})}})},
+             {"additionalProperties", JsonValue(false)},
+             {"required", JsonValue(JsonArray{text("value"), text("unit"), text("source"), text("by")})}});
+    } else {
+        return struct_schema<T>();
+    }
+}
+
+} // namespace
+
+bool is_compute_capability(const std::string &text) {
+    const std::size_t dot = text.find('.');
+    const auto digits = [](std::string_view part, std::size_t most) {
+        return !part.empty() && part.size() <= most &&
+               std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+    };
+    return dot != std::string::npos && digits(std::string_view(text).substr(0, dot), 2) &&
+           digits(std::string_view(text).substr(dot + 1), 1);
+}
+
+bool drawable(double value) {
+    const double size = std::abs(value);
+    return value == 0.0 || (size >= 1e-18 && size <= 1e18);
+}
+
+void GpuLimits::check(const FieldProblem &problem) const {
+    constexpr int warp = 32;
+    if (max_threads_per_cta > max_threads_per_sm)
+        problem("max_threads_per_cta", fmt::format("expected at most max_threads_per_sm, {}, got {}",
+                                                   max_threads_per_sm, max_threads_per_cta));
+    for (const auto &[name, threads] : {std::pair{"max_threads_per_sm", max_threads_per_sm},
+                                        std::pair{"max_threads_per_cta", max_threads_per_cta}})
+        if (threads % warp != 0)
+            problem(name, fmt::format("expected whole warps of {} threads, for example 1024, got {}", warp,
+                                      threads));
+    if (shared_bytes_per_cta + shared_bytes_reserved_per_cta > shared_bytes_per_sm)
+        problem("shared_bytes_per_cta",
+                fmt::format(
+                    "expected that one CTA finds room: at most shared_bytes_per_sm less what a CTA reserves, "
+                    "{}, got {}",
+                    shared_bytes_per_sm - shared_bytes_reserved_per_cta, shared_bytes_per_cta));
+    if (registers_per_sm < max_threads_per_cta * 8)
+        problem("registers_per_sm",
+                fmt::format("expected 8 registers or more for each thread of the largest CTA, {}, got {}",
+                            8 * max_threads_per_cta, registers_per_sm));
+}
+
+void FlightCurve::check(const FieldProblem &problem) const {
+    if (bytes_in_flight.empty())
+        problem("", "expected at least one point");
+    if (bytes_in_flight.size() != bandwidth.size())
+        problem("bandwidth", fmt::format("expected as many bandwidths as bytes_in_flight, {}, got {}",
+                                         bytes_in_flight.size(), bandwidth.size()));
+    if (!ascending(bytes_in_flight))
+        problem("bytes_in_flight", "expected numbers in ascending order, for example [1024, 2048]");
+}
+
+void CurveSeries::check(const FieldProblem &problem) const {
+    for (const auto &[field, values] : {std::pair{"y", &y}, std::pair{"low", &low}, std::pair{"high", &high}})
+        if (values->size() != x.size())
+            return problem(field, fmt::format("expected as many numbers as x has, {}, got {}", x.size(),
+                                              values->size()));
+    if (!ascending(x))
+        problem("x", "expected numbers in ascending order, for example [1024, 2048]");
+    for (std::size_t i = 0; i < x.size(); ++i)
+        if (!(low[i] <= y[i] && y[i] <= high[i]))
+            return problem(
+                "y/" + std::to_string(i),
+                fmt::format("expected low <= y <= high, got {:g}, {:g} and {:g}", low[i], y[i], high[i]));
+}
+
+void ProfileCheck::check(const FieldProblem &problem) const {
+    if (name.empty())
+        problem("name", "expected a name such as \"little_law\"");
+}
+
+void PeerLink::check(const FieldProblem &problem) const {
+    if (from == to)
+        problem("to", fmt::format("expected another GPU than that of \"from\", {}", from));
+}
+
+void GpuProfile::check(const FieldProblem &problem) const {
+    if (!is_compute_capability(compute_capability))
+        problem("compute_capability",
+                "expected a version such as \"9.0\", got \"" + shortened(compute_capability) + "\"");
+    if (id.empty())
+        problem("id", "expected a name such as \"h200\"");
+    std::set<std::pair<int, int>> links;
+    for (std::size_t i = 0; i < peers.size(); ++i)
+        if (!links.emplace(peers[i].from, peers[i].to).second)
+            problem("peers/" + std::to_string(i),
+                    fmt::format("the link from {} to {} is there twice", peers[i].from, peers[i].to));
+}
+
+GpuProfile read_profile(const std::string &text, const std::string &file) {
+    return described::read_document<GpuProfile>(text, file, schema_name);
+}
+
+std::string write_profile(const GpuProfile &profile) {
+    return to_text(described::write(profile));
+}
+
+std::vector<std::string> shipped_profiles() {
+    std::vector<std::string> names;
+    for (const EmbeddedFile &file : shipped_profile_files)
+        names.push_back(std::filesystem::path(file.path).stem().string());
+    return names;
+}
+
+GpuProfile find_profile(const std::string &name_or_file) {
+    if (const EmbeddedFile *file = find_embedded(shipped_profile_files, name_or_file + ".json");
+        file != nullptr && name_or_file.find('/') == std::string::npos)
+        return read_profile(file->text, file->path);
+    const bool looks_like_a_file = name_or_file == "-" || name_or_file.find('/') != std::string::npos ||
+                                   name_or_file.ends_with(".json") || file_exists(name_or_file);
+    if (!looks_like_a_file)
+        throw UsageError(
+            "unknown GPU '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_profiles()) +
+            " Known: " + join(shipped_profiles()) + "; or a profile file, for example --gpu my_gpu.json");
+    return read_profile(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
+}
+
+GpuProfile with_sms(GpuProfile profile, int sms) {
+    if (sms < 1 || sms > profile.limits.sm_count)
+        throw UsageError(std::to_string(sms) + " SMs of the GPU '" + profile.id +
+                         "' were asked for, which has " + std::to_string(profile.limits.sm_count));
+    profile.limits.sm_count = sms;
+    return profile;
+}
+
+std::string profile_hash(const GpuProfile &profile) {
+    return content_hash({write_profile(profile)});
+}
+
+std::string profile_schema() {
+    JsonObject root = {{"$schema", text("https://json-schema.org/draft/2020-12/schema")},
+                       {"title", text("convcast GPU profile")}};
+    const JsonValue schema = schema_of<GpuProfile>();
+    for (const JsonMember &member : *schema.object())
+        root.push_back(member);
+    return to_text(JsonValue(std::move(root)));
+}
+
+} // namespace convcast

@@ -1,0 +1,136 @@
+#include "model/paper/papers.hpp"
+
+#include "model/base/errors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace convcast::papers {
+namespace {
+
+/// Rules 1 to 3: the smallest integer in [lower, upper], 1 if there is none.
+PieceChoice choose_pieces(std::int64_t work, std::int64_t n_fma, std::int64_t most, std::int64_t numerator,
+                          std::int64_t denominator, const std::string &name) {
+    PieceChoice choice;
+    choice.upper = std::min(work / n_fma, most);
+    if (denominator > 0)
+        choice.lower = std::max<std::int64_t>(1, ceil_div(numerator, denominator));
+    if (!choice.lower)
+        choice.why = "no " + name + " makes it fit in shared memory";
+    else if (choice.upper < 1)
+        choice.why = "even " + name + " = 1 gives fewer FMAs than N_FMA = " + std::to_string(n_fma);
+    else if (*choice.lower > choice.upper)
+        choice.why = name + " must be at least " + std::to_string(*choice.lower) + " to fit and at most " +
+                     std::to_string(choice.upper) + " to keep N_FMA";
+    choice.in_range = choice.why.empty();
+    choice.chosen = choice.in_range ? *choice.lower : 1;
+    return choice;
+}
+
+} // namespace
+
+std::string missing_for_table1(const GpuProfile &profile) {
+    std::vector<std::string> missing;
+    if (!profile.dram_latency)
+        missing.emplace_back("dram_latency");
+    if (!profile.dram_read_bandwidth)
+        missing.emplace_back("dram_read_bandwidth");
+    if (!profile.sm_clock)
+        missing.emplace_back("sm_clock");
+    return join(missing);
+}
+
+LatencyHiding table1(const GpuProfile &profile) {
+    if (const std::string missing = missing_for_table1(profile); !missing.empty())
+        throw InputError("profile " + profile.id,
+                         "the papers' rules need " + missing +
+                             ", which this profile lacks; `convcast measure` finds them on "
+                             "GPUs of compute capability 7.5 and newer");
+    const std::int64_t latency = std::llround(profile.dram_latency->value.value);
+    const std::int64_t n_sm = profile.limits.sm_count;
+    LatencyHiding t{};
+    t.n_fma = latency * profile.limits.cores_per_sm * fmas_per_core_and_clock;
+    t.bytes_per_clock =
+        static_cast<std::int64_t>(profile.dram_read_bandwidth->value.value / profile.sm_clock->value.value);
+    t.data_bytes = t.bytes_per_clock * latency;
+    t.threads = round_up(ceil_div(t.data_bytes, 4), warp_threads);
+    t.threads_per_sm = round_up(ceil_div(t.threads, n_sm), warp_threads);
+    t.warps_per_sm = t.threads_per_sm / warp_threads;
+    t.bytes_per_sm = t.threads_per_sm * 4;
+    t.v_s_bytes = t.bytes_per_sm * n_sm;
+    return t;
+}
+
+std::int64_t d1_bytes(const ConvShape &s, std::int64_t n_sm, std::int64_t p) {
+    const std::int64_t filters = s.r * s.s * ceil_div(s.k, n_sm);
+    const std::int64_t map = p == 1 ? s.w * s.h : (ceil_div(s.h, p) + s.r - 1) * s.w;
+    return (filters + map) * 4;
+}
+
+std::int64_t th1_fmas(const ConvShape &s, std::int64_t n_sm, std::int64_t p) {
+    return s.r * s.s * ceil_div(s.k, n_sm) * ceil_div(s.h, p) * s.w;
+}
+
+std::int64_t d2_bytes(const ConvShape &s, std::int64_t n_sm, std::int64_t q) {
+    return (s.r * s.s * ceil_div(s.k, q) + (ceil_div(s.h, n_sm) + s.r - 1) * s.w) * 4;
+}
+
+std::int64_t th2_fmas(const ConvShape &s, std::int64_t n_sm, std::int64_t q) {
+    return s.r * s.s * ceil_div(s.k, q) * ceil_div(s.h, n_sm) * s.w;
+}
+
+Division divide_single_channel(const ConvShape &s, const GpuProfile &profile) {
+    const std::int64_t n_fma = table1(profile).n_fma;
+    const std::int64_t n_sm = profile.limits.sm_count;
+    const std::int64_t shared = profile.limits.shared_bytes_per_sm;
+    const std::int64_t taps = s.r * s.s;
+    const std::int64_t filters = ceil_div(s.k, n_sm);
+    const std::int64_t rows = ceil_div(s.h, n_sm);
+    Division d;
+    d.p = choose_pieces(taps * filters * s.h * s.w, n_fma, s.h, 4 * s.h * s.w,
+                        shared - 4 * taps * filters + (1 - s.r) * 4 * s.w, "P");
+    d.q = choose_pieces(taps * s.k * rows * s.w, n_fma, s.k, 4 * s.k * taps,
+                        shared - 4 * s.w * (rows + s.r - 1), "Q");
+    d.d1 = d1_bytes(s, n_sm, d.p.chosen);
+    d.d2 = d2_bytes(s, n_sm, d.q.chosen);
+    d.th1 = th1_fmas(s, n_sm, d.p.chosen);
+    d.th2 = th2_fmas(s, n_sm, d.q.chosen);
+    d.method = d.d1 < d.d2 ? 1 : 2;
+    d.pieces_p = d.method == 1 ? d.p.chosen : 1;
+    d.pieces_q = d.method == 2 ? d.q.chosen : 1;
+    d.overruns_shared = d.method == 1 ? d.p.in_range && d.d1 > shared : d.q.in_range && d.d2 > shared;
+    return d;
+}
+
+std::int64_t lines_per_segment(std::int64_t segment_bytes, std::int64_t filter_width) {
+    return ceil_div(segment_bytes, filter_width * 4);
+}
+
+std::int64_t lines_touched(std::int64_t segment_bytes, std::int64_t filter_width) {
+    // A segment may start at the last value of a filter row, unless it is whole rows.
+    if (segment_bytes / 4 % filter_width == 0)
+        return segment_bytes / 4 / filter_width;
+    return (segment_bytes / 4 + filter_width - 2) / filter_width + 1;
+}
+
+std::int64_t tile_k_min(std::int64_t n_fma, std::int64_t segment_bytes, std::int64_t tile_w) {
+    return ceil_div(n_fma * 4, segment_bytes * tile_w);
+}
+
+std::int64_t step_fmas(std::int64_t segment_bytes, std::int64_t tile_w, std::int64_t tile_k) {
+    return segment_bytes / 4 * tile_k * tile_w;
+}
+
+std::int64_t step_bytes(std::int64_t segment_bytes, std::int64_t filter_width, std::int64_t tile_w,
+                        std::int64_t tile_k) {
+    return segment_bytes * tile_k + lines_per_segment(segment_bytes, filter_width) * tile_w * 4;
+}
+
+std::int64_t bank_ratio(Bytes bank_width, std::int64_t element_bytes) {
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(bank_width.value) / element_bytes);
+}
+
+} // namespace convcast::papers

@@ -1,0 +1,86 @@
+// Tier 1: the papers' rules verbatim. Integers stay integers, rounded where the papers round; symbols and
+// equation numbers are those of docs/model.md. "Chang" is the Pascal paper, "Chen" the Kepler paper.
+#pragma once
+
+#include "model/machine/profile.hpp"
+#include "model/shape/conv_shape.hpp"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace convcast::papers {
+
+/// Chang, section 2.2, counts two FMAs per core and clock where the hardware retires one; the paper's rule
+/// keeps the paper's count, and the physical rule is a separate quantity.
+inline constexpr std::int64_t fmas_per_core_and_clock = 2;
+inline constexpr std::int64_t warp_threads = 32;
+inline constexpr std::int64_t ctas_per_sm = 2;       ///< Chang, section 4: 2 * N_sm blocks ...
+inline constexpr std::int64_t threads_per_cta = 512; ///< ... of 512 threads
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+    return (a + b - 1) / b;
+}
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) {
+    return ceil_div(a, b) * b;
+}
+
+/// Table 1: what hides the memory latency of a GPU.
+struct LatencyHiding {
+    std::int64_t n_fma;           ///< FMAs per SM (T1)
+    std::int64_t bytes_per_clock; ///< whole GPU (T2)
+    std::int64_t data_bytes;      ///< bytes_per_clock * latency (T3)
+    std::int64_t threads;         ///< whole GPU, up to a warp (T4)
+    std::int64_t threads_per_sm;  ///< up to a warp (T5)
+    std::int64_t warps_per_sm;
+    std::int64_t bytes_per_sm;
+    std::int64_t v_s_bytes; ///< whole GPU (T6)
+};
+
+/// Fields of the profile that Table 1 needs and this profile lacks, comma-separated; "" if all are there.
+std::string missing_for_table1(const GpuProfile &profile);
+
+/// Throws InputError naming the missing fields.
+LatencyHiding table1(const GpuProfile &profile);
+
+/// What P (or Q) may be by rules 1 and 2 of section 3.1, and the choice by rule 3.
+struct PieceChoice {
+    std::int64_t upper = 0;            ///< largest integer by rule 1
+    std::optional<std::int64_t> lower; ///< smallest integer by rule 2; absent: no number of pieces fits
+    std::int64_t chosen = 1;           ///< smallest in range, or 1 where the range is empty
+    bool in_range = false;
+    std::string why; ///< when the range is empty: which bound fails
+};
+
+/// Section 3.1 for a single-channel shape. M = k, Wx = w, Wy = h, K*K = r*s.
+struct Division {
+    PieceChoice p, q;                        ///< before rule 4
+    std::int64_t d1 = 0, d2 = 0;             ///< bytes, with the chosen P and Q; eq. (4) or (5), (7) or (8)
+    std::int64_t th1 = 0, th2 = 0;           ///< FMAs, eq. (6) and (9)
+    int method = 1;                          ///< rule 4: division 1 if D1 < D2, else 2
+    std::int64_t pieces_p = 1, pieces_q = 1; ///< after rule 4
+    bool overruns_shared = false; ///< the chosen division's D exceeds S_shared although rule 2 allowed it
+};
+
+std::int64_t d1_bytes(const ConvShape &s, std::int64_t n_sm, std::int64_t p);
+std::int64_t th1_fmas(const ConvShape &s, std::int64_t n_sm, std::int64_t p);
+std::int64_t d2_bytes(const ConvShape &s, std::int64_t n_sm, std::int64_t q);
+std::int64_t th2_fmas(const ConvShape &s, std::int64_t n_sm, std::int64_t q);
+Division divide_single_channel(const ConvShape &s, const GpuProfile &profile);
+
+/// Section 3.2, per step and block.
+std::int64_t lines_per_segment(std::int64_t segment_bytes,
+                               std::int64_t filter_width); ///< W'y = ceil(S / (K * 4))
+std::int64_t lines_touched(std::int64_t segment_bytes,
+                           std::int64_t filter_width); ///< the most a kernel must load
+std::int64_t tile_k_min(std::int64_t n_fma, std::int64_t segment_bytes, std::int64_t tile_w); ///< rule 3
+std::int64_t step_fmas(std::int64_t segment_bytes, std::int64_t tile_w, std::int64_t tile_k);
+/// Rule 4 with bytes in both terms: S * M' + W'y * W'x * 4 <= S_shared / 2.
+std::int64_t step_bytes(std::int64_t segment_bytes, std::int64_t filter_width, std::int64_t tile_w,
+                        std::int64_t tile_k);
+
+/// Chen (1): n = W_SMB / W_CD, at least 1.
+std::int64_t bank_ratio(Bytes bank_width, std::int64_t element_bytes);
+
+} // namespace convcast::papers

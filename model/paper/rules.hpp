@@ -1,0 +1,52 @@
+// The papers' numbers of a case, as documents hold them, and what the papers' kernels are built for.
+#pragma once
+
+#include "model/machine/profile.hpp"
+#include "model/shape/conv_shape.hpp"
+
+#include <boost/describe.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// The papers' numbers that apply to a case; docs/model.md, tier 1.
+struct Rules {
+    std::optional<std::int64_t> n_fma;     ///< FMAs per SM that hide the latency
+    std::optional<std::int64_t> v_s_bytes; ///< bytes in flight, whole GPU, that hide the latency
+    std::optional<std::int64_t> threads_per_sm, warps_per_sm;
+    std::optional<std::int64_t> method;             ///< division 1 (filters over SMs) or 2 (map over SMs)
+    std::optional<std::int64_t> pieces_p, pieces_q; ///< after rule 4
+    std::optional<std::int64_t> candidate_p, candidate_q;     ///< before rule 4
+    std::optional<std::int64_t> d1_bytes, d2_bytes, th1, th2; ///< as compared in rule 4
+    std::optional<std::int64_t> run_pieces;                   ///< what really fits and runs
+    std::optional<std::int64_t> segment_bytes, tile_w, tile_k_min, step_fma;
+    std::optional<double> bank_ratio; ///< n = W_SMB / W_CD
+    /// One round as the paper counts it: its FMAs on an SM, against n_fma, and its bytes of all SMs, against
+    /// v_s_bytes.
+    std::optional<double> round_fmas, round_bytes;
+    std::vector<std::string> remarks; ///< e.g. "no P in range: lower bound 12 > upper bound 3"
+    BOOST_DESCRIBE_CLASS(Rules, (),
+                         (n_fma, v_s_bytes, threads_per_sm, warps_per_sm, method, pieces_p, pieces_q,
+                          candidate_p, candidate_q, d1_bytes, d2_bytes, th1, th2, run_pieces, segment_bytes,
+                          tile_w, tile_k_min, step_fma, bank_ratio, round_fmas, round_bytes, remarks),
+                         (), ())
+};
+
+/// The rules of Table 1, where the profile has the numbers for them.
+Rules table1_rules(const GpuProfile &profile);
+
+/// The paper's condition for data that stays on the SMs (section 2.3): its bytes against N_sm * S_shared.
+std::string cached_remark(const std::string &whose, std::int64_t bytes, const GpuLimits &limits);
+
+/// Which elements a strategy's kernels are built for.
+enum class Elements { floats, floats_and_short };
+
+/// Why a shape is outside what the papers' kernels do (stride 1, no padding, dilation or groups, FP32 unless
+/// the strategy has shorter elements); "" if it is inside.
+std::string outside_papers(const ConvShape &shape, Elements elements = Elements::floats);
+
+} // namespace convcast

@@ -1,0 +1,42 @@
+#include "model/plan/occupancy.hpp"
+
+#include "model/paper/papers.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace convcast {
+
+using papers::ceil_div;
+using papers::round_up;
+
+int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t registers,
+                  std::int64_t shared_bytes) {
+    // Registers are given to a warp in units of 256 from the file of its scheduler; shared memory in units of
+    // 128 bytes, plus what the system reserves in each CTA.
+    constexpr std::int64_t register_unit = 256, shared_unit = 128;
+    if (threads < 1 || registers < 1 || threads > limits.max_threads_per_cta ||
+        shared_bytes > limits.shared_bytes_per_cta)
+        return 0;
+    const std::int64_t warps = ceil_div(threads, papers::warp_threads);
+    const std::int64_t per_warp = round_up(registers * papers::warp_threads, register_unit);
+    const std::int64_t schedulers = limits.schedulers_per_sm;
+    const std::int64_t warps_by_registers = limits.registers_per_sm / schedulers / per_warp * schedulers;
+    const std::int64_t shared = round_up(shared_bytes + limits.shared_bytes_reserved_per_cta, shared_unit);
+    std::int64_t ctas = limits.max_ctas_per_sm;
+    ctas = std::min(ctas, limits.max_threads_per_sm / (warps * papers::warp_threads));
+    ctas = std::min(ctas, warps_by_registers / warps);
+    if (shared > 0)
+        ctas = std::min(ctas, limits.shared_bytes_per_sm / shared);
+    return static_cast<int>(ctas);
+}
+
+void fill_schedule(Partition &partition, const GpuLimits &limits) {
+    partition.ctas = partition.grid[0] * partition.grid[1] * partition.grid[2];
+    const std::int64_t slots = limits.sm_count * partition.ctas_per_sm;
+    partition.waves = ceil_div(partition.ctas, slots);
+    const std::int64_t last = partition.ctas - (partition.waves - 1) * slots;
+    partition.tail = static_cast<double>(std::min<std::int64_t>(last, limits.sm_count)) / limits.sm_count;
+}
+
+} // namespace convcast

@@ -1,0 +1,112 @@
+// What the executor launches: the formulas, the compile options and the launches read the same object.
+#pragma once
+
+#include "model/machine/facts.hpp"
+#include "model/plan/work.hpp"
+
+#include <boost/describe.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// What a launch's pointer parameter points at: a tensor of the call, or the plan's own memory.
+enum class Memory { input, filters, output, workspace };
+BOOST_DESCRIBE_ENUM(Memory, input, filters, output, workspace)
+
+struct Operand {
+    Memory memory = Memory::input;
+    std::int64_t offset_bytes = 0; ///< into the workspace; 0 for tensors
+    BOOST_DESCRIBE_CLASS(Operand, (), (memory, offset_bytes), (), ())
+};
+
+/// One launch, exactly: the formulas, the compile options and the launch all read this object.
+struct Partition {
+    std::string kernel;  ///< file executor/kernels/<kernel>.cu and function template of that name
+    std::string variant; ///< where a kernel has quite different loops: its facts are counted apart
+                         ///< (model/machine/facts.hpp)
+    std::vector<std::int64_t> template_arguments; ///< in the order of the kernel's template parameters
+    std::vector<Operand> operands; ///< the kernel's pointers in order; none: input, filters, output
+    std::array<std::int64_t, 3> grid{1, 1, 1};
+    std::optional<bool>
+        early; ///< may start while the launch before it ends, for which its kernel waits; absent: no
+    std::optional<bool> beside; ///< early, and needs nothing of the launch before it; absent: it waits
+    std::optional<std::int64_t> cluster; ///< CTAs along x that run at once and share their memory; absent: 1
+    std::optional<double> cluster_bytes; ///< that a CTA reads of the others' shared memory at its end
+    std::optional<double> cluster_waits; ///< times that a warp waits for such reads
+    std::int64_t threads = 0;            ///< per CTA, one dimension
+    std::int64_t shared_bytes = 0;       ///< dynamic, per CTA
+    std::int64_t register_cap = 0;       ///< of a thread; compiled in as __maxnreg__
+    std::int64_t ctas_per_sm = 0;        ///< resident, by threads, registers at the cap and shared memory
+    std::int64_t ctas = 0, waves = 0;
+    std::int64_t idle_ctas = 0;              ///< of the grid, that find nothing to do
+    std::optional<double> idle_instructions; ///< warp instructions of one of those; absent: none are idle
+    double tail = 0.0;                       ///< share of the SMs that have work in the last wave, (0, 1]
+    std::int64_t stages = 1;                 ///< buffers of the prefetch pipeline
+    std::int64_t steps = 1;                  ///< pipeline steps of one CTA
+    std::int64_t busy_warps = 0;             ///< of a CTA that have work in a step
+    std::int64_t copy_warps = 0; ///< of a CTA that only copy, beside the busy ones; 0: all warps copy
+    std::int64_t barriers = 1;   ///< of a step: 0 where no warp waits for another
+    double copy_passes =
+        0.0; ///< of the shared memory pipe, per 128 bytes that a step copies there asynchronously
+    std::int64_t independent_sums = 1; ///< accumulators of a thread: FFMAs that do not wait for each other
+    bool snaked =
+        false; ///< its FFMAs walk an outer product back and forth: each shares an operand with the one before
+    std::optional<bool> loads_first; ///< a turn of a warp's loop loads all its operands, then multiplies
+    /// Where warps share a step unevenly: the work of the busiest scheduler, and of the busiest warp, over
+    /// that of an average one. Absent: 1.
+    std::optional<double> busiest_scheduler, longest_warp;
+    /// What the warp copies that copies most, over what an average one does. Absent: 1.
+    std::optional<double> longest_copier;
+    /// Of a CTA, busy warps of the scheduler that has most. Absent: the first warps are busy.
+    std::optional<std::int64_t> scheduler_warps;
+    std::optional<Pace> pace; ///< absent: no counted case tells it
+    StepWork step;            ///< of one full CTA
+    StepWork drain;           ///< what a CTA does once: loads before its first step, the rest after its last
+    std::int64_t filter_begin = 0, filter_count = 0; ///< filters this launch computes
+    std::int64_t parts = 0, pieces = 0;              ///< single-channel divisions: SMs divided over, P or Q
+    std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map
+    std::int64_t tile_h = 0, tile_k = 0; ///< rows and filters of a CTA where they are not compiled in
+    std::optional<std::int64_t> tile_begin, tile_count; ///< winograd: tiles of this launch
+    std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
+    std::optional<MergeableReads> mergeable_reads; ///< of work.l2_read_bytes; absent: none
+    /// Of work.l2_write_bytes the sectors that a store leaves written in part. Absent: none, or the same warp
+    /// writes the rest at once.
+    std::optional<double> partial_write_bytes;
+    std::optional<double> new_share; ///< of its steps that read what the CTA has not read yet; absent: all
+    /// CTAs, one after another in the grid, that read the same pixels. Absent: the launch before wrote them.
+    std::optional<double> sharing_ctas;
+    Work work; ///< of the whole launch
+    BOOST_DESCRIBE_CLASS(Partition, (),
+                         (kernel, variant, template_arguments, operands, grid, early, beside, cluster,
+                          cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
+                          ctas, waves, idle_ctas, idle_instructions, tail, stages, steps, busy_warps,
+                          copy_warps, barriers, copy_passes, independent_sums, snaked, loads_first,
+                          busiest_scheduler, longest_warp, longest_copier, scheduler_warps, pace, step, drain,
+                          filter_begin, filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k,
+                          tile_begin, tile_count, constant_bytes, mergeable_reads, partial_write_bytes,
+                          new_share, sharing_ctas, work),
+                         (), ())
+};
+
+struct Plan {
+    std::vector<Partition> launches;
+    std::vector<Partition> prepare;   ///< once per filter set
+    std::int64_t workspace_bytes = 0; ///< what `prepare` leaves there stays valid for its filter set
+    /// Multiply-adds of an algorithm that transforms (Winograd), nothing padded; its results are judged as
+    /// such. Absent: the convolution's definition is computed.
+    std::optional<double> transformed_fmas;
+    BOOST_DESCRIBE_CLASS(Plan, (), (launches, prepare, workspace_bytes, transformed_fmas), (), ())
+};
+
+/// Whether a launch multiplies on tensor cores: never to be compared as if it were FFMAs.
+bool uses_tensor_cores(const Plan &plan);
+
+/// The launch that a plan's regimes and summary speak of: the one with the most FMAs.
+const Partition &main_launch(const Plan &plan);
+
+} // namespace convcast

@@ -1,0 +1,79 @@
+// What launches do, counted: of a whole launch, of a step of one CTA, and of reads that SMs have in common.
+#pragma once
+
+#include <boost/describe.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace convcast {
+
+/// What a call does to the chip, predicted or counted: same fields, so a report subtracts them. A counter
+/// that was not read, or a quantity the model does not forecast, is absent.
+struct Work {
+    std::optional<double> fmas;              ///< thread-level FFMAs executed, padding of tiles included
+    std::optional<double> tensor_fmas;       ///< of tensor cores, every product of parts and padding included
+    std::optional<double> instructions;      ///< warp instructions issued
+    std::optional<double> shared_wavefronts; ///< passes through shared memory, loads and stores
+    /// Of them those that the addresses ask for, without what is served again for the sake of timing. Absent
+    /// in a forecast: all of them.
+    std::optional<double> shared_wavefronts_by_address;
+    std::optional<double> shared_conflicts;              ///< wavefronts beyond the fewest possible
+    std::optional<double> l2_read_bytes, l2_write_bytes; ///< between the SMs and L2, in 32-byte sectors
+    std::optional<double> dram_read_bytes, dram_write_bytes;
+    BOOST_DESCRIBE_CLASS(Work, (),
+                         (fmas, tensor_fmas, instructions, shared_wavefronts, shared_wavefronts_by_address,
+                          shared_conflicts, l2_read_bytes, l2_write_bytes, dram_read_bytes, dram_write_bytes),
+                         (), ())
+};
+
+/// What a forecast says of a quantity, also where it is that of another.
+inline std::optional<double> forecast_of(const Work &forecast, std::optional<double> Work::*quantity) {
+    const bool no_repeats =
+        quantity == &Work::shared_wavefronts_by_address && !forecast.shared_wavefronts_by_address;
+    return no_repeats ? forecast.shared_wavefronts : forecast.*quantity;
+}
+
+/// A product of FP32 numbers by tensor cores: each factor in two TF32 parts, three products of parts.
+inline constexpr double products_of_parts = 3.0;
+
+/// Totals of one CTA's pipeline step, all threads together.
+struct StepWork {
+    double fmas = 0;                   ///< thread-level
+    std::optional<double> tensor_fmas; ///< of tensor cores, TF32; absent: the launch does not use them
+    double instructions = 0;           ///< warp instructions, FFMA included
+    /// Of them those that are not left to the busy warps: Partition::copy_warps do them, or all warps of the
+    /// CTA.
+    double copying = 0;
+    double shared_wavefronts = 0; ///< and those of global loads that hit L1, which share the data path
+    /// Warp instructions that load from global memory to registers, and others that no counter tells from
+    /// integers and logic; for the facts only (W2).
+    double loads = 0;
+    double line_waits = 0; ///< times that the slowest warp waits for lines new to L1, behind its first loads
+    double turns = 0; ///< of the busy warps' innermost loops: each waits for values of shared memory first
+    double constant_lines = 0; ///< of 64 bytes of constant memory, that the busy warps come to one by one
+    double load_bytes = 0;     ///< global to shared memory or registers
+    double store_bytes = 0;    ///< written to the output in this step
+    BOOST_DESCRIBE_CLASS(StepWork, (),
+                         (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, line_waits,
+                          turns, constant_lines, load_bytes, store_bytes),
+                         (), ())
+};
+
+/// Bytes that SMs ask L2 for, each of which `readers` SMs of a GPC ask for.
+struct ReadersInGpc {
+    double readers = 1.0, bytes = 0.0;
+    BOOST_DESCRIBE_CLASS(ReadersInGpc, (), (readers, bytes), (), ())
+};
+
+/// Reads that several SMs of a GPC have in common: those of their requests that meet on the way to L2 are
+/// merged (W6), the more of them the closer in step the SMs are.
+struct MergeableReads {
+    std::vector<ReadersInGpc> reads;
+    double sms = 1.0;   ///< that have CTAs
+    double warps = 1.0; ///< that are there at once, of all SMs
+    double waves = 1.0; ///< of CTAs
+    BOOST_DESCRIBE_CLASS(MergeableReads, (), (reads, sms, warps, waves), (), ())
+};
+
+} // namespace convcast

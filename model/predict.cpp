@@ -1,0 +1,109 @@
+#include "model/predict.hpp"
+
+#include "model/base/parallel.hpp"
+#include "model/regime/regimes.hpp"
+#include "model/work/totals.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+Case refused_case(const Strategy &strategy, const ConvShape &shape, Infeasible why) {
+    Case out;
+    out.shape = shape.id();
+    out.strategy = to_text(strategy);
+    out.status = why.unsupported ? Status::unsupported : Status::infeasible;
+    out.reason = std::move(why.why);
+    return out;
+}
+
+Case forecast_case(PlannedStrategy good, const ConvShape &shape, const GpuProfile &profile,
+                   const Knowledge &knowledge, const Work *given) {
+    Case out;
+    out.shape = shape.id();
+    out.strategy = to_text(good.strategy);
+    out.status = Status::ok;
+    Feasible &feasible = good.feasible;
+    feasible.rules.round_fmas = feasible.paper_round_fmas;
+    feasible.rules.round_bytes = feasible.paper_round_bytes * profile.limits.sm_count;
+
+    Prediction prediction;
+    prediction.assumptions = std::move(feasible.assumptions);
+    prediction.work = total_work(feasible.plan);
+    Regimes regimes;
+    regimes.paper = paper_regime(feasible.rules);
+    const Plan worked = given ? with_work(feasible.plan, *given) : feasible.plan;
+    if (std::optional<CallForecast> call = forecast_call(worked, shape, profile, knowledge.calibration)) {
+        const auto assume = [&](const std::vector<std::string> &sentences) {
+            prediction.assumptions.insert(prediction.assumptions.end(), sentences.begin(), sentences.end());
+        };
+        assume(assumed_numbers(feasible.plan, profile));
+        if (given)
+            assume({"time of the work that was counted"});
+        assume(knowledge.assumptions);
+        prediction.time_s = call->term.value_s;
+        prediction.times = {call->bound_s, call->unfitted_s, call->fitted_s, call->roofline_s,
+                            call->mwp_cwp_s};
+        prediction.time_low_s = call->low_s;
+        prediction.time_high_s = call->high_s;
+        regimes.physical = physical_regime(feasible.plan, shape, profile);
+        const Utilisation busy = utilisation_of(worked, *prediction.work, *prediction.time_s, profile);
+        regimes.tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
+        prediction.limiter = limiter(call->term);
+        prediction.term = std::move(call->term);
+    } else {
+        prediction.reason = no_time(profile, missing_for_forecast(profile, feasible.plan));
+    }
+    prediction.regimes = regimes;
+    prediction.rules = std::move(feasible.rules);
+    prediction.plan = std::move(feasible.plan);
+    out.prediction = std::move(prediction);
+    return out;
+}
+
+} // namespace
+
+Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
+             const Knowledge &knowledge, const Work *given) {
+    auto planned = compiled_plan(strategy, shape, profile, knowledge.facts);
+    if (auto *why = std::get_if<Infeasible>(&planned))
+        return refused_case(strategy, shape, std::move(*why));
+    return forecast_case(std::move(std::get<PlannedStrategy>(planned)), shape, profile, knowledge, given);
+}
+
+Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile) {
+    Case out;
+    out.shape = shape.id();
+    out.baseline = baseline;
+    out.status = Status::ok;
+    Prediction prediction;
+    prediction.assumptions = {"speed of light only: a bound, no forecast of others' code"};
+    // Of halves others may multiply on tensor cores, whose rate no probe measures.
+    const std::optional<double> fmas =
+        shape.dtype == DataType::f32 ? std::nullopt : std::optional<double>(0.0);
+    if (const std::optional<Term> bound = speed_of_light(shape, profile, fmas))
+        prediction.times.tier0_s = bound->value_s;
+    prediction.reason = "others' code has a bound (tier0_s), no plan and no forecast";
+    out.prediction = std::move(prediction);
+    return out;
+}
+
+std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
+                         const std::vector<std::string> &strategies, std::size_t top) {
+    Ranking ranking = rank(shape, profile, knowledge, strategies, top);
+    std::vector<Case> chosen(ranking.settings.size());
+    in_parallel(chosen.size(), [&](std::size_t i) {
+        chosen[i] = forecast_case(std::move(ranking.settings[i].planned), shape, profile, knowledge, nullptr);
+    });
+    for (RefusedStrategy &refused : ranking.refused)
+        chosen.push_back(refused_case(refused.setting, shape, std::move(refused.why)));
+    return chosen;
+}
+
+} // namespace convcast

@@ -1,0 +1,38 @@
+#include "model/record/measured_calls.hpp"
+
+#include "model/choose/setting.hpp"
+#include "model/shape/training_part.hpp"
+#include "model/time/call.hpp"
+#include "model/work/compiled.hpp"
+
+#include <cstddef>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace convcast {
+
+std::vector<MeasuredCall> measured_calls(const Run &run, const GpuProfile &profile, const Facts &facts,
+                                         WhichCalls which) {
+    std::vector<MeasuredCall> calls;
+    for (std::size_t i = 0; i < run.cases.size(); ++i) {
+        const Case &item = run.cases[i];
+        const Measurement *cold = item.measured(L2State::cold);
+        if (item.status != Status::ok || !item.strategy || !cold || cold->time_s.value <= 0.0)
+            continue;
+        const bool training = in_training_part(item.shape);
+        if (which == WhichCalls::training && !training)
+            continue;
+        const ConvShape shape = ConvShape::parse(item.shape);
+        auto planned = plan(parse_strategy(*item.strategy), shape, profile);
+        auto *good = std::get_if<PlannedStrategy>(&planned);
+        if (!good || !missing_for_forecast(profile, good->feasible.plan).empty())
+            continue;
+        Plan counted = with_facts(good->feasible.plan, facts);
+        calls.push_back({std::move(good->feasible.plan), std::move(counted), shape, cold->time_s,
+                         item.strategy->substr(0, item.strategy->find(':')), training, i});
+    }
+    return calls;
+}
+
+} // namespace convcast

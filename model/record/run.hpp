@@ -1,0 +1,158 @@
+// The document that flows through all verbs: what was asked, predicted and measured.
+#pragma once
+
+#include "model/base/checked.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/units.hpp"
+#include "model/choose/why.hpp"
+#include "model/paper/rules.hpp"
+#include "model/plan/plan.hpp"
+#include "model/regime/regimes.hpp"
+#include "model/time/term.hpp"
+#include "model/time/timeline.hpp"
+
+#include <boost/describe.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convcast {
+
+struct TierTimes {
+    std::optional<Seconds> tier0_s; ///< speed of light
+    std::optional<Seconds> tier2_s; ///< from probes and counters, nothing fitted to times
+    std::optional<Seconds>
+        fitted_s; ///< with the numbers of data/calibration for this GPU, where there are any
+    std::optional<Seconds> roofline_s; ///< wave-quantised roofline: the white-box model to beat
+    std::optional<Seconds> mwp_cwp_s;  ///< Hong and Kim's model: likewise (model/time/other_models.hpp)
+    BOOST_DESCRIBE_CLASS(TierTimes, (), (tier0_s, tier2_s, fitted_s, roofline_s, mwp_cwp_s), (), ())
+};
+
+struct Prediction {
+    std::optional<Seconds>
+        time_s; ///< the best tier there is; absent when the profile lacks numbers: see `reason`
+    TierTimes times;
+    std::optional<Seconds> time_low_s, time_high_s;
+    std::optional<Regimes> regimes;
+    std::optional<std::string> limiter; ///< the leaf that takes most of the time
+    std::optional<Work> work;
+    std::optional<Plan> plan;
+    std::optional<Term> term;
+    std::optional<Rules> rules;
+    std::optional<Margin> margin; ///< where `choose --why` asked for it
+    std::vector<std::string> assumptions;
+    std::optional<std::string> reason; ///< why `time_s` is absent
+    std::optional<Timeline> timeline;  ///< only where it was asked for
+    BOOST_DESCRIBE_CLASS(Prediction, (),
+                         (time_s, times, time_low_s, time_high_s, regimes, limiter, work, plan, term, rules,
+                          margin, assumptions, reason, timeline),
+                         (), ())
+
+    void check(const FieldProblem &problem) const;
+};
+
+enum class L2State { cold, warm };
+BOOST_DESCRIBE_ENUM(L2State, cold, warm)
+
+struct Measurement {
+    Seconds time_s; ///< median; end of the last minus start of the first device activity of one call
+    std::optional<Seconds> prepared_time_s; ///< median without the once-per-filter-set part
+    std::vector<Seconds> samples_s;
+    std::optional<Seconds> event_time_s; ///< median by events: the cross-check
+    L2State l2 = L2State::cold;
+    std::optional<Frequency> sm_clock_hz; ///< median over the samples
+    std::optional<std::int64_t> throttled_samples;
+    std::string method;                  ///< "activity" or "events"
+    std::string stop_reason;             ///< "precision", "time" or "count"
+    std::optional<std::int64_t> kernels; ///< device activities per call
+    std::optional<Work> work;
+    std::optional<std::map<std::string, double>> counters; ///< further raw counters, by metric name
+    std::optional<Regime> regime;
+    std::optional<double> relative_l2_error;
+    std::optional<double> max_error_ratio; ///< largest |error| / its bound 4 n 2^-24 sum|x w|; <= 1 passes
+    std::optional<Timeline>
+        timeline; ///< of a verified call beside the timed ones; only where it was asked for
+    BOOST_DESCRIBE_CLASS(Measurement, (),
+                         (time_s, prepared_time_s, samples_s, event_time_s, l2, sm_clock_hz,
+                          throttled_samples, method, stop_reason, kernels, work, counters, regime,
+                          relative_l2_error, max_error_ratio, timeline),
+                         (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        if (field == "relative_l2_error" || field == "max_error_ratio") // of a result that is not finite
+            return Range{0.0, 1e300, true};
+        return std::nullopt;
+    }
+    void check(const FieldProblem &problem) const;
+};
+
+enum class Status { ok, infeasible, unsupported, wrong_result, failed, not_run };
+BOOST_DESCRIBE_ENUM(Status, ok, infeasible, unsupported, wrong_result, failed, not_run)
+
+struct Case {
+    std::optional<std::string> study;
+    std::string shape;
+    std::optional<std::string> strategy; ///< canonical text with every knob; either this or `baseline`
+    std::optional<std::string> baseline; ///< "cudnn:implicit_gemm", ...
+    Status status = Status::not_run;
+    std::optional<std::string> reason; ///< present unless ok
+    std::optional<std::string> detail; ///< how a baseline did it: engine, knobs, notes, workspace
+    std::optional<Prediction> prediction;
+    std::vector<Measurement> measurements;
+    BOOST_DESCRIBE_CLASS(Case, (),
+                         (study, shape, strategy, baseline, status, reason, detail, prediction, measurements),
+                         (), ())
+
+    void check(const FieldProblem &problem) const;
+
+    const Measurement *measured(L2State l2) const {
+        for (const Measurement &m : measurements)
+            if (m.l2 == l2)
+                return &m;
+        return nullptr;
+    }
+};
+
+struct Producer {
+    std::string version;             ///< of convcast
+    std::string device_code_hash;    ///< XXH3-128 of kernels and probes
+    std::string measuring_code_hash; ///< XXH3-128 of the code that times and counts
+    BOOST_DESCRIBE_CLASS(Producer, (), (version, device_code_hash, measuring_code_hash), (), ())
+};
+
+/// A case of a document that this version cannot read, because of a strategy or a status that it does not
+/// know, for example. It is kept as it stands and written back in its place.
+struct UnreadCase {
+    std::size_t before = 0;             ///< how many cases of Run::cases stand in front of it
+    std::string json;                   ///< its text
+    std::vector<InputProblem> problems; ///< with file, line and JSON path
+};
+
+struct Run {
+    std::string schema = "convcast/run/1";
+    Producer producer;
+    std::string profile_id;
+    std::string profile_hash;
+    std::map<std::string, std::string>
+        conditions; ///< GPU, driver, toolkit, cuDNN, date (UTC): where it was run
+    std::vector<Case> cases;
+    std::vector<UnreadCase>
+        unread; ///< in the order of the document; in no place of its JSON but among the cases
+    BOOST_DESCRIBE_CLASS(Run, (), (schema, producer, profile_id, profile_hash, conditions, cases), (), ())
+};
+
+/// Cases that cannot be read are put aside as Run::unread. `check_baseline` throws UsageError for a name that
+/// is none; without it every name is taken. Throws InputError, with every problem at once, where the text as
+/// a whole is no Run document, and where it has cases but none that can be read. `file` only names the text
+/// in messages.
+Run read_run(const std::string &text, const std::string &file,
+             const std::function<void(const std::string &baseline)> &check_baseline = {});
+std::string write_run(const Run &run);
+
+} // namespace convcast

@@ -1,0 +1,217 @@
+#include "model/record/shards.hpp"
+
+#include "model/base/described.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr int most_shards = 1000000;
+
+std::optional<int> whole(std::string_view text) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
+    return value;
+}
+
+/// A document may hold a case several times: they are told apart by which time it is.
+using CaseKey = std::tuple<std::optional<std::string>, std::string, std::optional<std::string>,
+                           std::optional<std::string>, int>;
+
+std::string name_of(const Case &item) {
+    return item.shape + " " + item.strategy.value_or(item.baseline.value_or(""));
+}
+
+/// How much a document knows of a case.
+int knowledge(const Case &item) {
+    if (!item.measurements.empty() || item.status == Status::wrong_result || item.status == Status::failed)
+        return 2; // it ran
+    return item.status == Status::not_run ? 0 : 1;
+}
+
+std::string condition(const Run &run, const std::string &name) {
+    const auto found = run.conditions.find(name);
+    return found == run.conditions.end() ? "" : found->second;
+}
+
+/// Why `later` cannot be joined to `first`, one entry a reason.
+std::vector<std::string> differences(const Run &first, const Run &later) {
+    std::vector<std::string> reasons;
+    if (first.producer.device_code_hash != later.producer.device_code_hash ||
+        first.producer.measuring_code_hash != later.producer.measuring_code_hash)
+        reasons.push_back("was made by other code (version " + later.producer.version + " against " +
+                          first.producer.version + "); one document holds the numbers of one version");
+    if (first.profile_hash != later.profile_hash)
+        reasons.push_back("was forecast from another profile ('" + later.profile_id + "' against '" +
+                          first.profile_id + "', or another version of it)");
+    const auto differ = [&](const char *name, const auto &reason) {
+        const std::string one = condition(first, name), other = condition(later, name);
+        if (!one.empty() && !other.empty() && one != other)
+            reasons.push_back(reason(one, other));
+    };
+    differ("gpu", [](const std::string &one, const std::string &other) {
+        return "was measured on " + other + " and not on " + one +
+               "; one document holds the numbers of one kind of GPU";
+    });
+    for (const auto &[name, called] : {std::pair{"cudnn", "cuDNN"}, std::pair{"cublas", "cuBLAS"},
+                                       std::pair{"driver_cuda", "a driver for CUDA"}})
+        differ(name, [library = called](const std::string &one, const std::string &other) {
+            return std::string("was measured with ") + library + " " + other + " and not " + one +
+                   "; one document holds the numbers of one version";
+        });
+    return reasons;
+}
+
+std::map<std::string, std::string> joined_conditions(const std::vector<NamedRun> &documents) {
+    std::map<std::string, std::vector<std::string>> values;
+    for (const NamedRun &document : documents)
+        for (const auto &[name, value] : document.run.conditions)
+            values[name].push_back(value);
+    std::map<std::string, std::string> joined;
+    for (const auto &[name, its] : values)
+        joined[name] = joined_condition(name, its);
+    return joined;
+}
+
+/// `text` where `between` stands between its parts.
+std::vector<std::string> split(const std::string &text, const std::string &between) {
+    std::vector<std::string> parts;
+    std::size_t begin = 0;
+    for (std::size_t end; (end = text.find(between, begin)) != std::string::npos;
+         begin = end + between.size())
+        parts.push_back(text.substr(begin, end - begin));
+    parts.push_back(text.substr(begin));
+    return parts;
+}
+
+} // namespace
+
+std::string joined_condition(const std::string &name, const std::vector<std::string> &values) {
+    // What is no list may have commas of its own.
+    const bool dates = name == "date", lists = name == "gpu_uuid" || name == "shard";
+    const std::string between = dates ? " to " : lists ? ", " : "; ";
+    std::vector<std::string> seen;
+    for (const std::string &value : values)
+        for (std::string &part : split(value, between))
+            if (std::find(seen.begin(), seen.end(), part) == seen.end())
+                seen.push_back(std::move(part));
+    if (!dates || seen.size() < 2)
+        return join(seen, between);
+    const auto [first, last] = std::minmax_element(seen.begin(), seen.end());
+    return *first + " to " + *last;
+}
+
+Shard parse_shard(const std::string &text) {
+    const std::size_t slash = text.find('/');
+    const std::string_view all = text;
+    const std::optional<int> index = whole(all.substr(0, slash)),
+                             count = slash == std::string::npos ? std::nullopt : whole(all.substr(slash + 1));
+    if (!index || !count || *count < 1 || *count > most_shards || *index < 1 || *index > *count)
+        throw UsageError("a shard is I/N with I from 1 to N, for example 2/8, got '" + text + "'");
+    return {*index, *count};
+}
+
+std::vector<Case> cases_of(const Shard &shard, std::vector<Case> cases) {
+    std::map<std::string, std::size_t> shapes; // -> in order of first appearance
+    for (const Case &item : cases)
+        shapes.try_emplace(item.shape, shapes.size());
+    const auto count = static_cast<std::size_t>(shard.count),
+               index = static_cast<std::size_t>(shard.index - 1);
+    const bool by_shape = shapes.size() >= count;
+    std::vector<Case> mine;
+    for (std::size_t i = 0; i < cases.size(); ++i)
+        if ((by_shape ? shapes.at(cases[i].shape) : i) % count == index)
+            mine.push_back(std::move(cases[i]));
+    return mine;
+}
+
+Run merge(std::vector<NamedRun> documents, Conflict conflict) {
+    std::vector<InputProblem> problems;
+    const Run &first = documents.front().run;
+    for (const NamedRun &document : documents)
+        for (std::string &reason : differences(first, document.run))
+            problems.push_back({document.file, std::move(reason)});
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+
+    Run merged;
+    merged.producer = first.producer;
+    merged.profile_id = first.profile_id;
+    merged.profile_hash = first.profile_hash;
+    merged.conditions = joined_conditions(documents);
+
+    struct Kept {
+        std::size_t place;    ///< in merged.cases
+        std::size_t document; ///< where it comes from
+    };
+    std::map<CaseKey, Kept> kept;
+    for (std::size_t d = 0; d < documents.size(); ++d) {
+        std::map<CaseKey, int> times;
+        auto unread = documents[d].run.unread.begin();
+        const auto of_others = std::ssize(merged.unread);  // a case that stands there too is kept once
+        const auto take_unread = [&](std::size_t before) { // those in front of this case of the document
+            for (; unread != documents[d].run.unread.end() && unread->before <= before; ++unread)
+                if (std::none_of(merged.unread.begin(), merged.unread.begin() + of_others,
+                                 [&](const UnreadCase &other) { return other.json == unread->json; }))
+                    merged.unread.push_back({merged.cases.size(), unread->json, unread->problems});
+        };
+        for (Case &item : documents[d].run.cases) {
+            take_unread(static_cast<std::size_t>(&item - documents[d].run.cases.data()));
+            CaseKey key{item.study, item.shape, item.strategy, item.baseline, 0};
+            std::get<int>(key) = times[key]++;
+            const auto [found, fresh] = kept.try_emplace(key, Kept{merged.cases.size(), d});
+            if (fresh) {
+                merged.cases.push_back(std::move(item));
+                continue;
+            }
+            Case &there = merged.cases[found->second.place];
+            const auto take = [&, &from = found->second.document] {
+                there = std::move(item);
+                from = d;
+            };
+            if (knowledge(item) != knowledge(there)) {
+                if (knowledge(item) > knowledge(there))
+                    take();
+                continue;
+            }
+            if (knowledge(item) < 2 || to_text(described::write(item)) == to_text(described::write(there)))
+                continue;
+            const NamedRun &earlier = documents[found->second.document];
+            const std::string old_date = condition(earlier.run, "date"),
+                              new_date = condition(documents[d].run, "date");
+            if (conflict == Conflict::newest && !old_date.empty() && !new_date.empty() &&
+                old_date != new_date) {
+                if (new_date > old_date)
+                    take();
+                continue;
+            }
+            problems.push_back(
+                {documents[d].file,
+                 name_of(item) + " was run for " + earlier.file + " too" +
+                     (conflict == Conflict::newest ? ", and their dates do not tell which is newer"
+                                                   : "; --newest keeps the one of the newer document")});
+        }
+        take_unread(std::numeric_limits<std::size_t>::max());
+    }
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+    return merged;
+}
+
+} // namespace convcast

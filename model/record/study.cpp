@@ -1,0 +1,108 @@
+#include "model/record/study.hpp"
+
+#include "model/base/described.hpp"
+#include "model/base/embedded.hpp"
+#include "model/base/files.hpp"
+#include "model/shape/conv_shape.hpp"
+#include "model/strategies/list.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> shipped_study_files;
+
+namespace {
+
+void make_canonical(std::vector<std::string> &shapes, const std::string &place,
+                    std::vector<InputProblem> &problems) {
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        try {
+            shapes[i] = ConvShape::parse(shapes[i]).id();
+        } catch (const UsageError &error) {
+            problems.push_back({place + "/" + std::to_string(i), error.what()});
+        }
+    }
+}
+
+void check_sweep(StudySweep &sweep, const std::string &place, std::vector<InputProblem> &problems) {
+    make_canonical(sweep.shapes, place + "/shapes", problems);
+    if (sweep.shapes.empty() || sweep.strategies.empty())
+        problems.push_back({place, "expected at least one shape and one strategy"});
+    bool knob_of_all = true;
+    for (std::size_t i = 0; i < sweep.strategies.size(); ++i) {
+        try {
+            const std::string canonical = to_text(parse_strategy(sweep.strategies[i]));
+            knob_of_all = knob_of_all && (canonical.find(":" + sweep.swept + "=") != std::string::npos ||
+                                          canonical.find("," + sweep.swept + "=") != std::string::npos);
+        } catch (const UsageError &error) {
+            problems.push_back({place + "/strategies/" + std::to_string(i), error.what()});
+        }
+    }
+    if (sweep.swept != "h" && !knob_of_all)
+        problems.push_back({place + "/swept",
+                            "expected \"h\" or a knob of all its strategies, found \"" + sweep.swept + "\""});
+    const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+    if (sweep.id.empty() || !std::all_of(sweep.id.begin(), sweep.id.end(), plain)) // names a figure's file
+        problems.push_back(
+            {place + "/id", "expected small letters, digits and _, found \"" + sweep.id + "\""});
+}
+
+} // namespace
+
+Study read_study(const std::string &text, const std::string &file) {
+    Study study = described::read_document<Study>(text, file, "convcast/study/1");
+    std::vector<InputProblem> problems;
+    make_canonical(study.shapes, file + ": /shapes", problems);
+    for (std::size_t i = 0; i < study.sweeps.size(); ++i)
+        check_sweep(study.sweeps[i], file + ": /sweeps/" + std::to_string(i), problems);
+    const std::vector<std::string> known = strategy_names();
+    for (std::size_t i = 0; i < study.paper_kernels.size(); ++i)
+        if (std::find(known.begin(), known.end(), study.paper_kernels[i]) == known.end())
+            problems.push_back({file + ": /paper_kernels/" + std::to_string(i),
+                                "expected a strategy's name, for example \"" + known.front() +
+                                    "\", found \"" + study.paper_kernels[i] + "\"" +
+                                    did_you_mean(study.paper_kernels[i], known)});
+    if (study.paper_kernels.size() > 2)
+        problems.push_back({file + ": /paper_kernels", "expected two at most, which rule 4 chooses from"});
+    if (study.shapes.empty() && study.sweeps.empty())
+        problems.push_back(
+            {file + ": /shapes", "expected at least one shape, for example \"n1c1h28w28k512r3s3\""});
+    if (!study.counts.empty() && study.counts.size() != study.shapes.size())
+        problems.push_back({file + ": /counts", "expected one count for each of the " +
+                                                    std::to_string(study.shapes.size()) + " shapes, got " +
+                                                    std::to_string(study.counts.size())});
+    for (std::size_t i = 0; i < study.counts.size(); ++i)
+        if (study.counts[i] < 1)
+            problems.push_back({file + ": /counts/" + std::to_string(i),
+                                "expected a count of 1 or more, got " + std::to_string(study.counts[i])});
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+    return study;
+}
+
+std::vector<std::string> shipped_studies() {
+    std::vector<std::string> names;
+    for (const EmbeddedFile &file : shipped_study_files)
+        names.push_back(std::filesystem::path(file.path).stem().string());
+    return names;
+}
+
+Study find_study(const std::string &name_or_file) {
+    if (const EmbeddedFile *file = find_embedded(shipped_study_files, name_or_file + ".json");
+        file != nullptr && name_or_file.find('/') == std::string::npos)
+        return read_study(file->text, file->path);
+    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos &&
+        !name_or_file.ends_with(".json") && !file_exists(name_or_file))
+        throw UsageError(
+            "unknown study '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_studies()) +
+            " Known: " + join(shipped_studies()) + "; or a study file, for example --study mine.json");
+    return read_study(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
+}
+
+} // namespace convcast

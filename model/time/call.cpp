@@ -1,0 +1,284 @@
+#include "model/time/call.hpp"
+
+#include "model/base/errors.hpp"
+#include "model/machine/architecture.hpp"
+#include "model/machine/machine.hpp"
+#include "model/time/formula.hpp"
+#include "model/time/launch_terms.hpp"
+#include "model/time/other_models.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+using namespace launch_terms;
+
+/// The tree with nothing overlapped: the upper end of the range where no calibration is there.
+Seconds without_overlap(const Term &term) {
+    if (term.kind == TermKind::leaf)
+        return term.value_s;
+    std::vector<double> values;
+    double total = 0.0;
+    for (const Term &child : term.children) {
+        values.push_back(without_overlap(child).value);
+        total += values.back();
+    }
+    const double count = term.count.value_or(0.0);
+    if (term.kind == TermKind::pipeline)
+        return Seconds(values.at(0) + std::max(0.0, count - 1.0) * values.at(1) + values.at(2));
+    if (term.kind == TermKind::schedule)
+        return Seconds(count * values.at(0) + values.at(1));
+    return Seconds(total);
+}
+
+/// No forecast is below the speed of light, also where a step's bytes were counted low.
+template <Yield T> T bounded(T term, const T &bound) {
+    const Seconds short_of_it = value_of(bound) - value_of(term);
+    if (short_of_it.value > 0.0)
+        return evaluated(
+            sum<T>("time", {std::move(term), leaf<T>("speed of light", short_of_it,
+                                                     "the bound of tier 0 exceeds the pipeline's sum")}));
+    return term;
+}
+
+/// S1 with the time that the products take an SM.
+template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithmetic) {
+    const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
+    return evaluated(sum<T>(
+        "speed of light",
+        {leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6),
+         max_of<T>("overlap",
+                   {std::move(arithmetic),
+                    pnorm<T>("compulsory reads", m.knee,
+                             {leaf<T>("load latency", s(m.latency_s), "{:.0f} ns", m.latency_s * 1e9),
+                              bandwidth_leaf<T>("DRAM reads", reads, m.read_bw)}),
+                    bandwidth_leaf<T>("writes", static_cast<double>(shape.output_bytes()), m.write_bw)})}));
+}
+
+/// Of a plan: its tensor cores multiply the parts of the factors, so often as its work says; a transforming
+/// algorithm has multiply-adds of its own.
+template <Yield T> T bound_of(const Plan &plan, const ConvShape &shape, const Machine &m) {
+    const double products = shape.fmas().value / m.sm_count;
+    return bound_of<T>(
+        shape, m,
+        uses_tensor_cores(plan)
+            ? tensor_leaf<T>(products_of_parts * products, m)
+            : fma_leaf<T>(plan.transformed_fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
+}
+
+/// Tier 2 of a plan.
+template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const Machine &m) {
+    List<T> parts = {leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6)};
+    // The start of a launch that starts early is hidden behind the one before it.
+    std::int64_t further = -1;
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        further += std::count_if(launches->begin(), launches->end(),
+                                 [](const Partition &part) { return !part.early.value_or(false); });
+    if (further > 0)
+        parts.push_back(leaf<T>("further launches", s(static_cast<double>(further) * m.gap_s),
+                                "{} * {:.2f} us", further, m.gap_s * 1e6));
+    std::optional<T> last;
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches) {
+            T its = partition_term<T>(part, shape, m);
+            // It starts a gap after the CTAs of the one before, which let it at once (F20).
+            if (last && part.beside.value_or(false))
+                its = sum<T>(part.kernel, {leaf<T>("early start", s(m.gap_s),
+                                                   "{:.2f} us after the launch beside it", m.gap_s * 1e6),
+                                           std::move(its)});
+            if (last && part.beside.value_or(false))
+                its = max_of<T>("side by side", {std::move(*last), std::move(its)});
+            else if (last)
+                parts.push_back(std::move(*last));
+            last = std::move(its);
+        }
+    if (last)
+        parts.push_back(std::move(*last));
+    return evaluated(sum<T>("time", std::move(parts)));
+}
+
+/// A 90 % interval's ends over the forecast: how the training part's calls lie around theirs, how far the
+/// samples of each measured number reach, and the fits to shapes drawn again; as logarithms, independent of
+/// each other.
+std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, const Machine &m,
+                                      const GpuProfile &profile, const Calibration &calibration) {
+    const double time = plan_term<Seconds>(plan, shape, m).value;
+    const auto moved = [&](const Machine &other) {
+        return std::log(plan_term<Seconds>(plan, shape, other).value / time);
+    };
+    double below = 0.0, above = 0.0; // squares
+    const auto widen = [&](double by) { (by < 0.0 ? below : above) += by * by; };
+    widen(std::min(0.0, std::log(calibration.ratio_p05)));
+    widen(std::max(0.0, std::log(calibration.ratio_p95)));
+    for (const Measured &measured : measured_numbers(profile))
+        for (const double ratio : {measured.low, measured.high}) {
+            Machine other = m;
+            other.*measured.number *= ratio;
+            widen(moved(other));
+        }
+    std::vector<double> refitted;
+    for (const FittedNumbers &again : calibration.resampled) {
+        Machine other = m;
+        other.fitted = again;
+        refitted.push_back(moved(other));
+    }
+    if (!refitted.empty()) { // the lowest and highest of ten are its 5th and 95th percentile
+        const auto [low, high] = std::minmax_element(refitted.begin(), refitted.end());
+        widen(std::min(0.0, *low));
+        widen(std::max(0.0, *high));
+    }
+    return {std::exp(-std::sqrt(below)), std::exp(std::sqrt(above))};
+}
+
+} // namespace
+
+std::string missing_for_forecast(const GpuProfile &p) {
+    std::vector<std::string> missing;
+    const auto need = [&](const char *name, bool there) {
+        if (!there) {
+            const auto why = p.missing.find(name);
+            missing.push_back(name + (why == p.missing.end() ? "" : " (" + why->second + ")"));
+        }
+    };
+    need("sm_clock", p.sm_clock.has_value());
+    need("dram_latency", p.dram_latency.has_value());
+    need("dram_read_bandwidth", p.dram_read_bandwidth.has_value());
+    need("ffma_rate", p.ffma_rate.has_value());
+    need("shared_bandwidth", p.shared_bandwidth.has_value());
+    need("launch_floor", p.launch_floor.has_value());
+    return join(missing);
+}
+
+std::string missing_for_forecast(const GpuProfile &p, const Plan &plan) {
+    std::string missing = missing_for_forecast(p);
+    if (uses_tensor_cores(plan) && !p.tf32_mma_rate) {
+        const auto why = p.missing.find("tf32_mma_rate");
+        missing += (missing.empty() ? "" : ", ") + std::string("tf32_mma_rate") +
+                   (why == p.missing.end() ? "" : " (" + why->second + ")");
+    }
+    return missing;
+}
+
+std::string no_time(const GpuProfile &profile, const std::string &missing) {
+    const std::string name = missing.substr(0, missing.find_first_of(" ,"));
+    const bool floor = name == "launch_floor";
+    return "no time: the profile " + profile.id + " lacks " + missing +
+           (capability_of(profile) >= least_measured_capability
+                ? "; `convcast measure` finds it on a GPU at hand"
+                : "; `convcast measure` does not run on compute capability " + profile.compute_capability +
+                      ", give it, " +
+                      (floor ? "for example --assume launch_floor=5e-6"
+                             : "--assume " + name + "=VALUE, in the unit of profile files"));
+}
+
+std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p, std::optional<double> fmas) {
+    if (!missing_for_forecast(p).empty())
+        return std::nullopt;
+    const Machine m = machine_of(p, shape.dtype, {});
+    return bound_of<Term>(shape, m,
+                          fma_leaf<Term>(fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
+}
+
+std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                  const Calibration &calibration) {
+    if (!missing_for_forecast(profile, plan).empty())
+        return std::nullopt;
+    return plan_term<Term>(plan, shape, machine_of(profile, shape.dtype, calibration));
+}
+
+std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                    const Calibration &calibration) {
+    if (!missing_for_forecast(profile, plan).empty())
+        return std::nullopt;
+    const Machine m = machine_of(profile, shape.dtype, calibration);
+    CallTimes times{s(m.launch_s), s(m.gap_s), {}};
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches) {
+            const Machine its = running(part, m);
+            const Traffic traffic = traffic_of(part, shape, its);
+            CtaStay &stay = times.stays.emplace_back();
+            stay.sms = usable_sms(part, m);
+            const auto sms = static_cast<double>(std::min(part.ctas - part.idle_ctas, stay.sms));
+            stay.idle = s(m.l2_latency_s); // it looks at its arguments and leaves
+            stay.before_s = part.constant_bytes > 0 ? s(m.launch_s + m.gap_s) : s(0.0);
+            for (std::int64_t ctas = 1; ctas <= part.ctas_per_sm; ++ctas) {
+                const Round round{static_cast<double>(ctas), sms, true};
+                stay.first.push_back(wave_term<Seconds>(part, its, round, traffic));
+                stay.later.push_back(further_wave_term<Seconds>(part, its, round, traffic));
+            }
+        }
+    return times;
+}
+
+std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                     const Calibration &calibration) {
+    if (!missing_for_forecast(profile, plan).empty())
+        return std::nullopt;
+    return plan_term<Seconds>(plan, shape, machine_of(profile, shape.dtype, calibration));
+}
+
+std::vector<std::string> assumed_numbers(const Plan &plan, const GpuProfile &profile) {
+    const Partition &main = main_launch(plan);
+    std::vector<std::string> assumed;
+    if (!profile.knee_exponent)
+        assumed.push_back(fmt::format("knee exponent {}: the profile has none",
+                                      machine_of(profile, DataType::f32, {}).knee));
+    if (!profile.ffma_outer_rate)
+        assumed.push_back("FFMAs of three registers at full rate: the profile has no outer rate");
+    if (!profile.l2_read_bandwidth)
+        assumed.push_back("L2 bandwidth twice DRAM's: the profile has none");
+    if (!profile.l2_latency)
+        assumed.push_back("L2 latency half of DRAM's: the profile has none");
+    if (!profile.barrier_latency)
+        assumed.push_back("barriers free: the profile has no barrier latency");
+    if (main.cluster.value_or(1) > 1 && !profile.cluster_latency)
+        assumed.push_back("clusters as published for an H800: the profile has none");
+    if (main.partial_write_bytes.value_or(0.0) > 0.0 && !profile.partial_sector_store_time)
+        assumed.push_back("a sector written in part takes two: the profile has no time of one");
+    return assumed;
+}
+
+std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                          const std::optional<Calibration> &fitted) {
+    if (!missing_for_forecast(profile, plan).empty())
+        return std::nullopt;
+    const Machine assumed = machine_of(profile, shape.dtype, {});
+    const Machine best = fitted ? machine_of(profile, shape.dtype, *fitted) : assumed;
+    const Term bound = bound_of<Term>(plan, shape, assumed);
+    CallForecast out;
+    out.bound_s = bound.value_s;
+    out.roofline_s = wave_roofline_time(plan, assumed);
+    out.mwp_cwp_s = mwp_cwp_time(plan, profile);
+    out.unfitted_s = bounded(plan_term<Seconds>(plan, shape, assumed), bound.value_s);
+    out.term = bounded(plan_term<Term>(plan, shape, best), bound);
+    if (fitted) {
+        out.fitted_s = out.term.value_s;
+        const auto [low, high] = interval_of(plan, shape, best, profile, *fitted);
+        out.low_s = std::max(out.bound_s, out.term.value_s * low);
+        out.high_s = std::max(out.low_s, out.term.value_s * high);
+    } else {
+        out.low_s = out.bound_s;
+        out.high_s = without_overlap(out.term);
+    }
+    return out;
+}
+
+std::optional<Seconds> forecast_call_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                          const std::optional<Calibration> &fitted) {
+    if (!missing_for_forecast(profile, plan).empty())
+        return std::nullopt;
+    const Machine assumed = machine_of(profile, shape.dtype, {});
+    const Machine m = fitted ? machine_of(profile, shape.dtype, *fitted) : assumed;
+    return bounded(plan_term<Seconds>(plan, shape, m), bound_of<Seconds>(plan, shape, assumed));
+}
+
+} // namespace convcast

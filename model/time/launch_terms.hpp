@@ -1,0 +1,409 @@
+// The time of one launch, as a tree of terms or as its value alone: its steps, its waves and what lies
+// between them. Formulas F1 to F4, F22, F25, F26, F28 to F30, F32 and F33 of docs/model.md. Work and counts
+// come from its Partition, rates and latencies from the Machine; seconds.
+#pragma once
+
+#include "model/machine/architecture.hpp"
+#include "model/paper/papers.hpp"
+#include "model/plan/plan.hpp"
+#include "model/time/memory_terms.hpp"
+
+namespace convcast::launch_terms {
+
+/// From the last CTA of a launch until the CTAs of one that started early go on: 0.83 to 0.96 us between
+/// their stamps on an H200 (data/recorded/h200/timelines.json.gz). No probe measures it.
+inline constexpr double early_gap_s = hopper::early_gap.value;
+
+/// Of a step, what the warps do that copy.
+inline StepWork copies_of(const StepWork &step) {
+    StepWork copies;
+    copies.instructions = copies.copying = step.copying;
+    copies.turns = step.turns;
+    return copies;
+}
+
+/// One step of all CTAs of a round.
+template <Yield T>
+T step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
+    const double chip = round.ctas * round.sms;
+    const double latency = step_latency(round, traffic, m);
+    T memory = memory_term<T>(chip * part.step.load_bytes,
+                              chip * part.step.store_bytes * traffic.store_factor, traffic, m);
+    const bool together = part.barriers > 0; // its warps wait for each other
+    if (part.stages > 1 || part.steps == 1) {
+        // The loads of a step are under way for `depth` steps: moderate bytes in flight reach less than the
+        // bandwidth. Some steps wait for their loads and others take longer to compute; the CTAs of an SM
+        // even that out.
+        List<T> both = {core_term<T>("arithmetic", part, part.step, round.ctas, m)};
+        // A buffer that warps of their own fill again is full when the last of their copies is there.
+        const double filling =
+            part.copy_warps > 0 ? value_of(chain_leaf<Seconds>(part, copies_of(part.step), m)).value : 0.0;
+        if (part.stages > 1)
+            both.push_back(pnorm<T>("loads", m.knee,
+                                    {latency_leaf<T>(filling + latency, static_cast<double>(part.stages - 1)),
+                                     std::move(memory)}));
+        else
+            both.push_back(std::move(memory));
+        // Where warps of their own copy, no barrier holds up all of them at once.
+        const double overlap = part.copy_warps > 0 ? m.fitted.units_overlap : m.fitted.steps_overlap;
+        List<T> step = {part.stages > 1 ? pnorm<T>("overlap", overlap * round.ctas, std::move(both))
+                                        : max_of<T>("overlap", std::move(both))};
+        if (together)
+            step.push_back(leaf<T>("barrier", s(m.barrier_s / round.ctas), "{:.0f} ns / {:.0f} CTAs an SM",
+                                   m.barrier_s * 1e9, round.ctas));
+        return sum<T>("step", std::move(step));
+    }
+    // Without a pipeline a CTA loads, waits and computes; other CTAs, or other warps where none waits for
+    // another, use the SM meanwhile.
+    const double jobs = together ? round.ctas : queued_warps(part, round.ctas, m);
+    List<T> alone = {latency_leaf<T>(latency, 1.0),
+                     together ? core_term<T>("arithmetic of one CTA", part, part.step, 1.0, m)
+                              : chain_leaf<T>(part, part.step, m)};
+    if (together) {
+        alone.push_back(barrier_leaf<T>(m));
+        alone.push_back(barrier_leaf<T>(m));
+    }
+    return queue<T>("step", jobs,
+                    max_of<T>("busy", {busy_term<T>(part, part.step, round.ctas, m), std::move(memory)}),
+                    sum<T>("one CTA", std::move(alone)));
+}
+
+/// What a CTA does once, at its start and its end, all its warps share.
+inline StepWork of_all_warps(StepWork work) {
+    work.copying = work.instructions;
+    work.line_waits = 0.0; // of loads behind each other, which the fill has
+    return work;
+}
+
+/// How the CTAs of a wave begin.
+struct Start {
+    bool follows;     ///< a launch before it, beside whose end it started (F30)
+    bool waits_first; ///< with all its warps for that one's end, and finds its code meanwhile
+    double latency;   ///< of its first loads
+    double cold;      ///< clocks that its first warps wait for code (F15)
+};
+
+/// In the first round all CTAs ask for new data at once: whoever is first fetches them from DRAM, and all
+/// wait for that. What the launch before has written lies in L2.
+inline Start start_of(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
+    Start start{};
+    start.follows = round.first && part.early.value_or(false) && !part.beside.value_or(false);
+    start.waits_first = start.follows && part.copy_warps == 0;
+    const bool in_l2 =
+        start.follows && !part.operands.empty() && part.operands.front().memory == Memory::workspace;
+    start.latency = round.first && !in_l2
+                        ? m.latency_s
+                        : traffic.dram_share * m.latency_s + (1.0 - traffic.dram_share) * m.l2_latency_s;
+    start.cold =
+        round.first && part.pace && !start.waits_first ? m.fitted.cold_share * part.pace->cold_clocks : 0.0;
+    return start;
+}
+
+/// Where no warp waits for another, the first compute and store while others wait for what passes DRAM and L2
+/// (F28).
+inline bool as_they_come(const Partition &part) {
+    return part.barriers == 0 && part.steps == 1;
+}
+
+/// Of a single step the first data come while its other copies are started (F4).
+inline bool copies_fill(const Partition &part) {
+    return part.steps == 1 && copies_in_turn(part);
+}
+
+inline double first_load_bytes(const Partition &part, const Round &round) {
+    return round.ctas * round.sms * (part.step.load_bytes + part.drain.load_bytes);
+}
+
+template <Yield T>
+T first_data_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic,
+                  const Start &start) {
+    T first_data =
+        leaf<T>("load latency", s(start.latency), "{:.0f} ns to the first data", start.latency * 1e9);
+    if (as_they_come(part))
+        return first_data;
+    const double bytes = first_load_bytes(part, round);
+    // What stays on the SM is written to shared memory while the rest is under way.
+    const double kept_passes = round.ctas * part.drain.load_bytes / wavefront_bytes * part.copy_passes;
+    first_data = pnorm<T>("first loads", m.knee,
+                          {std::move(first_data),
+                           bandwidth_leaf<T>("DRAM reads", bytes * traffic.dram_share, m.read_bw),
+                           bandwidth_leaf<T>("L2 reads", bytes, m.l2_bw),
+                           leaf<T>("shared memory", s(kept_passes * wavefront_bytes / m.shared_bw / m.clock),
+                                   "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", kept_passes,
+                                   m.shared_bw, m.clock / 1e6)});
+    if (!copies_fill(part))
+        return first_data;
+    StepWork copies = copies_of(part.step);
+    copies.turns = 0.0, copies.load_bytes = part.step.load_bytes;
+    return max_of<T>(
+        "data and copies",
+        {std::move(first_data), sum<T>("copies", {leaf<T>("load latency", s(start.latency),
+                                                          "{:.0f} ns to the last", start.latency * 1e9),
+                                                  core_term<T>("all copies", part, copies, round.ctas, m)})});
+}
+
+/// Until the first step can be computed (F4).
+template <Yield T>
+T fill_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
+    const Start start = start_of(part, m, round, traffic);
+    // Between its first copies and their use a warp has others to start and the loop's preparations, about
+    // half of the code, which is cold as well.
+    const double behind = copies_in_turn(part) ? 0.5 : 0.0;
+    const auto code = [&](double share) {
+        return leaf<T>("cold code", s(share * start.cold / m.clock),
+                       "{:.0f} clk until a warp's code is cached / {:.0f} MHz", share * start.cold,
+                       m.clock / 1e6);
+    };
+    List<T> filled = {first_data_term<T>(part, m, round, traffic, start), code(1.0 - behind)};
+    if (behind > 0.0)
+        filled.front() = max_of<T>("first data and code", {std::move(filled.front()), code(behind)});
+    if (part.drain.line_waits > 0.0)
+        filled.push_back(leaf<T>("loads one by one", s(part.drain.line_waits * start.latency),
+                                 "{:.0f} * {:.0f} ns", part.drain.line_waits, start.latency * 1e9));
+    // Warps of their own copy a step while others compute the one before: at first nothing can be computed
+    // (F22).
+    if (part.copy_warps > 0)
+        filled.push_back(core_term<T>("first copies", part, copies_of(part.step), round.ctas, m));
+    T fill = sum<T>("fill", std::move(filled));
+    if (!start.follows)
+        return fill;
+    T gap = leaf<T>("early launch", s(early_gap_s), "{:.2f} us behind the last CTA of the launch before",
+                    early_gap_s * 1e6);
+    return start.waits_first ? sum<T>("fill", {std::move(gap), std::move(fill)})
+                             : max_of<T>("fill beside the launch before", {std::move(gap), std::move(fill)});
+}
+
+/// A step without the copies that belong to the fill.
+inline StepWork last_step_of(const Partition &part) {
+    StepWork last = part.step;
+    if (copies_fill(part)) {
+        last.instructions -= part.step.copying;
+        last.copying = last.load_bytes = 0.0;
+    }
+    if (part.copy_warps > 0) {
+        last.instructions -= part.step.copying;
+        last.copying = last.turns = 0.0;
+    }
+    return last;
+}
+
+/// The last step, and what a CTA does once at its start and its end.
+template <Yield T>
+T last_step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
+    const StepWork last_step = last_step_of(part);
+    StepWork once = of_all_warps(part.drain);
+    once.load_bytes = 0.0;
+    const double stored = store_bandwidth(round.sms, traffic, m);
+    const auto last = [&]<Yield Y>(double ctas) {
+        return pnorm<Y>( // each warp computes and stores in turn (F32)
+            "last step", m.fitted.units_overlap * ctas,
+            {core_term<Y>("arithmetic", part, last_step, ctas, m),
+             bandwidth_leaf<Y>("stores", ctas * round.sms * part.step.store_bytes * traffic.store_factor,
+                               stored)});
+    };
+    const auto ends = [&]<Yield Y>(double ctas) {
+        return max_of<Y>(
+            "start and store",
+            {core_term<Y>("arithmetic", part, once, ctas, m, By::all),
+             bandwidth_leaf<Y>("stores", ctas * round.sms * part.drain.store_bytes * traffic.store_factor,
+                               stored)});
+    };
+    // While one CTA of an SM stores, another computes its last step (F28): one after another they take no
+    // longer than all of them in step.
+    const double all_last = value_of(last.template operator()<Seconds>(round.ctas)).value,
+                 all_ends = value_of(ends.template operator()<Seconds>(round.ctas)).value,
+                 alone = value_of(last.template operator()<Seconds>(1.0)).value +
+                         value_of(ends.template operator()<Seconds>(1.0)).value;
+    const double further_share = (round.ctas - 1.0) / round.ctas;
+    T in_turn =
+        alone + further_share * std::max(all_last, all_ends) < all_last + all_ends
+            ? schedule<T>(
+                  "last steps and stores in turn", further_share,
+                  max_of<T>("busy", {last.template operator()<T>(round.ctas),
+                                     ends.template operator()<T>(round.ctas)}),
+                  sum<T>("one CTA", {last.template operator()<T>(1.0), ends.template operator()<T>(1.0)}))
+            : sum<T>("last steps and stores",
+                     {last.template operator()<T>(round.ctas), ends.template operator()<T>(round.ctas)});
+    if (!as_they_come(part))
+        return in_turn;
+    const double bytes = first_load_bytes(part, round);
+    return max_of<T>("loads, arithmetic and stores",
+                     {std::move(in_turn),
+                      bandwidth_leaf<T>("DRAM reads", bytes * traffic.dram_share, m.read_bw),
+                      bandwidth_leaf<T>("L2 reads", bytes, m.l2_bw)});
+}
+
+/// From the last step on (F4). The CTAs of a cluster wait for each other before and after they read the
+/// others' sums; each time what they stored must be seen first. Each turn of reads waits for the way there
+/// and back, the reads of all CTAs of an SM share its bandwidth.
+template <Yield T>
+T drain_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
+    List<T> drained = {last_step_term<T>(part, m, round, traffic),
+                       leaf<T>("store latency", s(m.l2_latency_s), "{:.0f} ns until L2 has the last store",
+                               m.l2_latency_s * 1e9)};
+    if (part.cluster.value_or(1) > 1) {
+        const double waits = part.cluster_waits.value_or(1.0), bytes = part.cluster_bytes.value_or(0.0);
+        const auto reads = [&](double ctas) {
+            return leaf<T>("reads in the cluster", s(ctas * bytes / m.cluster_bw / m.clock),
+                           "{:.0f} B / {:.1f} B/clk / {:.0f} MHz", ctas * bytes, m.cluster_bw, m.clock / 1e6);
+        };
+        drained.push_back(leaf<T>("cluster meets", s(2.0 * m.cluster_barrier_s), "two barriers of {:.0f} ns",
+                                  m.cluster_barrier_s * 1e9));
+        // The probe's barriers follow stores to shared memory only.
+        drained.push_back(leaf<T>("outputs seen", s(m.l2_latency_s),
+                                  "{:.0f} ns more until the last barrier's stores are",
+                                  m.l2_latency_s * 1e9));
+        drained.push_back(queue<T>(
+            "sums of the cluster", round.ctas, reads(round.ctas),
+            sum<T>("one CTA",
+                   {leaf<T>("waits in the cluster", s(waits * m.cluster_latency / m.clock),
+                            "{:.0f} * {:.0f} clk / {:.0f} MHz", waits, m.cluster_latency, m.clock / 1e6),
+                    reads(1.0)})));
+    }
+    return sum<T>("drain", std::move(drained));
+}
+
+/// CTAs that start together: all of them through their steps, or the last to start with its own way to go
+/// (F2).
+template <Yield T> T wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
+    T together =
+        pipeline<T>("CTA pipeline", static_cast<double>(part.steps), fill_term<T>(part, m, round, traffic),
+                    step_term<T>(part, m, round, traffic), drain_term<T>(part, m, round, traffic));
+    // The launch floor is that of a CTA on each SM; further ones start one after another, while the first
+    // wait for their data. Those without work are among them.
+    const double chip = round.ctas * round.sms, slots = static_cast<double>(part.ctas_per_sm) * m.sm_count;
+    const double starts = part.idle_ctas > 0 && round.first
+                              ? std::max(chip, std::min(static_cast<double>(part.ctas), slots))
+                              : chip;
+    const double further = std::max(0.0, starts - m.sm_count);
+    if (further <= 0.0)
+        return together;
+    // Where the others were before, code and what they share is cached.
+    const Round last_one{1.0, round.sms, false};
+    return max_of<T>(
+        "wave", {std::move(together),
+                 sum<T>("the last CTA", {leaf<T>("CTA starts", s(further * m.cta_s),
+                                                 "{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9),
+                                         wave_term<T>(part, m, last_one, traffic)})});
+}
+
+/// Clocks from a CTA's end until the next one runs in its place. Assumed, as no probe tells them apart from
+/// the rate of starts: where filter_split and map_split do little but start CTAs without work, a place turns
+/// over every 1,230 to 1,390 clk, of which its warps live 650 to 700 (sm__warps_active) whether an SM has two
+/// places or three.
+inline constexpr double turnover_clocks = hopper::turnover.value;
+
+template <Yield T> T turnover_leaf(const Machine &m) {
+    return leaf<T>("turnover", s(turnover_clocks / m.clock), "{:.0f} clk / {:.0f} MHz", turnover_clocks,
+                   m.clock / 1e6);
+}
+
+/// A full wave behind the first: CTAs no longer start together, so that one fills while another computes.
+template <Yield T>
+T further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
+    const double chip = round.ctas * round.sms, steps = static_cast<double>(part.steps);
+    StepWork whole = of_all_warps(part.drain);
+    whole.fmas += steps * part.step.fmas;
+    whole.instructions += steps * part.step.instructions;
+    whole.copying += steps * part.step.copying;
+    whole.shared_wavefronts += steps * part.step.shared_wavefronts;
+    whole.line_waits += steps * part.step.line_waits;
+    whole.turns += steps * part.step.turns;
+    whole.constant_lines += steps * part.step.constant_lines;
+    whole.load_bytes += steps * part.step.load_bytes;
+    whole.store_bytes += steps * part.step.store_bytes;
+    if (part.step.tensor_fmas)
+        whole.tensor_fmas = whole.tensor_fmas.value_or(0.0) + steps * *part.step.tensor_fmas;
+    T cores = busy_term<T>(part, whole, round.ctas, m);
+    T memory =
+        memory_term<T>(chip * whole.load_bytes, chip * whole.store_bytes * traffic.store_factor, traffic, m);
+    Round one = round;
+    one.ctas = 1.0;
+    one.first = false;
+    T alone = sum<T>("one CTA", {wave_term<T>(part, m, one, traffic), turnover_leaf<T>(m)});
+    // Of a single step a CTA loads, computes and then stores: others meanwhile use what it leaves idle (F33).
+    if (part.steps == 1 && part.step.store_bytes == 0.0)
+        return queue<T>("further wave", round.ctas, std::move(cores), std::move(memory), std::move(alone));
+    return queue<T>("further wave", round.ctas, max_of<T>("busy", {std::move(cores), std::move(memory)}),
+                    std::move(alone));
+}
+
+/// CTAs without work behind those that the SMs hold at first: each finds that out with all its warps, and
+/// leaves its place to the next.
+template <Yield T> T idle_term(const Partition &part, double sms, double rounds, const Machine &m) {
+    StepWork asks;
+    asks.instructions = asks.copying = part.idle_instructions.value_or(0.0);
+    const double ctas = static_cast<double>(part.ctas_per_sm),
+                 warps = static_cast<double>(part.threads) / 32.0 / m.schedulers;
+    T alone = sum<T>("one CTA", {queue<T>("asks for work", warps, busy_term<T>(part, asks, 1.0, m),
+                                          chain_leaf<T>(part, asks, m)),
+                                 turnover_leaf<T>(m)});
+    T round = max_of<T>("round without work",
+                        {queue<T>("CTAs of an SM", ctas, busy_term<T>(part, asks, ctas, m), std::move(alone)),
+                         leaf<T>("CTA starts", s(ctas * sms * m.cta_s), "{:.0f} CTAs * {:.2f} ns", ctas * sms,
+                                 m.cta_s * 1e9)});
+    return schedule<T>("CTAs without work", rounds, std::move(round),
+                       leaf<T>("tail", s(0.0), "no partial round"));
+}
+
+/// CTAs of a grid's second round that start on other SMs than those of the first: so a call of filter_split
+/// that was recorded on an H200 (data/recorded/h200/timelines.json.gz), the others in the same order again.
+inline constexpr auto elsewhere = static_cast<std::int64_t>(hopper::second_round_elsewhere.value);
+
+/// Of the SM clock, what is left while wgmma runs, on an H200: recorded calls of implicit_gemm_3xtf32 of 30
+/// us and more have sm__cycles_active over time at 1,746 to 1,767 MHz, those of implicit_gemm at 1,923 to
+/// 1,960. No probe measures it.
+inline constexpr double wgmma_clock_share = 0.889;
+
+/// The machine while a launch runs.
+inline Machine running(const Partition &part, Machine m) {
+    if (part.step.tensor_fmas)
+        m.clock *= wgmma_clock_share;
+    return m;
+}
+
+template <Yield T> T partition_term(const Partition &part, const ConvShape &shape, const Machine &idle) {
+    const Machine m = running(part, idle);
+    const Traffic traffic = traffic_of(part, shape, m);
+    const std::int64_t sms = usable_sms(part, m);
+    const std::int64_t slots = part.ctas_per_sm * sms, busy = part.ctas - part.idle_ctas;
+    const std::int64_t full = busy / slots, rest = busy % slots;
+    const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(sms), true};
+    List<T> waves;
+    if (full > 0)
+        waves.push_back(wave_term<T>(part, m, full_round, traffic));
+    T tail = leaf<T>("tail", s(0.0), "no partial wave");
+    if (rest > 0) {
+        // Halves of a share lie a whole number of SMs apart in the grid: those with work meet on the same
+        // SMs, but for the first of the second round, which start on others.
+        const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && full == 0;
+        constexpr std::int64_t halves = 2;
+        const std::int64_t images = std::max<std::int64_t>(1, part.grid[1]);
+        const std::int64_t shares = papers::ceil_div(rest, halves * images),
+                           alone = std::min(shares, elsewhere);
+        const std::int64_t most = std::max(!pairs               ? std::int64_t{1}
+                                           : shares > elsewhere ? halves
+                                                                : std::int64_t{1},
+                                           papers::ceil_div(rest, sms));
+        const Round last{
+            static_cast<double>(most),
+            static_cast<double>(std::min<std::int64_t>(pairs ? images * (shares + alone) : rest, sms)),
+            full == 0};
+        tail = wave_term<T>(part, m, last, traffic);
+    }
+    T further = full > 1 ? further_wave_term<T>(part, m, full_round, traffic)
+                         : leaf<T>("further wave", s(0.0), "no further wave");
+    waves.push_back(schedule<T>("waves", std::max(0.0, static_cast<double>(full - 1)), std::move(further),
+                                std::move(tail)));
+    // Those without work among the first start and end beside the others (F2).
+    const std::int64_t further_idle = std::clamp<std::int64_t>(part.ctas - slots, 0, part.idle_ctas);
+    if (further_idle > 0)
+        waves.push_back(idle_term<T>(part, static_cast<double>(sms),
+                                     static_cast<double>(further_idle) / static_cast<double>(slots), m));
+    if (part.constant_bytes > 0)
+        waves.insert(waves.begin(), leaf<T>("filters to constant memory", s(m.launch_s + m.gap_s),
+                                            "one copy of {} B: launch floor and gap", part.constant_bytes));
+    return sum<T>(part.kernel, std::move(waves));
+}
+
+} // namespace convcast::launch_terms

@@ -1,0 +1,113 @@
+// How a launch's bytes meet DRAM and L2, and how long its loads wait. Formulas F3, F8, F9, F21 and F34 of
+// docs/model.md; seconds.
+#pragma once
+
+#include "model/time/core_terms.hpp"
+
+namespace convcast::launch_terms {
+
+/// SMs that a launch's CTAs can use at once. The CTAs of a cluster share a GPC, and the GPCs have different
+/// numbers of SMs, not whole clusters of them.
+inline std::int64_t usable_sms(const Partition &part, const Machine &m) {
+    const std::int64_t cluster = part.cluster.value_or(1);
+    constexpr std::int64_t pair = 2, four = 4; // SMs come in pairs, which share a cluster always
+    if (cluster <= pair)
+        return m.sm_count;
+    const std::int64_t sms = cluster <= four ? m.clusters_of_4_sms : m.clusters_of_8_sms;
+    return std::min<std::int64_t>(m.sm_count, std::max<std::int64_t>(1, sms / cluster) * cluster);
+}
+
+template <Yield T> T bandwidth_leaf(const char *name, double bytes, double bandwidth) {
+    return leaf<T>(name, s(bytes / bandwidth), "{:.0f} B / {:.1f} GB/s", bytes, bandwidth / 1e9);
+}
+
+/// A round on the whole chip: every one of `ctas` CTAs of an SM on `sms` SMs takes one step.
+struct Round {
+    double ctas; ///< resident on the busiest SM
+    double sms;  ///< that have work
+    bool first;  ///< of a launch: L2 has nothing of it yet
+};
+
+/// How a launch's bytes meet the memory system, beside what a step counts.
+struct Traffic {
+    double dram_share;   ///< of its reads that L2 does not have
+    double store_factor; ///< time to write a byte of output over that of a whole sector's: rows that are not
+                         ///< aligned share sectors, and such a sector takes longer (F21)
+    double new_share;    ///< of a CTA's steps that read what it has not read before (F8)
+    double together; ///< of a later wave's CTAs, those that read new data as they start, as in a first one
+    double dram_write_share; ///< of its writes that L2 cannot keep
+};
+
+/// Those that read the same pixels start one after another in the grid's order. In later waves, where others
+/// end one by one, they are spread over as much of a CTA's time as they are of the CTAs that run at once:
+/// whoever is late finds in L2 what the first have fetched (F8).
+inline double together(const Partition &part, const Machine &m) {
+    const double slots = static_cast<double>(part.ctas_per_sm * usable_sms(part, m));
+    return part.sharing_ctas ? std::max(0.0, 1.0 - *part.sharing_ctas / slots) : 0.0;
+}
+
+inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const Machine &m) {
+    const double reads = part.work.l2_read_bytes.value_or(0.0);
+    const double dram = part.work.dram_read_bytes.value_or(reads);
+    const double dram_share = reads > 0.0 ? std::min(1.0, dram / reads) : 0.0;
+    // What a sector written in part takes more than a whole one.
+    const double parts = part.partial_write_bytes.value_or(0.0) * (m.partial_sector - 1.0);
+    const double fresh = part.new_share.value_or(1.0);
+    const double writes = part.work.l2_write_bytes.value_or(0.0),
+                 to_dram =
+                     writes > 0.0 ? std::min(1.0, part.work.dram_write_bytes.value_or(writes) / writes) : 1.0;
+    if (part.filter_count == 0) // prepares filters, or counts the sectors in its steps
+        return {dram_share, 1.0 + (parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0),
+                fresh, together(part, m), to_dram};
+    const double output = static_cast<double>(shape.output_bytes()) * static_cast<double>(part.filter_count) /
+                          static_cast<double>(shape.k);
+    return {dram_share, std::max(1.0, (part.work.l2_write_bytes.value_or(output) + parts) / output), fresh,
+            together(part, m), to_dram};
+}
+
+/// DRAM's bus carries reads and what L2 cannot keep of the writes in turn. As much of one as there is of the
+/// other passes as in a copy, with the turns of the bus in between (F34).
+template <Yield T> T dram_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
+    const double reads = loads * traffic.dram_share, writes = stores * traffic.dram_write_share;
+    const double of_both = std::min(reads, writes);
+    return sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", reads - of_both, m.read_bw),
+                           bandwidth_leaf<T>("DRAM writes", writes - of_both, m.write_bw),
+                           bandwidth_leaf<T>("DRAM reads and writes", 2.0 * of_both, m.copy_bw)});
+}
+
+/// The memory's share of a step: L2 passes every byte, DRAM what L2 cannot keep.
+template <Yield T> T memory_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
+    return max_of<T>("memory", {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw),
+                                bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw),
+                                dram_term<T>(loads, stores, traffic, m)});
+}
+
+/// Bytes a second that so many SMs store: each a sector a clock at most (30 bytes on an H200, where few CTAs
+/// of patch_register do nothing else).
+inline double store_bandwidth(double sms, const Traffic &traffic, const Machine &m) {
+    constexpr double sector_bytes = 32.0;
+    const double most = std::min(m.l2_write_bw, sms * sector_bytes * m.clock);
+    return traffic.dram_write_share > 0.0 ? std::min(most, m.write_bw / traffic.dram_write_share) : most;
+}
+
+template <Yield T> T latency_leaf(double latency, double depth) {
+    if (depth == 1.0)
+        return leaf<T>("load latency", s(latency / depth), "{:.0f} ns", latency * 1e9);
+    return leaf<T>("load latency", s(latency / depth), "{:.0f} ns / {:.0f} steps under way", latency * 1e9,
+                   depth);
+}
+
+template <Yield T> T barrier_leaf(const Machine &m) {
+    return leaf<T>("barrier", s(m.barrier_s), "{:.0f} ns", m.barrier_s * 1e9);
+}
+
+/// In the first wave all CTAs pass through the same channels at once: what they share was asked of DRAM by
+/// the first of them a moment ago, and all wait for it (F8). In later waves some do; a CTA finds in L2 what
+/// it has read before.
+inline double step_latency(const Round &round, const Traffic &traffic, const Machine &m) {
+    const double together = round.first ? 1.0 : traffic.together;
+    const double miss = std::max(traffic.dram_share, m.fitted.first_wave_miss * traffic.new_share * together);
+    return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
+}
+
+} // namespace convcast::launch_terms

@@ -1,0 +1,197 @@
+#include "model/time/simulation.hpp"
+
+#include "model/time/call.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <queue>
+#include <string>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+/// A CTA on an SM, and how much of it is still to do.
+struct Resident {
+    std::int64_t cta;
+    double left; ///< 1 at its start
+    bool first;  ///< it started with the launch
+    double start;
+};
+
+struct Sm {
+    std::vector<Resident> residents;
+    double seen = 0.0;       ///< until when `left` is right
+    std::uint32_t event = 0; ///< the number of its event that counts; those before are out of date
+};
+
+struct Event {
+    double time;
+    std::int64_t sm;
+    std::uint32_t number;
+    bool operator>(const Event &other) const {
+        return time != other.time ? time > other.time : sm > other.sm;
+    }
+};
+
+/// Whether a CTA finds work. The two CTAs of an SM's share lie a half of the grid apart (filter_split,
+/// map_split): with an even number at work both halves are taken to work, though of a share of a single row
+/// only the first does. Of other kernels those without work are the last.
+bool has_work(const Partition &part, std::int64_t cta) {
+    if (part.idle_ctas == 0)
+        return true;
+    const std::int64_t columns = part.grid[0], busy = part.ctas - part.idle_ctas;
+    if (part.parts == 0 || columns != 2 * part.parts)
+        return cta < busy;
+    const std::int64_t images = part.ctas / columns, of_an_image = busy / images;
+    const std::int64_t halves = of_an_image > part.parts || of_an_image % 2 == 0 ? 2 : 1;
+    const std::int64_t column = cta % columns;
+    return column / part.parts < halves && column % part.parts < (of_an_image + halves - 1) / halves;
+}
+
+/// One launch from `begin` on; returns its end.
+class Launch {
+  public:
+    Launch(const Partition &part, const CtaStay &stay, std::int64_t sm_count, double begin)
+        : part_(part), stay_(stay), sms_(static_cast<std::size_t>(sm_count)), begin_(begin) {
+        for (Sm &sm : sms_) {
+            sm.seen = begin;
+            sm.residents.reserve(static_cast<std::size_t>(part.ctas_per_sm));
+        }
+    }
+
+    /// The first `count` CTAs; `on_end` is told each one's stay.
+    template <class OnEnd> double run(std::int64_t count, const OnEnd &on_end) {
+        next_ = 0, last_ = count;
+        double end = begin_;
+        const auto done = [&](const Resident &cta, std::size_t sm, double time) {
+            on_end(CtaSpan{0, cta.cta, static_cast<std::int64_t>(sm), Seconds(cta.start), Seconds(time)});
+            end = std::max(end, time);
+        };
+        // One after another to each SM in turn, until all places are taken. Those without work leave at once,
+        // and others come.
+        for (bool room = true; room && next_ < last_;) {
+            room = false;
+            for (std::size_t sm = 0; sm < sms_.size() && next_ < last_; ++sm)
+                if (std::ssize(sms_[sm].residents) < part_.ctas_per_sm) {
+                    room = true;
+                    take(sm, begin_, true, done);
+                }
+        }
+        for (std::size_t sm = 0; sm < sms_.size(); ++sm)
+            schedule(sm);
+        while (!events_.empty()) {
+            const Event event = events_.top();
+            events_.pop();
+            const auto at = static_cast<std::size_t>(event.sm);
+            Sm &sm = sms_[at];
+            if (event.number != sm.event)
+                continue;
+            advance(sm, event.time);
+            constexpr double nothing = 1e-9;
+            for (std::size_t i = 0; i < sm.residents.size();) {
+                if (sm.residents[i].left > nothing) {
+                    ++i;
+                    continue;
+                }
+                const Resident left = sm.residents[i];
+                sm.residents.erase(sm.residents.begin() + static_cast<std::ptrdiff_t>(i));
+                done(left, at, event.time);
+            }
+            while (next_ < last_ && std::ssize(sm.residents) < part_.ctas_per_sm)
+                take(at, event.time, false, done);
+            schedule(at);
+        }
+        return end;
+    }
+
+  private:
+    double stay(const Resident &cta, std::size_t residents) const {
+        const std::vector<Seconds> &table = cta.first ? stay_.first : stay_.later;
+        return table[std::min(residents, table.size()) - 1].value;
+    }
+
+    void advance(Sm &sm, double time) {
+        for (Resident &cta : sm.residents)
+            cta.left -= (time - sm.seen) / stay(cta, sm.residents.size());
+        sm.seen = time;
+    }
+
+    template <class Done> void take(std::size_t at, double time, bool first, const Done &done) {
+        const Resident cta{next_++, 1.0, first, time};
+        if (has_work(part_, cta.cta))
+            sms_[at].residents.push_back(cta);
+        else
+            done(cta, at, time + stay_.idle.value);
+    }
+
+    void schedule(std::size_t at) {
+        Sm &sm = sms_[at];
+        double soonest = std::numeric_limits<double>::infinity();
+        for (const Resident &cta : sm.residents)
+            soonest = std::min(soonest, std::max(0.0, cta.left) * stay(cta, sm.residents.size()));
+        ++sm.event;
+        if (!sm.residents.empty())
+            events_.push({sm.seen + soonest, static_cast<std::int64_t>(at), sm.event});
+    }
+
+    const Partition &part_;
+    const CtaStay &stay_;
+    std::vector<Sm> sms_;
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    std::int64_t next_ = 0, last_ = 0;
+    double begin_;
+};
+
+} // namespace
+
+std::optional<Simulation> simulate(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                   const Calibration &calibration, bool keep_spans) {
+    const std::optional<CallTimes> times = call_times(plan, shape, profile, calibration);
+    if (!times)
+        return std::nullopt;
+    Simulation out;
+    double now = times->launch_s.value;
+    std::size_t launch = 0;
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches) {
+            const CtaStay &stay = times->stays[launch];
+            if (launch > 0 && !part.early.value_or(false))
+                now += times->gap_s.value;
+            now += stay.before_s.value;
+            const std::int64_t places = part.ctas_per_sm * stay.sms;
+            // Whole waves in the steady state take as long as one of them, each time.
+            constexpr std::int64_t waves_simulated = 8;
+            std::int64_t skipped = 0;
+            if (!keep_spans && part.idle_ctas == 0 && part.ctas > waves_simulated * places)
+                skipped = (part.ctas - waves_simulated * places) / places;
+            Launch simulation(part, stay, stay.sms, now);
+            now = simulation.run(part.ctas - skipped * places, [&](CtaSpan span) {
+                span.launch = static_cast<std::int64_t>(launch);
+                if (keep_spans)
+                    out.spans.push_back(span);
+            });
+            now += static_cast<double>(skipped) * stay.later.back().value;
+            ++launch;
+        }
+    out.time_s = Seconds(now);
+    return out;
+}
+
+std::optional<Timeline> forecast_timeline(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                          const Calibration &calibration) {
+    const std::optional<Simulation> simulation = simulate(plan, shape, profile, calibration);
+    if (!simulation)
+        return std::nullopt;
+    std::vector<std::string> kernels;
+    for (const CallLaunch &launch : launches_of(plan))
+        kernels.push_back(launch.kernel);
+    return timeline_of("simulation", kernels, simulation->spans);
+}
+
+} // namespace convcast

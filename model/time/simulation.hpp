@@ -1,0 +1,33 @@
+// A call simulated event by event: CTAs dealt out to SMs in their order, each SM shared by those on it, the
+// next CTA where one has left. The closed form's waves are the same numbers with all CTAs in step.
+#pragma once
+
+#include "model/machine/calibration.hpp"
+#include "model/machine/profile.hpp"
+#include "model/plan/plan.hpp"
+#include "model/shape/conv_shape.hpp"
+#include "model/time/timeline.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace convcast {
+
+struct Simulation {
+    Seconds time_s;             ///< of the call, as a stop-watch sees it: launch floor and gaps included
+    std::vector<CtaSpan> spans; ///< of every CTA; time 0 is the call's start
+};
+
+/// Absent where the profile lacks a number (`missing_for_forecast` names it). Deterministic to the bit. With
+/// `keep_spans` false only the time, and of a launch of very many CTAs the middle is taken from the rate of
+/// its steady state instead of CTA by CTA.
+std::optional<Simulation> simulate(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                   const Calibration &calibration, bool keep_spans = true);
+
+/// The forecast of a plan as a timeline, prepared part included; absent where the profile lacks a number for
+/// its time
+/// (`missing_for_forecast` names it). Deterministic to the byte.
+std::optional<Timeline> forecast_timeline(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+                                          const Calibration &calibration);
+
+} // namespace convcast

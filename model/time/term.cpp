@@ -1,0 +1,224 @@
+#include "model/time/term.hpp"
+
+#include <boost/container/small_vector.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace combined {
+
+double sum(std::span<const Seconds> values) {
+    double total = 0.0;
+    for (const Seconds v : values)
+        total += v.value;
+    return total;
+}
+
+double max(std::span<const Seconds> values) {
+    return values.empty() ? 0.0 : std::max_element(values.begin(), values.end())->value;
+}
+
+double pnorm(double exponent, std::span<const Seconds> values) {
+    const double largest = max(values);
+    if (largest <= 0.0)
+        return 0.0;
+    double total = 0.0;
+    for (const Seconds v : values) // most are the largest or nothing, whose powers are known
+        total += v.value == largest ? 1.0 : v.value == 0.0 ? 0.0 : std::pow(v.value / largest, exponent);
+    return largest * std::pow(total, 1.0 / exponent);
+}
+
+double pipeline(double steps, double fill, double step, double drain) {
+    return fill + std::max(0.0, steps - 1.0) * step + drain;
+}
+
+double schedule(double full_waves, double wave, double tail) {
+    return full_waves * wave + tail;
+}
+
+/// A round of `jobs` in a closed queue by exact mean value analysis: a job is served `service / jobs` by each
+/// resource that all share and spends what is left of `alone` elsewhere.
+double queue(double jobs, std::span<const Seconds> services, double alone) {
+    struct Resource {
+        double served, there, waiting; ///< a job's service and time at it; jobs at it
+    };
+    boost::container::small_vector<Resource, 3> resources;
+    const double whole = std::max(1.0, std::floor(jobs));
+    double elsewhere = alone, longest = 0.0;
+    for (const Seconds service : services) {
+        resources.push_back({service.value / std::max(1.0, jobs), 0.0, 0.0});
+        elsewhere -= resources.back().served;
+        longest = std::max(longest, service.value);
+    }
+    elsewhere = std::max(0.0, elsewhere);
+    double round = 0.0; // a job's time at the resources and elsewhere
+    const auto most = static_cast<int>(std::min(whole, 64.0));
+    for (int n = 1; n <= most; ++n) {
+        round = elsewhere;
+        for (Resource &resource : resources) {
+            resource.there = resource.served * (1.0 + resource.waiting);
+            round += resource.there;
+        }
+        for (Resource &resource : resources)
+            resource.waiting = round > 0.0 ? n * resource.there / round : 0.0;
+    }
+    return std::max(round, longest);
+}
+
+} // namespace combined
+
+namespace {
+
+/// What a node's kind says of its number of children, where it has another one.
+std::optional<std::string> wrong_children(const Term &term) {
+    const std::size_t count = term.children.size();
+    switch (term.kind) {
+    case TermKind::leaf:
+        return count == 0 ? std::nullopt : std::optional<std::string>("a leaf has no children");
+    case TermKind::pipeline:
+        return count == 3 ? std::nullopt : std::optional<std::string>("a pipeline has three children");
+    case TermKind::schedule:
+        return count == 2 ? std::nullopt : std::optional<std::string>("a schedule has two children");
+    case TermKind::queue:
+        return count >= 2 ? std::nullopt : std::optional<std::string>("a queue has two children or more");
+    case TermKind::sum:
+    case TermKind::max:
+    case TermKind::pnorm:
+        break;
+    }
+    return std::nullopt;
+}
+
+Term inner(TermKind kind, std::string name, std::vector<Term> children) {
+    Term term;
+    term.kind = kind;
+    term.name = std::move(name);
+    term.children = std::move(children);
+    return term;
+}
+
+/// An inner node's value from its children's.
+double combine(const Term &term, std::span<const Seconds> values) {
+    const double count = term.count.value_or(0.0);
+    switch (term.kind) {
+    case TermKind::sum:
+        return combined::sum(values);
+    case TermKind::max:
+        return combined::max(values);
+    case TermKind::pnorm:
+        return combined::pnorm(term.exponent.value_or(1.0), values);
+    case TermKind::pipeline:
+        return combined::pipeline(count, values[0].value, values[1].value, values[2].value);
+    case TermKind::schedule:
+        return combined::schedule(count, values[0].value, values[1].value);
+    case TermKind::queue:
+        return combined::queue(count, values.first(values.size() - 1), values.back().value);
+    case TermKind::leaf:
+        break;
+    }
+    return term.value_s.value;
+}
+
+/// The tree's value with only the leaves named in `on`.
+double value_with(const Term &term, const std::set<std::string> &on) {
+    if (term.kind == TermKind::leaf)
+        return on.count(term.name) != 0 ? term.value_s.value : 0.0;
+    std::vector<Seconds> values;
+    for (const Term &child : term.children)
+        values.emplace_back(value_with(child, on));
+    return combine(term, values);
+}
+
+void collect_leaves(const Term &term, std::vector<std::string> &names, std::set<std::string> &seen) {
+    if (term.kind == TermKind::leaf && seen.insert(term.name).second)
+        names.push_back(term.name);
+    for (const Term &child : term.children)
+        collect_leaves(child, names, seen);
+}
+
+} // namespace
+
+void Term::check(const FieldProblem &problem) const {
+    if (const std::optional<std::string> why = wrong_children(*this))
+        problem("children", *why);
+}
+
+Term leaf(std::string name, Seconds value, std::string formula) {
+    Term term;
+    term.name = std::move(name);
+    term.formula = std::move(formula);
+    term.value_s = value;
+    return term;
+}
+
+Term sum(std::string name, std::vector<Term> children) {
+    return inner(TermKind::sum, std::move(name), std::move(children));
+}
+
+Term max_of(std::string name, std::vector<Term> children) {
+    return inner(TermKind::max, std::move(name), std::move(children));
+}
+
+Term pnorm(std::string name, double exponent, std::vector<Term> children) {
+    Term term = inner(TermKind::pnorm, std::move(name), std::move(children));
+    term.exponent = exponent;
+    return term;
+}
+
+Term pipeline(std::string name, double steps, Term fill, Term step, Term drain) {
+    Term term =
+        inner(TermKind::pipeline, std::move(name), {std::move(fill), std::move(step), std::move(drain)});
+    term.count = steps;
+    return term;
+}
+
+Term schedule(std::string name, double full_waves, Term wave, Term tail) {
+    Term term = inner(TermKind::schedule, std::move(name), {std::move(wave), std::move(tail)});
+    term.count = full_waves;
+    return term;
+}
+
+Term queue(std::string name, double jobs, std::vector<Term> services_and_alone) {
+    Term term = inner(TermKind::queue, std::move(name), std::move(services_and_alone));
+    term.count = jobs;
+    return term;
+}
+
+Seconds evaluate(Term &term) {
+    std::vector<Seconds> values;
+    for (Term &child : term.children)
+        values.push_back(evaluate(child));
+    term.value_s = Seconds(combine(term, values));
+    return term.value_s;
+}
+
+std::vector<Bar> waterfall(const Term &term) {
+    std::vector<std::string> names;
+    std::set<std::string> seen;
+    collect_leaves(term, names, seen);
+    std::vector<Bar> bars;
+    std::set<std::string> on;
+    double before = 0.0;
+    for (const std::string &name : names) {
+        on.insert(name);
+        const double after = value_with(term, on);
+        bars.push_back({name, Seconds(after - before)});
+        before = after;
+    }
+    return bars;
+}
+
+std::string limiter(const Term &term) {
+    const std::vector<Bar> bars = waterfall(term);
+    const auto tallest = std::max_element(bars.begin(), bars.end(),
+                                          [](const Bar &a, const Bar &b) { return a.added_s < b.added_s; });
+    return tallest == bars.end() ? "" : tallest->name;
+}
+
+} // namespace convcast

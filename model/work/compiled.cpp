@@ -1,0 +1,101 @@
+#include "model/work/compiled.hpp"
+
+#include "model/work/l2_sectors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr double line_bytes = 128.0;
+
+/// What the facts' coefficients of instructions multiply, for work that `times` CTAs do.
+InstructionFeatures features_of(const StepWork &work, double warps, double warp_steps, double times) {
+    const double ffmas = work.fmas / 32.0;
+    return {times * ffmas,
+            times * std::max(0.0, work.instructions - ffmas),
+            times * warps,
+            times * warp_steps,
+            times * work.store_bytes / line_bytes,
+            0.0};
+}
+
+InstructionFeatures coefficients(const CompiledWork &facts) {
+    return {facts.per_ffma,      facts.per_counted,     facts.per_warp,
+            facts.per_warp_step, facts.per_stored_line, facts.per_idle_warp};
+}
+
+double dot(const InstructionFeatures &a, const InstructionFeatures &b) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < instruction_features; ++i)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/// Bytes that L2 sees of a launch's reads. What DRAM delivers passes it once at least.
+double seen_reads(const Partition &part, const Merging &merging) {
+    const double reads = part.work.l2_read_bytes.value_or(0.0);
+    const double merged = part.mergeable_reads ? merged_bytes(*part.mergeable_reads,
+                                                              part.work.instructions.value_or(0.0), merging)
+                                               : 0.0;
+    return std::max(reads - merged, std::min(reads, part.work.dram_read_bytes.value_or(0.0)));
+}
+
+} // namespace
+
+double warps_of(const Partition &part) {
+    return std::ceil(static_cast<double>(part.threads) / 32.0);
+}
+
+InstructionFeatures features_of(const Partition &part) {
+    const double ctas = static_cast<double>(part.ctas - part.idle_ctas), warps = warps_of(part);
+    const double ffmas = part.work.fmas.value_or(0.0) / 32.0;
+    return {ffmas,
+            std::max(0.0, part.work.instructions.value_or(ffmas) - ffmas),
+            ctas * warps,
+            ctas * warps * static_cast<double>(part.steps),
+            part.work.l2_write_bytes.value_or(0.0) / line_bytes,
+            static_cast<double>(part.idle_ctas) * warps};
+}
+
+void apply(Partition &part, const CompiledWork &facts) {
+    const double warps = warps_of(part);
+    const InstructionFeatures its = coefficients(facts);
+    const auto instructions = [&](const StepWork &work, double once, double steps) {
+        return work.fmas / 32.0 + dot(its, features_of(work, once, steps, 1.0));
+    };
+    part.work.instructions = part.work.fmas.value_or(0.0) / 32.0 + dot(its, features_of(part));
+    const double counted = part.step.instructions;
+    part.step.instructions = instructions(part.step, 0.0, warps);
+    if (counted > 0.0)
+        part.step.copying *= part.step.instructions / counted;
+    part.drain.instructions = instructions(part.drain, warps, 0.0);
+    if (part.idle_instructions && facts.per_idle_warp > 0.0)
+        part.idle_instructions = facts.per_idle_warp * warps;
+    part.pace = facts.pace;
+    if (part.work.l2_write_bytes)
+        *part.work.l2_write_bytes *= facts.l2_write_share;
+    if (!part.work.l2_read_bytes || *part.work.l2_read_bytes <= 0.0)
+        return;
+    const Merging merging{facts.merging, facts.drift.value_or(Merging{}.drift)};
+    const double seen = seen_reads(part, merging), share = seen / *part.work.l2_read_bytes;
+    part.step.load_bytes *= share;
+    part.drain.load_bytes *= share;
+    part.work.l2_read_bytes = std::max(seen, part.work.dram_read_bytes.value_or(0.0));
+}
+
+Plan with_facts(Plan plan, const Facts &facts) {
+    for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (Partition &part : *launches)
+            for (const CompiledWork &kernel : facts.kernels)
+                if (kernel.kernel == part.kernel && kernel.variant == part.variant)
+                    apply(part, kernel);
+    return plan;
+}
+
+} // namespace convcast

@@ -1,0 +1,28 @@
+// Counts as compiled: what the source asks for becomes what runs, by the facts of the kernels.
+#pragma once
+
+#include "model/machine/facts.hpp"
+#include "model/plan/plan.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace convcast {
+
+/// The plan as the strategies count it, with the instructions and loads that its kernels have by `facts`;
+/// kernels without facts stay as they are.
+Plan with_facts(Plan plan, const Facts &facts);
+
+/// The plan's launch with the numbers of its kernel.
+void apply(Partition &part, const CompiledWork &facts);
+
+/// What the six coefficients of CompiledWork multiply, of a launch: FFMAs, other counted instructions, warps,
+/// warp steps, stored lines, warps without work (W1).
+inline constexpr std::size_t instruction_features = 6;
+using InstructionFeatures = std::array<double, instruction_features>;
+InstructionFeatures features_of(const Partition &part);
+
+/// Warps of a CTA, the last one perhaps in part.
+double warps_of(const Partition &part);
+
+} // namespace convcast

@@ -1,0 +1,272 @@
+#include "model/work/l2_sectors.hpp"
+
+#include "model/machine/architecture.hpp"
+#include "model/paper/papers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <numeric>
+#include <vector>
+
+namespace convcast {
+
+double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides) {
+    const auto odd = [](std::int64_t bytes) { return bytes / 16 % 2 != 0; };
+    double even_less_odd = odd(offset) ? -1.0 : 1.0;
+    for (const Stride &stride : strides)
+        if (odd(stride.bytes))
+            even_less_odd *= stride.count % 2 == 0 ? 0.0 : 1.0 / static_cast<double>(stride.count);
+    return (1.0 - even_less_odd) / 2.0;
+}
+
+double alike_in_lines(std::int64_t offset, std::initializer_list<Stride> strides) {
+    constexpr std::int64_t unit = 16, places = 8; // of a line
+    std::array<double, places> share{};
+    share[static_cast<std::size_t>((offset / unit % places + places) % places)] = 1.0;
+    for (const Stride &stride : strides) {
+        const std::int64_t step = (stride.bytes / unit % places + places) % places;
+        std::array<double, places> moved{};
+        // Beyond one turn of the places they repeat.
+        const std::int64_t count = stride.count > places ? places : std::max<std::int64_t>(1, stride.count);
+        for (std::int64_t i = 0; i < count; ++i)
+            for (std::int64_t at = 0; at < places; ++at)
+                moved[static_cast<std::size_t>((at + i * step) % places)] +=
+                    share[static_cast<std::size_t>(at)] / static_cast<double>(count);
+        share = moved;
+    }
+    return share[0];
+}
+
+bool inside_lines(std::int64_t run, std::initializer_list<std::int64_t> apart) {
+    constexpr std::int64_t sector = 32, line = 128;
+    return run >= sector && run < line && line % run == 0 &&
+           std::all_of(apart.begin(), apart.end(), [&](std::int64_t bytes) { return bytes % run == 0; });
+}
+
+double wide_copy_bytes(double bytes, double crossed, double odd) {
+    const bool begins_or_ends_inside = static_cast<std::int64_t>(bytes) / 16 % 2 != 0;
+    const double halves = begins_or_ends_inside ? 1.0 : 2.0 * odd; // of sectors, beside the bytes
+    return bytes * (1.0 + crossed) + 16.0 * halves * (1.0 - crossed);
+}
+
+double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t element_bytes) {
+    constexpr std::int64_t sector_bytes = 32, lanes = 32, most_rows = 64;
+    const std::int64_t sector = sector_bytes / element_bytes, rows = std::min(stored.rows, most_rows);
+    const std::int64_t step = std::gcd(grid, sector);
+    std::int64_t sectors = 0;
+    for (std::int64_t first = 0; first < sector; first += step) {
+        std::int64_t last_warp = -1, last_sector = -1;
+        for (std::int64_t row = 0; row < rows; ++row)
+            for (std::int64_t x = 0; x < stored.columns;) {
+                const std::int64_t lane = stored.first_lane + row * stored.lanes + x, warp = lane / lanes;
+                const std::int64_t run = std::min(stored.columns - x, (warp + 1) * lanes - lane);
+                const std::int64_t at = first + row * stored.pitch + x;
+                const std::int64_t begin = at / sector, end = (at + run - 1) / sector;
+                sectors += end - begin + (warp == last_warp && begin == last_sector ? 0 : 1);
+                last_warp = warp, last_sector = end, x += run;
+            }
+    }
+    return static_cast<double>(sectors * sector_bytes) / static_cast<double>(sector / step) *
+           static_cast<double>(stored.rows) / static_cast<double>(std::max<std::int64_t>(1, rows));
+}
+
+double written_in_part(double written, double stored) {
+    return std::clamp(2.0 * (written - stored), 0.0, written);
+}
+
+double l1_bytes(const Partition &part, const GpuLimits &limits) {
+    // L1 and shared memory are one array, 28 KiB more than can be shared on an H200, divided at one of a few
+    // sizes: the smallest that holds the resident CTAs (CUDA C++ Programming Guide, compute capability 9.0).
+    constexpr std::int64_t kib = 1024;
+    constexpr auto never_shared = static_cast<std::int64_t>(hopper::never_shared.value);
+    constexpr std::array<std::int64_t, 9> sizes = {0, 8, 16, 32, 64, 100, 132, 164, 196};
+    const std::int64_t used =
+        part.ctas_per_sm *
+        (part.shared_bytes > 0 ? part.shared_bytes + limits.shared_bytes_reserved_per_cta : 0);
+    std::int64_t shared = limits.shared_bytes_per_sm;
+    for (const std::int64_t size : sizes)
+        if (size * kib >= used && size * kib < shared)
+            shared = size * kib;
+    return static_cast<double>(limits.shared_bytes_per_sm + never_shared - shared);
+}
+
+double lost_at_random(double fill) {
+    if (fill <= 1.0)
+        return 0.0;
+    constexpr int rounds = 40;
+    double lost = 1.0;
+    for (int i = 0; i < rounds; ++i)
+        lost = 1.0 - std::exp(-lost * fill);
+    return lost;
+}
+
+double lost_from_l1(double between, const Partition &part, const GpuLimits &limits) {
+    // As of map_stream's sums counted on an H200, which are stored and read back: hardly anything is lost
+    // where half of L1 passes in between (lines that meet in a set), about half where three quarters do,
+    // nearly all where as much as it holds does.
+    constexpr double meet_in_a_set = hopper::set_conflicts.value;
+    const double passed = between / l1_bytes(part, limits);
+    return std::min(1.0, std::max(lost_at_random(2.0 * passed), meet_in_a_set * passed));
+}
+
+double filter_run_bytes(double filters, double bytes, const Partition &part, const GpuLimits &limits) {
+    constexpr double beyond = 28.0; // of a sector, beside a word
+    const bool kept = part.steps == 1 || filters * bytes <= l1_bytes(part, limits);
+    return filters * bytes + beyond * (kept ? 1.0 : filters);
+}
+
+double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
+                       Again again, double beside) {
+    const double sms = std::min(ctas, static_cast<double>(limits.sm_count)), of_sm = ctas / sms;
+    const double read = of_sm * of_cta, l1 = l1_bytes(part, limits);
+    const double resident = std::min(of_sm, static_cast<double>(part.ctas_per_sm));
+    // An SM gets CTAs from anywhere: what several have in common it meets again.
+    const auto distinct = [&](double of_ctas) {
+        return of_cta < all ? all * (1.0 - std::pow(1.0 - of_cta / all, of_ctas))
+                            : std::min(all, of_ctas * of_cta);
+    };
+    const double of_resident = distinct(resident), first = distinct(of_sm),
+                 once_more = std::max(0.0, read - first);
+    // Those that are there at once share what they read at about the same place: all of it as long as they
+    // are in step, later as far as L1 reaches. Of CTAs that ended before, it keeps what has not been driven
+    // out since, or whole CTAs' reads.
+    const double together =
+        std::min(once_more, of_sm / resident * std::max(0.0, resident * of_cta - of_resident));
+    // CTAs that start together drift apart; who finds in L1 what others have read catches up, unless it waits
+    // for what is its own. As counted on an H200: not within some eight steps.
+    constexpr double steps_in_step = hopper::lockstep_steps.value;
+    const double in_common = all / (all + resident * beside),
+                 drifted = std::max(
+                     0.0, 1.0 - steps_in_step / static_cast<double>(std::max<std::int64_t>(1, part.steps)));
+    const double in_step =
+        (1.0 - (1.0 - in_common) * drifted) / static_cast<double>(std::max<std::int64_t>(1, part.waves));
+    double at_once = 1.0, before = 1.0;
+    if (part.cluster.value_or(1) > 1) {
+        at_once = before = 0.0; // its last barrier, an acquire beyond the SM, empties L1
+    } else if (again == Again::in_turn) {
+        before = 1.0 - lost_from_l1(all + resident * beside, part, limits);
+        at_once = 1.0 - lost_from_l1(of_resident + beside, part, limits);
+    } else if (l1 < all + of_sm * beside) {
+        // A CTA of many steps starts where the others are through: its first step is still there if all that
+        // those at once read is.
+        before = part.steps > 1 && l1 < resident * (of_cta + beside)
+                     ? 0.0
+                     : std::min(1.0, std::floor(l1 / (of_cta + beside)) * of_cta / all);
+        at_once = part.steps > 1 ? std::min(1.0, l1 / of_resident) : before;
+    }
+    return sms *
+           (first + together * (1.0 - in_step) * (1.0 - at_once) + (once_more - together) * (1.0 - before));
+}
+
+namespace {
+
+/// The GPC of each SM, in the order in which `sms` CTAs that start first are given to them: as recorded on an
+/// H200 the first 8 go to one half of a GPC, then each GPC in turn gets as many neighbours as the next, and
+/// the rest of that first one half as many. Clusters go to one GPC after another, of pairs the first 4 to
+/// one.
+std::vector<int> gpcs_in_order(std::int64_t sms, std::int64_t cluster) {
+    constexpr auto first = static_cast<std::int64_t>(hopper::first_of_a_gpc.value);
+    constexpr double gpcs = hopper::gpcs.value;
+    if (cluster > 1) {
+        const std::int64_t together = cluster == 2 ? first : 0;
+        std::vector<int> order;
+        for (std::int64_t cta = 0; cta < sms; ++cta)
+            order.push_back(cta < together ? 0
+                                           : static_cast<int>((cta - together) / cluster %
+                                                              static_cast<std::int64_t>(gpcs)));
+        return order;
+    }
+    std::vector<int> order(static_cast<std::size_t>(std::min(sms, first)), 0);
+    const double run = static_cast<double>(sms - first) / (gpcs - 0.5);
+    constexpr double before = 3.5; // runs, where the second half of the first GPC ends
+    for (std::int64_t sm = first; sm < sms; ++sm) {
+        const double at = (static_cast<double>(sm - first) + 0.5) / run;
+        order.push_back(at < before - 0.5 ? 1 + static_cast<int>(at)
+                        : at < before     ? 0
+                                          : 1 + static_cast<int>(at - 0.5));
+    }
+    return order;
+}
+
+} // namespace
+
+MergeableReads operator+(MergeableReads a, const MergeableReads &b) {
+    a.reads.insert(a.reads.end(), b.reads.begin(), b.reads.end());
+    a.sms = std::max(a.sms, b.sms);
+    a.warps = std::max(a.warps, b.warps);
+    a.waves = std::max(a.waves, b.waves);
+    return a;
+}
+
+MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part,
+                               const GpuLimits &limits) {
+    const std::int64_t all_sms = std::max(1, limits.sm_count), ctas = std::max<std::int64_t>(1, part.ctas),
+                       busy = std::max<std::int64_t>(1, part.ctas - part.idle_ctas);
+    // CTAs without work have their places too: of a division's halves, those behind the first of an image.
+    const bool halves = part.parts > 0 && part.grid[0] == 2 * part.parts;
+    const std::int64_t images = halves ? ctas / part.grid[0] : 1,
+                       placed = std::min(
+                           all_sms,
+                           halves ? std::max<std::int64_t>(1, papers::ceil_div(busy, 2 * images)) : busy),
+                       sms = std::min(all_sms, images * placed);
+    MergeableReads mergeable;
+    mergeable.sms = static_cast<double>(sms);
+    const std::int64_t resident =
+        std::clamp<std::int64_t>(papers::ceil_div(busy, sms), 1, std::max<std::int64_t>(1, part.ctas_per_sm));
+    constexpr std::int64_t lanes = 32;
+    mergeable.warps = static_cast<double>(sms * resident *
+                                          std::max<std::int64_t>(1, papers::ceil_div(part.threads, lanes)));
+    mergeable.waves = static_cast<double>(std::max<std::int64_t>(1, part.waves));
+    if (bytes <= 0.0 || readers.ctas <= 1.0)
+        return mergeable;
+    // Of the CTAs that start first, one an SM: which read the same, and in which GPC.
+    const double apart = std::max(1.0, readers.apart), together = readers.ctas * apart;
+    constexpr double rounding = 1e-6; // of numbers of CTAs that are no integers
+    std::vector<int> gpcs = gpcs_in_order(std::min(ctas, all_sms), part.cluster.value_or(1));
+    gpcs.resize(static_cast<std::size_t>(placed));
+    std::vector<std::int64_t> same; // number of the data, and of the GPC
+    same.reserve(gpcs.size());
+    const std::int64_t most_apart =
+        std::max<std::int64_t>(1, std::llround(std::ceil(std::min(apart, mergeable.sms))));
+    constexpr std::int64_t most_gpcs = 16;
+    for (std::size_t i = 0; i < gpcs.size(); ++i) {
+        const double cta = static_cast<double>(i) + rounding, block = std::floor(cta / together),
+                     within = std::fmod(cta - block * together, apart);
+        same.push_back((static_cast<std::int64_t>(block) * most_apart + static_cast<std::int64_t>(within)) *
+                           most_gpcs +
+                       gpcs[i]);
+    }
+    std::sort(same.begin(), same.end());
+    std::vector<double> of_readers; // CTAs that are among so many readers of a GPC, from 0
+    for (auto next = same.begin(); next != same.end();) {
+        const auto end = std::upper_bound(next, same.end(), *next);
+        const auto count = static_cast<std::size_t>(end - next);
+        of_readers.resize(std::max(of_readers.size(), count + 1));
+        of_readers[count] += static_cast<double>(count);
+        next = end;
+    }
+    for (std::size_t count = 2; count < of_readers.size(); ++count)
+        if (of_readers[count] > 0.0)
+            mergeable.reads.push_back(
+                {static_cast<double>(count), bytes * of_readers[count] / static_cast<double>(placed)});
+    return mergeable;
+}
+
+double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging) {
+    constexpr double in_step_clocks = hopper::lockstep.value; // of issuing, after which SMs go apart
+    constexpr double schedulers = hopper::merging_schedulers.value, crowding = 0.2;
+    const double issuing = instructions / schedulers / mergeable.sms / mergeable.waves;
+    const double met = merging.met / (std::sqrt(mergeable.waves) * std::pow(mergeable.warps, crowding) *
+                                      std::pow(1.0 + issuing / in_step_clocks, merging.drift));
+    double merged = 0.0;
+    for (const auto &[readers, bytes] : mergeable.reads)
+        merged += bytes * (1.0 - std::max(std::ceil(readers / most_merged) / readers,
+                                          1.0 / (1.0 + met * std::sqrt(readers - 1.0))));
+    return merged;
+}
+
+} // namespace convcast

@@ -1,0 +1,165 @@
+#include "model/work/shared_access.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+
+namespace convcast {
+
+namespace {
+
+constexpr std::size_t lanes = static_cast<std::size_t>(warp_lanes);
+
+/// Whether each lane i meets the address of lane i ^ apart.
+bool in_pairs(const LaneWords &first, std::size_t apart) {
+    for (std::size_t i = 0; i < lanes; ++i)
+        if (const std::int64_t a = first[i], b = first[i ^ apart]; a != b && a >= 0 && b >= 0)
+            return false;
+    return true;
+}
+
+/// Of lanes [begin, end), which are served together.
+Passes passes_together(const LaneWords &first, std::size_t begin, std::size_t end, int width) {
+    // An access of several words takes as many neighbouring banks: they count as one slot.
+    const std::int64_t slots = shared_banks / width;
+    std::array<std::int8_t, shared_banks> last; // of each slot's chain of distinct accesses
+    std::array<std::int8_t, lanes> before;
+    std::array<std::int64_t, lanes> keys;
+    std::array<std::int8_t, shared_banks> load{};
+    last.fill(-1);
+    int distinct = 0, most = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+        if (first[i] < 0)
+            continue;
+        const std::int64_t key = first[i] / width;
+        const auto slot = static_cast<std::size_t>(key % slots);
+        int at = last[slot];
+        while (at >= 0 && keys[static_cast<std::size_t>(at)] != key)
+            at = before[static_cast<std::size_t>(at)];
+        if (at >= 0)
+            continue;
+        keys[static_cast<std::size_t>(distinct)] = key;
+        before[static_cast<std::size_t>(distinct)] = last[slot];
+        last[slot] = static_cast<std::int8_t>(distinct++);
+        most = std::max<int>(most, ++load[slot]);
+    }
+    const int least = (distinct + static_cast<int>(slots) - 1) / static_cast<int>(slots);
+    return {static_cast<double>(most), static_cast<double>(least)};
+}
+
+/// How many of the first `count` multiples of `step` are no multiples of a warp: each lies inside a warp.
+std::int64_t inside_warps(std::int64_t count, std::int64_t step) {
+    return count - count / (warp_lanes / std::gcd(step, warp_lanes));
+}
+
+/// Sum over the warps of `units`, where those of `period` units repeat: of passes(first unit, units there).
+template <class OfWarp> double over_warps(std::int64_t units, std::int64_t period, const OfWarp &passes) {
+    const std::int64_t whole = units / warp_lanes, repeat = period / std::gcd(period, warp_lanes);
+    const auto first = [&](std::int64_t warps) {
+        double sum = 0.0;
+        for (std::int64_t warp = 0; warp < warps; ++warp)
+            sum += passes(warp * warp_lanes, warp_lanes);
+        return sum;
+    };
+    const double of_whole = whole < repeat
+                                ? first(whole)
+                                : static_cast<double>(whole / repeat) * first(repeat) + first(whole % repeat);
+    const std::int64_t left = units % warp_lanes;
+    return of_whole + (left > 0 ? passes(whole * warp_lanes, left) : 0.0);
+}
+
+} // namespace
+
+Passes warp_passes(const LaneWords &first, int width) {
+    std::size_t together = lanes / static_cast<std::size_t>(width);
+    if (width > 1 && (in_pairs(first, 1) || in_pairs(first, 2)))
+        together *= 2;
+    Passes all;
+    for (std::size_t begin = 0; begin < lanes; begin += together)
+        all += passes_together(first, begin, begin + together, width);
+    return all;
+}
+
+double lines_met(const LaneWords &first) {
+    constexpr std::int64_t line_words = 32;
+    LaneWords words = first;
+    const auto end = std::remove_if(words.begin(), words.end(), [](std::int64_t word) { return word < 0; });
+    if (end == words.begin())
+        return 0.0;
+    std::sort(words.begin(), end);
+    // Of two neighbours the second begins another line as often as their distance has of a line.
+    double lines = 1.0;
+    for (auto at = words.begin() + 1; at != end; ++at)
+        lines += static_cast<double>(std::min(*at - at[-1], line_words)) / static_cast<double>(line_words);
+    return lines;
+}
+
+Passes position_passes(const Units &units) {
+    const std::int64_t count = units.count();
+    const double least = static_cast<double>((count + warp_lanes - 1) / warp_lanes);
+    if (units.row < warp_lanes) {
+        // Groups repeat; of long ones the ends, where a row is cut short, are few.
+        constexpr std::int64_t short_group = 1024;
+        const std::int64_t period = units.positions <= short_group ? units.positions : units.row;
+        const double taken = over_warps(count, period, [&](std::int64_t first, std::int64_t there) {
+            LaneWords words;
+            words.fill(-1);
+            std::int64_t position = first % units.positions;
+            std::int64_t x = position % units.row, y = position / units.row;
+            for (std::int64_t lane = 0; lane < there; ++lane) {
+                words[static_cast<std::size_t>(lane)] = y * units.pitch + x;
+                if (++x == units.row)
+                    x = 0, ++y;
+                if (++position == units.positions)
+                    position = x = y = 0;
+            }
+            return warp_passes(words, 1).taken;
+        });
+        return {taken, least};
+    }
+    // A warp meets the end of one row at most. What lies behind it goes on in the next bank only if the gap
+    // is whole rounds of the banks; otherwise it meets the banks of what lies before.
+    const auto meets = [&](std::int64_t gap) { return gap % shared_banks != 0 ? 1 : 0; };
+    const std::int64_t rows = units.positions / units.row;
+    const std::int64_t row_ends = inside_warps((count - 1) / units.row, units.row),
+                       group_ends = inside_warps((count - 1) / units.positions, units.positions);
+    const std::int64_t extra = (row_ends - group_ends) * meets(units.pitch - units.row) +
+                               group_ends * meets((rows - 1) * units.pitch + units.row);
+    return {least + static_cast<double>(extra), least};
+}
+
+double group_passes(const Units &units, std::int64_t distance, int width) {
+    const auto of_warp = [&](std::int64_t first, std::int64_t there) {
+        LaneWords words;
+        words.fill(-1);
+        std::int64_t group = first / units.positions, position = first % units.positions;
+        for (std::int64_t lane = 0; lane < there; ++lane) {
+            words[static_cast<std::size_t>(lane)] = group * distance;
+            if (++position == units.positions)
+                position = 0, ++group;
+        }
+        return warp_passes(words, width).taken;
+    };
+    const std::int64_t count = units.count();
+    if (units.positions < warp_lanes || count <= warp_lanes)
+        return over_warps(count, units.positions, of_warp);
+    // Warps of a single group, and those where one ends and the next begins.
+    const auto whole = [&](std::int64_t there) { return width == 4 && there > warp_lanes / 2 ? 2.0 : 1.0; };
+    const std::int64_t warps = (count + warp_lanes - 1) / warp_lanes, ends = units.groups - 1;
+    const std::int64_t tail = count - (warps - 1) * warp_lanes;
+    double passes = static_cast<double>(warps - 1) * whole(warp_lanes) + whole(tail), extra = 0.0;
+    const std::int64_t repeat = warp_lanes / std::gcd(units.positions, warp_lanes);
+    const std::int64_t taken = std::min(ends, repeat);
+    for (std::int64_t end = 1; end <= taken; ++end) {
+        const std::int64_t first = end * units.positions / warp_lanes * warp_lanes;
+        if (const std::int64_t there = std::min(count - first, warp_lanes); first < end * units.positions)
+            extra += of_warp(first, there) - whole(there);
+    }
+    if (taken > 0)
+        passes += extra * static_cast<double>(ends) / static_cast<double>(taken);
+    return passes;
+}
+
+} // namespace convcast

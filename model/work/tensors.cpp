@@ -1,0 +1,135 @@
+#include "model/work/tensors.hpp"
+
+#include "model/paper/papers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <set>
+
+namespace convcast {
+
+double spanned_bytes(double bytes, std::int64_t grain) {
+    const double whole = std::ceil(bytes / static_cast<double>(grain)) * static_cast<double>(grain);
+    return (grain > 4 ? whole : bytes) + static_cast<double>(32 - grain);
+}
+
+std::int64_t row_grain(const ConvShape &shape, std::int64_t step, std::int64_t pad) {
+    const std::int64_t element = shape.element_bytes();
+    return std::gcd(std::int64_t{32}, element * std::gcd(std::gcd(shape.w, step), pad));
+}
+
+double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,
+               std::int64_t size) {
+    const std::int64_t end = (tiles - 1) * step - pad + window;
+    const std::int64_t cut = std::min(pad, window) + std::clamp<std::int64_t>(end - size, 0, window);
+    return static_cast<double>(std::max(tiles * window - cut, std::min(tiles * window, size)));
+}
+
+double written_bytes(const ConvShape &shape, StoredAlong along) {
+    constexpr std::int64_t sector = 32, lanes = 32;
+    const std::int64_t element = shape.result_bytes();
+    const std::int64_t line = shape.q() * (along == StoredAlong::planes ? shape.p() : 1) * element;
+    const double run = static_cast<double>(lanes * element);
+    return static_cast<double>(shape.output_bytes()) * spanned_bytes(run, std::gcd(line, sector)) / run;
+}
+
+double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows) {
+    const std::int64_t q = shape.q(), groups = papers::ceil_div(shape.p(), rows);
+    return static_cast<double>(shape.n * shape.k * shape.p()) / static_cast<double>(groups) *
+           stored_bytes({q, q, groups, rows * q}, q, shape.result_bytes());
+}
+
+double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows) {
+    const std::int64_t q = shape.q();
+    return static_cast<double>(shape.n * shape.k * shape.p()) / static_cast<double>(rows) *
+           stored_bytes({shape.w, q, rows, q}, std::gcd(shape.p() * q, rows * q), shape.result_bytes());
+}
+
+double footprint_bytes(const ConvShape &s, std::int64_t outputs) {
+    return footprint_bytes(s, outputs, s.r, s.s);
+}
+
+double footprint_bytes(const ConvShape &s, std::int64_t outputs, std::int64_t tap_rows,
+                       std::int64_t tap_columns) {
+    const double q = static_cast<double>(s.q()), w = static_cast<double>(s.w);
+    if (const std::int64_t plane = s.p() * s.q(); outputs > plane)
+        return static_cast<double>(outputs) / static_cast<double>(plane) *
+               footprint_bytes(s, plane, tap_rows, tap_columns);
+    const double count = static_cast<double>(outputs), taps_w = static_cast<double>(tap_columns);
+    const double reach_h = static_cast<double>(s.dilation_h * (tap_rows - 1) + 1),
+                 reach_w = static_cast<double>(s.dilation_w * (tap_columns - 1) + 1);
+    const double stride_h = static_cast<double>(s.stride_h), stride_w = static_cast<double>(s.stride_w);
+    constexpr double sector = 32.0;
+    if (outputs < s.q()) { // part of a row, or the end of one and the start of the next
+        const double runs = row_runs(outputs, s.q());
+        const double columns = std::min(runs * w, (count - runs) * stride_w + runs * reach_w);
+        return static_cast<double>(std::min(tap_rows, s.h)) *
+               std::min(columns * 4.0 +
+                            runs * spanned_bytes(
+                                       0.0, row_grain(s, std::gcd(outputs, s.q()) * s.stride_w, s.pad_w)),
+                        count * taps_w * sector);
+    }
+    const double rows = std::min({static_cast<double>(s.h), count / q * static_cast<double>(tap_rows),
+                                  (count / q - 1.0) * stride_h + reach_h});
+    const double span = (q - 1.0) * stride_w + reach_w;
+    if (span >= w && rows >= reach_h) // whole rows lie one after another
+        return spanned_bytes(rows * w * 4.0, row_grain(s, 0));
+    return rows * std::min(spanned_bytes(std::min(span, w) * 4.0, row_grain(s, 0)), q * taps_w * sector);
+}
+
+double row_runs(std::int64_t count, std::int64_t length) {
+    return 1.0 + static_cast<double>(count - std::gcd(count, length)) / static_cast<double>(length);
+}
+
+double input_read_bytes(const ConvShape &s) {
+    std::set<std::int64_t> read; // of the rows of a stride
+    for (std::int64_t row = 0; row < s.r; ++row)
+        read.insert(row * s.dilation_h % s.stride_h);
+    constexpr double unit = 64.0;
+    const double least = static_cast<double>(s.element_bytes());
+    const double row = static_cast<double>(s.w) * least;
+    return static_cast<double>(s.input_bytes()) *
+           std::min(1.0, static_cast<double>(read.size()) * (row + unit - least) /
+                             (static_cast<double>(s.stride_h) * row));
+}
+
+void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
+    work.dram_read_bytes = input_read_bytes(shape) + static_cast<double>(shape.filter_bytes());
+    // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
+    work.dram_write_bytes = static_cast<double>(std::max<std::int64_t>(
+        0, shape.output_bytes() - limits.l2_bytes / static_cast<std::int64_t>(hopper::l2_copies.value)));
+}
+
+std::int64_t first_tap_of(const ConvShape &s, std::int64_t pixel) {
+    return pixel / (s.p() * s.q()) * (s.c * s.h * s.w) + pixel / s.q() % s.p() * s.stride_h * s.w +
+           pixel % s.q() * s.stride_w;
+}
+
+double lines_touched(double run_bytes, double rows, double pitch_bytes) {
+    constexpr double line = 128.0, least = 4.0;
+    const double all = (rows - 1.0) * pitch_bytes + run_bytes;
+    return std::min(rows * ((run_bytes - least) / line + 1.0), (all - least) / line + 1.0);
+}
+
+double lost_from_l2(double bytes, const GpuLimits &limits) {
+    // Read from end to end again and again, as counted on an H200: a quarter comes from DRAM again where the
+    // data is as large as the half of L2 that holds distinct lines, all where it is a quarter larger.
+    const double fill = bytes / (static_cast<double>(limits.l2_bytes) / hopper::l2_copies.value);
+    return std::clamp((fill - hopper::l2_losing.value) / hopper::l2_lost.value, 0.0, 1.0);
+}
+
+void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits, double passes) {
+    fill_dram(work, shape, limits);
+    const double image = static_cast<double>(shape.input_bytes()) / static_cast<double>(shape.n);
+    *work.dram_read_bytes +=
+        std::max(0.0, passes - 1.0) * input_read_bytes(shape) * lost_from_l2(image, limits);
+    if (work.l2_read_bytes) // which every byte from DRAM passes
+        work.dram_read_bytes =
+            std::min(*work.dram_read_bytes,
+                     std::max(*work.l2_read_bytes,
+                              input_read_bytes(shape) + static_cast<double>(shape.filter_bytes())));
+}
+
+} // namespace convcast

@@ -1,0 +1,85 @@
+#include "model/work/totals.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+Work total_work(const Plan &plan) {
+    Work total;
+    const auto add = [&](std::optional<double> Work::*field) {
+        for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+            for (const Partition &part : *launches)
+                if (part.work.*field)
+                    total.*field = (total.*field).value_or(0.0) + *(part.work.*field);
+    };
+    for (const auto field : {&Work::fmas, &Work::tensor_fmas, &Work::instructions, &Work::shared_wavefronts,
+                             &Work::shared_conflicts, &Work::l2_read_bytes, &Work::l2_write_bytes,
+                             &Work::dram_read_bytes, &Work::dram_write_bytes})
+        add(field);
+    bool repeats = false;
+    double by_address = 0.0;
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches) {
+            repeats = repeats || part.work.shared_wavefronts_by_address;
+            by_address += forecast_of(part.work, &Work::shared_wavefronts_by_address).value_or(0.0);
+        }
+    if (repeats)
+        total.shared_wavefronts_by_address = by_address;
+    return total;
+}
+
+Plan with_work(Plan plan, const Work &counted) {
+    const Work forecast = total_work(plan);
+    const auto ratio = [&](std::optional<double> Work::*field) {
+        const std::optional<double> ours = forecast_of(forecast, field), &theirs = counted.*field;
+        return ours && theirs && *ours > 0.0 ? *theirs / *ours : 1.0;
+    };
+    // FFMAs are instructions too: what is scaled is the others.
+    const double ffmas = forecast.fmas.value_or(0.0) / 32.0;
+    const double others = forecast.instructions.value_or(0.0) - ffmas;
+    const double other_ratio =
+        others > 0.0 && counted.instructions
+            ? std::max(0.0, *counted.instructions - ffmas * ratio(&Work::fmas)) / others
+            : 1.0;
+    // A step's wavefronts are those that its addresses ask for.
+    const double loads = ratio(&Work::l2_read_bytes),
+                 wavefronts = ratio(counted.shared_wavefronts_by_address ? &Work::shared_wavefronts_by_address
+                                                                         : &Work::shared_wavefronts);
+    for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (Partition &part : *launches) {
+            for (StepWork *work : {&part.step, &part.drain}) {
+                const double its_ffmas = work->fmas / 32.0;
+                const double its_others = std::max(0.0, work->instructions - its_ffmas);
+                work->fmas *= ratio(&Work::fmas);
+                work->instructions = work->fmas / 32.0 + its_others * other_ratio;
+                work->copying *= other_ratio;
+                work->shared_wavefronts *= wavefronts;
+                work->load_bytes *= loads;
+            }
+            for (const auto field : {&Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes,
+                                     &Work::dram_write_bytes})
+                if (part.work.*field)
+                    part.work.*field = *(part.work.*field) * ratio(field);
+            if (part.partial_write_bytes)
+                *part.partial_write_bytes *= ratio(&Work::l2_write_bytes);
+        }
+    return plan;
+}
+
+void average_step(Partition &partition) {
+    const double ctas = static_cast<double>(partition.ctas - partition.idle_ctas);
+    const double full = ctas * static_cast<double>(partition.steps) * partition.step.instructions;
+    if (!partition.work.instructions || !(full > 0.0))
+        return;
+    const double share =
+        std::clamp((*partition.work.instructions - ctas * partition.drain.instructions) / full, 0.0, 1.0);
+    StepWork &step = partition.step;
+    for (double *value : {&step.fmas, &step.instructions, &step.copying, &step.shared_wavefronts, &step.turns,
+                          &step.constant_lines, &step.load_bytes, &step.store_bytes})
+        *value *= share;
+}
+
+} // namespace convcast
