@@ -7,20 +7,14 @@
 #include "model/base/files.hpp"
 #include "model/fit/facts_of_counters.hpp"
 #include "model/machine/architecture.hpp"
-#include "model/machine/machine.hpp"
-#include "model/predict.hpp"
-#include "model/record/sweep.hpp"
-#include "model/shape/training_part.hpp"
+#include "model/record/measured_calls.hpp"
 #include "model/work/l2_sectors.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
-#include <map>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace convcast::cli {
@@ -37,9 +31,6 @@ int facts(const Words &words) {
         throw UsageError(
             "facts: no Run document given, for example `convcast facts run.json.gz -o facts.json`");
 
-    std::deque<Plan> plans; // that the calls point at
-    std::deque<Work> counted;
-    std::deque<std::map<std::string, double>> counters;
     std::vector<CountedCall> calls;
     Facts facts;
     int code = 0;
@@ -54,24 +45,9 @@ int facts(const Words &words) {
             throw UsageError("facts: " + file +
                              " was measured with other kernels than the documents before it");
         }
-        for (const Case &item : run.cases) {
-            const Measurement *cold = item.measured(L2State::cold);
-            if (item.status != Status::ok || !item.strategy || !cold || !cold->work ||
-                (!arguments.has("all") && !in_training_part(item.shape)))
-                continue;
-            const ConvShape shape = ConvShape::parse(item.shape);
-            if (shape.dtype != DataType::f32)
-                continue;
-            auto planned = plan(parse_strategy(*item.strategy), shape, profile);
-            if (auto *good = std::get_if<PlannedStrategy>(&planned)) {
-                plans.push_back(std::move(good->feasible.plan));
-                counted.push_back(*cold->work);
-                counters.push_back(cold->counters.value_or(std::map<std::string, double>{}));
-                calls.push_back({&plans.back(), &counted.back(), &counters.back(), shared_latency_of(profile),
-                                 static_cast<double>(profile.limits.sm_count) *
-                                     (profile.limits.max_threads_per_sm / 32)});
-            }
-        }
+        for (CountedCall &call :
+             counted_calls(run, profile, arguments.has("all") ? WhichCalls::all : WhichCalls::training))
+            calls.push_back(std::move(call));
     }
     facts.kernels = derive_facts(calls);
     for (const CompiledWork &kernel : facts.kernels)

@@ -140,13 +140,13 @@ double life_of(const std::map<std::string, double> &counters) {
 /// constants a quarter to a half of what is told besides.
 double untold(const CountedCall &call) {
     const auto number = [&](const char *name) {
-        const auto found = call.counters->find(name);
-        return found == call.counters->end() ? 0.0 : found->second;
+        const auto found = call.counters.find(name);
+        return found == call.counters.end() ? 0.0 : found->second;
     };
     const double there = number("sm__warps_active.avg.pct_of_peak_sustained_active") / 100.0 * call.warps *
                          number("sm__cycles_active.avg"),
                  issued = number("smsp__inst_executed.sum");
-    return issued > 0.0 ? std::max(0.0, there / issued - life_of(*call.counters)) : 0.0;
+    return issued > 0.0 ? std::max(0.0, there / issued - life_of(call.counters)) : 0.0;
 }
 
 /// A call's counters, and what its main kernel did for each of its instructions.
@@ -163,9 +163,9 @@ struct Paced {
 /// By the instructions that the kernel's facts make of those that the plan counts. Where warps of their own
 /// copy, these are steps of theirs, unlike copies between what others compute.
 Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
-    const Partition &main = main_launch(*call.plan);
+    const Partition &main = main_launch(call.plan);
     Paced of{&call};
-    for_each_launch(*call.plan, [&](const Partition &planned) {
+    for_each_launch(call.plan, [&](const Partition &planned) {
         if (planned.kernel != main.kernel)
             return;
         Partition part = planned;
@@ -202,7 +202,7 @@ Pace pace_of(const std::vector<Paced> &cases) {
     std::vector<std::array<double, 2>> cold_mixes; // first warps; all instructions
     std::vector<double> waits, cold_waits, constant_waits;
     for (const Paced &its : cases) {
-        const std::map<std::string, double> &counters = *its.call->counters;
+        const std::map<std::string, double> &counters = its.call->counters;
         const std::optional<double> own = sum_of(counters, own_stalls), code = sum_of(counters, code_stall),
                                     constants = sum_of(counters, constant_stall);
         if (!own || !code || !constants)
@@ -245,13 +245,13 @@ void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
     std::vector<double> shares;
     bool in_turn = true;
     for (const Paced &its : cases) {
-        const std::map<std::string, double> &counters = *its.call->counters;
+        const std::map<std::string, double> &counters = its.call->counters;
         const auto pipe = sum_of(counters, std::array<const char *, 1>{fma_pipe}),
                    shared = sum_of(counters, shared_access);
-        const double all = *its.call->counted->instructions, others = all - its.mix[0] * its.instructions;
+        const double all = *its.call->counted.instructions, others = all - its.mix[0] * its.instructions;
         if (!pipe || !shared || others <= 0.0 || its.mix[0] >= 1.0)
             continue;
-        const Partition &main = main_launch(*its.call->plan);
+        const Partition &main = main_launch(its.call->plan);
         const bool once = main.steps == 1 && main.copy_passes > 0.0; // they copy before their only step
         // CTAs without work do neither, and are in the counters.
         in_turn = in_turn && main.idle_ctas == 0 && main.copy_warps == 0 && (main.step.copying > 0.0 || once);
@@ -279,14 +279,14 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
     std::map<std::string, std::vector<CountedReads>> reads_of_kernel;
     std::vector<CountedReads> all_reads;
     for (const CountedCall &call : calls) {
-        if (call.plan->launches.empty() || !call.counted->instructions)
+        if (call.plan.launches.empty() || !call.counted.instructions)
             continue;
-        const Partition &main = main_launch(*call.plan);
+        const Partition &main = main_launch(call.plan);
         // What other kernels of the call take is small: theirs is what the plan counts.
         double of_others = 0.0, main_launches = 0.0, ffmas = 0.0, reads = 0.0, delivered = 0.0, writes = 0.0;
         MergeableReads mergeable;
         Features sum{};
-        for_each_launch(*call.plan, [&](const Partition &part) {
+        for_each_launch(call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
             delivered +=
                 std::min(part.work.l2_read_bytes.value_or(0.0), part.work.dram_read_bytes.value_or(0.0));
@@ -303,24 +303,24 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             for (std::size_t i = 0; i < features; ++i)
                 sum[i] += its[i];
         });
-        const double left = *call.counted->instructions - of_others - ffmas;
+        const double left = *call.counted.instructions - of_others - ffmas;
         if (!(left > 0.0))
             continue;
         // Relative to all instructions: an error of the others counts as it does in the total.
-        const double total = *call.counted->instructions - of_others;
+        const double total = *call.counted.instructions - of_others;
         Seen &its = seen[{main.kernel, main.variant}];
         for (double &value : sum)
             value /= total;
         its.rows.push_back(sum);
         its.other_shares.push_back(left / total);
-        if (call.counters && life_of(*call.counters) > 0.0)
+        if (life_of(call.counters) > 0.0)
             its.paced.push_back(&call);
-        if (const double counted = call.counted->l2_read_bytes.value_or(0.0);
+        if (const double counted = call.counted.l2_read_bytes.value_or(0.0);
             !mergeable.reads.empty() && counted > 0.0)
             for (std::vector<CountedReads> *all : {&reads_of_kernel[main.kernel], &all_reads})
                 all->push_back({reads, delivered, counted, total / main_launches, mergeable});
-        if (writes > 0.0 && call.counted->l2_write_bytes)
-            its.write_shares.push_back(*call.counted->l2_write_bytes / writes);
+        if (writes > 0.0 && call.counted.l2_write_bytes)
+            its.write_shares.push_back(*call.counted.l2_write_bytes / writes);
     }
     std::vector<CompiledWork> kernels;
     for (auto &[name, its] : seen) {

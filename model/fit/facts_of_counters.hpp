@@ -13,9 +13,9 @@ namespace convcast {
 
 /// A call that was counted: the plan as the strategy counts it, and what the counters say.
 struct CountedCall {
-    const Plan *plan = nullptr;
-    const Work *counted = nullptr;
-    const std::map<std::string, double> *counters = nullptr; ///< by metric name; nullptr: of the work only
+    Plan plan;
+    Work counted;
+    std::map<std::string, double> counters; ///< by metric name; empty: of the work only
     double shared_latency = 0.0; ///< clocks from a load of shared memory to its use, on the GPU that counted
     double warps = 0.0;          ///< that this GPU holds at once
 };

@@ -98,8 +98,10 @@ double mean_error(const std::vector<std::size_t> &which, const std::vector<doubl
 }
 
 /// To the calls that `which` names.
-Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios, const GpuProfile &profile) {
+Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios, const GpuProfile &profile,
+                   const Omitted &omitted = {}) {
     Calibration best;
+    best.omitted = omitted;
     double error = mean_error(which, log_ratios.of(best));
     constexpr int halvings = 4;
     double scale = 1.0;
@@ -215,6 +217,12 @@ Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuPro
     Calibration calibration = fit_to(log_ratios.without(""), log_ratios, profile);
     calibration.resampled = resampled_fits(training, log_ratios, profile);
     return calibration;
+}
+
+Calibration fit_without(const Omitted &omitted, const std::vector<MeasuredCall> &calls,
+                        const GpuProfile &profile) {
+    LogRatios log_ratios(training_of(calls, profile), profile);
+    return fit_to(log_ratios.without(""), log_ratios, profile, omitted);
 }
 
 double mean_error(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,

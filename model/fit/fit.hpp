@@ -32,6 +32,10 @@ struct MeasuredCall {
 /// Throws UsageError without calls, or with a profile that lacks what a forecast needs.
 Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuProfile &profile);
 
+/// The fit alone, of a forecast that leaves equations out: without the fits to shapes drawn again.
+Calibration fit_without(const Omitted &omitted, const std::vector<MeasuredCall> &calls,
+                        const GpuProfile &profile);
+
 /// Mean of |forecast / measured - 1| of such calls, forecast from what is known of their kernels: `plan` or
 /// `uncounted`. Throws UsageError without calls.
 double mean_error(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,

@@ -5,6 +5,7 @@
 #include <boost/describe.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,6 +32,54 @@ struct FittedNumbers {
     double units_overlap = 2.0;
     BOOST_DESCRIBE_CLASS(FittedNumbers, (), (first_wave_miss, cold_share, steps_overlap, units_overlap), (),
                          ())
+};
+
+/// Equations of the time model (docs/model.md) that can be left out, to see what each is worth.
+enum class Equation : std::uint8_t {
+    F2,
+    F3,
+    F4,
+    F8,
+    F9,
+    F10,
+    F11,
+    F15,
+    F16,
+    F17,
+    F20,
+    F21,
+    F22,
+    F23,
+    F24,
+    F25,
+    F26,
+    F27,
+    F28,
+    F29,
+    F30,
+    F31,
+    F32,
+    F33,
+    F34
+};
+BOOST_DESCRIBE_ENUM(Equation, F2, F3, F4, F8, F9, F10, F11, F15, F16, F17, F20, F21, F22, F23, F24, F25, F26,
+                    F27, F28, F29, F30, F31, F32, F33, F34)
+
+/// Those that a forecast leaves out; none, but in an ablation.
+class Omitted {
+  public:
+    Omitted() = default;
+    explicit Omitted(std::initializer_list<Equation> equations) {
+        for (const Equation equation : equations)
+            bits_ |= bit(equation);
+    }
+    bool contains(Equation equation) const { return (bits_ & bit(equation)) != 0; }
+
+  private:
+    static std::uint32_t bit(Equation equation) {
+        return std::uint32_t{1} << static_cast<unsigned>(equation);
+    }
+    std::uint32_t bits_ = 0;
 };
 
 /// The profile that a calibration was fitted on. The calibration is for every profile of the same GPU model,
@@ -64,6 +113,7 @@ struct Calibration {
     /// made of.
     double ratio_p05 = 1.0, ratio_p95 = 1.0;
     std::optional<TestErrors> test; ///< absent: no call was outside the training part
+    Omitted omitted;                ///< in no document: only ablations leave something out
     BOOST_DESCRIBE_CLASS(Calibration, (),
                          (schema, profile, facts_hash, fitted, resampled, cases, ratio_p05, ratio_p95, test),
                          (), ())

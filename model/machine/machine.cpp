@@ -77,6 +77,7 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;
     m.knee = p.knee_exponent ? p.knee_exponent->value.value : assumed_knee_exponent;
     m.fitted = calibration.fitted;
+    m.omitted = calibration.omitted;
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;
     m.shared_latency = shared_latency_of(p);

@@ -16,6 +16,7 @@ struct Machine {
         outer_rate, snaked_rate, shared_bw, launch_s, gap_s, barrier_s, knee, cta_s, ffma_latency,
         shared_latency;
     FittedNumbers fitted;
+    Omitted omitted;
     int sm_count;
     bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
     double tensor_rate; ///< 0: not known; plans that need it have no time then
@@ -23,6 +24,8 @@ struct Machine {
     double copy_bw;        ///< of DRAM, as many bytes read as written, both counted
     double partial_sector; ///< time of a sector written in part over that of a whole one
     std::int64_t clusters_of_4_sms, clusters_of_8_sms;
+
+    bool has(Equation equation) const { return !omitted.contains(equation); }
 };
 
 /// FFMAs per clock of an outer product of 8 by 4 that is walked in serpentine order, so that each FFMA has an

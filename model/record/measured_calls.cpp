@@ -1,11 +1,14 @@
 #include "model/record/measured_calls.hpp"
 
 #include "model/choose/setting.hpp"
+#include "model/machine/machine.hpp"
 #include "model/shape/training_part.hpp"
 #include "model/time/call.hpp"
 #include "model/work/compiled.hpp"
 
 #include <cstddef>
+#include <map>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -31,6 +34,28 @@ std::vector<MeasuredCall> measured_calls(const Run &run, const GpuProfile &profi
         Plan counted = with_facts(good->feasible.plan, facts);
         calls.push_back({std::move(good->feasible.plan), std::move(counted), shape, cold->time_s,
                          item.strategy->substr(0, item.strategy->find(':')), training, i});
+    }
+    return calls;
+}
+
+std::vector<CountedCall> counted_calls(const Run &run, const GpuProfile &profile, WhichCalls which) {
+    constexpr int lanes = 32;
+    const double warps =
+        static_cast<double>(profile.limits.sm_count) * (profile.limits.max_threads_per_sm / lanes);
+    std::vector<CountedCall> calls;
+    for (const Case &item : run.cases) {
+        const Measurement *cold = item.measured(L2State::cold);
+        if (item.status != Status::ok || !item.strategy || !cold || !cold->work ||
+            (which == WhichCalls::training && !in_training_part(item.shape)))
+            continue;
+        const ConvShape shape = ConvShape::parse(item.shape);
+        if (shape.dtype != DataType::f32)
+            continue;
+        auto planned = plan(parse_strategy(*item.strategy), shape, profile);
+        if (auto *good = std::get_if<PlannedStrategy>(&planned))
+            calls.push_back({std::move(good->feasible.plan), *cold->work,
+                             cold->counters.value_or(std::map<std::string, double>{}),
+                             shared_latency_of(profile), warps});
     }
     return calls;
 }

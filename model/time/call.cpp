@@ -91,11 +91,12 @@ template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const M
         for (const Partition &part : *launches) {
             T its = partition_term<T>(part, shape, m);
             // It starts a gap after the CTAs of the one before, which let it at once (F20).
-            if (last && part.beside.value_or(false))
+            const bool beside = part.beside.value_or(false) && m.has(Equation::F20);
+            if (last && beside)
                 its = sum<T>(part.kernel, {leaf<T>("early start", s(m.gap_s),
                                                    "{:.2f} us after the launch beside it", m.gap_s * 1e6),
                                            std::move(its)});
-            if (last && part.beside.value_or(false))
+            if (last && beside)
                 its = max_of<T>("side by side", {std::move(*last), std::move(its)});
             else if (last)
                 parts.push_back(std::move(*last));

@@ -59,6 +59,8 @@ inline double busy_warps(const Partition &part) {
 /// first, meet those of the other CTAs; otherwise the next CTA's follow where its own end.
 inline double imbalance(const Partition &part, double warps, double ctas, const Machine &m) {
     const double schedulers = m.schedulers;
+    if (!m.has(Equation::F11))
+        return 1.0;
     const bool aligned = part.threads % static_cast<std::int64_t>(32.0 * schedulers) == 0;
     const double dealt = aligned ? warps : warps * std::max(1.0, ctas);
     return std::ceil(dealt / schedulers) * schedulers / dealt;
@@ -101,18 +103,18 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
     // Warps of their own that copy do nothing else in their steps, and are those that look up where to.
     const bool copies_apart = part.copy_warps > 0 && by == By::roles;
     const double clocks = pace.other_clocks, copy_clocks = copies_apart ? clocks : pace.once_clocks;
-    const double looks_up = work.turns * m.shared_latency;
-    const double computing =
-        (ffmas * std::max(pace.ffma_clocks, m.ffma_latency / sums) + (others - copying) * clocks +
-         (copies_apart ? 0.0 : looks_up) + work.constant_lines * pace.constant_clocks) *
-        part.longest_warp.value_or(1.0) / busy_warps(part);
+    const double looks_up = m.has(Equation::F16) ? work.turns * m.shared_latency : 0.0;
+    const double computing = (ffmas * std::max(pace.ffma_clocks, m.ffma_latency / sums) +
+                              (others - copying) * clocks + (copies_apart ? 0.0 : looks_up) +
+                              (m.has(Equation::F24) ? work.constant_lines * pace.constant_clocks : 0.0)) *
+                             part.longest_warp.value_or(1.0) / busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
     const double longest_copier = by == By::roles ? part.longest_copier.value_or(1.0) : 1.0;
     const double chain =
         copies_apart
             ? std::max(computing, (copying * copy_clocks + looks_up) / static_cast<double>(part.copy_warps))
             : computing + copying * copy_clocks * longest_copier / all_warps +
-                  work.line_waits * m.l2_latency_s * m.clock;
+                  (m.has(Equation::F17) ? work.line_waits * m.l2_latency_s * m.clock : 0.0);
     return leaf<T>("dependent instructions", s(chain / m.clock), "{:.0f} clk of one warp / {:.0f} MHz", chain,
                    m.clock / 1e6);
 }
@@ -130,13 +132,15 @@ T mixed_term(const Partition &part, const StepWork &work, double ctas, const Mac
     const double copying = std::min(all_others, work.copying); // by all warps
     const double computing = (all_others - copying) * uneven, copies = copying * of_copies;
     const double others = computing + copies, fmas = work.fmas * uneven;
-    const double fma_rate = part.snaked && part.independent_sums >= 32 ? m.snaked_rate : m.outer_rate;
+    const double fma_rate = !m.has(Equation::F3)                         ? m.ffma_rate
+                            : part.snaked && part.independent_sums >= 32 ? m.snaked_rate
+                                                                         : m.outer_rate;
     const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
     T issue = sum<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
     if (!m.fills_issue)
         issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m),
                                           issue_leaf<T>(ctas * (others + fmas / 32.0), m)});
-    if (part.pace) {
+    if (part.pace && m.has(Equation::F10)) {
         const double share = part.pace->alu_share, of_copying = part.pace->copy_alu_share.value_or(share);
         if (const double integers = computing * share + copies * of_copying; integers > 0.0)
             issue = pnorm<T>("issue slots and pipes", m.fitted.units_overlap,
@@ -151,7 +155,7 @@ T mixed_term(const Partition &part, const StepWork &work, double ctas, const Mac
         return max_of<T>("cores", std::move(pipes));
     }
     const double queued = queued_warps(part, ctas, m), exponent = overlap_exponent(queued);
-    if (!part.pace)
+    if (!part.pace || !m.has(Equation::F23))
         return pnorm<T>(core_name, exponent, std::move(pipes));
     // A warp's own instructions overlap as the compiler ordered them, which its pace tells: one after another
     // the warps take no longer than so much each (F23).
@@ -176,7 +180,7 @@ template <Yield T>
 T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
     T mixed = mixed_term<T>(part, work, ctas, m, by);
     const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
-    if (part.loads_first.value_or(false) && work.turns > 0.0) {
+    if (part.loads_first.value_or(false) && work.turns > 0.0 && m.has(Equation::F31)) {
         StepWork loads, computing = work;
         loads.shared_wavefronts = work.shared_wavefronts * std::min(1.0, busy_warps(part) / part.step.turns);
         computing.shared_wavefronts -= loads.shared_wavefronts;
@@ -186,7 +190,7 @@ T busy_term(const Partition &part, const StepWork &work, double ctas, const Mach
         return queue<T>("cores", ctas, std::move(mixed), std::move(alone));
     }
     if (part.barriers == 0 || part.copy_warps > 0 || work.tensor_fmas || work.copying <= 0.0 ||
-        work.copying >= others)
+        work.copying >= others || !m.has(Equation::F27))
         return mixed;
     StepWork copies, computing = work;
     copies.instructions = copies.copying = work.copying;

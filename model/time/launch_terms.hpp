@@ -36,8 +36,9 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
         // even that out.
         List<T> both = {core_term<T>("arithmetic", part, part.step, round.ctas, m)};
         // A buffer that warps of their own fill again is full when the last of their copies is there.
-        const double filling =
-            part.copy_warps > 0 ? value_of(chain_leaf<Seconds>(part, copies_of(part.step), m)).value : 0.0;
+        const double filling = part.copy_warps > 0 && m.has(Equation::F22)
+                                   ? value_of(chain_leaf<Seconds>(part, copies_of(part.step), m)).value
+                                   : 0.0;
         if (part.stages > 1)
             both.push_back(pnorm<T>("loads", m.knee,
                                     {latency_leaf<T>(filling + latency, static_cast<double>(part.stages - 1)),
@@ -87,27 +88,29 @@ struct Start {
 /// wait for that. What the launch before has written lies in L2.
 inline Start start_of(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
     Start start{};
-    start.follows = round.first && part.early.value_or(false) && !part.beside.value_or(false);
+    start.follows =
+        round.first && part.early.value_or(false) && !part.beside.value_or(false) && m.has(Equation::F30);
     start.waits_first = start.follows && part.copy_warps == 0;
     const bool in_l2 =
         start.follows && !part.operands.empty() && part.operands.front().memory == Memory::workspace;
     start.latency = round.first && !in_l2
                         ? m.latency_s
                         : traffic.dram_share * m.latency_s + (1.0 - traffic.dram_share) * m.l2_latency_s;
-    start.cold =
-        round.first && part.pace && !start.waits_first ? m.fitted.cold_share * part.pace->cold_clocks : 0.0;
+    start.cold = round.first && part.pace && !start.waits_first && m.has(Equation::F15)
+                     ? m.fitted.cold_share * part.pace->cold_clocks
+                     : 0.0;
     return start;
 }
 
 /// Where no warp waits for another, the first compute and store while others wait for what passes DRAM and L2
 /// (F28).
-inline bool as_they_come(const Partition &part) {
-    return part.barriers == 0 && part.steps == 1;
+inline bool as_they_come(const Partition &part, const Machine &m) {
+    return part.barriers == 0 && part.steps == 1 && m.has(Equation::F28);
 }
 
 /// Of a single step the first data come while its other copies are started (F4).
-inline bool copies_fill(const Partition &part) {
-    return part.steps == 1 && copies_in_turn(part);
+inline bool copies_fill(const Partition &part, const Machine &m) {
+    return part.steps == 1 && copies_in_turn(part) && m.has(Equation::F4);
 }
 
 inline double first_load_bytes(const Partition &part, const Round &round) {
@@ -119,7 +122,7 @@ T first_data_term(const Partition &part, const Machine &m, const Round &round, c
                   const Start &start) {
     T first_data =
         leaf<T>("load latency", s(start.latency), "{:.0f} ns to the first data", start.latency * 1e9);
-    if (as_they_come(part))
+    if (as_they_come(part, m))
         return first_data;
     const double bytes = first_load_bytes(part, round);
     // What stays on the SM is written to shared memory while the rest is under way.
@@ -131,7 +134,7 @@ T first_data_term(const Partition &part, const Machine &m, const Round &round, c
                            leaf<T>("shared memory", s(kept_passes * wavefront_bytes / m.shared_bw / m.clock),
                                    "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", kept_passes,
                                    m.shared_bw, m.clock / 1e6)});
-    if (!copies_fill(part))
+    if (!copies_fill(part, m))
         return first_data;
     StepWork copies = copies_of(part.step);
     copies.turns = 0.0, copies.load_bytes = part.step.load_bytes;
@@ -157,12 +160,12 @@ T fill_term(const Partition &part, const Machine &m, const Round &round, const T
     List<T> filled = {first_data_term<T>(part, m, round, traffic, start), code(1.0 - behind)};
     if (behind > 0.0)
         filled.front() = max_of<T>("first data and code", {std::move(filled.front()), code(behind)});
-    if (part.drain.line_waits > 0.0)
+    if (part.drain.line_waits > 0.0 && m.has(Equation::F26))
         filled.push_back(leaf<T>("loads one by one", s(part.drain.line_waits * start.latency),
                                  "{:.0f} * {:.0f} ns", part.drain.line_waits, start.latency * 1e9));
     // Warps of their own copy a step while others compute the one before: at first nothing can be computed
     // (F22).
-    if (part.copy_warps > 0)
+    if (part.copy_warps > 0 && m.has(Equation::F22))
         filled.push_back(core_term<T>("first copies", part, copies_of(part.step), round.ctas, m));
     T fill = sum<T>("fill", std::move(filled));
     if (!start.follows)
@@ -174,13 +177,13 @@ T fill_term(const Partition &part, const Machine &m, const Round &round, const T
 }
 
 /// A step without the copies that belong to the fill.
-inline StepWork last_step_of(const Partition &part) {
+inline StepWork last_step_of(const Partition &part, const Machine &m) {
     StepWork last = part.step;
-    if (copies_fill(part)) {
+    if (copies_fill(part, m)) {
         last.instructions -= part.step.copying;
         last.copying = last.load_bytes = 0.0;
     }
-    if (part.copy_warps > 0) {
+    if (part.copy_warps > 0 && m.has(Equation::F22)) {
         last.instructions -= part.step.copying;
         last.copying = last.turns = 0.0;
     }
@@ -190,13 +193,13 @@ inline StepWork last_step_of(const Partition &part) {
 /// The last step, and what a CTA does once at its start and its end.
 template <Yield T>
 T last_step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
-    const StepWork last_step = last_step_of(part);
+    const StepWork last_step = last_step_of(part, m);
     StepWork once = of_all_warps(part.drain);
     once.load_bytes = 0.0;
     const double stored = store_bandwidth(round.sms, traffic, m);
     const auto last = [&]<Yield Y>(double ctas) {
         return pnorm<Y>( // each warp computes and stores in turn (F32)
-            "last step", m.fitted.units_overlap * ctas,
+            "last step", m.has(Equation::F32) ? m.fitted.units_overlap * ctas : 100.0,
             {core_term<Y>("arithmetic", part, last_step, ctas, m),
              bandwidth_leaf<Y>("stores", ctas * round.sms * part.step.store_bytes * traffic.store_factor,
                                stored)});
@@ -216,7 +219,7 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
                          value_of(ends.template operator()<Seconds>(1.0)).value;
     const double further_share = (round.ctas - 1.0) / round.ctas;
     T in_turn =
-        alone + further_share * std::max(all_last, all_ends) < all_last + all_ends
+        m.has(Equation::F28) && alone + further_share * std::max(all_last, all_ends) < all_last + all_ends
             ? schedule<T>(
                   "last steps and stores in turn", further_share,
                   max_of<T>("busy", {last.template operator()<T>(round.ctas),
@@ -224,7 +227,7 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
                   sum<T>("one CTA", {last.template operator()<T>(1.0), ends.template operator()<T>(1.0)}))
             : sum<T>("last steps and stores",
                      {last.template operator()<T>(round.ctas), ends.template operator()<T>(round.ctas)});
-    if (!as_they_come(part))
+    if (!as_they_come(part, m))
         return in_turn;
     const double bytes = first_load_bytes(part, round);
     return max_of<T>("loads, arithmetic and stores",
@@ -276,7 +279,7 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                               ? std::max(chip, std::min(static_cast<double>(part.ctas), slots))
                               : chip;
     const double further = std::max(0.0, starts - m.sm_count);
-    if (further <= 0.0)
+    if (further <= 0.0 || !m.has(Equation::F2))
         return together;
     // Where the others were before, code and what they share is cached.
     const Round last_one{1.0, round.sms, false};
@@ -320,9 +323,12 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     Round one = round;
     one.ctas = 1.0;
     one.first = false;
-    T alone = sum<T>("one CTA", {wave_term<T>(part, m, one, traffic), turnover_leaf<T>(m)});
+    List<T> one_cta = {wave_term<T>(part, m, one, traffic)};
+    if (m.has(Equation::F25))
+        one_cta.push_back(turnover_leaf<T>(m));
+    T alone = sum<T>("one CTA", std::move(one_cta));
     // Of a single step a CTA loads, computes and then stores: others meanwhile use what it leaves idle (F33).
-    if (part.steps == 1 && part.step.store_bytes == 0.0)
+    if (part.steps == 1 && part.step.store_bytes == 0.0 && m.has(Equation::F33))
         return queue<T>("further wave", round.ctas, std::move(cores), std::move(memory), std::move(alone));
     return queue<T>("further wave", round.ctas, max_of<T>("busy", {std::move(cores), std::move(memory)}),
                     std::move(alone));
@@ -335,9 +341,11 @@ template <Yield T> T idle_term(const Partition &part, double sms, double rounds,
     asks.instructions = asks.copying = part.idle_instructions.value_or(0.0);
     const double ctas = static_cast<double>(part.ctas_per_sm),
                  warps = static_cast<double>(part.threads) / 32.0 / m.schedulers;
-    T alone = sum<T>("one CTA", {queue<T>("asks for work", warps, busy_term<T>(part, asks, 1.0, m),
-                                          chain_leaf<T>(part, asks, m)),
-                                 turnover_leaf<T>(m)});
+    List<T> one_cta = {
+        queue<T>("asks for work", warps, busy_term<T>(part, asks, 1.0, m), chain_leaf<T>(part, asks, m))};
+    if (m.has(Equation::F25))
+        one_cta.push_back(turnover_leaf<T>(m));
+    T alone = sum<T>("one CTA", std::move(one_cta));
     T round = max_of<T>("round without work",
                         {queue<T>("CTAs of an SM", ctas, busy_term<T>(part, asks, ctas, m), std::move(alone)),
                          leaf<T>("CTA starts", s(ctas * sms * m.cta_s), "{:.0f} CTAs * {:.2f} ns", ctas * sms,
@@ -357,7 +365,7 @@ inline constexpr double wgmma_clock_share = 0.889;
 
 /// The machine while a launch runs.
 inline Machine running(const Partition &part, Machine m) {
-    if (part.step.tensor_fmas)
+    if (part.step.tensor_fmas && m.has(Equation::F29))
         m.clock *= wgmma_clock_share;
     return m;
 }

@@ -11,7 +11,7 @@ namespace convcast::launch_terms {
 inline std::int64_t usable_sms(const Partition &part, const Machine &m) {
     const std::int64_t cluster = part.cluster.value_or(1);
     constexpr std::int64_t pair = 2, four = 4; // SMs come in pairs, which share a cluster always
-    if (cluster <= pair)
+    if (cluster <= pair || !m.has(Equation::F9))
         return m.sm_count;
     const std::int64_t sms = cluster <= four ? m.clusters_of_4_sms : m.clusters_of_8_sms;
     return std::min<std::int64_t>(m.sm_count, std::max<std::int64_t>(1, sms / cluster) * cluster);
@@ -51,7 +51,8 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
     const double dram = part.work.dram_read_bytes.value_or(reads);
     const double dram_share = reads > 0.0 ? std::min(1.0, dram / reads) : 0.0;
     // What a sector written in part takes more than a whole one.
-    const double parts = part.partial_write_bytes.value_or(0.0) * (m.partial_sector - 1.0);
+    const double parts =
+        m.has(Equation::F21) ? part.partial_write_bytes.value_or(0.0) * (m.partial_sector - 1.0) : 0.0;
     const double fresh = part.new_share.value_or(1.0);
     const double writes = part.work.l2_write_bytes.value_or(0.0),
                  to_dram =
@@ -69,7 +70,7 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
 /// other passes as in a copy, with the turns of the bus in between (F34).
 template <Yield T> T dram_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
     const double reads = loads * traffic.dram_share, writes = stores * traffic.dram_write_share;
-    const double of_both = std::min(reads, writes);
+    const double of_both = m.has(Equation::F34) ? std::min(reads, writes) : 0.0;
     return sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", reads - of_both, m.read_bw),
                            bandwidth_leaf<T>("DRAM writes", writes - of_both, m.write_bw),
                            bandwidth_leaf<T>("DRAM reads and writes", 2.0 * of_both, m.copy_bw)});
@@ -106,7 +107,10 @@ template <Yield T> T barrier_leaf(const Machine &m) {
 /// it has read before.
 inline double step_latency(const Round &round, const Traffic &traffic, const Machine &m) {
     const double together = round.first ? 1.0 : traffic.together;
-    const double miss = std::max(traffic.dram_share, m.fitted.first_wave_miss * traffic.new_share * together);
+    const double miss =
+        m.has(Equation::F8)
+            ? std::max(traffic.dram_share, m.fitted.first_wave_miss * traffic.new_share * together)
+            : traffic.dram_share;
     return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
 }
 

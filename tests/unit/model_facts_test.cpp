@@ -48,9 +48,6 @@ struct Planted {
     static constexpr double per_counted = 1.5, per_idle_warp = 20.0, ffma = 1.25, other = 3.0, copy = 2.0,
                             alu = 0.6, turn = 23.0, cold = 500.0, constant = 130.0, drift = 0.3;
 
-    std::deque<Plan> plans;
-    std::deque<Work> works;
-    std::deque<std::map<std::string, double>> counters;
     std::vector<CountedCall> calls;
 
     void add(const Partition &part, double met) {
@@ -70,19 +67,19 @@ struct Planted {
         const double turns = busy * 4.0 * part.step.turns, warps = static_cast<double>(part.ctas) * 4.0;
         const double waits = (ffmas * ffma + (left - once) * other + once * copy) / *work.instructions - 1.0;
         const std::string stalled = "smsp__average_warps_issue_stalled_", ratio = "_per_issue_active.ratio";
-        counters.push_back({{stalled + "wait" + ratio, waits},
-                            {stalled + "branch_resolving" + ratio, 0.0},
-                            {stalled + "short_scoreboard" + ratio, turn * turns / *work.instructions},
-                            {stalled + "no_instruction" + ratio, cold * warps / *work.instructions},
-                            {stalled + "imc_miss" + ratio,
-                             constant * busy * 4.0 * part.step.constant_lines / *work.instructions},
-                            {"sm__inst_executed_pipe_fma.sum", ffmas},
-                            {"smsp__inst_executed_op_shared_ld.sum", (1.0 - alu) * left},
-                            {"smsp__inst_executed_op_shared_st.sum", 0.0}});
-        works.push_back(work);
-        plans.push_back({});
-        plans.back().launches = {part};
-        calls.push_back({&plans.back(), &works.back(), &counters.back(), turn});
+        const std::map<std::string, double> counters = {
+            {stalled + "wait" + ratio, waits},
+            {stalled + "branch_resolving" + ratio, 0.0},
+            {stalled + "short_scoreboard" + ratio, turn * turns / *work.instructions},
+            {stalled + "no_instruction" + ratio, cold * warps / *work.instructions},
+            {stalled + "imc_miss" + ratio,
+             constant * busy * 4.0 * part.step.constant_lines / *work.instructions},
+            {"sm__inst_executed_pipe_fma.sum", ffmas},
+            {"smsp__inst_executed_op_shared_ld.sum", (1.0 - alu) * left},
+            {"smsp__inst_executed_op_shared_st.sum", 0.0}};
+        Plan plan;
+        plan.launches = {part};
+        calls.push_back({plan, work, counters, turn});
     }
 };
 
