@@ -49,13 +49,14 @@ int facts(const Words &words) {
              counted_calls(run, profile, arguments.has("all") ? WhichCalls::all : WhichCalls::training))
             calls.push_back(std::move(call));
     }
-    facts.kernels = derive_facts(calls);
+    Facts derived = derive_facts(calls);
+    derived.architecture = facts.architecture, derived.device_code_hash = facts.device_code_hash;
+    facts = std::move(derived);
     for (const CompiledWork &kernel : facts.kernels)
-        note(fmt::format("{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); merging "
-                         "{:.2f}, drift {:.1f}",
-                         kernel.variant.empty() ? kernel.kernel : kernel.kernel + ", " + kernel.variant,
-                         kernel.cases, 100.0 * kernel.median_error, 100.0 * kernel.p90_error, kernel.merging,
-                         kernel.drift.value_or(Merging{}.drift)));
+        note(fmt::format(
+            "{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); merging {:.2f}",
+            kernel.variant.empty() ? kernel.kernel : kernel.kernel + ", " + kernel.variant, kernel.cases,
+            100.0 * kernel.median_error, 100.0 * kernel.p90_error, kernel.merging));
     const std::string output = arguments.text("output", "-");
     write_file_atomically(output, write_facts(facts));
     note_how_to_use("facts", output);

@@ -391,6 +391,21 @@ class Reader {
     std::vector<InputProblem> problems_;
 };
 
+/// What to do with a document whose schema is not the one expected: of another version of convcast, or of
+/// another kind.
+inline std::string advice_on_schema(std::string_view got, std::string_view expected) {
+    const auto kind = [](std::string_view schema) { return schema.substr(0, schema.rfind('/')); };
+    if (kind(got) != kind(expected))
+        return "is this the right kind of file?";
+    const std::string_view its = kind(expected);
+    const std::string_view verb = its == "convcast/facts"         ? "facts"
+                                  : its == "convcast/calibration" ? "fit"
+                                  : its == "convcast/profile"     ? "measure"
+                                                                  : "";
+    return "another version of convcast wrote it" +
+           (verb.empty() ? std::string{} : "; `convcast " + std::string(verb) + "` writes it anew");
+}
+
 /// Throws InputError unless the document's "schema" member equals `schema`.
 inline void require_schema(const JsonValue &json, const std::string &file, const std::string &schema) {
     const JsonValue *found = json.find("schema");
@@ -399,7 +414,7 @@ inline void require_schema(const JsonValue &json, const std::string &file, const
         throw InputError(file + ":" + std::to_string(json.line()) + ": /schema",
                          "expected \"schema\": \"" + schema + "\", got " +
                              (name ? "\"" + shortened(*name) + "\"" : std::string("none")) +
-                             "; is this the right kind of file?");
+                             "; " + advice_on_schema(name.value_or(""), schema));
 }
 
 /// Parses and reads a whole document whose "schema" member must equal `schema`; throws InputError.

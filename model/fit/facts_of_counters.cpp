@@ -72,28 +72,41 @@ struct CountedReads {
     MergeableReads mergeable;
 };
 
-/// The numbers with the smallest sum of relative errors; one case counts no more than it would with no reads
-/// at all.
-Merging merging_of(const std::vector<CountedReads> &calls) {
+/// A kernel's merging, and the sum of relative errors that it leaves.
+struct MergingFit {
+    double met = 0.0, error = 0.0;
+};
+
+/// That with the smallest sum; one case counts no more than it would with no reads at all.
+MergingFit merging_of(const std::vector<CountedReads> &calls, double drift) {
     constexpr double smallest = 0.02, largest = 60.0;
     constexpr int steps = 80;
-    constexpr std::array<double, 6> drifts = {0.5, 0.4, 0.3, 0.2, 0.1, 0.0};
-    std::vector<Merging> tried = {{}};
-    for (const double drift : drifts)
-        for (int i = 0; i <= steps; ++i)
-            tried.push_back({smallest * std::pow(largest / smallest, static_cast<double>(i) / steps), drift});
-    Merging best;
-    double least = std::numeric_limits<double>::infinity();
-    for (const Merging &merging : tried) {
+    MergingFit best{0.0, std::numeric_limits<double>::infinity()};
+    for (int i = -1; i <= steps; ++i) { // first nothing merged
+        const double met =
+            i < 0 ? 0.0 : smallest * std::pow(largest / smallest, static_cast<double>(i) / steps);
         double sum = 0.0;
         for (const CountedReads &call : calls)
-            sum += std::min(
-                1.0, std::abs(std::max(call.least, call.planned - merged_bytes(call.mergeable,
-                                                                               call.instructions, merging)) /
-                                  call.counted -
-                              1.0));
+            sum += std::min(1.0, std::abs(std::max(call.least, call.planned - merged_bytes(call.mergeable,
+                                                                                           call.instructions,
+                                                                                           {met, drift})) /
+                                              call.counted -
+                                          1.0));
+        if (sum < best.error)
+            best = {met, sum};
+    }
+    return best;
+}
+
+/// The drift with which the kernels' own mergings leave the smallest sum of errors.
+double drift_of(const std::map<std::string, std::vector<CountedReads>> &reads_of_kernel) {
+    double best = Merging{}.drift, least = std::numeric_limits<double>::infinity();
+    for (const double drift : {0.5, 0.4, 0.3, 0.2, 0.1, 0.0}) {
+        double sum = 0.0;
+        for (const auto &[kernel, calls] : reads_of_kernel)
+            sum += merging_of(calls, drift).error;
         if (sum < least)
-            least = sum, best = merging;
+            best = drift, least = sum;
     }
     return best;
 }
@@ -169,7 +182,7 @@ Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
         if (planned.kernel != main.kernel)
             return;
         Partition part = planned;
-        apply(part, facts);
+        apply(part, facts, {});
         const double ctas = static_cast<double>(part.ctas - part.idle_ctas);
         const double times = ctas * static_cast<double>(part.steps);
         const double others = std::max(0.0, part.step.instructions - part.step.fmas / 32.0),
@@ -178,7 +191,7 @@ Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
         of.mix[1] += times * (others - copying);
         of.mix[2] += times * copying +
                      ctas * std::max(0.0, part.drain.instructions - part.drain.fmas / 32.0) +
-                     static_cast<double>(part.idle_ctas) * warps_of(part) * facts.per_idle_warp;
+                     static_cast<double>(part.idle_ctas) * part.idle_instructions.value_or(0.0);
         of.turns += times * part.step.turns;
         of.loads += times * part.step.loads + ctas * part.drain.loads;
         of.constant_lines += times * part.step.constant_lines;
@@ -195,9 +208,16 @@ Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
     return of;
 }
 
+/// What the stalls of a kernel tell: its pace, and what becomes a number of all kernels.
+struct Stalls {
+    Pace pace;
+    double once_clocks = 0.0; ///< for an instruction of a copy, or of what a CTA does once
+    double cold_clocks = 0.0; ///< F15, that a launch's first warps wait for code
+};
+
 /// W2: what warps wait for by themselves, as least squares of what they did. A case counts as far as they
-/// waited for nothing else.
-Pace pace_of(const std::vector<Paced> &cases) {
+/// waited for nothing else. once_clocks: known from all kernels, or derived with the others.
+Stalls stalls_of(const std::vector<Paced> &cases, std::optional<double> once_clocks) {
     std::vector<std::array<double, kinds>> mixes;
     std::vector<std::array<double, 2>> cold_mixes; // first warps; all instructions
     std::vector<double> waits, cold_waits, constant_waits;
@@ -219,16 +239,19 @@ Pace pace_of(const std::vector<Paced> &cases) {
         cold_mixes.push_back({its.first_warps / life, 1.0 / life});
         cold_waits.push_back((*code + (reads_constants ? 0.0 : *constants)) / life);
     }
-    const std::array<double, kinds> clocks = least_squares(mixes, waits);
     const std::array<double, 2> cold = least_squares(cold_mixes, cold_waits);
     const double every = 1.0 + cold[1]; // an issue slot, and code that is cached further away
-    return {.ffma_clocks = every + clocks[0],
-            .other_clocks = every + clocks[1],
-            .once_clocks = every + clocks[2],
-            .alu_share = 0.0,
-            .copy_alu_share = std::nullopt,
-            .cold_clocks = cold[0],
-            .constant_clocks = quantile(constant_waits, 0.5)};
+    if (once_clocks)
+        for (std::size_t i = 0; i < mixes.size(); ++i)
+            waits[i] -= std::exchange(mixes[i][2], 0.0) * std::max(0.0, *once_clocks - every);
+    const std::array<double, kinds> clocks = least_squares(mixes, waits);
+    return {{.ffma_clocks = every + clocks[0],
+             .other_clocks = every + clocks[1],
+             .alu_share = 0.0,
+             .copy_alu_share = std::nullopt,
+             .constant_clocks = quantile(constant_waits, 0.5)},
+            once_clocks.value_or(every + clocks[2]),
+            cold[0]};
 }
 
 /// Of what copies, starts and ends of CTAs neither leave to the pipe of FFMAs nor to shared memory, integers
@@ -269,13 +292,13 @@ void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
 
 } // namespace
 
-std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
+Facts derive_facts(const std::vector<CountedCall> &calls) {
     struct Seen {
         std::vector<Features> rows;
-        std::vector<double> other_shares, write_shares; ///< of all instructions; of stores
-        std::vector<const CountedCall *> paced;         ///< with counters of stalls
+        std::vector<double> other_shares;       ///< of all instructions
+        std::vector<const CountedCall *> paced; ///< with counters of stalls
     };
-    std::map<std::pair<std::string, std::string>, Seen> seen; // by kernel and variant
+    std::map<std::string, std::map<std::string, Seen>> seen; // by kernel and variant
     std::map<std::string, std::vector<CountedReads>> reads_of_kernel;
     std::vector<CountedReads> all_reads;
     for (const CountedCall &call : calls) {
@@ -283,14 +306,13 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             continue;
         const Partition &main = main_launch(call.plan);
         // What other kernels of the call take is small: theirs is what the plan counts.
-        double of_others = 0.0, main_launches = 0.0, ffmas = 0.0, reads = 0.0, delivered = 0.0, writes = 0.0;
+        double of_others = 0.0, main_launches = 0.0, ffmas = 0.0, reads = 0.0, delivered = 0.0;
         MergeableReads mergeable;
         Features sum{};
         for_each_launch(call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
             delivered +=
                 std::min(part.work.l2_read_bytes.value_or(0.0), part.work.dram_read_bytes.value_or(0.0));
-            writes += part.work.l2_write_bytes.value_or(0.0);
             if (part.kernel == main.kernel)
                 mergeable = mergeable + part.mergeable_reads.value_or(MergeableReads{});
             if (part.kernel != main.kernel) {
@@ -308,7 +330,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             continue;
         // Relative to all instructions: an error of the others counts as it does in the total.
         const double total = *call.counted.instructions - of_others;
-        Seen &its = seen[{main.kernel, main.variant}];
+        Seen &its = seen[main.kernel][main.variant];
         for (double &value : sum)
             value /= total;
         its.rows.push_back(sum);
@@ -319,43 +341,51 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
             !mergeable.reads.empty() && counted > 0.0)
             for (std::vector<CountedReads> *all : {&reads_of_kernel[main.kernel], &all_reads})
                 all->push_back({reads, delivered, counted, total / main_launches, mergeable});
-        if (writes > 0.0 && call.counted.l2_write_bytes)
-            its.write_shares.push_back(*call.counted.l2_write_bytes / writes);
     }
-    std::vector<CompiledWork> kernels;
-    for (auto &[name, its] : seen) {
-        if (its.rows.size() < least_cases)
-            continue;
-        const Features x = least_squares(its.rows, its.other_shares);
-        std::vector<double> errors;
-        for (std::size_t n = 0; n < its.rows.size(); ++n)
-            errors.push_back(std::abs(dot(its.rows[n], x) - its.other_shares[n]));
-        CompiledWork &facts = kernels.emplace_back();
-        facts.kernel = name.first;
-        facts.variant = name.second;
-        facts.per_ffma = x[0], facts.per_counted = x[1], facts.per_warp = x[2], facts.per_warp_step = x[3],
-        facts.per_stored_line = x[4], facts.per_idle_warp = x[5];
-        // Of the kernel, whatever its variant; a few cases do not tell it from all kernels'.
-        constexpr std::size_t enough = 8;
-        if (const std::vector<CountedReads> &of_kernel = reads_of_kernel[name.first]; !of_kernel.empty()) {
-            const Merging merging = merging_of(of_kernel.size() >= enough ? of_kernel : all_reads);
-            facts.merging = merging.met, facts.drift = merging.drift;
-        }
-        // Not below one: what is stored is written.
-        facts.l2_write_share =
-            its.write_shares.empty() ? 1.0 : std::max(1.0, quantile(its.write_shares, 0.5));
-        if (!its.paced.empty()) {
-            std::vector<Paced> cases;
+    Facts facts;
+    facts.drift = drift_of(reads_of_kernel);
+    std::map<std::size_t, std::vector<Paced>> paced; // by place among the facts' kernels
+    for (auto &[kernel, variants] : seen) {
+        double merging =
+            0.0; // of the kernel, whatever its variant; a few cases do not tell it from all kernels'
+        if (const std::vector<CountedReads> &of_kernel = reads_of_kernel[kernel]; !of_kernel.empty())
+            merging = merging_of(of_kernel.size() >= least_cases ? of_kernel : all_reads, facts.drift).met;
+        for (auto &[variant, its] : variants) {
+            if (its.rows.size() < least_cases)
+                continue;
+            const Features x = least_squares(its.rows, its.other_shares);
+            std::vector<double> errors;
+            for (std::size_t n = 0; n < its.rows.size(); ++n)
+                errors.push_back(std::abs(dot(its.rows[n], x) - its.other_shares[n]));
+            CompiledWork &work = facts.kernels.emplace_back();
+            work.kernel = kernel;
+            work.variant = variant;
+            work.per_ffma = x[0], work.per_counted = x[1], work.per_warp = x[2], work.per_warp_step = x[3];
+            work.merging = merging;
+            work.cases = static_cast<std::int64_t>(its.rows.size());
+            work.median_error = quantile(errors, 0.5);
+            work.p90_error = quantile(errors, 0.9);
             for (const CountedCall *call : its.paced)
-                cases.push_back(paced_by(*call, facts));
-            facts.pace = pace_of(cases);
-            alu_shares_of(facts.pace, cases);
+                paced[facts.kernels.size() - 1].push_back(paced_by(*call, work));
         }
-        facts.cases = static_cast<std::int64_t>(its.rows.size());
-        facts.median_error = quantile(errors, 0.5);
-        facts.p90_error = quantile(errors, 0.9);
     }
-    return kernels;
+    // Means over the kernels, each as often as it was counted.
+    double cold = 0.0, once = 0.0, all = 0.0;
+    for (const auto &[place, cases] : paced) {
+        const Stalls its = stalls_of(cases, std::nullopt);
+        const auto times = static_cast<double>(cases.size());
+        cold += its.cold_clocks * times, once += its.once_clocks * times, all += times;
+    }
+    if (all <= 0.0)
+        return facts;
+    facts.cold_clocks = cold / all;
+    facts.once_clocks = once / all;
+    for (const auto &[place, cases] : paced) {
+        Pace &pace = facts.kernels[place].pace;
+        pace = stalls_of(cases, facts.once_clocks).pace;
+        alu_shares_of(pace, cases);
+    }
+    return facts;
 }
 
 } // namespace convcast

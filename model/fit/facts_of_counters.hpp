@@ -20,9 +20,9 @@ struct CountedCall {
     double warps = 0.0;          ///< that this GPU holds at once
 };
 
-/// The facts of every kernel that has most of the FMAs of at least `least_cases` calls: least squares of
-/// relative errors without negative numbers.
-std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls);
+/// The facts of every kernel variant that has most of the FMAs of at least `least_cases` calls: least squares
+/// of relative errors without negative numbers. Without architecture and hash.
+Facts derive_facts(const std::vector<CountedCall> &calls);
 inline constexpr std::size_t least_cases = 4;
 
 } // namespace convcast

@@ -236,6 +236,32 @@ double mean_error(const std::vector<MeasuredCall> &calls, const GpuProfile &prof
     return mean_of(errors);
 }
 
+double mean_regret(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
+                   const Calibration &calibration) {
+    const std::vector<double> ratios =
+        log_ratios_of(calls_where(calls, [](const MeasuredCall &) { return true; }), profile, calibration,
+                      &MeasuredCall::plan);
+    struct OfShape {
+        double least_forecast, its_time, least_time;
+        std::int64_t settings;
+    };
+    std::map<std::string, OfShape> shapes;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const double time = calls[i].time_s.value, forecast = std::exp(ratios[i]) * time;
+        const auto [found, first] = shapes.try_emplace(calls[i].shape.id(), OfShape{forecast, time, time, 0});
+        OfShape &its = found->second;
+        if (forecast < its.least_forecast)
+            its.least_forecast = forecast, its.its_time = time;
+        its.least_time = std::min(its.least_time, time);
+        its.settings += 1;
+    }
+    std::vector<double> regrets;
+    for (const auto &[shape, its] : shapes)
+        if (its.settings >= 2)
+            regrets.push_back(its.its_time / its.least_time - 1.0);
+    return mean_of(regrets);
+}
+
 LeaveOneOut leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
     LogRatios log_ratios(training_of(calls, profile), profile);
     const std::vector<std::size_t> all = log_ratios.without("");

@@ -41,6 +41,11 @@ Calibration fit_without(const Omitted &omitted, const std::vector<MeasuredCall> 
 double mean_error(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
                   const Calibration &calibration, Plan MeasuredCall::*known = &MeasuredCall::plan);
 
+/// What it costs to take, of each shape's calls, the one that is forecast to be fastest: the mean of its time
+/// over the least measured, minus 1. Shapes with a single call do not count. Errors as mean_error.
+double mean_regret(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
+                   const Calibration &calibration);
+
 /// Forecast over measured time of a call outside the training part, by what the forecast knew of its kernel.
 struct JudgedCall {
     const MeasuredCall *call = nullptr;

@@ -36,7 +36,6 @@ struct FittedNumbers {
 
 /// Equations of the time model (docs/model.md) that can be left out, to see what each is worth.
 enum class Equation : std::uint8_t {
-    F2,
     F3,
     F4,
     F8,
@@ -59,11 +58,10 @@ enum class Equation : std::uint8_t {
     F30,
     F31,
     F32,
-    F33,
-    F34
+    F33
 };
-BOOST_DESCRIBE_ENUM(Equation, F2, F3, F4, F8, F9, F10, F11, F15, F16, F17, F20, F21, F22, F23, F24, F25, F26,
-                    F27, F28, F29, F30, F31, F32, F33, F34)
+BOOST_DESCRIBE_ENUM(Equation, F3, F4, F8, F9, F10, F11, F15, F16, F17, F20, F21, F22, F23, F24, F25, F26, F27,
+                    F28, F29, F30, F31, F32, F33)
 
 /// Those that a forecast leaves out; none, but in an ablation.
 class Omitted {

@@ -22,7 +22,7 @@ bool is_architecture(const std::string &text) {
 } // namespace
 
 Facts read_facts(const std::string &text, const std::string &file) {
-    Facts facts = described::read_document<Facts>(text, file, "convcast/facts/2");
+    Facts facts = described::read_document<Facts>(text, file, "convcast/facts/3");
     std::vector<InputProblem> problems;
     if (!is_architecture(facts.architecture))
         problems.push_back({file + ": /architecture", "expected an architecture such as \"sm_90\""});
@@ -32,6 +32,14 @@ Facts read_facts(const std::string &text, const std::string &file) {
     if (facts.kernels.empty())
         problems.push_back({file + ": /kernels", "expected a kernel at least; to forecast without counters "
                                                  "give --facts none"});
+    if (!(facts.cold_clocks >= 0.0 && facts.cold_clocks < 1e6))
+        problems.push_back(
+            {file + ": /cold_clocks", "expected clocks from 0 to a million, for example 1000"});
+    if (!(facts.once_clocks >= 1.0 && facts.once_clocks < 1e4))
+        problems.push_back(
+            {file + ": /once_clocks", "expected clocks of an instruction from 1 to 10000, for example 5"});
+    if (!(facts.drift >= 0.0 && facts.drift <= 1.0))
+        problems.push_back({file + ": /drift", "expected an exponent from 0 to 1, for example 0.5"});
     for (std::size_t i = 0; i < facts.kernels.size(); ++i) {
         const CompiledWork &kernel = facts.kernels[i];
         if (!is_printable(kernel.kernel) || (!kernel.variant.empty() && !is_printable(kernel.variant))) {
@@ -41,9 +49,8 @@ Facts read_facts(const std::string &text, const std::string &file) {
             continue;
         }
         const Pace &pace = kernel.pace;
-        for (const double value : {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step,
-                                   kernel.per_stored_line, kernel.per_idle_warp, kernel.merging,
-                                   kernel.drift.value_or(0.0), kernel.l2_write_share})
+        for (const double value :
+             {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step, kernel.merging})
             if (!(value >= 0.0 && value < 1e6))
                 problems.push_back(
                     {file + ": /kernels/" + std::to_string(i),
@@ -51,7 +58,7 @@ Facts read_facts(const std::string &text, const std::string &file) {
         if (const double share = pace.copy_alu_share.value_or(0.0); !(share >= 0.0 && share <= 1.0))
             problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/copy_alu_share",
                                 "expected a share from 0 to 1, for example 0.5, for " + kernel.kernel});
-        for (const double clocks : {pace.ffma_clocks, pace.other_clocks, pace.once_clocks})
+        for (const double clocks : {pace.ffma_clocks, pace.other_clocks})
             if (!(clocks >= 1.0 && clocks < 1e4))
                 problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace",
                                     "expected clocks of an instruction from 1 to 10000, for example 2, for " +
@@ -59,10 +66,6 @@ Facts read_facts(const std::string &text, const std::string &file) {
         if (!(pace.constant_clocks >= 0.0 && pace.constant_clocks < 1e4))
             problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/constant_clocks",
                                 "expected clocks from 0 to 10000, for example 40, for " + kernel.kernel});
-        if (!(pace.cold_clocks >= 0.0 && pace.cold_clocks < 1e6))
-            problems.push_back(
-                {file + ": /kernels/" + std::to_string(i) + "/pace/cold_clocks",
-                 "expected clocks from 0 to a million, for example 1000, for " + kernel.kernel});
         if (!(pace.alu_share >= 0.0 && pace.alu_share <= 1.0))
             problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/alu_share",
                                 "expected a share from 0 to 1, for example 0.5, for " + kernel.kernel});

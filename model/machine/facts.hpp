@@ -12,51 +12,46 @@
 
 namespace convcast {
 
-/// How fast one warp and its scheduler run a kernel's instructions, as the compiler ordered them: its facts
-///.
+/// How fast one warp and its scheduler run a kernel's instructions, as the compiler ordered them.
 struct Pace {
     double ffma_clocks = 1.0;  ///< of a warp alone, for an FFMA
     double other_clocks = 1.0; ///< for another instruction of a step
-    double once_clocks = 1.0;  ///< for one of a copy, or of what a CTA does once
     double alu_share = 0.0;    ///< of all but FFMAs, those that the pipe of integers and logic executes
     /// And of copies, or of what a CTA does once; absent: alu_share, that of all.
     std::optional<double> copy_alu_share = std::nullopt;
-    double cold_clocks = 0.0;     ///< that a launch's first warps wait for instructions and constants
     double constant_clocks = 0.0; ///< that a warp waits for each line of constant memory it comes to
-    BOOST_DESCRIBE_CLASS(Pace, (),
-                         (ffma_clocks, other_clocks, once_clocks, alu_share, copy_alu_share, cold_clocks,
-                          constant_clocks),
+    BOOST_DESCRIBE_CLASS(Pace, (), (ffma_clocks, other_clocks, alu_share, copy_alu_share, constant_clocks),
                          (), ())
 };
 
 /// Of one kernel of executor/kernels. Warp instructions of a launch (docs/model.md, W1) =
-///   FFMAs / 32 * (1 + per_ffma) + counted * per_counted + warps * (per_warp + steps * per_warp_step)
-///   + stored 128-byte lines * per_stored_line + warps of CTAs without work * per_idle_warp,
+///   FFMAs / 32 * (1 + per_ffma) + counted * per_counted + warps * (per_warp + steps * per_warp_step),
 /// where `counted` are the instructions beside FFMAs that the plan counts from the source.
 struct CompiledWork {
     std::string kernel, variant; ///< as in Partition
-    double per_ffma = 0.0, per_counted = 1.0, per_warp = 0.0, per_warp_step = 0.0, per_stored_line = 0.0,
-           per_idle_warp = 0.0;
-    double merging = 0.0;        ///< how many requests of a GPC's SMs meet on the way to L2 (W6)
-    std::optional<double> drift; ///< and how SMs go apart with time; absent: by chance
-    double l2_write_share = 1.0; ///< sectors written over those that the stored bytes fill: the median
+    double per_ffma = 0.0, per_counted = 1.0, per_warp = 0.0, per_warp_step = 0.0;
+    double merging = 0.0; ///< how many requests of a GPC's SMs meet on the way to L2 (W6)
     Pace pace;
     std::int64_t cases = 0;                     ///< counted ones behind the numbers
     double median_error = 0.0, p90_error = 0.0; ///< of the instructions, over those cases
     BOOST_DESCRIBE_CLASS(CompiledWork, (),
-                         (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, per_stored_line,
-                          per_idle_warp, merging, drift, l2_write_share, pace, cases, median_error,
-                          p90_error),
+                         (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, merging, pace,
+                          cases, median_error, p90_error),
                          (), ())
 };
 
 /// Of all kernels of one architecture. Without kernels: nothing was counted.
 struct Facts {
-    std::string schema = "convcast/facts/2";
+    std::string schema = "convcast/facts/3";
     std::string architecture;     ///< "sm_90": whose compiler and counters
     std::string device_code_hash; ///< of the kernels that were counted
+    double cold_clocks = 0.0;     ///< that a launch's first warps wait for instructions and constants (F15)
+    double once_clocks = 1.0; ///< of a warp alone, for an instruction of a copy, or of what a CTA does once
+    double drift = 0.5; ///< exponent of how SMs desynchronise with time (W6): 0.5 a random walk, 0 lockstep
     std::vector<CompiledWork> kernels;
-    BOOST_DESCRIBE_CLASS(Facts, (), (schema, architecture, device_code_hash, kernels), (), ())
+    BOOST_DESCRIBE_CLASS(Facts, (),
+                         (schema, architecture, device_code_hash, cold_clocks, once_clocks, drift, kernels),
+                         (), ())
 };
 
 /// Throws InputError with every problem at once.

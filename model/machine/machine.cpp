@@ -60,9 +60,6 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.latency_s = p.dram_latency->value.value / m.clock;
     m.read_bw = p.dram_read_bandwidth->value.value;
     m.write_bw = p.dram_write_bandwidth ? p.dram_write_bandwidth->value.value : m.read_bw;
-    m.copy_bw = 2.0 / (1.0 / m.read_bw + 1.0 / m.write_bw);
-    if (p.dram_copy_bandwidth)
-        m.copy_bw = std::min(m.copy_bw, p.dram_copy_bandwidth->value.value);
     m.l2_write_bw = p.l2_write_bandwidth ? p.l2_write_bandwidth->value.value : m.write_bw;
     m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : 2.0 * m.read_bw;
     m.l2_latency_s = p.l2_latency ? p.l2_latency->value.value / m.clock : m.latency_s / 2.0;
@@ -112,7 +109,6 @@ std::vector<Measured> measured_numbers(const GpuProfile &p) {
     add(&Machine::l2_latency_s, p.l2_latency);
     add(&Machine::read_bw, p.dram_read_bandwidth);
     add(&Machine::write_bw, p.dram_write_bandwidth);
-    add(&Machine::copy_bw, p.dram_copy_bandwidth);
     add(&Machine::l2_bw, p.l2_read_bandwidth);
     add(&Machine::l2_write_bw, p.l2_write_bandwidth);
     add(&Machine::shared_bw, p.shared_bandwidth);

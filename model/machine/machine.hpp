@@ -21,7 +21,6 @@ struct Machine {
     bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
     double tensor_rate; ///< 0: not known; plans that need it have no time then
     double cluster_latency, cluster_bw, cluster_barrier_s; ///< of the shared memory of a cluster's other CTAs
-    double copy_bw;        ///< of DRAM, as many bytes read as written, both counted
     double partial_sector; ///< time of a sector written in part over that of a whole one
     std::int64_t clusters_of_4_sms, clusters_of_8_sms;
 

@@ -56,17 +56,18 @@ struct Partition {
     std::int64_t independent_sums = 1; ///< accumulators of a thread: FFMAs that do not wait for each other
     bool snaked =
         false; ///< its FFMAs walk an outer product back and forth: each shares an operand with the one before
-    std::optional<bool> loads_first; ///< a turn of a warp's loop loads all its operands, then multiplies
-    /// Where warps share a step unevenly: the work of the busiest scheduler, and of the busiest warp, over
-    /// that of an average one. Absent: 1.
-    std::optional<double> busiest_scheduler, longest_warp;
+    /// Where warps share a step unevenly: the work of the scheduler that has most over that of an average
+    /// one. Absent: 1.
+    std::optional<double> busiest_scheduler;
     /// What the warp copies that copies most, over what an average one does. Absent: 1.
     std::optional<double> longest_copier;
     /// Of a CTA, busy warps of the scheduler that has most. Absent: the first warps are busy.
     std::optional<std::int64_t> scheduler_warps;
-    std::optional<Pace> pace; ///< absent: no counted case tells it
-    StepWork step;            ///< of one full CTA
-    StepWork drain;           ///< what a CTA does once: loads before its first step, the rest after its last
+    std::optional<Pace> pace;          ///< absent: no counted case tells it
+    std::optional<double> cold_clocks; ///< that its first warps wait for code and constants; absent likewise
+    std::optional<double> once_clocks; ///< of a warp alone, for an instruction of a copy; absent likewise
+    StepWork step;                     ///< of one full CTA
+    StepWork drain; ///< what a CTA does once: loads before its first step, the rest after its last
     std::int64_t filter_begin = 0, filter_count = 0; ///< filters this launch computes
     std::int64_t parts = 0, pieces = 0;              ///< single-channel divisions: SMs divided over, P or Q
     std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map
@@ -85,8 +86,8 @@ struct Partition {
                          (kernel, variant, template_arguments, operands, grid, early, beside, cluster,
                           cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
                           ctas, waves, idle_ctas, idle_instructions, tail, stages, steps, busy_warps,
-                          copy_warps, barriers, copy_passes, independent_sums, snaked, loads_first,
-                          busiest_scheduler, longest_warp, longest_copier, scheduler_warps, pace, step, drain,
+                          copy_warps, barriers, copy_passes, independent_sums, snaked, busiest_scheduler,
+                          longest_copier, scheduler_warps, pace, cold_clocks, once_clocks, step, drain,
                           filter_begin, filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k,
                           tile_begin, tile_count, constant_bytes, mergeable_reads, partial_write_bytes,
                           new_share, sharing_ctas, work),

@@ -1,6 +1,7 @@
 #include "model/strategies/block_register.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/work/instructions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -150,8 +151,6 @@ std::int64_t registers_of(const ConvShape &s, const BlockRegister &knobs, std::i
 /// comparison only. As compiled for sm_90: a turn (its place; by divisions where a thread's copies do not
 /// stay in one column), a copy.
 double copying_of(const ConvShape &s, const BlockRegister &knobs, const Copies &c) {
-    constexpr double per_turn = 11.0, per_copy = 20.0, per_divided_copy = 30.0, per_divided_pixels = 32.0,
-                     per_pixel_copy = 22.0;
     const std::int64_t filters_a_pass = c.threads / c.taps, rows_a_pass = c.threads / c.row_copies;
     // Of a loop over `all` by `a_pass` side by side, each `copies` wide: turns of all warps that meet one of
     // the first `there`.
@@ -167,18 +166,21 @@ double copying_of(const ConvShape &s, const BlockRegister &knobs, const Copies &
     };
     const auto of_filters = [&](std::int64_t there) {
         return filters_a_pass > 0
-                   ? turns(knobs.tile_k, filters_a_pass, c.taps, knobs.tile_k) * per_turn +
-                         turns(knobs.tile_k, filters_a_pass, c.taps, there) * per_copy
-                   : flat_turns(knobs.tile_k * c.taps) * per_turn +
-                         flat_turns(std::min<std::int64_t>(there, knobs.tile_k) * c.taps) * per_divided_copy;
+                   ? turns(knobs.tile_k, filters_a_pass, c.taps, knobs.tile_k) *
+                             (2.0 * instructions::iteration) +
+                         turns(knobs.tile_k, filters_a_pass, c.taps, there) * instructions::copy
+                   : flat_turns(knobs.tile_k * c.taps) * (2.0 * instructions::iteration) +
+                         flat_turns(std::min<std::int64_t>(there, knobs.tile_k) * c.taps) *
+                             instructions::divided_copy;
     };
     const auto of_pixels = [&](std::int64_t there) {
         const auto channels = static_cast<double>(knobs.channels);
         return rows_a_pass > 0
-                   ? channels * (turns(c.rows, rows_a_pass, c.row_copies, c.rows) * per_turn +
-                                 turns(c.rows, rows_a_pass, c.row_copies, there) * per_pixel_copy)
-                   : flat_turns(knobs.channels * c.rows * c.row_copies) * per_divided_pixels +
-                         channels * flat_turns(std::min(there, c.rows) * c.row_copies) * per_pixel_copy;
+                   ? channels *
+                         (turns(c.rows, rows_a_pass, c.row_copies, c.rows) * (2.0 * instructions::iteration) +
+                          turns(c.rows, rows_a_pass, c.row_copies, there) * instructions::copy)
+                   : flat_turns(knobs.channels * c.rows * c.row_copies) * instructions::divided_copy +
+                         channels * flat_turns(std::min(there, c.rows) * c.row_copies) * instructions::copy;
     };
     // All tiles but the last are full.
     const std::int64_t full_k = ceil_div(s.k, std::int64_t{knobs.tile_k}) - 1,
@@ -330,15 +332,12 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     // loop, a filter row (addresses); a step (loop, barrier, pointers), the start, four sums of a thread on
     // their way out (place of each by divisions, comparisons), 32 outputs that are there (shared memory,
     // store).
-    constexpr double per_channel = 10.0, per_row = 4.0, per_step = 20.0, per_cta_warp = 100.0,
-                     per_output = 22.0, per_store = 20.0;
     const double copying = copying_of(s, knobs, {part.threads, taps, rows, row_copies});
     // Short elements: one instruction more to widen what is read (a single byte is widened by its load), and
     // the copies' way from registers to shared memory.
     const bool widens = s.dtype == DataType::f16 || (s.dtype == DataType::i8 && n > 1);
     const double widened = widens ? channel_rows * static_cast<double>(row_values + s.s * group) : 0.0;
     const double puts = static_cast<double>(held);
-    constexpr double per_short_copy = 6.0;
     part.step.fmas = static_cast<double>(taps * knobs.tile_k * tile_pixels);
     constexpr std::int64_t most_unrolled =
         1024; // as the kernel does: all taps of a channel, or a row of them
@@ -347,9 +346,10 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     part.step.shared_wavefronts = pixel_passes + weight_loads * weight.taken + warps * puts;
     part.step.instructions =
         static_cast<double>(taps * width * group) * warps +
-        warps * (pixel_loads + weight_loads + widened + static_cast<double>(knobs.channels) * per_channel +
-                 (whole ? 0.0 : channel_rows * per_row) + puts + per_step) +
-        (short_type ? warps * puts * per_short_copy : copying);
+        warps * (pixel_loads + weight_loads + widened +
+                 static_cast<double>(knobs.channels) * instructions::iteration +
+                 (whole ? 0.0 : channel_rows * instructions::iteration) + puts + instructions::loop) +
+        (short_type ? warps * puts * instructions::unrolled_copy : copying);
     part.step.load_bytes =
         static_cast<double>((taps * std::min<std::int64_t>(knobs.tile_k, s.k) +
                              knobs.channels * std::min(rows, s.h) * std::min(knobs.tile_w + s.s - 1, s.w)) *
@@ -370,8 +370,8 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
                                     ? static_cast<double>(part.ctas) * result_read.taken
                                     : static_cast<double>(s.n * s.k) *
                                           over_tiles(s.q(), knobs.tile_w, s.p(), knobs.tile_h, tile_reads);
-    part.drain.instructions = warps * (per_cta_warp + outputs * per_output) +
-                              result_reads / static_cast<double>(part.ctas) * per_store;
+    part.drain.instructions = warps * (instructions::warp + outputs * instructions::placed_store) +
+                              result_reads / static_cast<double>(part.ctas) * instructions::placed_store;
     part.drain.shared_wavefronts = result_stores * result.taken + result_read.taken;
     part.drain.store_bytes = static_cast<double>(
         std::min<std::int64_t>(knobs.tile_w, s.q()) * std::min<std::int64_t>(knobs.tile_h, s.p()) *

@@ -1,6 +1,7 @@
 #include "model/strategies/channel_split.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/work/instructions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -65,10 +66,9 @@ Partition sum_launch(const ConvShape &s, std::int64_t parts, const GpuLimits &li
     constexpr std::int64_t parts_at_once = 4; // as the kernel unrolls: their loads are under way together
     part.steps = ceil_div(parts, parts_at_once);
     const double steps = static_cast<double>(part.steps);
-    constexpr double per_part = 4.0, per_warp = 50.0; // a load, its address, additions, as counted on sm_90
-    part.step.instructions = warps * parts_d / steps * per_part;
+    part.step.instructions = warps * parts_d / steps * instructions::guard;
     part.step.load_bytes = static_cast<double>(sum_threads * width * 4) * parts_d / steps;
-    part.drain.instructions = warps * per_warp;
+    part.drain.instructions = warps * instructions::place;
     part.drain.store_bytes = static_cast<double>(sum_threads * width * 4);
     const double ctas = static_cast<double>(part.ctas), bytes = static_cast<double>(s.output_bytes());
     part.work.fmas = part.work.shared_wavefronts = part.work.shared_conflicts = 0.0;
@@ -161,9 +161,6 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     // on sm_90: a unit (its place by divisions), a column of taps, an output that is there; a copy of pixels,
     // a warp's start on a channel; a filter and 32 of its values copied, a warp's start on a piece of
     // filters; a step of a warp, its start.
-    constexpr double per_unit = 165.0, per_column = 8.5, per_output = 18.5, per_copy = 20.0,
-                     per_channel_warp = 4.0, per_filter = 45.0, per_filter_copy = 11.0, per_piece_warp = 35.0,
-                     per_step = 59.0, per_cta_warp = 72.0;
     const double t = static_cast<double>(taps), outputs = static_cast<double>(rows * group);
     const double columns = static_cast<double>(s.s), column_loads = static_cast<double>(rows + s.r - 1);
     const double here = static_cast<double>(channels), all_channels = static_cast<double>(s.c);
@@ -175,22 +172,22 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
         const double there =
             static_cast<double>(band_rows * filters) / static_cast<double>(filled_rows * filled);
         return static_cast<double>(ceil_div(filled_rows / rows * s.q() * (filled / group), warp_lanes)) *
-               (per_unit + there * outputs * per_output +
-                static_cast<double>(of_channels) * (columns * (column_loads + per_column) + t));
+               (instructions::place + there * outputs * instructions::placed_store +
+                static_cast<double>(of_channels) * (columns * (column_loads + instructions::iteration) + t));
     };
     const auto copying_of_band = [&](std::int64_t band_rows, std::int64_t of_channels) {
         return static_cast<double>(of_channels) *
                    (static_cast<double>(
                         ceil_div((band_rows + s.r - 1) * s.w, wide ? 4 * warp_lanes : warp_lanes)) *
-                        per_copy +
-                    warps * per_channel_warp) +
-               warps * per_step;
+                        instructions::copy +
+                    warps * instructions::iteration) +
+               warps * instructions::step;
     };
     const auto copying_of_filters = [&](std::int64_t filters, std::int64_t of_channels) {
         return static_cast<double>(round_up(filters, group)) *
-                   (static_cast<double>(ceil_div(of_channels * taps, warp_lanes)) * per_filter_copy +
-                    per_filter) +
-               warps * per_piece_warp;
+                   (static_cast<double>(ceil_div(of_channels * taps, warp_lanes)) * instructions::copy +
+                    instructions::loop) +
+               warps * instructions::loop;
     };
     const double bands_d = static_cast<double>(part.pieces);
     part.step.fmas = static_cast<double>(units) * outputs * t * here;
@@ -209,7 +206,7 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     part.drain.load_bytes = static_cast<double>(s.k) * here * t * 4.0;
     part.step.store_bytes = written_bytes_of_columns(s, rows) / static_cast<double>(s.output_bytes()) *
                             static_cast<double>(std::min(part.tile_k, s.k) * band * s.q()) * 4.0;
-    part.drain.instructions = warps * per_cta_warp;
+    part.drain.instructions = warps * instructions::warp;
 
     const std::int64_t last_band = s.p() - (part.pieces - 1) * band;
     const double all_units =

@@ -1,5 +1,6 @@
 #include "model/strategies/division.hpp"
 
+#include "model/work/instructions.hpp"
 #include "model/work/l2_sectors.hpp"
 #include "model/work/shared_access.hpp"
 
@@ -43,14 +44,14 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     // Warp instructions beside arithmetic and loads, as compiled for sm_90: a warp starts, a unit finds its
     // place with two divisions, loops over the filter's columns, where it has several, and stores its outputs
     // (address, comparison, store).
-    constexpr double per_warp = 11.0, per_unit = 64.0, loop = 15.0, per_output = 7.0;
-    const double columns = static_cast<double>(s.s), per_column = 5.0 + static_cast<double>(s.r);
+    const double columns = static_cast<double>(s.s),
+                 per_column = instructions::iteration + static_cast<double>(s.r);
     work.fmas = units * outputs * taps;
     work.turns = warps * static_cast<double>(s.s); // a column of taps
     work.instructions =
-        warps * (outputs * taps + pixel_loads + tap_loads * group_reads + per_output * outputs +
-                 (s.s > 1 ? loop + per_column * columns : 0.0) + per_unit) +
-        std::min(warps, warps_per_cta) * per_warp;
+        warps * (outputs * taps + pixel_loads + tap_loads * group_reads + instructions::store * outputs +
+                 (s.s > 1 ? instructions::loop + per_column * columns : 0.0) + instructions::place) +
+        std::min(warps, warps_per_cta) * instructions::copy;
     const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};
     work.shared_wavefronts = pixel_loads * position_passes(its).taken +
                              tap_loads * group_reads *
@@ -107,17 +108,15 @@ std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::i
 
 double copy_instructions(std::int64_t floats, bool wide) {
     // The copy with what keeps it behind loads of shared memory, address steps, the loop; a warp's start.
-    constexpr double per_copy = 13.0, per_warp = 15.0;
     const double copies = static_cast<double>(ceil_div(floats, wide ? 128 : 32));
-    return per_copy * copies + per_warp * std::min(copies, warps_per_cta);
+    return instructions::copy * copies + instructions::copy * std::min(copies, warps_per_cta);
 }
 
 double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::int64_t group) {
     // The place of a value costs a division by its taps, where there are several; zeros fill the last group.
-    const double per_copy = taps == 1 ? (group == 1 ? 10.0 : 12.0) : group == 1 ? 20.0 : 26.0;
-    constexpr double per_warp = 6.0;
+    const double per_copy = taps == 1 ? instructions::copy : instructions::divided_copy;
     const double copies = static_cast<double>(ceil_div(ceil_div(filters, group) * group * taps, 32));
-    return per_copy * copies + per_warp * std::min(copies, warps_per_cta);
+    return per_copy * copies + instructions::copy * std::min(copies, warps_per_cta);
 }
 
 Rules rules(const ConvShape &shape, const GpuProfile &profile) {

@@ -3,6 +3,7 @@
 
 #include "model/paper/papers.hpp"
 #include "model/strategies/strategy.hpp"
+#include "model/work/instructions.hpp"
 
 namespace convcast::division {
 
@@ -40,13 +41,15 @@ double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::in
 
 /// Warp instructions of a CTA's warps before the first piece, and of every piece, as compiled for sm_90.
 inline constexpr double warps_per_cta = 512.0 / 32.0;
-inline constexpr double cta_instructions = 140.0 * warps_per_cta;
+inline constexpr double cta_instructions = (instructions::warp + instructions::place) * warps_per_cta;
 /// The last piece fetches none after it; a single one, copied at once, is simpler.
 constexpr double piece_instructions(std::int64_t pieces) {
-    return (pieces > 1 ? 47.0 - 18.0 / static_cast<double>(pieces) : 23.0) * warps_per_cta;
+    return (pieces > 1 ? instructions::step - instructions::loop / static_cast<double>(pieces)
+                       : instructions::loop) *
+           warps_per_cta;
 }
 /// And of a CTA that finds no share for itself: two divisions.
-inline constexpr double idle_cta_instructions = 51.0 * warps_per_cta;
+inline constexpr double idle_cta_instructions = instructions::place * warps_per_cta;
 
 /// Of `shares` of an image those whose halves lie on one SM. As recorded on an H200 the first 8 CTAs, and
 /// again 8 behind the 84 that follow, lie on SMs of their own: beyond these the halves, N_SM apart, do not

@@ -129,6 +129,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
             add_cta(half, rest, static_cast<double>(s.n));
     }
     average_step(part, copying);
+    *work.instructions += static_cast<double>(part.idle_ctas) * part.idle_instructions.value_or(0.0);
     if (kept)
         map_reads = static_cast<double>(ceil_div(s.k, filters) * s.n * image_bytes);
     *work.l2_read_bytes += map_reads;

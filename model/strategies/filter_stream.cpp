@@ -1,6 +1,7 @@
 #include "model/strategies/filter_stream.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/work/instructions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -186,25 +187,23 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     // start where it has any and on a channel, a channel that it computes, a column of taps of a loop; a
     // step; a copy of filter values, the start of a warp that has any, and of all on a filter; an output, the
     // start.
-    constexpr double per_copy = 13.5, per_copying_warp = 5.5, per_channel_warp = 18.0, per_channel = 4.0,
-                     per_column = 9.0, per_step_warp = 98.0, per_bank_copy = 16.5, per_bank_warp = 27.0,
-                     per_filter_warp = 16.5, per_output = 13.5, per_cta_warp = 84.0;
     constexpr double most_unrolled = 512.0; // as the kernel does: all taps of a channel, or a column of them
     const double outputs = static_cast<double>(thread_rows * group),
                  here = static_cast<double>(step_channels);
     const double copies = // of all warps
         std::ceil(static_cast<double>((std::min(band, s.p()) + s.r - 1) * s.w) / (wide ? 128.0 : 32.0));
     const bool whole = outputs * t <= most_unrolled;
-    const double channel_instructions = outputs * t + pixel_loads + tap_loads + per_channel +
-                                        (whole ? 0.0 : static_cast<double>(s.s) * per_column);
-    const double channel_copying =
-        copies * per_copy + std::min(copies, warps) * per_copying_warp + warps * per_channel_warp;
+    const double channel_instructions = outputs * t + pixel_loads + tap_loads + instructions::iteration +
+                                        (whole ? 0.0 : static_cast<double>(s.s) * instructions::iteration);
+    const double channel_copying = copies * instructions::copy +
+                                   std::min(copies, warps) * instructions::iteration +
+                                   warps * instructions::loop;
     part.step.fmas = static_cast<double>(positions * groups) * outputs * t * here;
     part.step.turns = part.step.fmas / 32.0 / (outputs * (whole ? t : static_cast<double>(s.r)));
-    part.step.copying = here * channel_copying + warps * per_step_warp;
+    part.step.copying = here * channel_copying + warps * instructions::warp;
     // A band's outputs come with its last channels; those of the last band, at the end.
-    const double stores =
-        outputs * per_output * static_cast<double>(part.pieces - 1) / static_cast<double>(part.steps);
+    const double stores = outputs * instructions::placed_store * static_cast<double>(part.pieces - 1) /
+                          static_cast<double>(part.steps);
     part.step.instructions = warps * (here * channel_instructions + stores) + part.step.copying;
     part.step.shared_wavefronts = here * channel_passes(band / thread_rows, groups).taken;
     part.step.load_bytes = here * static_cast<double>((std::min(band, s.p()) + s.r - 1) * s.w) * 4.0;
@@ -215,10 +214,12 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     part.drain.store_bytes = band_bytes;
     part.drain.load_bytes = static_cast<double>(filters * s.c * taps) * 4.0;
     const double bank_copies = std::ceil(static_cast<double>(s.c * taps) / 32.0); // of a filter
-    const double bank_copying = static_cast<double>(groups * group) *
-                                (bank_copies * per_bank_copy + std::min(bank_copies, warps) * per_bank_warp +
-                                 warps * per_filter_warp);
-    part.drain.instructions = warps * (per_cta_warp + outputs * per_output) + bank_copying;
+    const double bank_copying =
+        static_cast<double>(groups * group) *
+        (bank_copies * instructions::copy + std::min(bank_copies, warps) * instructions::loop +
+         warps * instructions::loop);
+    part.drain.instructions =
+        warps * (instructions::warp + outputs * instructions::placed_store) + bank_copying;
 
     // Lanes copy filter values a group apart, so that as many meet in a bank.
     part.drain.shared_wavefronts = static_cast<double>(filters) * bank_copies *
@@ -256,10 +257,11 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     };
     const double all_warps = images * (static_cast<double>(part.grid[0] - 1) * cta_warps(groups) +
                                        cta_warps(ceil_div(s.k - (part.grid[0] - 1) * filters, group)));
-    work.instructions = all_warps * (channels_d * channel_instructions + outputs * per_output) +
-                        ctas * (static_cast<double>(part.pieces) * channels_d * channel_copying +
-                                static_cast<double>(part.steps) * warps * per_step_warp + bank_copying +
-                                warps * per_cta_warp);
+    work.instructions =
+        all_warps * (channels_d * channel_instructions + outputs * instructions::placed_store) +
+        ctas * (static_cast<double>(part.pieces) * channels_d * channel_copying +
+                static_cast<double>(part.steps) * warps * instructions::warp + bank_copying +
+                warps * instructions::warp);
     const double run_bytes =
         (static_cast<double>(s.p()) / static_cast<double>(part.pieces) + static_cast<double>(s.r - 1)) *
         static_cast<double>(s.w) * 4.0;

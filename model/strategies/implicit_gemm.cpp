@@ -2,6 +2,7 @@
 
 #include "model/paper/papers.hpp"
 #include "model/strategies/implicit_gemm_rows.hpp"
+#include "model/work/instructions.hpp"
 
 #include <algorithm>
 #include <array>
@@ -141,8 +142,7 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Shape 
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
     fill_schedule(part, limits);
     // As counted on sm_90: a warp reads four rows, writes four and turns them through shared memory.
-    constexpr double per_warp = 75.0;
-    part.step.instructions = 8 * per_warp;
+    part.step.instructions = 8 * instructions::warp;
     part.step.shared_wavefronts = 8 * 8;
     part.step.load_bytes = static_cast<double>(tile * tile * 4);
     part.drain.store_bytes = static_cast<double>(tile * tile * 4);
@@ -291,15 +291,6 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     const double warps_d = static_cast<double>(warps), slice = static_cast<double>(o.slice);
     const double loads =
         slice / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0; // of a warp, 128 bits wide
-    // Warp instructions beside arithmetic and loads of operands, as counted on sm_90 (least squares over 468
-    // recorded settings, 3.0 % off in the mean): a copy of filters, also by filter; of a pixel, where it may
-    // lie outside; a step and, by filter, a turn of its loop; at a CTA's start each of a thread's places
-    // among the pixels and whether a tap lies inside; four sums that go to shared memory, four outputs added
-    // up and stored, four sums read of another CTA, four outputs stored at once.
-    constexpr double per_copy = 2.3, per_copy_by_filter = 4.6, per_pixel = 2.5, per_checked = 0.7,
-                     per_step = 44.0, per_turn = 3.9, per_place = 88.0, per_tap = 1.5,
-                     per_quad_to_shared = 16.0, per_sum_quad = 85.0, per_cluster_quad = 29.0,
-                     per_output_quad = 6.7;
     part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
     const double load_wavefronts = warps_d * loads * uniform_wide_wavefronts;
     // Asynchronous copies share the pipe with the loads.
@@ -324,32 +315,26 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                              [&](std::int64_t lane) { return first_tap_of(s, lane); });
     part.step.shared_wavefronts =
         load_wavefronts + warps_d * (filter_copies * filter_copy + pixel_copies * pixel_copy);
-    const bool checked = o.padded || o.pixels % g.tile_pixels != 0 || o.channels % g.slice_channels != 0;
     part.step.instructions =
-        part.step.fmas / 32.0 +
-        warps_d * (loads + filter_copies * (o.by_filter ? per_copy_by_filter : per_copy) +
-                   pixel_copies * (per_pixel + (checked ? per_checked : 0.0)) + per_step);
+        part.step.fmas / 32.0 + warps_d * (loads + filter_copies * instructions::unrolled_copy +
+                                           pixel_copies * instructions::unrolled_copy + instructions::step);
     if (o.by_filter) {
         // A turn loads a quad of values of each filter and only then multiplies. Where the quads are no
         // multiple of the parts, some warps have one more.
         const std::int64_t quads_of_slice = o.slice / 4, tile_warps_of_part = warps / g.warp_split;
         part.step.turns = warps_d * static_cast<double>(quads_of_slice) / g.warp_split;
-        part.step.instructions += part.step.turns * per_turn;
+        part.step.instructions += part.step.turns * instructions::iteration;
         std::array<std::int64_t, 4> of_scheduler{};
-        std::int64_t longest = 0, all = 0;
         for (std::int64_t warp = 0; warp < warps; ++warp) {
             const std::int64_t turn = warp / tile_warps_of_part;
-            const std::int64_t its =
+            of_scheduler[static_cast<std::size_t>(warp % std::ssize(of_scheduler))] +=
                 quads_of_slice * (turn + 1) / g.warp_split - quads_of_slice * turn / g.warp_split;
-            of_scheduler[static_cast<std::size_t>(warp % std::ssize(of_scheduler))] += its;
-            longest = std::max(longest, its), all += its;
         }
-        part.loads_first = true;
-        part.longest_warp = static_cast<double>(longest) * warps_d / static_cast<double>(all);
         if (warps % std::ssize(of_scheduler) == 0)
             part.busiest_scheduler =
                 static_cast<double>(*std::max_element(of_scheduler.begin(), of_scheduler.end())) *
-                static_cast<double>(of_scheduler.size()) / static_cast<double>(all);
+                static_cast<double>(of_scheduler.size()) /
+                static_cast<double>(quads_of_slice * tile_warps_of_part);
     }
 
     // Pixels that a tile needs of a channel: once if its taps overlap, as L1 keeps them from tap to tap.
@@ -365,13 +350,13 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)) *
                              static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters)) / g.split;
     const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
-    part.drain.instructions =
-        warps_d * static_cast<double>(per_thread) *
-            (per_place + (o.padded ? static_cast<double>(s.r * s.s) * per_tap : 0.0)) +
-        tile_quads / 32.0 *
-            (meets ? g.warp_split * (per_quad_to_shared + (g.split > 1 ? per_cluster_quad : 0.0)) +
-                         per_sum_quad / g.split
-                   : per_output_quad);
+    part.drain.instructions = warps_d * static_cast<double>(per_thread) *
+                                  (instructions::place + (o.padded ? static_cast<double>(s.r * s.s) : 0.0)) +
+                              tile_quads / 32.0 *
+                                  (meets ? g.warp_split * (instructions::placed_store +
+                                                           (g.split > 1 ? instructions::divided_copy : 0.0)) +
+                                               instructions::warp / g.split
+                                         : instructions::store);
     // Where sums meet, a warp stores its own and reads what it adds up: of a cluster its own CTA's part, as
     // what it reads of the others' memory counts nowhere; otherwise only where the tile has filters and
     // pixels.

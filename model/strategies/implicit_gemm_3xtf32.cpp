@@ -1,6 +1,7 @@
 #include "model/strategies/implicit_gemm_3xtf32.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/work/instructions.hpp"
 #include "model/work/l2_sectors.hpp"
 
 #include <algorithm>
@@ -129,13 +130,13 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
     part.steps = ceil_div(eight * block_rows * row_values, part.threads * under_way);
     // Warp instructions as counted on sm_90: of 32 values (their place by divisions, the way to shared
     // memory), of 32 that are there, of 128 split and written.
-    constexpr double per_read = 31.0, per_load = 12.0, per_write = 41.0;
     const double steps = static_cast<double>(part.steps);
     // Loads of the values that there are: of all groups and filters, up to eight of these.
     const double loads = static_cast<double>(s.groups * round_up(o.filters, eight) *
                                              ceil_div(o.channels * taps, papers::warp_threads));
-    part.step.instructions =
-        (values / 32.0 * per_read + loads / static_cast<double>(part.ctas) * per_load) / steps;
+    part.step.instructions = (values / 32.0 * instructions::divided_copy +
+                              loads / static_cast<double>(part.ctas) * instructions::copy) /
+                             steps;
     const std::int64_t block_values = block_rows * row_values, pitch = block_values + 1;
     const double write_passes = shared_passes(eight * block_values, 1, [&](std::int64_t i) {
                                     return i / block_values * pitch + i % block_values;
@@ -151,7 +152,7 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
                      }).taken;
     };
     part.step.load_bytes = values * 4.0 / steps;
-    part.drain.instructions = values / 128.0 * per_write;
+    part.drain.instructions = values / 128.0 * instructions::divided_copy;
     part.drain.shared_wavefronts = read_passes(block_rows);
     part.drain.store_bytes = values * 8.0;
     const double ctas = static_cast<double>(part.ctas);
@@ -190,24 +191,6 @@ Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLi
     const std::int64_t most = limits.registers_per_sm / o.threads / eight * eight;
     const std::int64_t producer = groups < 4 || !o.by_channel ? least_producer : two_pixels_producer;
     return {producer, (most * (groups + 1) - producer) / groups / eight * eight, most};
-}
-
-/// Passes for a row and a group of warps that counters see beside the 16 of its loads of pixels: loads behind
-/// a product wait while tensor cores read its filters. As counted on sm_90 (training part): the more filters
-/// and the more groups, the more of the 16; fewer in a CTA's first step, where no product is under way yet,
-/// and where producers are slow, as they compute the place of every value. It is not barriers that are asked
-/// again: of these the instructions counted are the same for 4 and 16 warps that wait.
-double waits_of_loads(const ImplicitGemm3xTf32 &g, const Shape &o) {
-    const auto of = [&](double filters_32, double filters_64, double filters_128) {
-        return g.tile_k == 32 ? filters_32 : g.tile_k == 64 ? filters_64 : filters_128;
-    };
-    const double further_groups = static_cast<double>(o.groups_of_warps - 1);
-    if (!o.by_channel && !o.tabled)
-        return of(3.1, 4.3, 8.3) + further_groups * of(1.0, 1.2, 0.0);
-    const double first = of(7.0, 8.7, 8.5),
-                 further = of(5.4, 10.1, 12.9) + further_groups * of(0.4, 0.2, 0.5);
-    const double steps = std::max(1.0, static_cast<double>(o.steps) / g.split);
-    return (first + (steps - 1.0) * further) / steps;
 }
 
 /// What a producer thread copies of a row: so many of its values, each for so many pixels. Threads side by
@@ -346,19 +329,18 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     // producer. A producer thread has some of a row's values, and of each a copy for every pixel of its own:
     // where channels come in eights, an address and the copy; else also where the value lies, looked up or
     // divided out. At a padded edge it compares: once for all channels of a pixel, else for every copy.
-    constexpr double per_row = 31.0, per_step = 110.0;
-    constexpr double per_copy = 3.0, per_loose_copy = 6.5, per_looked_up = 3.0, per_computed = 9.0,
-                     per_edge_pixel = 5.5, per_edge_copy = 4.5;
     const Copying its = copying_of(g, o);
     const bool padded = s.pad_h + s.pad_w > 0;
     const double copies = its.values * its.pixels;
-    const double row_copying = o.by_channel ? copies * per_copy + (padded ? its.pixels * per_edge_pixel : 0.0)
-                                            : its.values * (o.tabled ? per_looked_up : per_computed) +
-                                                  copies * (per_loose_copy + (padded ? per_edge_copy : 0.0));
-    part.step.copying = 4.0 * (per_step + depth * row_copying);
+    const double row_copying =
+        o.by_channel
+            ? copies * instructions::unrolled_copy + (padded ? its.pixels * instructions::guard : 0.0)
+            : its.values * (o.tabled ? instructions::unrolled_copy : instructions::store) +
+                  copies * (instructions::iteration + (padded ? instructions::guard : 0.0));
+    part.step.copying = 4.0 * (instructions::place + instructions::step + depth * row_copying);
     // A warp waits for where a value lies before it copies it.
     part.step.turns = o.tabled ? 4.0 * depth * its.values : 0.0;
-    part.step.instructions = depth * warps * per_row + part.step.copying;
+    part.step.instructions = depth * warps * instructions::divided_copy + part.step.copying;
     const double rows_out = static_cast<double>(g.tile_pixels) / static_cast<double>(s.q());
     const double footprint = std::min(
         (rows_out * static_cast<double>(s.stride_h) + static_cast<double>((s.r - 1) * s.dilation_h)) *
@@ -370,26 +352,23 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)) *
                              static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters)) / g.split;
     const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels) / 32.0;
-    constexpr double per_table_entries = 11.0;
     // Results: a store has the pixels of a warp, four filters at a time; in pairs where planes are even.
     // Where the last tile is not full, each is compared. Of a cluster a CTA stores its sums and adds up its
     // share: for each of its turns a consumer reads what each CTA has.
-    constexpr double per_store = 7.0, per_compared_store = 11.0, per_cta_warp = 10.0,
-                     per_cluster_warp = 105.0, per_turn = 19.0, per_read = 9.7;
     const double stores = static_cast<double>(ceil_div(o.pixels, 16) * ceil_div(o.filters, 4)) /
                           static_cast<double>(o.pixel_tiles * o.filter_tiles) *
                           (s.p() * s.q() % 2 == 0 ? 1.0 : 2.0);
     const double table = o.tabled ? static_cast<double>(o.steps * g.depth * row_values) / 32.0 : 0.0;
-    part.drain.instructions = (warps + 4.0) * per_cta_warp + table * per_table_entries;
+    part.drain.instructions = (warps + 4.0) * instructions::copy + table * instructions::copy;
     if (g.split > 1)
         part.drain.instructions +=
-            (warps + 4.0) * per_cluster_warp +
+            (warps + 4.0) * instructions::warp +
             warps *
                 static_cast<double>(
                     ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, 32 * part.busy_warps)) *
-                (per_turn + per_read * g.split);
+                (instructions::loop + instructions::store * g.split);
     else
-        part.drain.instructions += stores * (o.filters % g.tile_k == 0 ? per_store : per_compared_store);
+        part.drain.instructions += stores * instructions::store;
     // The table takes two passes for 32 places. A CTA of a cluster writes its sums in two passes for 32
     // pairs, and reads its own of its share; what it reads of the others' memory counts as theirs nowhere.
     const double table_passes =
@@ -408,9 +387,7 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
     work.shared_wavefronts_by_address =
         all_steps * (load_wavefronts + lookups) + ctas * part.drain.shared_wavefronts;
-    work.shared_wavefronts = *work.shared_wavefronts_by_address + all_steps * depth *
-                                                                      static_cast<double>(o.groups_of_warps) *
-                                                                      waits_of_loads(g, o);
+    work.shared_wavefronts = work.shared_wavefronts_by_address;
     // Filters come as they lie; of pixels, L1 keeps what the taps have in common, but not of copies of 16
     // bytes.
     const std::int64_t last_pixels = o.pixels - (o.pixel_tiles - 1) * g.tile_pixels;

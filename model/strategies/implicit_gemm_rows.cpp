@@ -1,6 +1,7 @@
 #include "model/strategies/implicit_gemm_rows.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/work/instructions.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -324,8 +325,6 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     // Warp instructions beside arithmetic and loads, as counted on sm_90: a step that others follow, a turn
     // of its loop; a copy of pixels, of filter values their loads and, one by one, stores; the start of a
     // CTA, and for each place of the map that a thread copies which taps lie inside.
-    constexpr double per_step = 23.0, per_turn = 10.0, per_pixel_copy = 1.8, per_filter_load = 2.8,
-                     per_filter_store = 2.0, per_cta_warp = 83.0, per_place = 12.0;
     constexpr std::int64_t most_row_fmas = 640, most_fmas = 128, most_unrolled = 4; // as the kernel unrolls
     const std::int64_t row_fmas = s.s * sums, part_channels = group_channels / parts;
     std::int64_t channels_a_turn = 1;
@@ -338,7 +337,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
         group_channels / channels_a_turn * (s.r * row_fmas <= most_row_fmas ? 1 : s.r);
     part.step.fmas = static_cast<double>(slice * g.tile_k * g.tile_pixels);
     const double filter_instructions =
-        static_cast<double>(filter_copies) * (per_filter_load + static_cast<double>(quad) * per_filter_store);
+        static_cast<double>(filter_copies) * (instructions::unrolled_copy + static_cast<double>(quad));
     // A warp loads `side` pieces side by side of each of its filters, which lie apart.
     const double filter_passes = static_cast<double>(filter_copies) *
                                  (gather_passes(warp_lanes, static_cast<int>(quad),
@@ -358,9 +357,10 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     part.step.shared_wavefronts =
         warps * (load_passes + filter_passes + static_cast<double>(pixel_copies) * pixel_passes_of_copy);
     part.step.instructions =
-        part.step.fmas / 32.0 +
-        warps * (loads + filter_instructions + per_pixel_copy * static_cast<double>(pixel_copies) +
-                 (several ? per_step : 0.0) + static_cast<double>(loop_turns) * per_turn);
+        part.step.fmas / 32.0 + warps * (loads + filter_instructions +
+                                         instructions::unrolled_copy * static_cast<double>(pixel_copies) +
+                                         (several ? instructions::step : 0.0) +
+                                         static_cast<double>(loop_turns) * instructions::iteration);
     const std::int64_t pixels = s.n * s.p() * s.q();
     part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, pixels)) *
                              static_cast<double>(std::min<std::int64_t>(g.tile_k, filters)) / g.split;
@@ -368,20 +368,20 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     // Results: of a filter that neighbouring lanes exchange halves for; of four stored right away; of a sum
     // and a column of pixels where all pass through shared memory; of four that a thread adds up, and of each
     // CTA of a cluster that it reads.
-    constexpr double per_exchange = 24.0, per_quad = 3.5, per_sum = 2.3, per_column = 117.0, per_item = 55.0,
-                     per_rank = 5.7, per_cluster_warp = 18.0;
     const bool adds_up = g.split * g.warp_split > 1;
     const auto turns_of_all = [&](std::int64_t count) {
         return static_cast<double>(ceil_div(count, part.threads));
     };
     const double results =
         adds_up ? turns_of_all(std::int64_t{g.tile_k} * g.tile_pixels / 4 / g.split) *
-                      (per_item + (g.split > 1 ? g.split * per_rank : 0.0))
-        : meets ? static_cast<double>(sums) * per_sum + turns_of_all(g.tile_pixels) * per_column
-        : g.thread_pixels == 8 ? g.thread_k * per_exchange
-                               : static_cast<double>(sums) / 4.0 * per_quad;
-    part.drain.instructions = warps * (per_cta_warp + static_cast<double>(places * s.s) * per_place +
-                                       (g.split > 1 ? per_cluster_warp : 0.0) + results);
+                      (instructions::place + (g.split > 1 ? g.split * instructions::store : 0.0))
+        : meets ? static_cast<double>(sums) * instructions::unrolled_copy +
+                      turns_of_all(g.tile_pixels) * instructions::place
+        : g.thread_pixels == 8 ? g.thread_k * instructions::loop
+                               : static_cast<double>(sums) / 4.0 * instructions::store;
+    part.drain.instructions =
+        warps * (instructions::warp + static_cast<double>(places * s.s) * instructions::copy +
+                 (g.split > 1 ? instructions::loop : 0.0) + results);
     // Warps that store filters: those that copy, as long as there are values for them.
     double filter_stores = 0.0;
     for (std::int64_t thread = 0; thread < copiers; thread += warp_lanes)

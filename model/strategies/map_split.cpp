@@ -127,6 +127,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
             add_cta(half, rest, static_cast<double>(s.n));
     }
     average_step(part, copying);
+    *work.instructions += static_cast<double>(part.idle_ctas) * part.idle_instructions.value_or(0.0);
     // All parts go through all filters at the same time.
     const double bands = static_cast<double>(ceil_div(s.p(), rows)),
                  of_image = static_cast<double>(halves) * filters;

@@ -1,6 +1,7 @@
 #include "model/strategies/map_stream.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/work/instructions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -166,8 +167,6 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     part.busiest_scheduler =
         static_cast<double>(*std::max_element(done.begin(), done.end()) * position_warps) /
         static_cast<double>(*part.scheduler_warps * blocks);
-    part.longest_warp =
-        static_cast<double>(ceil_div(blocks, position_warps) * position_warps) / static_cast<double>(blocks);
     part.copy_passes = narrow_copy_passes; // of filters, which it transposes
     part.independent_sums = group * knobs.columns;
     part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
@@ -186,48 +185,45 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     // loop, a row of taps; a block of positions and 32 of them (their place by division), an output stored,
     // one of an earlier piece read again; a copy of filter values and the start on a filter, a step of a
     // warp; a copy from a channel of the map and the start on it, the start of a piece, of a CTA.
-    constexpr double per_channel = 5.2, per_row = 5.5, per_block = 100.0, per_column = 35.0, per_output = 0.9,
-                     per_output_again = 6.3, per_filter_copy = 12.2, per_filter = 25.0, per_step_warp = 80.0,
-                     per_map_copy = 21.5, per_channel_warp = 12.3, per_piece_warp = 20.0,
-                     per_cta_warp = 145.0;
     constexpr double most_unrolled = 1024.0; // as the kernel does: all taps of a channel, or a row of them
     const bool whole = block_fmas <= most_unrolled;
     const double here = static_cast<double>(channels), all_channels = static_cast<double>(s.c);
     const double pieces_d = static_cast<double>(part.pieces);
-    const double channel_ends =
-        block_loads + per_channel + (whole ? 0.0 : static_cast<double>(s.r) * per_row);
-    const double block_ends = per_block + columns_d * per_column;
+    const double channel_ends = block_loads + instructions::iteration +
+                                (whole ? 0.0 : static_cast<double>(s.r) * instructions::iteration);
+    const double block_ends = instructions::place + columns_d * instructions::divided_copy;
     const double warps = static_cast<double>(part.threads) / 32.0;
     // Of 32 positions that follow one another, for one filter, on average over the pieces.
-    const double stored = per_output + (pieces_d - 1.0) / pieces_d * per_output_again;
+    const double stored = (pieces_d - 1.0) / pieces_d * instructions::store;
     const auto runs_of = [&](std::int64_t count) { // of positions
         return static_cast<double>(ceil_div(count, warp_lanes));
     };
     const auto filter_copies = [&](double filters) { // warp instructions; past the last filter zeros
-        return filters * (std::ceil(here * t / 32.0) * per_filter_copy + per_filter);
+        return filters * (std::ceil(here * t / 32.0) * instructions::copy + instructions::loop);
     };
     const auto map_copies = [&](double count, std::int64_t rows) {
-        return count * (per_map_copy *
+        return count * (instructions::copy *
                             std::ceil(static_cast<double>((rows + s.r - 1) * s.w) / (wide ? 128.0 : 32.0)) +
-                        warps * per_channel_warp);
+                        warps * instructions::loop);
     };
     const double step_blocks = static_cast<double>(blocks * real_groups);
     part.step.fmas = step_blocks * here * block_fmas * 32.0;
     part.step.turns = step_blocks * here * (whole ? 1.0 : static_cast<double>(s.r));
-    part.step.copying = filter_copies(static_cast<double>(knobs.tile_k)) + warps * per_step_warp +
-                        (map_copies(here, std::min(part.tile_h, s.p())) + warps * per_piece_warp) /
+    part.step.copying = filter_copies(static_cast<double>(knobs.tile_k)) + warps * instructions::warp +
+                        (map_copies(here, std::min(part.tile_h, s.p())) + warps * instructions::loop) /
                             static_cast<double>(filter_steps);
     // A warp copies whole filters; of a channel's rows the first warps copy what is left of whole rounds.
     const double most_copied =
         filter_copies(static_cast<double>(ceil_div(knobs.tile_k, part.threads / warp_lanes))) +
-        per_step_warp +
-        (here * (per_map_copy * static_cast<double>(ceil_div((std::min(part.tile_h, s.p()) + s.r - 1) * s.w,
-                                                             part.threads * (wide ? 4 : 1))) +
-                 per_channel_warp) +
-         per_piece_warp) /
+        instructions::warp +
+        (here * (instructions::copy *
+                     static_cast<double>(ceil_div((std::min(part.tile_h, s.p()) + s.r - 1) * s.w,
+                                                  part.threads * (wide ? 4 : 1))) +
+                 instructions::loop) +
+         instructions::loop) /
             static_cast<double>(filter_steps);
     part.longest_copier = most_copied * warps / part.step.copying;
-    part.drain.instructions = warps * per_cta_warp;
+    part.drain.instructions = warps * instructions::warp;
     part.step.instructions =
         step_blocks * (here * (block_fmas + channel_ends) + block_ends) +
         runs_of(positions) * static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * stored +
@@ -267,8 +263,8 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
             static_cast<double>(s.k) * pieces_d * stored +
         full_ctas * map_copies(all_channels, part.tile_h) + images * map_copies(all_channels, last_rows) +
         ctas * (static_cast<double>(part.steps) *
-                    (filter_copies(static_cast<double>(knobs.tile_k)) + warps * per_step_warp) +
-                pieces_d * warps * per_piece_warp + warps * per_cta_warp);
+                    (filter_copies(static_cast<double>(knobs.tile_k)) + warps * instructions::warp) +
+                pieces_d * warps * instructions::loop + warps * instructions::warp);
     const double bands = static_cast<double>(part.grid[0]);
     const double band_bytes =
         (static_cast<double>(s.p()) / bands + static_cast<double>(s.r - 1)) * static_cast<double>(s.w) * 4.0;

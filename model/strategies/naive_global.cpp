@@ -1,6 +1,7 @@
 #include "model/strategies/naive_global.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/work/instructions.hpp"
 #include "model/work/shared_access.hpp"
 
 #include <algorithm>
@@ -111,20 +112,13 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
         return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};
     fill_schedule(part, profile.limits);
 
-    // As counted on sm_90, to the last instruction where there is no padding: a tap is two loads, an FMA and
-    // two for an address, and where there is padding comparisons and a selection, in a loop more of them; a
-    // channel moves two pointers; a thread finds its output with three divisions, of 64 bits where there are
-    // so many outputs. Of few taps the places of the rows cost more, of one tap there are none.
-    constexpr std::int64_t few = 21;
-    const double per_tap = padded ? (unrolled ? 8.0 : 12.5) : 5.0,
-                 per_channel = padded             ? 4.0
-                               : s.r * s.s == 1   ? 8.0
-                               : s.r * s.s <= few ? 9.0
-                                                  : 3.0,
-                 per_thread = outputs + threads > int_max ? 400.0
-                              : s.r == 1                  ? 177.0
-                                                          : 190.0,
-                 per_idle = 12.0;
+    // A tap is two loads, an FMA and a turn of its loop; where there is padding each of its coordinates is
+    // compared. A thread finds its output with three divisions, of 64 bits where there are so many outputs.
+    const double per_tap =
+                     instructions::iteration + (padded ? (unrolled ? 1.0 : 2.0) * instructions::guard : 0.0),
+                 per_channel = 2.0 * instructions::iteration,
+                 per_thread = (outputs + threads > int_max ? 2.0 : 1.0) * 3.0 * instructions::place,
+                 per_idle = instructions::loop;
     const double taps = static_cast<double>(s.r * s.s),
                  warps = std::ceil(static_cast<double>(std::min<std::int64_t>(threads, outputs)) / 32.0);
     const double planes = std::min(static_cast<double>(s.n * s.k), row_runs(threads, s.p() * s.q()));

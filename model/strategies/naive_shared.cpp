@@ -1,6 +1,7 @@
 #include "model/strategies/naive_shared.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/work/instructions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -162,17 +163,13 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     };
     const double taps = static_cast<double>(s.r * s.s), channels = static_cast<double>(s.c);
     const double warps = static_cast<double>(part.busy_warps), lanes = static_cast<double>(threads);
-    // As counted on sm_90. Beside a channel's taps: of a warp, and of one that has outputs; of 32 copies of
-    // filter values, and of pixels, which find row and channel by divisions, one of them a shift where it is
-    // by a power of two. A warp that has nothing left to copy leaves the loop.
-    const double per_cta_warp = shared_map ? 76.0 : 54.0, per_active_warp = shared_map ? 62.0 : 60.0,
-                 per_filter_copy = 14.0, per_map_copy = (rows & (rows - 1)) == 0 ? 34.0 : 37.0;
+    // A warp that has nothing left to copy leaves the loop. Pixels find row and channel by divisions.
     const auto turns_of = [&](std::int64_t copies) { // of all warps; the last of a CTA may not be whole
         const std::int64_t left = copies % threads;
         return static_cast<double>(copies / threads * part.busy_warps + ceil_div(left, warp_lanes));
     };
-    const double copies =
-        (shared_map ? per_map_copy * turns_of(tile_floats) : 0.0) + per_filter_copy * turns_of(filter_floats);
+    const double copies = (shared_map ? instructions::divided_copy * turns_of(tile_floats) : 0.0) +
+                          instructions::copy * turns_of(filter_floats);
     const double channels_a_step = shared_map ? channels : 1.0;
     // Of the CTAs of an SM the busiest may be a full one; many are as full as the average.
     const double of_an_sm =
@@ -190,10 +187,11 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     // each row and tap.
     constexpr std::int64_t most_flags = 16;
     const bool flags = !shared_map && s.r * s.s <= most_flags;
-    const double per_channel = shared_map ? 3.0 * taps + 4.5
-                               : flags    ? 5.5 * taps + 1.5 * std::max(0.0, taps - 9.0) + 5.0
-                                          : 6.8 * taps + 5.8 * static_cast<double>(s.r) + 37.7;
-    const double to_find_out = flags && taps > 1.0 ? 3.5 * taps : 0.0; // of an active warp
+    const double per_tap = shared_map ? 3.0 : flags ? instructions::iteration : 3.0 + instructions::guard;
+    const double per_channel =
+        per_tap * taps + instructions::iteration +
+        (shared_map || flags ? 0.0 : static_cast<double>(s.r) * instructions::iteration + instructions::loop);
+    const double to_find_out = flags && taps > 1.0 ? instructions::guard * taps : 0.0; // of an active warp
     const double tap_instructions = channels_a_step * per_channel;
     part.step.fmas = lanes * taps * channels_a_step;
     part.step.copying = shared_map ? copies : 0.0; // its only step's; else the filter before the first
@@ -206,15 +204,14 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     // Beside loads, what no counter tells from integers and logic: of a row of taps that is a turn of a loop
     // its branch and addresses that are the same for all lanes, of a channel the same (machine code for
     // sm_90).
-    constexpr double per_row_elsewhere = 6.0, per_channel_elsewhere = 10.0;
-    part.step.loads = shared_map
-                          ? 0.0
-                          : active * channels_a_step *
-                                (taps + (s.r * s.s <= 16 ? 0.0
-                                                         : static_cast<double>(s.r) * per_row_elsewhere +
-                                                               per_channel_elsewhere));
-    part.drain.instructions =
-        warps * per_cta_warp + active * (per_active_warp + to_find_out) + copies - part.step.copying;
+    part.step.loads =
+        shared_map ? 0.0
+                   : active * channels_a_step *
+                         (taps + (s.r * s.s <= 16 ? 0.0
+                                                  : static_cast<double>(s.r) * instructions::iteration +
+                                                        2.0 * instructions::iteration));
+    part.drain.instructions = warps * instructions::place + active * (instructions::place + to_find_out) +
+                              copies - part.step.copying;
     part.drain.store_bytes = lanes * 4.0;
 
     // What all tiles of one channel read: rows of each, bytes of each row.

@@ -1,6 +1,7 @@
 #include "model/strategies/patch_register.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/work/instructions.hpp"
 
 #include <algorithm>
 #include <array>
@@ -106,7 +107,6 @@ WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t threads, std::i
     const double copies = static_cast<double>(ceil_div(tile_k * padded(s.r * s.s), threads));
     // Beside arithmetic, loads and stores, as compiled for sm_90: a filter (pointer, loop), a copy of a tap
     // (its place, the load, the store), the start (place of the thread, pointers).
-    constexpr double per_filter = 4.0, per_copy = 16.0, per_thread = 60.0;
     WarpCounts counts{};
     counts.fmas_per_filter = static_cast<double>(o.rows * o.vector) * taps;
     const double pixel_loads = static_cast<double>(pixels_of(s, o) / load_step(s, o));
@@ -114,12 +114,12 @@ WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t threads, std::i
     counts.l1_passes_once = pixel_loads * l1_passes(lines_touched(128.0 * vector, 1.0, 0.0), vector);
     if (tile_k == 1) { // taps straight into registers
         counts.instructions_per_filter = counts.fmas_per_filter + static_cast<double>(o.rows);
-        counts.instructions_once = pixel_loads + taps + per_thread;
+        counts.instructions_once = pixel_loads + taps + instructions::place;
         return counts;
     }
     counts.instructions_per_filter =
-        counts.fmas_per_filter + loads + static_cast<double>(o.rows) + per_filter;
-    counts.instructions_once = pixel_loads + copies * per_copy + per_thread;
+        counts.fmas_per_filter + loads + static_cast<double>(o.rows) + instructions::iteration;
+    counts.instructions_once = pixel_loads + copies * instructions::copy + instructions::place;
     return counts;
 }
 
@@ -147,24 +147,21 @@ std::int64_t bank_values(const ConvShape &s, std::int64_t tile_k) {
     return round_up(tile_k, group_of(s.r * s.s)) * padded(s.r * s.s);
 }
 
-/// The instructions of a warp as compiled for sm_90, beside FFMAs, loads and stores; cost() ranks by the
-/// rougher ones that it was judged with.
+/// The instructions of a warp beside FFMAs, loads and stores; cost() ranks by the rougher ones that it was
+/// judged with.
 struct Compiled {
-    double per_filter, once, per_copy;
+    double per_filter; ///< pointer, loop, whether it is the last
+    double once, per_copy;
 };
 
-Compiled compiled(const ConvShape &s, Outputs o, std::int64_t tile_k) {
+Compiled compiled(const ConvShape &s, Outputs o) {
     const std::int64_t taps = s.r * s.s, units = o.vector / unit_of(s, o.vector);
-    // A filter: pointer, loop, whether it is the last; four, two or one of them to a turn.
-    const double per_filter = group_of(taps) == 4   ? 8.5
-                              : group_of(taps) == 2 ? 10.0
-                              : o.classes == 2      ? 13.0
-                                                    : 8.0;
     // The thread's place; where neighbours may lie in another row of the band, which one for each unit.
-    const double of_bands = s.s > 1 ? 5.0 * static_cast<double>(units * (o.band - 1)) : 0.0,
-                 of_classes = o.classes == 2 ? 9.0 : 0.0;
-    const double once = (tile_k > 1 ? 77.0 : o.rows > 1 ? 61.0 : 56.0) + of_bands + of_classes;
-    return {per_filter, once, taps == 1 ? 13.0 : 21.0}; // of a tap's copy the division costs most
+    const double of_bands =
+                     s.s > 1 ? instructions::iteration * static_cast<double>(units * (o.band - 1)) : 0.0,
+                 of_classes = o.classes == 2 ? instructions::iteration : 0.0;
+    const double once = instructions::place + of_bands + of_classes;
+    return {2.0 * instructions::iteration, once, taps == 1 ? instructions::copy : instructions::divided_copy};
 }
 
 /// Pixels, one filter's taps (the next one's take their place), sums, and what addresses them.
@@ -349,7 +346,7 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     fill_schedule(part, profile.limits);
 
     WarpCounts counts = counts_of(s, outputs, part.threads, part.tile_k);
-    const Compiled its = compiled(s, outputs, part.tile_k);
+    const Compiled its = compiled(s, outputs);
     const double taps_d = static_cast<double>(s.r * s.s), stores = static_cast<double>(knobs.rows);
     const double pixel_loads = static_cast<double>(pixels_of(s, outputs) / load_step(s, outputs));
     double copies = 0.0, all_copies = 0.0; // of taps, by the warps of a full CTA and of all
@@ -397,12 +394,11 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     part.step.shared_wavefronts = shares_taps ? filters * tap_passes(s.r * s.s, lanes) : 0.0;
     const double all_warps = static_cast<double>(part.threads) / 32.0;
     // Warps without positions: where taps are copied they load their pixels all the same.
-    constexpr double per_idle_warp = 41.0;
     const double busy_share = static_cast<double>(ceil_div(positions, 32)) /
                               (static_cast<double>(grid.positions * grid.chunks) * all_warps);
     const double once = knobs.tile_k > 1 ? counts.instructions_once
                                          : busy_share * counts.instructions_once +
-                                               std::max(0.0, 1.0 - busy_share) * per_idle_warp;
+                                               std::max(0.0, 1.0 - busy_share) * instructions::place;
     part.drain.instructions = all_warps * once + copies * its.per_copy;
     part.drain.shared_wavefronts = warps * counts.l1_passes_once;
     const double pixel_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0);

@@ -1,6 +1,7 @@
 #include "model/strategies/row_register.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/work/instructions.hpp"
 #include "model/work/l2_sectors.hpp"
 
 #include <algorithm>
@@ -161,12 +162,11 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
                           [&](std::int64_t thread) { return thread * unit_bytes / 4; });
         // As counted on sm_90: a fetch (address, predicate), a filter (constant loads' addresses, loop,
         // pointers).
-        constexpr double per_fetch = 23.0, per_filter = 20.0, per_whole_filter = 12.0; // one comparison
         // Short elements are widened: a pixel on its way into the window, a filter value for every row.
         const bool widens_filters = s.dtype == DataType::f16;
         const bool widens_pixels = widens_filters || (s.dtype == DataType::i8 && knobs.unit > 1);
         const double row_instructions =
-            fetches * per_fetch + window * (widens_pixels ? 1.0 + knobs.unit : 1.0);
+            fetches * instructions::loop + window * (widens_pixels ? 1.0 + knobs.unit : 1.0);
         // Units that are stored whole are computed only by warps that have any, as counted on sm_90.
         const double stores = whole_units ? static_cast<double>(knobs.units) : pixels;
         const std::int64_t unit_warp = warp_lanes * knobs.unit, last_q = s.q() - (tiles_x - 1) * knobs.tile_w;
@@ -176,7 +176,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
                                            static_cast<double>(tiles_x * (knobs.tile_w / unit_warp))
                                      : 1.0;
         const auto filter_instructions = [&](double count) {
-            return count * ((whole_units ? per_whole_filter : per_filter) +
+            return count * ((whole_units ? instructions::placed_store : instructions::placed_store) +
                             computing * (t * (pixels + (widens_filters ? 2.0 : 1.0)) + stores));
         };
         // Of the last fetch only warps that have pixels of the row store any.

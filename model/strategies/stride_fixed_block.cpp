@@ -1,6 +1,7 @@
 #include "model/strategies/stride_fixed_block.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/work/instructions.hpp"
 
 #include <algorithm>
 #include <array>
@@ -197,24 +198,24 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     // address), a filter copy, a line copy (divisions of the line index), the offset of a value, a step
     // (loop, barrier), the start, a column of pixels (its place by division), an output of a filter that is
     // there.
-    constexpr double per_value = 3.0, per_filter_copy = 23.0, per_line_copy = 30.0, per_offset = 32.0,
-                     per_step = 30.0, per_cta_warp = 100.0, per_column = 40.0, per_output = 17.0;
     // A warp that has nothing left to copy leaves the loop: all together make a turn for 32 copies.
     const auto turns_of = [](std::int64_t copies) {
         return static_cast<double>(ceil_div(copies, warp_lanes));
     };
-    const double copying = turns_of(knobs.tile_k * segment / (wide_filters ? 4 : 1)) * per_filter_copy +
-                           turns_of(lines * line_floats / (wide_lines ? 4 : 1)) * per_line_copy +
-                           turns_of(segment) * per_offset;
+    const double copying = turns_of(knobs.tile_k * segment / (wide_filters ? 4 : 1)) * instructions::copy +
+                           turns_of(lines * line_floats / (wide_lines ? 4 : 1)) * instructions::divided_copy +
+                           turns_of(segment) * instructions::divided_copy;
     part.step.fmas = seg * static_cast<double>(knobs.tile_w * knobs.tile_k);
     part.step.shared_wavefronts = warps * wavefronts + turns_of(segment); // and the offsets' stores
     part.step.instructions =
-        part.step.fmas / 32.0 + warps * (seg * col + wide_loads + seg * per_value + per_step) + copying;
+        part.step.fmas / 32.0 +
+        warps * (seg * col + wide_loads + seg * instructions::unrolled_copy + instructions::step) + copying;
     part.step.load_bytes = static_cast<double>(knobs.tile_k * segment + lines * line_floats) * 4.0;
     part.drain.store_bytes = static_cast<double>(std::min<std::int64_t>(knobs.tile_w, flat)) *
                              static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;
-    part.drain.instructions = warps * (per_cta_warp + col * per_column) +
-                              col * per_output * static_cast<double>(s.k) / static_cast<double>(part.grid[1]);
+    part.drain.instructions =
+        warps * (instructions::warp + col * instructions::divided_copy) +
+        col * instructions::placed_store * static_cast<double>(s.k) / static_cast<double>(part.grid[1]);
 
     const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(part.steps);
     Work &work = part.work;

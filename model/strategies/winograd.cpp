@@ -1,6 +1,7 @@
 #include "model/strategies/winograd.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/work/instructions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -177,15 +178,16 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
     constexpr std::int64_t tile_k = 32, tile_c = 8, threads = 256;
     const double p = static_cast<double>(o.points), taps = static_cast<double>(s.r * s.r);
     // Warp instructions beside arithmetic, loads and stores: finding what to copy costs divisions.
-    constexpr double per_copy = 20.0, per_warp = 60.0;
     const double lines = p + static_cast<double>(s.r);
-    const double instructions =
-        taps * (1.0 + per_copy) + lines * (line_fmas(o.points, s.r).taps + 2.0 * p) + 3.0 * p * p + per_warp;
-    Partition part = transform_launch("winograd_filters", o.channels * o.filter_pitch, threads,
-                                      s.r == 5        ? (o.points == 8 ? 120 : 96)
-                                      : o.points == 8 ? 72
-                                                      : 64,
-                                      instructions, taps * per_copy + 2.0 * p * p + per_warp, limits);
+    const double instructions = taps * (1.0 + instructions::copy) +
+                                lines * (line_fmas(o.points, s.r).taps + 2.0 * p) + 3.0 * p * p +
+                                instructions::warp;
+    Partition part =
+        transform_launch("winograd_filters", o.channels * o.filter_pitch, threads,
+                         s.r == 5        ? (o.points == 8 ? 120 : 96)
+                         : o.points == 8 ? 72
+                                         : 64,
+                         instructions, taps * instructions::copy + 2.0 * p * p + instructions::warp, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     part.grid = {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1};
@@ -234,12 +236,11 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
     const double p = static_cast<double>(o.points), values = static_cast<double>(planes);
     // A load, a store and its address of two instructions; where a tile reaches past the map comparisons and
     // another load; a thread finds its tile by five divisions.
-    constexpr double per_value = 4.0, per_edge_value = 6.0, per_warp = 250.0;
-    Partition part = transform_launch("winograd_input", o.channels * round_up(tiles, line_floats), 128,
-                                      o.points == 8 ? 128 : 64,
-                                      values * (per_value + warps_at_edges(s, g.tile) * per_edge_value) +
-                                          2.0 * p * pixel_line_operations(o.points) + per_warp,
-                                      2.0 * values + per_warp, limits);
+    Partition part = transform_launch(
+        "winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : 64,
+        values * (instructions::guard + warps_at_edges(s, g.tile) * instructions::guard) +
+            2.0 * p * pixel_line_operations(o.points) + instructions::warp,
+        2.0 * values + instructions::warp, limits);
     part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
     part.barriers = 0;
     Work &work = part.work;
@@ -287,15 +288,14 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
     const bool staged = g.tile == 6 || s.q() % g.tile != 0 || s.p() % g.tile != 0;
     // A load and its address of two instructions; where outputs are staged, 32 of them at a time find their
     // tile by shuffles, and each row of them is compared, read and stored.
-    constexpr double per_value = 3.0, per_warp = 185.0, per_staged_step = 14.0, per_staged_row = 7.5;
-    Partition part = transform_launch("winograd_output", s.k * round_up(tiles, line_floats), 128,
-                                      o.points == 8   ? 104
-                                      : o.points == 6 ? 56
-                                                      : 40,
-                                      static_cast<double>(planes) * per_value +
-                                          (p + m) * back_line_operations(o.points, g.tile) + per_warp +
-                                          (staged ? m * (per_staged_step + m * per_staged_row) : 0.0),
-                                      2.0 * static_cast<double>(planes) + per_warp, limits);
+    Partition part = transform_launch(
+        "winograd_output", s.k * round_up(tiles, line_floats), 128,
+        o.points == 8   ? 104
+        : o.points == 6 ? 56
+                        : 40,
+        static_cast<double>(planes) * instructions::guard + (p + m) * back_line_operations(o.points, g.tile) +
+            instructions::warp + (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
+        2.0 * static_cast<double>(planes) + instructions::warp, limits);
     part.template_arguments = {o.points, s.r, staged ? 1 : 0};
     part.barriers = 0;
     part.filter_count = s.k;
@@ -377,9 +377,10 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     const double warp_copies = copies_of(g.tile_k) + copies_of(g.tile_pixels);
     // A step (loop, barrier, addresses), a copy (its address, of 64 bits), the start of a CTA, a quad of
     // sums; clocks of a copy.
-    constexpr double per_step = 24.0, per_copy = 6.5, per_cta_warp = 195.0, per_quad = 7.5, wide_copy = 3.2;
+    constexpr double wide_copy = 3.2;
     part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
-    part.step.instructions = part.step.fmas / 32.0 + warps * (loads + per_step + warp_copies * per_copy);
+    part.step.instructions =
+        part.step.fmas / 32.0 + warps * (loads + instructions::step + warp_copies * instructions::copy);
     part.step.shared_wavefronts = warps * loads * uniform_wide_wavefronts + copies * wide_copy;
     // A tile wider than a line of values reads those behind it, which are the next channels' too: of the
     // requests of one SM for the same at the same time L2 sees up to four as one (W6).
@@ -393,8 +394,8 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     const double filter_bytes = slice * g.tile_k * 4.0 / own_filters,
                  pixel_bytes = slice * g.tile_pixels * 4.0 / own_pixels;
     part.step.load_bytes = filter_bytes + pixel_bytes;
-    part.drain.instructions =
-        warps * per_cta_warp + static_cast<double>(g.tile_k) * g.tile_pixels / 4.0 / 32.0 * per_quad;
+    part.drain.instructions = warps * instructions::warp + static_cast<double>(g.tile_k) * g.tile_pixels /
+                                                               4.0 / 32.0 * instructions::store;
     part.drain.store_bytes = static_cast<double>(std::min<std::int64_t>(g.tile_k, s.k)) *
                              static_cast<double>(std::min<std::int64_t>(g.tile_pixels, tiles)) * 4.0;
 
@@ -499,7 +500,7 @@ constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {1
 
 } // namespace
 
-Settings<Winograd> Winograd::settings(const ConvShape &s, const GpuProfile &profile) const {
+Settings<Winograd> Winograd::settings(const ConvShape &s, const GpuProfile &) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     std::vector<Winograd> found;

@@ -99,15 +99,16 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
     // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
-    const Pace pace = part.pace.value_or(Pace{.other_clocks = m.ffma_latency, .once_clocks = m.ffma_latency});
+    const Pace pace = part.pace.value_or(Pace{.other_clocks = m.ffma_latency});
     // Warps of their own that copy do nothing else in their steps, and are those that look up where to.
     const bool copies_apart = part.copy_warps > 0 && by == By::roles;
-    const double clocks = pace.other_clocks, copy_clocks = copies_apart ? clocks : pace.once_clocks;
+    const double clocks = pace.other_clocks,
+                 copy_clocks = copies_apart ? clocks : part.once_clocks.value_or(m.ffma_latency);
     const double looks_up = m.has(Equation::F16) ? work.turns * m.shared_latency : 0.0;
     const double computing = (ffmas * std::max(pace.ffma_clocks, m.ffma_latency / sums) +
                               (others - copying) * clocks + (copies_apart ? 0.0 : looks_up) +
-                              (m.has(Equation::F24) ? work.constant_lines * pace.constant_clocks : 0.0)) *
-                             part.longest_warp.value_or(1.0) / busy_warps(part);
+                              (m.has(Equation::F24) ? work.constant_lines * pace.constant_clocks : 0.0)) /
+                             busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
     const double longest_copier = by == By::roles ? part.longest_copier.value_or(1.0) : 1.0;
     const double chain =
@@ -125,7 +126,8 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
 /// Shared memory works beside them as far as there are warps to use both.
 template <Yield T>
 T mixed_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
-    const double uneven = busy_imbalance(part, ctas, m) * part.busiest_scheduler.value_or(1.0);
+    const double uneven =
+        busy_imbalance(part, ctas, m) * (m.has(Equation::F31) ? part.busiest_scheduler.value_or(1.0) : 1.0);
     const double all_warps = std::max(busy_warps(part), std::ceil(static_cast<double>(part.threads) / 32.0));
     const double of_copies = part.copy_warps > 0 ? 1.0 : imbalance(part, all_warps, ctas, m);
     const double all_others = std::max(0.0, work.instructions - work.fmas / 32.0);
@@ -180,15 +182,6 @@ template <Yield T>
 T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
     T mixed = mixed_term<T>(part, work, ctas, m, by);
     const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
-    if (part.loads_first.value_or(false) && work.turns > 0.0 && m.has(Equation::F31)) {
-        StepWork loads, computing = work;
-        loads.shared_wavefronts = work.shared_wavefronts * std::min(1.0, busy_warps(part) / part.step.turns);
-        computing.shared_wavefronts -= loads.shared_wavefronts;
-        computing.turns = 0.0;
-        T alone = sum<T>("first loads, then arithmetic",
-                         {mixed_term<T>(part, loads, 1.0, m), mixed_term<T>(part, computing, 1.0, m)});
-        return queue<T>("cores", ctas, std::move(mixed), std::move(alone));
-    }
     if (part.barriers == 0 || part.copy_warps > 0 || work.tensor_fmas || work.copying <= 0.0 ||
         work.copying >= others || !m.has(Equation::F27))
         return mixed;

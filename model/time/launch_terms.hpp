@@ -96,8 +96,8 @@ inline Start start_of(const Partition &part, const Machine &m, const Round &roun
     start.latency = round.first && !in_l2
                         ? m.latency_s
                         : traffic.dram_share * m.latency_s + (1.0 - traffic.dram_share) * m.l2_latency_s;
-    start.cold = round.first && part.pace && !start.waits_first && m.has(Equation::F15)
-                     ? m.fitted.cold_share * part.pace->cold_clocks
+    start.cold = round.first && !start.waits_first && m.has(Equation::F15)
+                     ? m.fitted.cold_share * part.cold_clocks.value_or(0.0)
                      : 0.0;
     return start;
 }
@@ -266,28 +266,10 @@ T drain_term(const Partition &part, const Machine &m, const Round &round, const 
     return sum<T>("drain", std::move(drained));
 }
 
-/// CTAs that start together: all of them through their steps, or the last to start with its own way to go
-/// (F2).
+/// CTAs that start together, all of them through their steps.
 template <Yield T> T wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
-    T together =
-        pipeline<T>("CTA pipeline", static_cast<double>(part.steps), fill_term<T>(part, m, round, traffic),
-                    step_term<T>(part, m, round, traffic), drain_term<T>(part, m, round, traffic));
-    // The launch floor is that of a CTA on each SM; further ones start one after another, while the first
-    // wait for their data. Those without work are among them.
-    const double chip = round.ctas * round.sms, slots = static_cast<double>(part.ctas_per_sm) * m.sm_count;
-    const double starts = part.idle_ctas > 0 && round.first
-                              ? std::max(chip, std::min(static_cast<double>(part.ctas), slots))
-                              : chip;
-    const double further = std::max(0.0, starts - m.sm_count);
-    if (further <= 0.0 || !m.has(Equation::F2))
-        return together;
-    // Where the others were before, code and what they share is cached.
-    const Round last_one{1.0, round.sms, false};
-    return max_of<T>(
-        "wave", {std::move(together),
-                 sum<T>("the last CTA", {leaf<T>("CTA starts", s(further * m.cta_s),
-                                                 "{:.0f} further CTAs * {:.2f} ns", further, m.cta_s * 1e9),
-                                         wave_term<T>(part, m, last_one, traffic)})});
+    return pipeline<T>("CTA pipeline", static_cast<double>(part.steps), fill_term<T>(part, m, round, traffic),
+                       step_term<T>(part, m, round, traffic), drain_term<T>(part, m, round, traffic));
 }
 
 /// Clocks from a CTA's end until the next one runs in its place. Assumed, as no probe tells them apart from

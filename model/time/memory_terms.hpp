@@ -66,14 +66,10 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
             together(part, m), to_dram};
 }
 
-/// DRAM's bus carries reads and what L2 cannot keep of the writes in turn. As much of one as there is of the
-/// other passes as in a copy, with the turns of the bus in between (F34).
+/// DRAM's bus carries reads and what L2 cannot keep of the writes in turn.
 template <Yield T> T dram_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
-    const double reads = loads * traffic.dram_share, writes = stores * traffic.dram_write_share;
-    const double of_both = m.has(Equation::F34) ? std::min(reads, writes) : 0.0;
-    return sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", reads - of_both, m.read_bw),
-                           bandwidth_leaf<T>("DRAM writes", writes - of_both, m.write_bw),
-                           bandwidth_leaf<T>("DRAM reads and writes", 2.0 * of_both, m.copy_bw)});
+    return sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", loads * traffic.dram_share, m.read_bw),
+                           bandwidth_leaf<T>("DRAM writes", stores * traffic.dram_write_share, m.write_bw)});
 }
 
 /// The memory's share of a step: L2 passes every byte, DRAM what L2 cannot keep.

@@ -12,22 +12,15 @@
 namespace convcast {
 namespace {
 
-constexpr double line_bytes = 128.0;
-
 /// What the facts' coefficients of instructions multiply, for work that `times` CTAs do.
 InstructionFeatures features_of(const StepWork &work, double warps, double warp_steps, double times) {
     const double ffmas = work.fmas / 32.0;
-    return {times * ffmas,
-            times * std::max(0.0, work.instructions - ffmas),
-            times * warps,
-            times * warp_steps,
-            times * work.store_bytes / line_bytes,
-            0.0};
+    return {times * ffmas, times * std::max(0.0, work.instructions - ffmas), times * warps,
+            times * warp_steps};
 }
 
 InstructionFeatures coefficients(const CompiledWork &facts) {
-    return {facts.per_ffma,      facts.per_counted,     facts.per_warp,
-            facts.per_warp_step, facts.per_stored_line, facts.per_idle_warp};
+    return {facts.per_ffma, facts.per_counted, facts.per_warp, facts.per_warp_step};
 }
 
 double dot(const InstructionFeatures &a, const InstructionFeatures &b) {
@@ -55,17 +48,13 @@ double warps_of(const Partition &part) {
 InstructionFeatures features_of(const Partition &part) {
     const double ctas = static_cast<double>(part.ctas - part.idle_ctas), warps = warps_of(part);
     const double ffmas = part.work.fmas.value_or(0.0) / 32.0;
-    return {ffmas,
-            std::max(0.0, part.work.instructions.value_or(ffmas) - ffmas),
-            ctas * warps,
-            ctas * warps * static_cast<double>(part.steps),
-            part.work.l2_write_bytes.value_or(0.0) / line_bytes,
-            static_cast<double>(part.idle_ctas) * warps};
+    return {ffmas, std::max(0.0, part.work.instructions.value_or(ffmas) - ffmas), ctas * warps,
+            ctas * warps * static_cast<double>(part.steps)};
 }
 
-void apply(Partition &part, const CompiledWork &facts) {
+void apply(Partition &part, const CompiledWork &kernel, const Facts &facts) {
     const double warps = warps_of(part);
-    const InstructionFeatures its = coefficients(facts);
+    const InstructionFeatures its = coefficients(kernel);
     const auto instructions = [&](const StepWork &work, double once, double steps) {
         return work.fmas / 32.0 + dot(its, features_of(work, once, steps, 1.0));
     };
@@ -75,14 +64,15 @@ void apply(Partition &part, const CompiledWork &facts) {
     if (counted > 0.0)
         part.step.copying *= part.step.instructions / counted;
     part.drain.instructions = instructions(part.drain, warps, 0.0);
-    if (part.idle_instructions && facts.per_idle_warp > 0.0)
-        part.idle_instructions = facts.per_idle_warp * warps;
-    part.pace = facts.pace;
-    if (part.work.l2_write_bytes)
-        *part.work.l2_write_bytes *= facts.l2_write_share;
+    part.pace = kernel.pace;
+    // Where FFMAs read constant memory, its lines are what first warps wait for.
+    part.cold_clocks = part.step.constant_lines > 0.0 ? 0.0 : facts.cold_clocks;
+    part.once_clocks = facts.once_clocks;
+    if (part.idle_instructions)
+        *part.idle_instructions *= kernel.per_counted;
     if (!part.work.l2_read_bytes || *part.work.l2_read_bytes <= 0.0)
         return;
-    const Merging merging{facts.merging, facts.drift.value_or(Merging{}.drift)};
+    const Merging merging{kernel.merging, facts.drift};
     const double seen = seen_reads(part, merging), share = seen / *part.work.l2_read_bytes;
     part.step.load_bytes *= share;
     part.drain.load_bytes *= share;
@@ -91,10 +81,16 @@ void apply(Partition &part, const CompiledWork &facts) {
 
 Plan with_facts(Plan plan, const Facts &facts) {
     for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (Partition &part : *launches)
+        for (Partition &part : *launches) {
+            const CompiledWork *its = nullptr; // of its variant, else the commonest
             for (const CompiledWork &kernel : facts.kernels)
-                if (kernel.kernel == part.kernel && kernel.variant == part.variant)
-                    apply(part, kernel);
+                if (kernel.kernel == part.kernel &&
+                    (kernel.variant == part.variant || its == nullptr ||
+                     (its->variant != part.variant && kernel.cases > its->cases)))
+                    its = &kernel;
+            if (its != nullptr)
+                apply(part, *its, facts);
+        }
     return plan;
 }
 

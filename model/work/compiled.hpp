@@ -13,12 +13,12 @@ namespace convcast {
 /// kernels without facts stay as they are.
 Plan with_facts(Plan plan, const Facts &facts);
 
-/// The plan's launch with the numbers of its kernel.
-void apply(Partition &part, const CompiledWork &facts);
+/// The launch with the numbers of its kernel, one of `facts`.
+void apply(Partition &part, const CompiledWork &kernel, const Facts &facts);
 
-/// What the six coefficients of CompiledWork multiply, of a launch: FFMAs, other counted instructions, warps,
-/// warp steps, stored lines, warps without work (W1).
-inline constexpr std::size_t instruction_features = 6;
+/// What the four coefficients of CompiledWork multiply, of a launch: FFMAs, other counted instructions, warps
+/// and warp steps (W1).
+inline constexpr std::size_t instruction_features = 4;
 using InstructionFeatures = std::array<double, instruction_features>;
 InstructionFeatures features_of(const Partition &part);
 

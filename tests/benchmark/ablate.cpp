@@ -81,7 +81,7 @@ struct Ablation {
 };
 
 struct Errors {
-    double training, test, other, instructions, l2_reads;
+    double training, test, other, regret, other_regret, instructions, l2_reads;
 };
 
 Errors errors_without(const Ablation &ablation, Recorded &run, Recorded &others, const Facts &facts) {
@@ -90,10 +90,14 @@ Errors errors_without(const Ablation &ablation, Recorded &run, Recorded &others,
         for (MeasuredCall &call : all->calls)
             call.plan = with_facts(call.uncounted, its);
     const Calibration fitted = fit_without(ablation.omitted, run.calls, run.profile);
+    const std::vector<MeasuredCall> test = part_of(run.calls, false), other = part_of(others.calls, false);
     return {mean_error(part_of(run.calls, true), run.profile, fitted),
-            mean_error(part_of(run.calls, false), run.profile, fitted),
-            mean_error(part_of(others.calls, false), others.profile, fitted),
-            work_error(run, &Work::instructions), work_error(run, &Work::l2_read_bytes)};
+            mean_error(test, run.profile, fitted),
+            mean_error(other, others.profile, fitted),
+            mean_regret(test, run.profile, fitted),
+            mean_regret(other, others.profile, fitted),
+            work_error(run, &Work::instructions),
+            work_error(run, &Work::l2_read_bytes)};
 }
 
 /// The same number for all kernels: the mean, each kernel as often as it was counted.
@@ -130,17 +134,17 @@ std::vector<Ablation> ablations() {
         all.push_back({described.name, Omitted{described.value}, {}});
     });
     all.push_back({"W1: instructions as the source has them", {}, each_kernel([](CompiledWork &k) {
-                       k.per_ffma = k.per_warp = k.per_warp_step = k.per_stored_line = k.per_idle_warp = 0.0;
+                       k.per_ffma = k.per_warp = k.per_warp_step = 0.0;
                        k.per_counted = 1.0;
                    })});
     all.push_back({"W1: per_ffma", {}, each_kernel([](CompiledWork &k) { k.per_ffma = 0.0; })});
-    all.push_back({"W1: per_stored_line", {}, each_kernel([](CompiledWork &k) { k.per_stored_line = 0.0; })});
     all.push_back({"W1: per_warp_step", {}, each_kernel([](CompiledWork &k) { k.per_warp_step = 0.0; })});
-    all.push_back({"W1: per_idle_warp", {}, each_kernel([](CompiledWork &k) { k.per_idle_warp = 0.0; })});
     all.push_back({"W2: one ffma_clocks for all kernels", {}, one_for_all(&Pace::ffma_clocks)});
     all.push_back({"W2: one other_clocks for all kernels", {}, one_for_all(&Pace::other_clocks)});
-    all.push_back({"W2: one once_clocks for all kernels", {}, one_for_all(&Pace::once_clocks)});
-    all.push_back({"W2: one cold_clocks for all kernels", {}, one_for_all(&Pace::cold_clocks)});
+    all.push_back({"F15: no cold code, by the facts", {}, [](Facts facts) {
+                       facts.cold_clocks = 0.0;
+                       return facts;
+                   }});
     all.push_back({"W2: one alu_share for all kernels", {}, [](const Facts &facts) {
                        Facts out = one_for_all(&Pace::alu_share)(facts);
                        for (CompiledWork &kernel : out.kernels)
@@ -149,32 +153,20 @@ std::vector<Ablation> ablations() {
                    }});
     all.push_back(
         {"W2: no copy_alu_share", {}, each_kernel([](CompiledWork &k) { k.pace.copy_alu_share.reset(); })});
-    all.push_back({"W2: all five the same for all kernels", {}, [](Facts facts) {
-                       for (double Pace::*number : {&Pace::ffma_clocks, &Pace::other_clocks,
-                                                    &Pace::once_clocks, &Pace::cold_clocks, &Pace::alu_share})
-                           facts = one_for_all(number)(facts);
-                       for (CompiledWork &kernel : facts.kernels)
-                           kernel.pace.copy_alu_share.reset();
-                       return facts;
-                   }});
-    all.push_back({"W5: written sectors as counted from the source", {}, each_kernel([](CompiledWork &k) {
-                       k.l2_write_share = 1.0;
-                   })});
+    all.push_back(
+        {"W2: all three the same for all kernels", {}, [](Facts facts) {
+             for (double Pace::*number : {&Pace::ffma_clocks, &Pace::other_clocks, &Pace::alu_share})
+                 facts = one_for_all(number)(facts);
+             for (CompiledWork &kernel : facts.kernels)
+                 kernel.pace.copy_alu_share.reset();
+             return facts;
+         }});
     all.push_back({"W6: nothing merged", {}, each_kernel([](CompiledWork &k) { k.merging = 0.0; })});
-    all.push_back({"W6: one drift for all kernels", {}, [](Facts facts) {
-                       const double all = mean_of_kernels(
-                           facts, [](const CompiledWork &k) { return k.drift.value_or(0.5); });
-                       for (CompiledWork &kernel : facts.kernels)
-                           kernel.drift = all;
-                       return facts;
-                   }});
-    all.push_back({"W6: one merging and drift for all kernels", {}, [](Facts facts) {
-                       const double all = mean_of_kernels(
-                           facts, [](const CompiledWork &k) { return k.drift.value_or(0.5); });
+    all.push_back({"W6: one merging for all kernels", {}, [](Facts facts) {
                        const double merging = std::exp(mean_of_kernels(
                            facts, [](const CompiledWork &k) { return std::log(std::max(0.02, k.merging)); }));
                        for (CompiledWork &kernel : facts.kernels)
-                           kernel.drift = all, kernel.merging = merging;
+                           kernel.merging = merging;
                        return facts;
                    }});
     return all;
@@ -186,8 +178,18 @@ int ablate(const std::vector<std::string> &arguments) {
                          "ablate data/recorded/h200/sweep.json.gz data/recorded/h200/sweep_unseen.json.gz");
     Recorded run = recorded(arguments[0]), others = recorded(arguments[1]);
     const Facts facts = knowledge_for(run.profile).facts;
-    fmt::print("| left out | training | test | other shapes | instructions | L2 reads "
-               "|\n|---|---|---|---|---|---|\n");
+    constexpr std::pair<const char *, double Errors::*> columns[] = {
+        {"training", &Errors::training},
+        {"test", &Errors::test},
+        {"other shapes", &Errors::other},
+        {"regret", &Errors::regret},
+        {"regret, others", &Errors::other_regret},
+        {"instructions", &Errors::instructions},
+        {"L2 reads", &Errors::l2_reads}};
+    std::string head = "| left out |", rule = "|---|";
+    for (const auto &[name, number] : columns)
+        head += fmt::format(" {} |", name), rule += "---|";
+    fmt::print("{}\n{}\n", head, rule);
     std::optional<Errors> whole;
     for (const Ablation &ablation : ablations()) {
         if (whole && arguments.size() > 2 &&
@@ -195,15 +197,11 @@ int ablate(const std::vector<std::string> &arguments) {
                          [&](const std::string &only) { return ablation.name.starts_with(only); }))
             continue;
         const Errors its = errors_without(ablation, run, others, facts);
-        if (!whole)
-            fmt::print("| {} | {:.2f} % | {:.2f} % | {:.2f} % | {:.2f} % | {:.2f} % |\n", ablation.name,
-                       100.0 * its.training, 100.0 * its.test, 100.0 * its.other, 100.0 * its.instructions,
-                       100.0 * its.l2_reads);
-        else
-            fmt::print("| {} | {:+.2f} | {:+.2f} | {:+.2f} | {:+.2f} | {:+.2f} |\n", ablation.name,
-                       100.0 * (its.training - whole->training), 100.0 * (its.test - whole->test),
-                       100.0 * (its.other - whole->other), 100.0 * (its.instructions - whole->instructions),
-                       100.0 * (its.l2_reads - whole->l2_reads));
+        std::string row = fmt::format("| {} |", ablation.name);
+        for (const auto &[name, number] : columns)
+            row += whole ? fmt::format(" {:+.2f} |", 100.0 * (its.*number - (*whole).*number))
+                         : fmt::format(" {:.2f} % |", 100.0 * its.*number);
+        fmt::print("{}\n", row);
         std::fflush(stdout);
         if (!whole)
             whole = its;

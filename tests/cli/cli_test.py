@@ -1051,9 +1051,10 @@ class GivenKnowledge(Cli):
             self.write("bad.json", document)
             self.refused(3, ["predict", *self.WORDS, option, "bad.json"], r"bad\.json", *needles)
 
-        refused("--facts", calibration, "convcast/facts/2", "right kind of file")
+        refused("--facts", calibration, "convcast/facts/3", "right kind of file")
         refused("--calibration", facts, "convcast/calibration/3", "right kind of file")
         refused("--calibration", {"schema": "convcast/calibration/2", "gpu": "h200"}, "earlier version", "convcast fit")
+        refused("--facts", {**facts, "schema": "convcast/facts/2"}, "another version of convcast", "convcast facts")
         refused("--facts", {**facts, "architecture": "sm_90\u001b[2J"}, "/architecture", "sm_90")
         refused("--facts", {**facts, "kernels": []}, "/kernels", "--facts none")
         refused("--facts", {**facts, "kernls": []}, "unknown field")

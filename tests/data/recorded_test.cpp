@@ -264,30 +264,30 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
                        fitted = times_of(accuracy, "test", "four numbers fitted");
     EXPECT_EQ(counters.n, 2579);
     EXPECT_EQ(fitted.n, 2579);
-    EXPECT_LE(counters.mean, 0.087);
+    EXPECT_LE(counters.mean, 0.0895);
     EXPECT_LE(counters.median, 0.07);
-    EXPECT_LE(counters.p90, 0.19);
+    EXPECT_LE(counters.p90, 0.192);
     EXPECT_NEAR(counters.bias, 1.02, 0.005);
-    EXPECT_LE(fitted.mean, 0.0785);
-    EXPECT_LE(fitted.median, 0.058);
-    EXPECT_LE(fitted.p90, 0.175);
+    EXPECT_LE(fitted.mean, 0.08);
+    EXPECT_LE(fitted.median, 0.059);
+    EXPECT_LE(fitted.p90, 0.176);
     EXPECT_NEAR(fitted.bias, 0.99, 0.005);
     EXPECT_GE(*fitted.coverage, 0.85);
     EXPECT_LE(*fitted.coverage, 0.95);
-    EXPECT_NEAR(fitted.symmetric, 0.085, 0.001);
+    EXPECT_NEAR(fitted.symmetric, 0.087, 0.001);
     const TimeAccuracy no_counters = times_of(accuracy, "test", "without counters"),
                        new_kernel = times_of(accuracy, "test", "new kernel");
     EXPECT_EQ(no_counters.n, 2579);
-    EXPECT_NEAR(no_counters.mean, 0.107, 0.001);
-    EXPECT_NEAR(no_counters.symmetric, 0.121, 0.001);
+    EXPECT_NEAR(no_counters.mean, 0.119, 0.001);
+    EXPECT_NEAR(no_counters.symmetric, 0.140, 0.001);
     EXPECT_EQ(new_kernel.n, 2579);
-    EXPECT_NEAR(new_kernel.mean, 0.103, 0.001);
-    EXPECT_NEAR(new_kernel.symmetric, 0.117, 0.001);
+    EXPECT_NEAR(new_kernel.mean, 0.116, 0.001);
+    EXPECT_NEAR(new_kernel.symmetric, 0.137, 0.001);
     EXPECT_GT(times_of(accuracy, "test", "wave-quantised roofline").mean, 2.5 * counters.mean);
     EXPECT_GT(times_of(accuracy, "test", "speed of light").mean, 3.0 * counters.mean);
-    EXPECT_LE(work_of(accuracy, "instructions").mean, 0.03);
-    EXPECT_LE(work_of(accuracy, "shared wavefronts").mean, 0.007);
-    EXPECT_GE(work_of(accuracy, "shared wavefronts").within_1_percent, 0.82);
+    EXPECT_LE(work_of(accuracy, "instructions").mean, 0.041);
+    EXPECT_LE(work_of(accuracy, "shared wavefronts").mean, 0.032);
+    EXPECT_GE(work_of(accuracy, "shared wavefronts").within_1_percent, 0.78);
     EXPECT_GE(work_of(accuracy, "FFMAs").within_1_percent, 0.995);
     EXPECT_LE(work_of(accuracy, "shared wavefronts, by addresses").mean, 0.002);
     EXPECT_GE(work_of(accuracy, "shared wavefronts, by addresses").within_1_percent, 0.98);
@@ -296,14 +296,14 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_LE(work_of(accuracy, "DRAM reads over 1 MB").mean, 0.06);
     const RankingAccuracy first = ranking_of(accuracy, "four numbers fitted");
     EXPECT_EQ(first.shapes, 157);
-    EXPECT_LE(first.mean_regret, 0.017);
+    EXPECT_LE(first.mean_regret, 0.0175);
     EXPECT_GE(first.within_5_percent, 0.9);
     EXPECT_GE(first.kendall_tau, 0.915);
     EXPECT_LE(ranking_of(accuracy, "probes and counters").mean_regret, 0.023);
-    EXPECT_NEAR(ranking_of(accuracy, "wave-quantised roofline").mean_regret, 1.40, 0.005);
-    EXPECT_NEAR(ranking_of(accuracy, "MWP-CWP").mean_regret, 1.25, 0.005);
-    EXPECT_NEAR(ranking_of(accuracy, "without counters").mean_regret, 0.020, 0.0005);
-    EXPECT_NEAR(ranking_of(accuracy, "new kernel").mean_regret, 0.018, 0.0005);
+    EXPECT_NEAR(ranking_of(accuracy, "wave-quantised roofline").mean_regret, 1.42, 0.005);
+    EXPECT_NEAR(ranking_of(accuracy, "MWP-CWP").mean_regret, 1.20, 0.005);
+    EXPECT_NEAR(ranking_of(accuracy, "without counters").mean_regret, 0.016, 0.0005);
+    EXPECT_NEAR(ranking_of(accuracy, "new kernel").mean_regret, 0.0125, 0.0005);
     EXPECT_GE(ranking_of(accuracy, "probes and counters").kendall_tau, 0.915);
 }
 
@@ -314,13 +314,13 @@ TEST(Recorded, TheForecastHoldsForOtherShapes) {
     EXPECT_EQ(fitted.n, 804);
     EXPECT_LE(fitted.mean, 0.083);
     EXPECT_LE(fitted.p90, 0.18);
-    EXPECT_NEAR(fitted.bias, 0.99, 0.005);
+    EXPECT_NEAR(fitted.bias, 0.995, 0.005);
     EXPECT_GE(*fitted.coverage, 0.85);
-    EXPECT_LE(work_of(accuracy, "instructions").mean, 0.03);
+    EXPECT_LE(work_of(accuracy, "instructions").mean, 0.039);
     EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.1);
-    EXPECT_NEAR(times_of(accuracy, "test", "without counters").mean, 0.114, 0.001);
-    EXPECT_NEAR(times_of(accuracy, "test", "new kernel").mean, 0.112, 0.001);
-    EXPECT_LE(ranking_of(accuracy, "four numbers fitted").mean_regret, 0.023);
+    EXPECT_NEAR(times_of(accuracy, "test", "without counters").mean, 0.125, 0.001);
+    EXPECT_NEAR(times_of(accuracy, "test", "new kernel").mean, 0.123, 0.001);
+    EXPECT_LE(ranking_of(accuracy, "four numbers fitted").mean_regret, 0.018);
     EXPECT_GE(ranking_of(accuracy, "four numbers fitted").kendall_tau, 0.89);
 }
 

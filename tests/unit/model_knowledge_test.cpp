@@ -86,7 +86,7 @@ TEST(Knowledge, TheErrorsThatAreStatedAreThoseOfTheCalibration) {
     const TestErrors errors = *knowledge_for(find_profile("h200")).calibration->test;
     EXPECT_GT(errors.without_counters, errors.assumed);
     EXPECT_GT(errors.assumed, errors.fitted);
-    EXPECT_GT(errors.cases, 2579);
+    EXPECT_EQ(errors.cases, 3121);
     EXPECT_LT(errors.fitted, 0.085);
 }
 
