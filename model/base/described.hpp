@@ -413,8 +413,8 @@ inline void require_schema(const JsonValue &json, const std::string &file, const
     if (name != schema)
         throw InputError(file + ":" + std::to_string(json.line()) + ": /schema",
                          "expected \"schema\": \"" + schema + "\", got " +
-                             (name ? "\"" + shortened(*name) + "\"" : std::string("none")) +
-                             "; " + advice_on_schema(name.value_or(""), schema));
+                             (name ? "\"" + shortened(*name) + "\"" : std::string("none")) + "; " +
+                             advice_on_schema(name.value_or(""), schema));
 }
 
 /// Parses and reads a whole document whose "schema" member must equal `schema`; throws InputError.
