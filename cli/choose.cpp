@@ -4,7 +4,7 @@
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "executor/baselines.hpp"
+#include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/choose/why.hpp"

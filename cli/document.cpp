@@ -1,7 +1,7 @@
 #include "cli/document.hpp"
 
 #include "cli/progress.hpp"
-#include "executor/baselines.hpp"
+#include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 

@@ -2,7 +2,7 @@
 #include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "executor/baselines.hpp"
+#include "executor/baselines/names.hpp"
 #include "model/base/described.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"

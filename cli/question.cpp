@@ -3,7 +3,7 @@
 #include "cli/progress.hpp"
 #include "cli/timelines.hpp"
 #include "cli/version.hpp"
-#include "executor/baselines.hpp"
+#include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
 #include "model/predict.hpp"
 #include "model/record/study.hpp"

@@ -1,6 +1,6 @@
 #include "cli/version.hpp"
 
-#include "executor/kernel_source.hpp"
+#include "executor/launch/kernel_source.hpp"
 
 namespace convcast::cli {
 

@@ -1,9 +1,9 @@
 #include "executor/check_kernels.hpp"
 
-#include "executor/im2col.hpp"
-#include "executor/kernel_source.hpp"
-#include "executor/launch.hpp"
-#include "executor/reference_kernel.hpp"
+#include "executor/baselines/im2col.hpp"
+#include "executor/launch/kernel_cache.hpp"
+#include "executor/launch/kernel_source.hpp"
+#include "executor/verify/reference_kernel.hpp"
 #include "model/strategies/strategy.hpp"
 
 #include <fmt/format.h>

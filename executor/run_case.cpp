@@ -1,7 +1,9 @@
 #include "executor/run_case.hpp"
 
-#include "executor/baselines.hpp"
-#include "executor/inputs.hpp"
+#include "executor/baselines/names.hpp"
+#include "executor/kept_run.hpp"
+#include "executor/launch/prepare.hpp"
+#include "executor/verify/inputs.hpp"
 #include "gpu/metrics.hpp"
 #include "model/base/hash.hpp"
 #include "model/predict.hpp"
@@ -137,12 +139,6 @@ template <class Member> double median_of(const std::vector<Sample> &samples, Mem
 
 std::uint64_t seed_for(std::uint64_t seed, const ConvShape &shape) {
     return std::stoull(content_hash({std::to_string(seed), shape.id()}).substr(0, 16), nullptr, 16);
-}
-
-/// To be run now, or again on resuming.
-bool is_open(const Case &item) {
-    return item.measurements.empty() && item.status != Status::infeasible &&
-           item.status != Status::unsupported;
 }
 
 } // namespace

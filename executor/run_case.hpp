@@ -2,9 +2,9 @@
 // profiler takes longer to be switched on than a case takes.
 #pragma once
 
-#include "executor/baseline_calls.hpp"
-#include "executor/launch.hpp"
-#include "executor/reference_kernel.hpp"
+#include "executor/baselines/baseline_calls.hpp"
+#include "executor/launch/kernel_cache.hpp"
+#include "executor/verify/reference_kernel.hpp"
 #include "gpu/counters.hpp"
 #include "gpu/device.hpp"
 #include "gpu/stopwatch.hpp"

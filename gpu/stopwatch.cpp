@@ -31,7 +31,7 @@ Seconds since(HostClock::time_point start) {
     return Seconds(std::chrono::duration<double>(HostClock::now() - start).count());
 }
 
-/// By linear interpolation; `sorted` is not empty.
+/// By linear interpolation (type 7 of Hyndman and Fan), as recorded times were; `sorted` is not empty.
 double quantile(const std::vector<double> &sorted, double p) {
     const double at = p * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<std::size_t>(at);

@@ -1,5 +1,7 @@
 #include "microbench/statistics.hpp"
 
+#include "model/base/quantile.hpp"
+
 #include <boost/math/special_functions/beta.hpp>
 
 #include <fmt/format.h>
@@ -22,11 +24,6 @@ namespace {
 constexpr double low_end = 0.025, high_end = 0.975; // of a 95 % interval
 constexpr int resamples = 2000;
 constexpr std::uint64_t seed = 0x636f6e7663617374; // any: fixed, so that one raw file gives one profile
-
-/// Place of a percentile in `n` sorted values, counted from 1.
-std::size_t nearest_rank(std::size_t n, double p) {
-    return static_cast<std::size_t>(std::max(std::ceil(p * static_cast<double>(n)), 1.0));
-}
 
 /// How likely the median of `n` values drawn from n sorted ones with replacement is among the lowest `k`: at
 /// least as many draws as the median's rank must fall there.
@@ -54,7 +51,7 @@ std::size_t median_rank_at(double p, std::size_t n) {
 
 Spread spread_of(std::vector<double> values) {
     std::sort(values.begin(), values.end());
-    const auto at = [&](double p) { return values[nearest_rank(values.size(), p) - 1]; };
+    const auto at = [&](double p) { return quantile_of_sorted(values, p); };
     return {at(0.05), at(0.5), at(0.95), static_cast<std::int64_t>(values.size())};
 }
 
@@ -78,8 +75,7 @@ std::optional<std::pair<double, double>> two_populations(std::vector<double> val
             split = i;
     const double gap = values[split] - values[split - 1];
     const double width = std::max(values[split - 1] - values.front(), values.back() - values[split]);
-    if (gap < least_gap * std::abs(values[nearest_rank(values.size(), 0.5) - 1]) ||
-        gap < gap_over_width * width)
+    if (gap < least_gap * std::abs(quantile_of_sorted(values, 0.5)) || gap < gap_over_width * width)
         return std::nullopt;
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(split);
     return std::pair(median_of({values.begin(), middle}), median_of({middle, values.end()}));
@@ -129,8 +125,7 @@ bootstrap_interval(const std::vector<std::vector<double>> &points,
     if (seen.size() < static_cast<std::size_t>(0.9 * resamples))
         return std::nullopt;
     std::sort(seen.begin(), seen.end());
-    return Interval{seen[nearest_rank(seen.size(), low_end) - 1],
-                    seen[nearest_rank(seen.size(), high_end) - 1]};
+    return Interval{quantile_of_sorted(seen, low_end), quantile_of_sorted(seen, high_end)};
 }
 
 std::vector<Plateau> plateaus_of(const std::vector<double> &y, double tolerance, std::size_t least_points) {

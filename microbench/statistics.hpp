@@ -11,8 +11,7 @@
 
 namespace convcast {
 
-/// Percentiles by nearest rank: each is one of the samples, so that the median of two populations is not a
-/// number that neither of them showed. `values` is not empty.
+/// By nearest rank (model/base/quantile.hpp). `values` is not empty.
 Spread spread_of(std::vector<double> values);
 double median_of(std::vector<double> values);
 

@@ -1,6 +1,7 @@
 #include "reports/statistics.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/quantile.hpp"
 #include "model/strategies/list.hpp"
 #include "model/time/term.hpp"
 #include "reports/timeline_figures.hpp"
@@ -448,8 +449,7 @@ std::vector<StatusCount> statuses_of(const std::vector<CaseRow> &rows) {
 
 double percentile(std::vector<double> values, double share) {
     std::sort(values.begin(), values.end());
-    const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
-    return values[std::max<std::size_t>(rank, 1) - 1];
+    return quantile_of_sorted(values, share);
 }
 
 ReportStatistics summarize(const Run &run, std::span<const Study> studies,

@@ -190,8 +190,7 @@ struct ReportStatistics {
 ReportStatistics summarize(const Run &run, std::span<const Study> studies,
                            std::span<const JudgedCall> judged = {});
 
-/// Nearest rank: the smallest value that at least `share` of the values do not exceed; always one of the
-/// values. Requires at least one value and 0 < share <= 1.
+/// By nearest rank (model/base/quantile.hpp). Requires at least one value and 0 < share <= 1.
 double percentile(std::vector<double> values, double share);
 
 } // namespace convcast

@@ -53,6 +53,9 @@ std::array<double, N> least_squares(const std::vector<std::array<double, N>> &ro
     return x;
 }
 
+/// The value at or below the place p * (n - 1), counted from 0. The median is that of
+/// model/base/quantile.hpp; the 90th percentile may be a value lower, and the recorded facts (data/facts)
+/// have it so.
 double quantile(std::vector<double> values, double p) {
     std::sort(values.begin(), values.end());
     return values.empty() ? 0.0

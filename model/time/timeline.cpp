@@ -32,7 +32,9 @@ std::vector<const Partition *> parts_of(const Plan &plan) {
     return parts;
 }
 
-double quantile_of_sorted(const std::vector<double> &sorted, double p) {
+/// The value nearest to the place p * (n - 1), counted from 0: not the nearest rank of
+/// model/base/quantile.hpp, which may be a neighbour.
+double value_nearest_to(const std::vector<double> &sorted, double p) {
     return sorted[static_cast<std::size_t>(p * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
@@ -126,8 +128,8 @@ TimelineSummary summary_of(std::span<const CtaSpan> spans) {
     summary.start_s = start;
     summary.makespan_s = end - start;
     summary.mean_cta_s = Seconds(total / static_cast<double>(durations.size()));
-    summary.cta_p05_s = Seconds(quantile_of_sorted(durations, 0.05));
-    summary.cta_p95_s = Seconds(quantile_of_sorted(durations, 0.95));
+    summary.cta_p05_s = Seconds(value_nearest_to(durations, 0.05));
+    summary.cta_p95_s = Seconds(value_nearest_to(durations, 0.95));
     double waited = 0.0;
     for (auto &[id, sm] : sms) {
         // At the same time ends come first: a CTA takes the place of one that has left.

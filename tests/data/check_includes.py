@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds the sources to the order of rooms and of model/'s folders: each includes only what stands before it.
+"""Holds the sources to the order of rooms and of the folders in them: each includes only what stands before it.
 
     check_includes.py          exit code 1 names every include that points the wrong way, and every cycle of files
 
-Rooms: model; gpu -> model; microbench -> gpu, model; executor -> gpu, model; reports -> model; cli -> all. Inside
-model/ a folder includes itself and the folders before it in FOLDERS, predict.hpp all of them. No file includes itself
-over others.
+Rooms: model; gpu -> model; microbench -> gpu, model; executor -> gpu, model; reports -> model; cli -> all. Inside a
+room that has folders, one includes itself and the folders before it in FOLDERS, and what stands at the room's top all
+of them. No file includes itself over others.
 """
 import pathlib
 import re
@@ -14,15 +14,18 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ROOMS = {"model": [], "gpu": ["model"], "microbench": ["gpu", "model"], "executor": ["gpu", "model"],
          "reports": ["model"], "cli": ["model", "gpu", "microbench", "executor", "reports"]}
-FOLDERS = ["base", "shape", "machine", "paper", "plan", "work", "strategies", "time", "regime", "choose", "fit", "record"]
+FOLDERS = {"model": ["base", "shape", "machine", "paper", "plan", "work", "strategies", "time", "regime", "choose", "fit",
+                     "record"],
+           "executor": ["kernels", "launch", "verify", "baselines", "count", "timeline"]}
+TOP = {"model": ["predict"], "executor": ["check_kernels", "kept_run", "run_case"]}
 
 
-def place_in_model(path):
-    """Where a file of model/ stands in the order; predict is last."""
-    folder = path.split("/")[1]
-    if folder in FOLDERS:
-        return FOLDERS.index(folder)
-    return len(FOLDERS) if folder.startswith("predict.") else None
+def place_in_room(path):
+    """Where a file of such a room stands in the order of its folders; those at its top are last."""
+    room, folder = path.split("/")[:2]
+    if folder in FOLDERS[room]:
+        return FOLDERS[room].index(folder)
+    return len(FOLDERS[room]) if folder.split(".")[0] in TOP[room] else None
 
 
 def problems():
@@ -32,8 +35,8 @@ def problems():
             if path.suffix not in (".hpp", ".cpp"):
                 continue
             name = path.relative_to(ROOT).as_posix()
-            if room == "model" and place_in_model(name) is None:
-                yield f"{name}: not in a folder of model/: {', '.join(FOLDERS)}"
+            if room in FOLDERS and place_in_room(name) is None:
+                yield f"{name}: not in a folder of {room}/: {', '.join(FOLDERS[room])}"
                 continue
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 match = re.match(r'#include "([^"]+)"', line)
@@ -44,8 +47,8 @@ def problems():
                 its_room = other.split("/")[0]
                 if its_room != room and its_room not in ROOMS[room]:
                     yield f"{name}:{number}: {room}/ does not include {its_room}/"
-                elif room == its_room == "model" and place_in_model(other) > place_in_model(name):
-                    yield f"{name}:{number}: {other} stands behind it in the order of model/'s folders"
+                elif room == its_room and room in FOLDERS and place_in_room(other) > place_in_room(name):
+                    yield f"{name}:{number}: {other} stands behind it in the order of {room}/'s folders"
     done, path = set(), []
 
     def walk(name):

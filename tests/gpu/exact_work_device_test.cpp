@@ -1,6 +1,6 @@
 // Exact counts: what plans say, to the last FFMA and wavefront, of several plans at a time.
-#include "executor/exact_counts.hpp"
-#include "executor/exact_work.hpp"
+#include "executor/count/exact_counts.hpp"
+#include "executor/count/exact_work.hpp"
 #include "model/predict.hpp"
 #include "tests/gpu/require_gpu.hpp"
 

@@ -1,10 +1,10 @@
 // Every kernel that plans ask for compiles for the H200 without spills and within its registers. Needs NVRTC,
 // no GPU.
-#include "executor/cudnn_graph.hpp"
-#include "executor/im2col.hpp"
-#include "executor/kernel_source.hpp"
-#include "executor/launch.hpp"
-#include "executor/reference_kernel.hpp"
+#include "executor/baselines/cudnn_graph.hpp"
+#include "executor/baselines/im2col.hpp"
+#include "executor/launch/kernel_cache.hpp"
+#include "executor/launch/kernel_source.hpp"
+#include "executor/verify/reference_kernel.hpp"
 #include "model/base/errors.hpp"
 #include "model/choose/setting.hpp"
 #include "tests/gpu/require_compiler.hpp"

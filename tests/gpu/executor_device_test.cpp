@@ -1,9 +1,9 @@
 // The convolutions on a GPU: right on awkward shapes, counted as predicted, and a run that can stop and go
 // on.
-#include "executor/baselines.hpp"
-#include "executor/cublas.hpp"
-#include "executor/inputs.hpp"
+#include "executor/baselines/cublas.hpp"
+#include "executor/baselines/names.hpp"
 #include "executor/run_case.hpp"
+#include "executor/verify/inputs.hpp"
 #include "gpu/metrics.hpp"
 #include "model/predict.hpp"
 #include "tests/gpu/require_gpu.hpp"

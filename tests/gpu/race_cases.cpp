@@ -1,6 +1,6 @@
 #include "tests/gpu/race_cases.hpp"
 
-#include "executor/kernel_source.hpp"
+#include "executor/launch/kernel_source.hpp"
 #include "model/choose/setting.hpp"
 
 #include <algorithm>

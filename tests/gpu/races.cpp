@@ -1,10 +1,11 @@
 // Every kernel for compute-sanitizer: small programs that it can watch. tests/gpu/session (phase races) runs
 // them all.
-#include "executor/gates.hpp"
-#include "executor/inputs.hpp"
-#include "executor/kernel_source.hpp"
-#include "executor/launch.hpp"
-#include "executor/tensors.hpp"
+#include "executor/launch/kernel_cache.hpp"
+#include "executor/launch/kernel_source.hpp"
+#include "executor/launch/prepare.hpp"
+#include "executor/verify/gates.hpp"
+#include "executor/verify/inputs.hpp"
+#include "executor/verify/tensors.hpp"
 #include "gpu/device.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"

@@ -1,9 +1,9 @@
 // Kernels with a stamp compile for the H200 as those without: within their registers, without spills. Needs
 // NVRTC, no GPU.
-#include "executor/kernel_source.hpp"
-#include "executor/launch.hpp"
-#include "executor/stamp.hpp"
-#include "executor/timeline.hpp"
+#include "executor/launch/kernel_cache.hpp"
+#include "executor/launch/kernel_source.hpp"
+#include "executor/timeline/stamp.hpp"
+#include "executor/timeline/timeline.hpp"
 #include "model/base/errors.hpp"
 #include "model/choose/setting.hpp"
 #include "tests/gpu/require_compiler.hpp"

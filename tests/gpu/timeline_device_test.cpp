@@ -1,6 +1,6 @@
 // Measured timelines: every CTA once, no SM over-full, all of it within the call.
 #include "executor/run_case.hpp"
-#include "executor/timeline.hpp"
+#include "executor/timeline/timeline.hpp"
 #include "model/predict.hpp"
 #include "tests/gpu/require_gpu.hpp"
 

@@ -1,12 +1,12 @@
 // What of executor/ needs no GPU and no CUDA: the reference, the inputs, the gates and the device code as
 // text.
-#include "executor/baselines.hpp"
-#include "executor/exact_counts.hpp"
-#include "executor/gates.hpp"
-#include "executor/inputs.hpp"
+#include "executor/baselines/names.hpp"
+#include "executor/count/exact_counts.hpp"
 #include "executor/kept_run.hpp"
-#include "executor/kernel_source.hpp"
-#include "executor/reference.hpp"
+#include "executor/launch/kernel_source.hpp"
+#include "executor/verify/gates.hpp"
+#include "executor/verify/inputs.hpp"
+#include "executor/verify/reference.hpp"
 #include "model/base/errors.hpp"
 #include "model/strategies/list.hpp"
 

@@ -1,6 +1,6 @@
 // The stamp goes into the kernel that is asked for, and nothing else of its text changes.
-#include "executor/kernel_source.hpp"
-#include "executor/stamp.hpp"
+#include "executor/launch/kernel_source.hpp"
+#include "executor/timeline/stamp.hpp"
 #include "model/base/errors.hpp"
 #include "model/choose/setting.hpp"
 

@@ -1,5 +1,5 @@
 // What the race checker is shown, and how its words are read. Needs no GPU.
-#include "executor/kernel_source.hpp"
+#include "executor/launch/kernel_source.hpp"
 #include "model/choose/setting.hpp"
 #include "tests/gpu/false_alarm.hpp"
 #include "tests/gpu/race_cases.hpp"

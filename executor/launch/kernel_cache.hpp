@@ -1,0 +1,60 @@
+// Compiling what plans ask for: how a launch becomes a request, and a sweep's kernels, each compiled once.
+#pragma once
+
+#include "gpu/compile.hpp"
+#include "model/record/run.hpp"
+
+#include <deque>
+#include <future>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace convcast {
+
+/// How the kernel of a launch is compiled. Needs no GPU.
+CompileRequest request_for(const Partition &partition, int compute_capability);
+
+/// The distinct requests of some plans, in order of appearance.
+std::vector<CompileRequest> requests_for(std::span<const Plan> plans, int compute_capability);
+
+/// Compiled kernels of a sweep, each compiled once; one that does not compile is kept as the reason.
+class KernelCache {
+  public:
+    KernelCache(Compiler &compiler, int compute_capability)
+        : compiler_(compiler), compute_capability_(compute_capability) {}
+    /// Waits for the kernels in hand, not for those that no thread has begun.
+    virtual ~KernelCache();
+
+    /// Compiles what `plans` need and is not there yet, in their order, by `threads` threads behind the
+    /// caller.
+    void compile_ahead(std::span<const Plan> plans, unsigned threads);
+
+    /// Returns when all of it is compiled. `progress` is called by this thread.
+    void wait(const Compiler::Progress &progress = {});
+
+    /// Waits for a kernel that is being compiled ahead, compiles now one that was not asked for. Throws
+    /// GpuError with the log of a kernel that does not compile. Virtual for kernels that are compiled
+    /// otherwise (executor/timeline/timeline.cpp).
+    virtual const CompiledModule &compiled(const Partition &partition);
+
+  private:
+    struct Job {
+        CompileRequest request;
+        std::promise<Compiler::Outcome> outcome;
+    };
+    void work();
+    Compiler::Outcome outcome_of(const CompileRequest &request) const;
+
+    Compiler &compiler_;
+    int compute_capability_;
+    std::map<std::string, std::shared_future<Compiler::Outcome>> outcomes_;
+    std::mutex jobs_mutex_;
+    std::deque<Job> jobs_; ///< that no thread has begun
+    std::vector<std::jthread> pool_;
+};
+
+} // namespace convcast

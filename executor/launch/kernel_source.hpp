@@ -1,0 +1,33 @@
+// Device code as text, and the hashes that tie recorded data to the code that made it.
+#pragma once
+
+#include "model/base/embedded.hpp"
+#include "model/record/run.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> kernel_sources; ///< executor/kernels/*
+extern const std::vector<EmbeddedFile>
+    measuring_sources; ///< what verifies, times and counts, in gpu/ and executor/
+
+/// executor/kernels/<kernel>.cu as one text: its own includes are put in place, once each. Throws UsageError
+/// if there is no such kernel.
+std::string kernel_source(std::string_view kernel);
+
+/// The __constant__ array of a kernel that reads its filters from there (executor/kernels/row_register.cu).
+inline constexpr const char *filter_bank = "filter_bank";
+
+/// "filter_split<3, 3, 4, 4, 2, 1>": the kernel that a launch asks for.
+std::string name_expression(const Partition &partition);
+
+/// XXH3-128 over kernel_sources.
+std::string device_code_hash();
+
+/// XXH3-128 over measuring_sources.
+std::string measuring_code_hash();
+
+} // namespace convcast

@@ -1,0 +1,26 @@
+// From a plan to launches: load its kernels, give them their arguments and a workspace.
+#pragma once
+
+#include "executor/launch/conv_call.hpp"
+#include "executor/launch/kernel_cache.hpp"
+#include "model/shape/conv_shape.hpp"
+
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+struct PreparedPlan {
+    ConvCall call;
+    /// The launches alone, on what the last `call` prepared of the same filters; empty if the plan prepares
+    /// nothing.
+    ConvCall prepared_call;
+    /// Where the loaded kernels differ from what the plan assumed: registers spilled, or other CTAs per SM.
+    std::vector<std::string> notes;
+};
+
+/// Loads the plan's kernels on the current device and allocates its workspace, filled with NaNs. Throws
+/// GpuError if one does not compile or cannot be launched.
+PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &shape);
+
+} // namespace convcast

@@ -1,0 +1,246 @@
+#include "executor/timeline/timeline.hpp"
+
+#include "executor/launch/kernel_cache.hpp"
+#include "executor/launch/kernel_source.hpp"
+#include "executor/launch/prepare.hpp"
+#include "executor/timeline/stamp.hpp"
+#include "executor/verify/tensors.hpp"
+#include "gpu/stopwatch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr std::size_t guard_bytes = GuardedBuffer<std::byte>::guard_bytes;
+
+std::string key_of(const CompileRequest &request) {
+    return request.name_expressions.front() + " " + join(request.options);
+}
+
+using Outcomes = std::map<std::string, Compiler::Outcome>;
+
+/// Hands the stamped kernels of one plan to prepare().
+class StampedKernels : public KernelCache {
+  public:
+    StampedKernels(Compiler &compiler, int compute_capability, const StampedPlan &stamped,
+                   const Outcomes &outcomes)
+        : KernelCache(compiler, compute_capability) {
+        std::size_t next = 0;
+        for (const std::vector<Partition> *launches : {&stamped.plan.prepare, &stamped.plan.launches})
+            for (const Partition &part : *launches)
+                outcomes_.emplace(&part, &outcomes.at(key_of(stamped.requests.at(next++))));
+    }
+
+    /// `partition` must be the plan's own.
+    const CompiledModule &compiled(const Partition &partition) override {
+        const Compiler::Outcome &outcome = *outcomes_.at(&partition);
+        if (const auto *why = std::get_if<std::string>(&outcome))
+            throw GpuError(*why);
+        return std::get<CompiledModule>(outcome);
+    }
+
+  private:
+    std::map<const Partition *, const Compiler::Outcome *> outcomes_;
+};
+
+/// The output of one plan with the records behind it: guard, output, guard, records, guard.
+class Output {
+  public:
+    Output(const StampedPlan &stamped, const ConvShape &shape)
+        : memory_(stamped.records_offset + stamped.records * sizeof(CtaRecord), poison_of(shape)),
+          poison_(poison_of(shape)), output_bytes_(static_cast<std::size_t>(shape.output_bytes())),
+          records_offset_(stamped.records_offset), records_(stamped.records) {}
+
+    std::byte *data() { return memory_.data(); }
+
+    void poison() {
+        memory_.poison();
+        check(cudaMemset(memory_.data() + records_offset_, 0, records_ * sizeof(CtaRecord)), "cudaMemset");
+    }
+
+    bool guards_intact() const {
+        std::vector<std::byte> between(records_offset_ - output_bytes_);
+        check(cudaMemcpy(between.data(), memory_.data() + output_bytes_, between.size(),
+                         cudaMemcpyDeviceToHost),
+              "cudaMemcpy");
+        return memory_.guards_intact() && std::all_of(between.begin(), between.end(), [&](std::byte byte) {
+                   return byte == std::byte{poison_};
+               });
+    }
+
+    std::vector<CtaRecord> records() const {
+        std::vector<CtaRecord> records(records_);
+        check(cudaMemcpy(records.data(), memory_.data() + records_offset_, records_ * sizeof(CtaRecord),
+                         cudaMemcpyDeviceToHost),
+              "cudaMemcpy");
+        return records;
+    }
+
+  private:
+    GuardedBuffer<std::byte> memory_;
+    unsigned char poison_;
+    std::size_t output_bytes_, records_offset_, records_;
+};
+
+/// `calls` ran since the records were zeroed; they are the last one's.
+Timeline timeline_from(const StampedPlan &stamped, const std::vector<CtaRecord> &records,
+                       std::uint32_t calls) {
+    std::uint64_t begin = records.front().start_ns, step = 0;
+    for (const CtaRecord &record : records)
+        begin = std::min(begin, record.start_ns);
+    std::vector<CtaSpan> spans;
+    std::vector<std::string> kernels;
+    std::size_t next = 0;
+    for (const CallLaunch &launch : stamped.launches) {
+        for (std::int64_t cta = 0; cta < launch.ctas; ++cta) {
+            const CtaRecord &record = records.at(next++);
+            if (record.starts != calls || record.end_ns < record.start_ns)
+                throw GpuError(fmt::format("CTA {} of {}: {} starts in {} calls, from {} to {} ns", cta,
+                                           launch.kernel, record.starts, calls, record.start_ns,
+                                           record.end_ns));
+            const std::uint64_t start = record.start_ns - begin, end = record.end_ns - begin;
+            step = std::gcd(std::gcd(step, start), end);
+            spans.push_back({std::ssize(kernels), cta, record.sm, Seconds(1e-9 * static_cast<double>(start)),
+                             Seconds(1e-9 * static_cast<double>(end))});
+        }
+        kernels.push_back(launch.kernel);
+    }
+    Timeline timeline = timeline_of("stamps of the chip's global timer", kernels, spans);
+    timeline.step_ns = static_cast<std::int64_t>(step);
+    return timeline;
+}
+
+class Recorder {
+  public:
+    Recorder(Compiler &compiler, const Device &device, const TimelineOptions &options)
+        : compiler_(compiler), options_(options), compute_capability_(device.facts().compute_capability()),
+          kernels_(compiler, compute_capability_), watch_(compiler, device.facts()) {}
+
+    /// Every kernel of `plans` once.
+    void compile(std::span<const StampedPlan> plans) {
+        std::vector<CompileRequest> requests;
+        std::set<std::string> seen;
+        for (const StampedPlan &plan : plans)
+            for (const CompileRequest &request : plan.requests)
+                if (seen.insert(key_of(request)).second)
+                    requests.push_back(request);
+        std::vector<Compiler::Outcome> outcomes = compiler_.compile_all(requests, options_.compile_threads);
+        for (std::size_t i = 0; i < requests.size(); ++i)
+            outcomes_.emplace(key_of(requests[i]), std::move(outcomes[i]));
+    }
+
+    Timeline record(const StampedPlan &stamped, const ConvShape &shape) {
+        StampedKernels modules(compiler_, compute_capability_, stamped, outcomes_);
+        const PreparedPlan prepared = prepare(modules, stamped.plan, shape);
+        Output output(stamped, shape);
+        const bool transformed = stamped.plan.transformed_fmas.has_value();
+        if (!transformed) {
+            const Tensors integers =
+                on_device(shape, integer_inputs(shape, options_.seed), kernels_, options_.seed);
+            output.poison();
+            prepared.call(integers.input.data(), integers.filters.data(), output.data(), watch_.stream());
+            check(cudaStreamSynchronize(watch_.stream()), "cudaStreamSynchronize after a stamped call");
+            expect_right(Gate::exact, shape, output, integers);
+        }
+        const Tensors reals = on_device(shape, real_inputs(shape, options_.seed), kernels_, options_.seed);
+        output.poison();
+        std::uint32_t calls = 0;
+        StopWatchOptions once; // queued behind a gate like every timed call, after two that load the code
+        once.min_samples = once.max_samples = 1;
+        once.max_time = once.warm_up = Seconds(0.0);
+        const SampleSeries series = watch_.measure(
+            [&](cudaStream_t stream) {
+                ++calls;
+                prepared.call(reals.input.data(), reals.filters.data(), output.data(), stream);
+            },
+            once);
+        expect_right(transformed ? Gate::transformed : Gate::rounding, shape, output, reals);
+        Timeline timeline = timeline_from(stamped, output.records(), calls);
+        timeline.call_s = series.samples.back().time;
+        return timeline;
+    }
+
+  private:
+    void expect_right(Gate gate, const ConvShape &shape, Output &output, const Tensors &tensors) {
+        const double bound = gate == Gate::exact ? 0.0 : rounding_bound(shape);
+        const Verdict verdict =
+            judge(gate, shape,
+                  kernels_.compare(shape, output.data(), Layout::channels_first, tensors.reference, bound));
+        if (!verdict.passed)
+            throw GpuError("with stamps the result is wrong: " + verdict.message);
+        if (!output.guards_intact())
+            throw GpuError("with stamps the kernel writes outside its output");
+    }
+
+    Compiler &compiler_;
+    const TimelineOptions &options_;
+    int compute_capability_;
+    ReferenceKernels kernels_;
+    StopWatch watch_;
+    Outcomes outcomes_;
+};
+
+} // namespace
+
+StampedPlan stamped(const Plan &plan, const ConvShape &shape, int compute_capability) {
+    StampedPlan out;
+    out.plan = plan;
+    out.launches = launches_of(plan);
+    constexpr std::size_t alignment = 256;
+    out.records_offset = (static_cast<std::size_t>(shape.output_bytes()) + guard_bytes + alignment - 1) /
+                         alignment * alignment;
+    for (std::vector<Partition> *launches : {&out.plan.prepare, &out.plan.launches})
+        for (Partition &part : *launches) {
+            CompileRequest request = request_for(part, compute_capability);
+            request.source = stamped_source(request.source, part.kernel);
+            request.options.push_back(fmt::format("-DCONVCAST_SPANS_OFFSET={}ULL",
+                                                  out.records_offset + out.records * sizeof(CtaRecord)));
+            if (part.operands.empty())
+                part.operands = {{Memory::input, 0}, {Memory::filters, 0}, {Memory::output, 0}};
+            part.operands.push_back({Memory::output, 0});
+            out.records += static_cast<std::size_t>(out.launches.at(out.requests.size()).ctas);
+            out.requests.push_back(std::move(request));
+        }
+    return out;
+}
+
+std::vector<std::variant<Timeline, std::string>> record_timelines(Compiler &compiler, const Device &device,
+                                                                  std::span<const TimelineTask> tasks,
+                                                                  const TimelineOptions &options) {
+    Recorder recorder(compiler, device, options);
+    std::vector<StampedPlan> plans;
+    for (const TimelineTask &task : tasks)
+        plans.push_back(stamped(*task.plan, task.shape, device.facts().compute_capability()));
+    recorder.compile(plans);
+    std::vector<std::variant<Timeline, std::string>> timelines;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        if (options.progress)
+            options.progress(i, plans.size());
+        try {
+            timelines.emplace_back(recorder.record(plans[i], tasks[i].shape));
+        } catch (const DeviceLost &) {
+            throw;
+        } catch (const GpuError &error) {
+            (void)cudaGetLastError(); // not sticky: cleared, so that the next call does not report it again
+            timelines.emplace_back(std::string(error.what()));
+        }
+    }
+    if (options.progress)
+        options.progress(plans.size(), plans.size());
+    return timelines;
+}
+
+} // namespace convcast
