@@ -29,7 +29,7 @@ struct Pace {
                          (), ())
 };
 
-/// Of one kernel of executor/kernels. Warp instructions of a launch (docs/model.md, W1) =
+/// Of one kernel of executor/kernels. Warp instructions of a launch (W1) =
 ///   FFMAs / 32 * (1 + per_ffma) + counted * per_counted + warps * (per_warp + steps * per_warp_step)
 ///   + stored 128-byte lines * per_stored_line + warps of CTAs without work * per_idle_warp,
 /// where `counted` are the instructions beside FFMAs that the plan counts from the source.

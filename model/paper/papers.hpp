@@ -1,5 +1,5 @@
 // Tier 1: the papers' rules verbatim. Integers stay integers, rounded where the papers round; symbols and
-// equation numbers are those of docs/model.md. "Chang" is the Pascal paper, "Chen" the Kepler paper.
+// equation numbers are those of docs/equations.md. "Chang" is the Pascal paper, "Chen" the Kepler paper.
 #pragma once
 
 #include "model/machine/profile.hpp"

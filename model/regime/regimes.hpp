@@ -12,7 +12,7 @@
 
 namespace convcast {
 
-/// Which of the papers' ways hides the memory latency; docs/model.md, "Regimes".
+/// Which of the papers' ways hides the memory latency; R3 to R5.
 enum class Regime { compute_hidden, bulk_hidden, exposed };
 BOOST_DESCRIBE_ENUM(Regime, compute_hidden, bulk_hidden, exposed)
 
@@ -32,13 +32,13 @@ std::optional<Regime> paper_regime(const Rules &rules);
 /// has what a forecast needs.
 Regime physical_regime(const Plan &plan, const ConvShape &shape, const GpuProfile &profile);
 
-/// The papers' names for a regime measured on the chip: thresholds of docs/model.md, "Regimes".
+/// The papers' names for a regime measured on the chip: thresholds of R5.
 inline constexpr double busy_fma_share = 0.60;    ///< FMA pipe or issue slots, of their peak
 inline constexpr double busy_memory_share = 0.70; ///< DRAM or L2, of its measured ceiling
 Regime measured_regime(double fma_share, double issue_share, double dram_share, double l2_share);
 
-/// What a call keeps busy: shares of what the chip can do, as the counters give them (docs/model.md,
-/// "Regimes").
+/// What a call keeps busy: shares of what the chip can do, as the counters give them (R1,
+/// R2).
 struct Utilisation {
     double fma = 0.0, issue = 0.0; ///< of the FMA pipes and issue slots, while an SM has work
     double dram = 0.0, l2 = 0.0;   ///< of the measured bandwidth, over the whole time

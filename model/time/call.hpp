@@ -1,5 +1,5 @@
 // The time of a call: of its launches one after another, bounded by the speed of light, with its interval.
-// Equations: docs/model.md.
+// Equations: docs/equations.md.
 #pragma once
 
 #include "model/machine/calibration.hpp"

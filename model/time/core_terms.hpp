@@ -1,5 +1,5 @@
 // What an SM's cores take for work: issue slots and pipes, shared memory, tensor cores and chains of
-// dependent instructions. Formulas F3, F5, F6, F10, F11, F14, F23, F27 and F31 of docs/model.md; seconds.
+// dependent instructions. Formulas F3, F5, F6, F10, F11, F14, F23, F27 and F31 of docs/equations.md; seconds.
 #pragma once
 
 #include "model/machine/architecture.hpp"

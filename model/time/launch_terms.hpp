@@ -1,5 +1,5 @@
 // The time of one launch, as a tree of terms or as its value alone: its steps, its waves and what lies
-// between them. Formulas F1 to F4, F22, F25, F26, F28 to F30, F32 and F33 of docs/model.md. Work and counts
+// between them. Formulas F1 to F4, F22, F25, F26, F28 to F30, F32 and F33 of docs/equations.md. Work and counts
 // come from its Partition, rates and latencies from the Machine; seconds.
 #pragma once
 

@@ -1,5 +1,5 @@
 // How a launch's bytes meet DRAM and L2, and how long its loads wait. Formulas F3, F8, F9, F21 and F34 of
-// docs/model.md; seconds.
+// docs/equations.md; seconds.
 #pragma once
 
 #include "model/time/core_terms.hpp"

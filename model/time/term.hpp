@@ -58,7 +58,7 @@ Term pipeline(std::string name, double steps, Term fill, Term step, Term drain);
 /// full_waves * wave + tail
 Term schedule(std::string name, double full_waves, Term wave, Term tail);
 
-/// `jobs` of a closed queue, one round of each (docs/model.md, F5): the resources that they share need so
+/// `jobs` of a closed queue, one round of each (F5): the resources that they share need so
 /// long for all of them; the last child is one job alone. No less than the longest of these, no more than
 /// their sum.
 Term queue(std::string name, double jobs, std::vector<Term> services_and_alone);

@@ -51,13 +51,13 @@ double lines_met(const LaneWords &first);
 
 /// Passes through L1 of a warp's load that hits there: a third for each line it touches, two thirds for each
 /// pass that the banks need for its words. So the naive kernels took where their queue to L1 was full
-/// (docs/model.md, F12).
+/// (F12).
 constexpr double l1_passes(double lines, double bank_passes) {
     return (lines + 2.0 * bank_passes) / 3.0;
 }
 
 /// Passes through L1 of an access to global memory by lanes 0 to `lanes` - 1 of a warp, each to `width` words
-/// from first_word(lane) on (docs/model.md, F12).
+/// from first_word(lane) on (F12).
 template <class FirstWord> double gather_passes(std::int64_t lanes, int width, const FirstWord &first_word) {
     LaneWords words;
     for (std::int64_t lane = 0; lane < warp_lanes; ++lane)
