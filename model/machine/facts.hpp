@@ -12,17 +12,18 @@
 
 namespace convcast {
 
-/// How fast one warp and its scheduler run a kernel's instructions, as the compiler ordered them: its facts
-///.
+/// Cycles per instruction of a lone warp of a kernel (W2), and the share of its instructions that the pipe of
+/// integers and logic executes (F10). Both depend on how the compiler ordered the kernel, so they are facts
+/// of it.
 struct Pace {
-    double ffma_clocks = 1.0;  ///< of a warp alone, for an FFMA
+    double ffma_clocks = 1.0;  ///< for an FFMA
     double other_clocks = 1.0; ///< for another instruction of a step
     double once_clocks = 1.0;  ///< for one of a copy, or of what a CTA does once
     double alu_share = 0.0;    ///< of all but FFMAs, those that the pipe of integers and logic executes
     /// And of copies, or of what a CTA does once; absent: alu_share, that of all.
     std::optional<double> copy_alu_share = std::nullopt;
-    double cold_clocks = 0.0;     ///< that a launch's first warps wait for instructions and constants
-    double constant_clocks = 0.0; ///< that a warp waits for each line of constant memory it comes to
+    double cold_clocks = 0.0;     ///< that a launch's first warps wait for instructions and constants (F15)
+    double constant_clocks = 0.0; ///< that a warp waits for each line of constant memory it comes to (F24)
     BOOST_DESCRIBE_CLASS(Pace, (),
                          (ffma_clocks, other_clocks, once_clocks, alu_share, copy_alu_share, cold_clocks,
                           constant_clocks),
@@ -37,8 +38,8 @@ struct CompiledWork {
     std::string kernel, variant; ///< as in Partition
     double per_ffma = 0.0, per_counted = 1.0, per_warp = 0.0, per_warp_step = 0.0, per_stored_line = 0.0,
            per_idle_warp = 0.0;
-    double merging = 0.0;        ///< how many requests of a GPC's SMs meet on the way to L2 (W6)
-    std::optional<double> drift; ///< and how SMs go apart with time; absent: by chance
+    double merging = 0.0;        ///< how many requests of a GPC's SMs coalesce on the way to L2: met of W6
+    std::optional<double> drift; ///< exponent of how SMs desynchronise (W6); absent: 0.5, a random walk
     double l2_write_share = 1.0; ///< sectors written over those that the stored bytes fill: the median
     Pace pace;
     std::int64_t cases = 0;                     ///< counted ones behind the numbers

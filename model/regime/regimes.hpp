@@ -21,15 +21,15 @@ struct Regimes {
     BOOST_DESCRIBE_CLASS(Regimes, (), (paper, physical, tier2), (), ())
 };
 
-/// Section 2.2's rule: enough FMAs a round, else enough bytes in flight, else neither.
+/// R3, section 2.2's rule: enough FMAs a round, else enough bytes in flight, else neither.
 Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes);
 
 /// The papers' own: what one round brings to an SM, against the numbers of Table 1. Absent where the profile
 /// lacks a number for these.
 std::optional<Regime> paper_regime(const Rules &rules);
 
-/// FMAs that one SM retires during one latency, and bytes that are really under way. Requires a profile that
-/// has what a forecast needs.
+/// R4: the FMAs of a round against those that one SM really retires during one latency, and the bytes that
+/// are really under way against bandwidth times latency. Requires a profile that has what a forecast needs.
 Regime physical_regime(const Plan &plan, const ConvShape &shape, const GpuProfile &profile);
 
 /// The papers' names for a regime measured on the chip: thresholds of R5.
