@@ -149,13 +149,13 @@ TEST(EquationF14, TheLongestPipeDecides) {
     EXPECT_NEAR(mixed(part, work), 50.0, 1e-9); // 50,000 / 1,000; 120 / 4 = 30 and 40 beside it
     work.shared_wavefronts = 90.0;
     EXPECT_NEAR(mixed(part, work), 90.0, 1e-9);
-    // F6: four warps split a product, so each of eight waits for half of it; 40,000 / 1,000 * 4 / 8 = 20 of
-    // the chain stay below the 40 of the pipe.
-    Partition eight = part;
-    eight.busy_warps = 8, eight.threads = 256;
+    // F6: four warps split a product of 60,000 / 1,000 = 60 clk, so each of six waits for 60 * 4 / 6 = 40.
+    // The busiest scheduler has two of them: D = 30, E = 10; T1 = 40, Q1 = 30 / 40; T2 = 10 + 30 * 1.75.
+    Partition six = part;
+    six.busy_warps = 6, six.threads = 192;
     StepWork products;
-    products.tensor_fmas = 40e3;
-    EXPECT_NEAR(core_term<Seconds>("", eight, products, 1.0, round_machine()).value / ns, 40.0, 1e-9);
+    products.tensor_fmas = 60e3;
+    EXPECT_NEAR(core_term<Seconds>("", six, products, 1.0, round_machine()).value / ns, 62.5, 1e-9);
 }
 
 TEST(EquationF23, NoLongerThanWarpsInTurn) {
