@@ -1,4 +1,4 @@
-// The forecast of a shape on one page: plan, counts, time, regime. Equations: docs/model.md.
+// The forecast of a shape on one page: plan, counts, time, regime. Equations: docs/equations.md.
 #pragma once
 
 #include "model/choose/ranking.hpp"

@@ -105,7 +105,7 @@ struct RuleText {
     const char *member, *text;
 };
 
-/// The papers' symbols and numbers; docs/model.md, tier 1.
+/// The papers' symbols and numbers; docs/equations.md.
 constexpr std::array<RuleText, 22> rule_texts = {{
     {"n_fma", "N_FMA, FMAs per SM that hide the latency (Chang, Table 1)"},
     {"v_s_bytes", "V_s, bytes in flight that hide the latency (Chang, Table 1)"},

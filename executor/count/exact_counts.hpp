@@ -14,7 +14,7 @@ namespace convcast {
 namespace metrics {
 
 /// Wavefronts of shared memory that the addresses of the lanes ask for, by a rule of the instrumented code
-/// that differs a little from the chip's (docs/model.md, W3). The chip's own counters, without sass_, see
+/// that differs a little from the chip's (docs/evidence.md, W3). The chip's own counters, without sass_, see
 /// those that are served again too: a load that meets a store or a wgmma.
 inline constexpr Metric asked_wavefronts_load{
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "wavefront"};

@@ -28,7 +28,7 @@ struct Margin {
     BOOST_DESCRIBE_CLASS(Margin, (), (rank, best, factor, decides, terms), (), ())
 };
 
-/// What the waterfall of docs/model.md gives each leaf of the two forecasts. Leaves that one of them lacks
+/// What the waterfall (V1) gives each leaf of the two forecasts. Leaves that one of them lacks
 /// add nothing there.
 Margin margin_of(const Term &item, std::int64_t rank, const Term &best, const std::string &best_strategy);
 

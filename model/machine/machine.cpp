@@ -10,7 +10,7 @@ namespace convcast {
 namespace {
 
 /// A hard knee overestimates what moderate bytes in flight reach; p = 2 is near what was fitted on Hopper
-/// reads and is used where the profile has no fit of its own (docs/model.md, M1).
+/// reads and is used where the profile has no fit of its own (M1).
 constexpr double assumed_knee_exponent = 2.0;
 
 /// Clocks from an FFMA to one that needs its result, where the profile has none of its own: published for

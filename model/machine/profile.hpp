@@ -71,7 +71,7 @@ struct FlightFit {
     }
 };
 
-/// Bandwidth against bytes in flight (docs/model.md, eq. M1).
+/// Bandwidth against bytes in flight (equation M1).
 struct FlightCurve {
     std::vector<double> bytes_in_flight; ///< whole GPU, ascending
     std::vector<double> bandwidth;       ///< B/s, same length

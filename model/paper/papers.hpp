@@ -1,5 +1,5 @@
 // Tier 1: the papers' rules verbatim. Integers stay integers, rounded where the papers round; symbols and
-// equation numbers are those of docs/model.md. "Chang" is the Pascal paper, "Chen" the Kepler paper.
+// equation numbers are those of docs/equations.md. "Chang" is the Pascal paper, "Chen" the Kepler paper.
 #pragma once
 
 #include "model/machine/profile.hpp"
@@ -44,7 +44,7 @@ std::string missing_for_table1(const GpuProfile &profile);
 /// Throws InputError naming the missing fields.
 LatencyHiding table1(const GpuProfile &profile);
 
-/// What P (or Q) may be by rules 1 and 2 of section 3.1, and the choice by rule 3.
+/// What P (or Q) may be by rules 1 and 2 of section 3.1 (D3), and the choice by rule 3 (D4).
 struct PieceChoice {
     std::int64_t upper = 0;            ///< largest integer by rule 1
     std::optional<std::int64_t> lower; ///< smallest integer by rule 2; absent: no number of pieces fits
@@ -53,7 +53,7 @@ struct PieceChoice {
     std::string why; ///< when the range is empty: which bound fails
 };
 
-/// Section 3.1 for a single-channel shape. M = k, Wx = w, Wy = h, K*K = r*s.
+/// Section 3.1 for a single-channel shape, D3 and D4. M = k, Wx = w, Wy = h, K*K = r*s.
 struct Division {
     PieceChoice p, q;                        ///< before rule 4
     std::int64_t d1 = 0, d2 = 0;             ///< bytes, with the chosen P and Q; eq. (4) or (5), (7) or (8)
@@ -63,24 +63,27 @@ struct Division {
     bool overruns_shared = false; ///< the chosen division's D exceeds S_shared although rule 2 allowed it
 };
 
+/// D1 and Th1 of the division by filters into P pieces of the map, D2 and Th2 of the division by the map into
+/// Q pieces of the filters: bytes that stay on an SM, and FMAs that it does with a piece.
 std::int64_t d1_bytes(const ConvShape &s, std::int64_t n_sm, std::int64_t p);
 std::int64_t th1_fmas(const ConvShape &s, std::int64_t n_sm, std::int64_t p);
 std::int64_t d2_bytes(const ConvShape &s, std::int64_t n_sm, std::int64_t q);
 std::int64_t th2_fmas(const ConvShape &s, std::int64_t n_sm, std::int64_t q);
 Division divide_single_channel(const ConvShape &s, const GpuProfile &profile);
 
-/// Section 3.2, per step and block.
+/// Section 3.2, per step and block: the lines of the map that a segment of the filters needs (G1), the fewest
+/// filters that keep N_FMA (G2), and the bytes of a step (G3).
 std::int64_t lines_per_segment(std::int64_t segment_bytes,
                                std::int64_t filter_width); ///< W'y = ceil(S / (K * 4))
 std::int64_t lines_touched(std::int64_t segment_bytes,
                            std::int64_t filter_width); ///< the most a kernel must load
 std::int64_t tile_k_min(std::int64_t n_fma, std::int64_t segment_bytes, std::int64_t tile_w); ///< rule 3
 std::int64_t step_fmas(std::int64_t segment_bytes, std::int64_t tile_w, std::int64_t tile_k);
-/// Rule 4 with bytes in both terms: S * M' + W'y * W'x * 4 <= S_shared / 2.
+/// Rule 4 (G3) with bytes in both terms: S * M' + W'y * W'x * 4 <= S_shared / 2.
 std::int64_t step_bytes(std::int64_t segment_bytes, std::int64_t filter_width, std::int64_t tile_w,
                         std::int64_t tile_k);
 
-/// Chen (1): n = W_SMB / W_CD, at least 1.
+/// Chen (1), C1: elements that a bank holds, n = W_SMB / W_CD, at least 1.
 std::int64_t bank_ratio(Bytes bank_width, std::int64_t element_bytes);
 
 } // namespace convcast::papers

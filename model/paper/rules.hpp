@@ -13,7 +13,7 @@
 
 namespace convcast {
 
-/// The papers' numbers that apply to a case; docs/model.md, tier 1.
+/// The papers' numbers that apply to a case; docs/equations.md.
 struct Rules {
     std::optional<std::int64_t> n_fma;     ///< FMAs per SM that hide the latency
     std::optional<std::int64_t> v_s_bytes; ///< bytes in flight, whole GPU, that hide the latency

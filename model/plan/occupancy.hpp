@@ -8,12 +8,12 @@
 
 namespace convcast {
 
-/// CTAs of one SM by threads, registers and shared memory (docs/model.md, "Occupancy"); 0 if one does not
+/// CTAs of one SM by threads, registers and shared memory (O1); 0 if one does not
 /// fit.
 int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t registers,
                   std::int64_t shared_bytes);
 
-/// Fills ctas, waves and tail from the grid and `ctas_per_sm`.
+/// Fills ctas, waves and tail from the grid and `ctas_per_sm` (O2).
 void fill_schedule(Partition &partition, const GpuLimits &limits);
 
 } // namespace convcast

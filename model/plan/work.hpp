@@ -49,11 +49,15 @@ struct StepWork {
     /// Warp instructions that load from global memory to registers, and others that no counter tells from
     /// integers and logic; for the facts only (W2).
     double loads = 0;
-    double line_waits = 0; ///< times that the slowest warp waits for lines new to L1, behind its first loads
-    double turns = 0; ///< of the busy warps' innermost loops: each waits for values of shared memory first
-    double constant_lines = 0; ///< of 64 bytes of constant memory, that the busy warps come to one by one
-    double load_bytes = 0;     ///< global to shared memory or registers
-    double store_bytes = 0;    ///< written to the output in this step
+    /// Times that the slowest warp waits for lines new to L1: in a step (F17), or once per CTA behind its
+    /// first loads (F26).
+    double line_waits = 0;
+    double turns =
+        0; ///< iterations of the busy warps' innermost loops: each waits for shared memory first (F16)
+    double constant_lines =
+        0;                  ///< of 64 bytes of constant memory, that the busy warps come to one by one (F24)
+    double load_bytes = 0;  ///< global to shared memory or registers
+    double store_bytes = 0; ///< written to the output in this step
     BOOST_DESCRIBE_CLASS(StepWork, (),
                          (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, line_waits,
                           turns, constant_lines, load_bytes, store_bytes),
@@ -66,8 +70,8 @@ struct ReadersInGpc {
     BOOST_DESCRIBE_CLASS(ReadersInGpc, (), (readers, bytes), (), ())
 };
 
-/// Reads that several SMs of a GPC have in common: those of their requests that meet on the way to L2 are
-/// merged (W6), the more of them the closer in step the SMs are.
+/// Reads that several SMs of a GPC have in common. Requests that are under way at the same time are coalesced
+/// in front of L2 (W6): the closer the SMs are to lockstep, the more.
 struct MergeableReads {
     std::vector<ReadersInGpc> reads;
     double sms = 1.0;   ///< that have CTAs

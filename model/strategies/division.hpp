@@ -51,9 +51,9 @@ constexpr double piece_instructions(std::int64_t pieces) {
 /// And of a CTA that finds no share for itself: two divisions.
 inline constexpr double idle_cta_instructions = instructions::place * warps_per_cta;
 
-/// Of `shares` of an image those whose halves lie on one SM. As recorded on an H200 the first 8 CTAs, and
-/// again 8 behind the 84 that follow, lie on SMs of their own: beyond these the halves, N_SM apart, do not
-/// meet.
+/// The part of an image's `shares` whose two halves run on the same SM (F19). The halves lie N_SM apart in
+/// the grid. By the CTA stamps of an H200 the first 8 shares have their halves on different SMs, and so has
+/// every share behind the 84 that follow.
 constexpr double halves_meet(std::int64_t shares) {
     constexpr std::int64_t alone = 8, together = 84;
     const std::int64_t meet = shares <= alone ? 0 : shares - alone < together ? shares - alone : together;

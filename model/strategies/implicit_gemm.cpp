@@ -272,8 +272,9 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
     if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
         registers = most / 8 * 8;
-    // Beside sums and operands: addresses, places and counters, and the places of the next step's copies.
-    // With 36 registers for these a kernel of 768 threads spilled, and did not where it has a single step.
+    // Beside sums and operands a thread needs registers for addresses, positions and counters, and with several
+    // steps for the positions of the next step's copies. With 36 for all of these a kernel of 768 threads spilled
+    // where it had several steps.
     const std::int64_t beside = o.steps > 1 ? 40 : 32;
     if (registers < sums + g.thread_k + g.thread_pixels + beside)
         return no(std::to_string(part.threads) + " threads of " + std::to_string(g.thread_k) + " x " +

@@ -87,7 +87,7 @@ struct WarpCounts {
     double fmas_per_filter; ///< of a thread
     double instructions_per_filter;
     double instructions_once;
-    double l1_passes_once; ///< of the pixels' loads: lanes are a vector apart (docs/model.md, F12)
+    double l1_passes_once; ///< of the pixels' loads: lanes are a vector apart (F12)
 };
 
 std::int64_t padded(std::int64_t taps) {

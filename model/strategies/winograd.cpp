@@ -123,6 +123,7 @@ std::int64_t l2_room(const GpuLimits &limits) {
     return limits.l2_bytes / 2;
 }
 
+/// Share of what a launch wrote that DRAM delivers when it is read once, `between` bytes later (F13).
 double lost_after(double between, const GpuLimits &limits) {
     return lost_at_random(between / static_cast<double>(l2_room(limits)));
 }
@@ -143,8 +144,9 @@ void share_out_dram_writes(Plan &plan, const GpuLimits &limits) {
     });
 }
 
-/// A launch of the transforms: `units` threads in CTAs of `threads`, each once through `instructions`. Those
-/// that find a thread's place, and addresses, wait for each other (`dependent`); lines are side by side.
+/// A launch of the transforms: `units` threads in CTAs of `threads`, each of which runs `instructions` once.
+/// `dependent` of them find the thread's place and its addresses and wait for each other; its lines of
+/// arithmetic are independent.
 Partition transform_launch(const char *kernel, std::int64_t units, std::int64_t threads,
                            std::int64_t registers, double instructions, double dependent,
                            const GpuLimits &limits) {

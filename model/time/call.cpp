@@ -22,7 +22,8 @@ namespace {
 
 using namespace launch_terms;
 
-/// The tree with nothing overlapped: the upper end of the range where no calibration is there.
+/// I2: the tree with nothing overlapped, every maximum, norm and queue a sum. It is the upper end of the
+/// range where there is no calibration.
 Seconds without_overlap(const Term &term) {
     if (term.kind == TermKind::leaf)
         return term.value_s;
@@ -50,7 +51,7 @@ template <Yield T> T bounded(T term, const T &bound) {
     return term;
 }
 
-/// S1 with the time that the products take an SM.
+/// S1, given the time of the products on an SM.
 template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithmetic) {
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
     return evaluated(sum<T>(
@@ -75,7 +76,7 @@ template <Yield T> T bound_of(const Plan &plan, const ConvShape &shape, const Ma
             : fma_leaf<T>(plan.transformed_fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
 }
 
-/// Tier 2 of a plan.
+/// F1: tier 2 of a plan, its launches one after another.
 template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const Machine &m) {
     List<T> parts = {leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6)};
     // The start of a launch that starts early is hidden behind the one before it.
@@ -90,7 +91,7 @@ template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const M
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (const Partition &part : *launches) {
             T its = partition_term<T>(part, shape, m);
-            // It starts a gap after the CTAs of the one before, which let it at once (F20).
+            // A launch that needs nothing of the one before starts a gap after it and runs beside it (F20).
             const bool beside = part.beside.value_or(false) && m.has(Equation::F20);
             if (last && beside)
                 its = sum<T>(part.kernel, {leaf<T>("early start", s(m.gap_s),
@@ -107,9 +108,10 @@ template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const M
     return evaluated(sum<T>("time", std::move(parts)));
 }
 
-/// A 90 % interval's ends over the forecast: how the training part's calls lie around theirs, how far the
-/// samples of each measured number reach, and the fits to shapes drawn again; as logarithms, independent of
-/// each other.
+/// I1: the ends of a 90 % interval over the forecast. Three sources widen it: how measured times of the
+/// training part lie around their forecasts, how far the samples of each measured number reach, and fits to
+/// resampled shapes. They count as independent, so the squares of their logarithms add, upward and downward
+/// by themselves.
 std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, const Machine &m,
                                       const GpuProfile &profile, const Calibration &calibration) {
     const double time = plan_term<Seconds>(plan, shape, m).value;

@@ -1,5 +1,5 @@
 // The time of a call: of its launches one after another, bounded by the speed of light, with its interval.
-// Equations: docs/model.md.
+// Equations: docs/equations.md.
 #pragma once
 
 #include "model/machine/calibration.hpp"
@@ -15,7 +15,7 @@
 
 namespace convcast {
 
-/// Tier 0: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve),
+/// Tier 0, S1: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve),
 /// where a transforming algorithm has `fmas` of its own (Plan::transformed_fmas), and what does not compute
 /// on the SM's cores has none. Absent where the profile lacks a number for it.
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile,

@@ -1,5 +1,5 @@
 // What an SM's cores take for work: issue slots and pipes, shared memory, tensor cores and chains of
-// dependent instructions. Formulas F3, F5, F6, F10, F11, F14, F23, F27 and F31 of docs/model.md; seconds.
+// dependent instructions. Formulas F3, F5, F6, F10, F11, F14, F23, F27 and F31 of docs/equations.md; seconds.
 #pragma once
 
 #include "model/machine/architecture.hpp"
@@ -54,9 +54,10 @@ inline double busy_warps(const Partition &part) {
     return static_cast<double>(std::max<std::int64_t>(1, part.busy_warps));
 }
 
-/// Warps of the busiest scheduler over those of an average one, of `warps` of each of `ctas` CTAs. Warps are
-/// dealt out to the schedulers in turn; where a CTA has a whole number of them for each, its busy ones, the
-/// first, meet those of the other CTAs; otherwise the next CTA's follow where its own end.
+/// F11: load of the busiest scheduler over the mean, for `warps` of each of `ctas` CTAs. Warps go to the
+/// schedulers in turn. If a CTA's warp count is a multiple of the schedulers, every CTA loads the same ones,
+/// so the imbalance of one CTA is that of all. Otherwise the warps of a CTA go on where those of the last one
+/// ended.
 inline double imbalance(const Partition &part, double warps, double ctas, const Machine &m) {
     const double schedulers = m.schedulers;
     if (!m.has(Equation::F11))
@@ -66,8 +67,8 @@ inline double imbalance(const Partition &part, double warps, double ctas, const 
     return std::ceil(dealt / schedulers) * schedulers / dealt;
 }
 
-/// Of the busy warps: those of other CTAs, if there are any, meet the same schedulers, where a CTA has a
-/// whole number for each.
+/// F11 for the busy warps. Where the plan counts the warps of the busiest scheduler (map_stream), that count
+/// is used for a lone CTA, and for several if they all load the same schedulers.
 inline double busy_imbalance(const Partition &part, double ctas, const Machine &m) {
     const bool aligned = part.threads % static_cast<std::int64_t>(32.0 * m.schedulers) == 0;
     if (part.scheduler_warps && (aligned || ctas <= 1.0))
@@ -75,14 +76,14 @@ inline double busy_imbalance(const Partition &part, double ctas, const Machine &
     return imbalance(part, busy_warps(part), ctas, m);
 }
 
-/// Jobs in the queue of that scheduler.
+/// Busy warps of the busiest scheduler, which are the jobs of its queue: W.
 inline double queued_warps(const Partition &part, double ctas, const Machine &m) {
     return ctas * busy_warps(part) * busy_imbalance(part, ctas, m) / m.schedulers;
 }
 
-/// How well two resources overlap that each of `warps` warps of a scheduler uses in turn (F5): a closed queue
-/// of two stations takes (warps + 1) / warps of the time of the longer where both take as long. As a p-norm:
-/// one warp adds the times, many hide the shorter.
+/// F5: the exponent of the p-norm of two resources that each of `warps` warps of a scheduler uses in turn. If
+/// both need equally long, a closed queue takes (warps + 1) / warps of that time. So one warp adds the two
+/// times, and many warps hide the shorter.
 inline double overlap_exponent(double warps) {
     return std::log(2.0) / std::log1p(1.0 / std::max(1.0, warps));
 }
@@ -90,17 +91,20 @@ inline double overlap_exponent(double warps) {
 /// Who does a work: each warp what its role is, or all of them alike, as at a CTA's start and end.
 enum class By : std::uint8_t { roles, all };
 
-/// A warp alone cannot issue faster than its chains of dependent instructions allow: FFMAs wait for each
-/// other within a sum; how long it waits for others is its pace (W2). What the busy warps compute, and what
-/// all warps, or others beside them, copy.
+/// F6: lower bound of one warp's time, its longest chain of dependent instructions. An FFMA waits for the
+/// previous one of the same accumulator (latency / independent accumulators). Every other instruction costs
+/// the cycles of a lone warp (W2). On top come waits for shared memory at each iteration of an innermost loop
+/// (F16), for lines new to L1 (F17) and for constants (F24). The busy warps share what is computed; all warps
+/// share what is copied, unless warps of their own copy: then the longer of the two roles counts.
 template <Yield T>
 T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By by = By::roles) {
     const double ffmas = work.fmas / 32.0;
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
-    // Where no kernel was counted: of addresses, loads and their uses each waits for the one before.
+    // Where no kernel was counted, every address, load and use is taken to wait for the instruction before
+    // it.
     const Pace pace = part.pace.value_or(Pace{.other_clocks = m.ffma_latency});
-    // Warps of their own that copy do nothing else in their steps, and are those that look up where to.
+    // Warps that only copy have instructions like those of steps, and are the ones that look addresses up.
     const bool copies_apart = part.copy_warps > 0 && by == By::roles;
     const double clocks = pace.other_clocks,
                  copy_clocks = copies_apart ? clocks : part.once_clocks.value_or(m.ffma_latency);
@@ -120,10 +124,11 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
                    m.clock / 1e6);
 }
 
-/// What the cores of an SM need for the work of `ctas` CTAs that they can do in any order. With 128 lanes
-/// an SM, an FFMA takes an issue slot of its scheduler like any other instruction, so their times add (F3);
-/// beside an integer multiply-add, which keeps its pipe busy for two clocks, another instruction issues.
-/// Shared memory works beside them as far as there are warps to use both.
+/// What the cores of an SM need for the work of `ctas` CTAs, done in any order (F3). An SM has 128 lanes for
+/// FFMAs, so an FFMA takes an issue slot of its scheduler for a clock like any other instruction, and their
+/// times add. Integers have a pipe of half the width, beside which other instructions issue (F10). Shared
+/// memory overlaps with issue as far as there are warps to use both (F5). Tensor cores overlap with both
+/// (F14).
 template <Yield T>
 T mixed_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
     const double uneven =
@@ -159,8 +164,8 @@ T mixed_term(const Partition &part, const StepWork &work, double ctas, const Mac
     const double queued = queued_warps(part, ctas, m), exponent = overlap_exponent(queued);
     if (!part.pace || !m.has(Equation::F23))
         return pnorm<T>(core_name, exponent, std::move(pipes));
-    // A warp's own instructions overlap as the compiler ordered them, which its pace tells: one after another
-    // the warps take no longer than so much each (F23).
+    // Within one warp reads of shared memory overlap with arithmetic as the compiler ordered them, which its
+    // cycles per instruction include. So W warps take no longer than W chains one after another (F23).
     const double warps = std::max(1.0, queued);
     const double in_turn = warps * value_of(chain_leaf<Seconds>(part, work, m, by)).value;
     T both = evaluated<T>(pnorm<T>(core_name, exponent, List<T>(pipes)));
@@ -171,13 +176,13 @@ T mixed_term(const Partition &part, const StepWork &work, double ctas, const Mac
     return max_of<T>(core_name, std::move(pipes));
 }
 
-/// Whether all warps of a CTA copy and then, behind a barrier, compute.
+/// Whether all warps of a CTA copy and then, behind a barrier, compute (F27).
 inline bool copies_in_turn(const Partition &part) {
     return part.barriers > 0 && part.copy_warps == 0 && part.step.copying > 0.0 && !part.step.tensor_fmas;
 }
 
-/// What the cores of an SM need for the work of `ctas` CTAs. Behind a barrier all warps of a CTA first copy
-/// and then compute: what one of these leaves idle another CTA can use, but not the other one (F27).
+/// What the cores of an SM need for the work of `ctas` CTAs. Where all warps of a CTA copy and then, behind a
+/// barrier, compute, the CTA cannot overlap the two; only another CTA can use what it leaves idle (F27).
 template <Yield T>
 T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
     T mixed = mixed_term<T>(part, work, ctas, m, by);
@@ -195,8 +200,8 @@ T busy_term(const Partition &part, const StepWork &work, double ctas, const Mach
     return queue<T>("cores", ctas, std::move(mixed), std::move(alone));
 }
 
-/// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM: their warps share its
-/// issue slots and its shared memory, each is held up by its own chain.
+/// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM (F3): a closed queue of
+/// the warps of a scheduler, which share the cores and are each held up by a chain of their own (F6).
 template <Yield T>
 T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m,
             By by = By::roles) {

@@ -1,6 +1,6 @@
 // The time of one launch, as a tree of terms or as its value alone: its steps, its waves and what lies
-// between them. Formulas F1 to F4, F22, F25, F26, F28 to F30, F32 and F33 of docs/model.md. Work and counts
-// come from its Partition, rates and latencies from the Machine; seconds.
+// between them. Formulas F1 to F4, F22, F25, F26, F28 to F30, F32 and F33 of docs/equations.md. Work and
+// counts come from its Partition, rates and latencies from the Machine; seconds.
 #pragma once
 
 #include "model/machine/architecture.hpp"
@@ -14,7 +14,7 @@ namespace convcast::launch_terms {
 /// their stamps on an H200 (data/recorded/h200/timelines.json.gz). No probe measures it.
 inline constexpr double early_gap_s = hopper::early_gap.value;
 
-/// Of a step, what the warps do that copy.
+/// The part of a step that the copying warps do (F22).
 inline StepWork copies_of(const StepWork &step) {
     StepWork copies;
     copies.instructions = copies.copying = step.copying;
@@ -22,7 +22,7 @@ inline StepWork copies_of(const StepWork &step) {
     return copies;
 }
 
-/// One step of all CTAs of a round.
+/// F3: one step of all CTAs of a round.
 template <Yield T>
 T step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
     const double chip = round.ctas * round.sms;
@@ -31,11 +31,11 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
                               chip * part.step.store_bytes * traffic.store_factor, traffic, m);
     const bool together = part.barriers > 0; // its warps wait for each other
     if (part.stages > 1 || part.steps == 1) {
-        // The loads of a step are under way for `depth` steps: moderate bytes in flight reach less than the
-        // bandwidth. Some steps wait for their loads and others take longer to compute; the CTAs of an SM
-        // even that out.
+        // The loads of a step may take as long as the stages - 1 steps before it: few bytes in flight reach
+        // less than the bandwidth (M1). Some steps wait for their loads and others for arithmetic; several
+        // CTAs of an SM even that out, so the exponent grows with their number.
         List<T> both = {core_term<T>("arithmetic", part, part.step, round.ctas, m)};
-        // A buffer that warps of their own fill again is full when the last of their copies is there.
+        // A buffer that copying warps fill is full a latency after the last of their copies (F22).
         const double filling = part.copy_warps > 0 && m.has(Equation::F22)
                                    ? value_of(chain_leaf<Seconds>(part, copies_of(part.step), m)).value
                                    : 0.0;
@@ -45,7 +45,7 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
                                      std::move(memory)}));
         else
             both.push_back(std::move(memory));
-        // Where warps of their own copy, no barrier holds up all of them at once.
+        // Where warps of their own copy, no barrier stops all warps of a CTA at once.
         const double overlap = part.copy_warps > 0 ? m.fitted.units_overlap : m.fitted.steps_overlap;
         List<T> step = {part.stages > 1 ? pnorm<T>("overlap", overlap * round.ctas, std::move(both))
                                         : max_of<T>("overlap", std::move(both))};
@@ -54,8 +54,8 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
                                    m.barrier_s * 1e9, round.ctas));
         return sum<T>("step", std::move(step));
     }
-    // Without a pipeline a CTA loads, waits and computes; other CTAs, or other warps where none waits for
-    // another, use the SM meanwhile.
+    // Without a pipeline a CTA loads, waits and computes. Meanwhile other CTAs use the SM, or, where no
+    // barrier makes warps wait for each other, other warps.
     const double jobs = together ? round.ctas : queued_warps(part, round.ctas, m);
     List<T> alone = {latency_leaf<T>(latency, 1.0),
                      together ? core_term<T>("arithmetic of one CTA", part, part.step, 1.0, m)
@@ -69,10 +69,10 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
                     sum<T>("one CTA", std::move(alone)));
 }
 
-/// What a CTA does once, at its start and its end, all its warps share.
+/// What a CTA does once, at its start and its end, is shared by all its warps.
 inline StepWork of_all_warps(StepWork work) {
     work.copying = work.instructions;
-    work.line_waits = 0.0; // of loads behind each other, which the fill has
+    work.line_waits = 0.0; // loads behind each other belong to the fill (F26)
     return work;
 }
 
@@ -84,8 +84,8 @@ struct Start {
     double cold;      ///< clocks that its first warps wait for code (F15)
 };
 
-/// In the first round all CTAs ask for new data at once: whoever is first fetches them from DRAM, and all
-/// wait for that. What the launch before has written lies in L2.
+/// In the first wave all CTAs request new data at once: the first of them fetches the data from DRAM, and all
+/// wait. What the launch before has written lies in L2 (F30).
 inline Start start_of(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
     Start start{};
     start.follows =
@@ -102,13 +102,14 @@ inline Start start_of(const Partition &part, const Machine &m, const Round &roun
     return start;
 }
 
-/// Where no warp waits for another, the first compute and store while others wait for what passes DRAM and L2
-/// (F28).
+/// Whether a CTA has no barriers and a single step. Then its first warps compute and store while others still
+/// wait for their loads (F28).
 inline bool as_they_come(const Partition &part, const Machine &m) {
     return part.barriers == 0 && part.steps == 1 && m.has(Equation::F28);
 }
 
-/// Of a single step the first data come while its other copies are started (F4).
+/// Whether all copies of a CTA belong to its fill: it has a single step, and the first data arrive while its
+/// other copies are still being started (F4).
 inline bool copies_fill(const Partition &part, const Machine &m) {
     return part.steps == 1 && copies_in_turn(part) && m.has(Equation::F4);
 }
@@ -125,7 +126,7 @@ T first_data_term(const Partition &part, const Machine &m, const Round &round, c
     if (as_they_come(part, m))
         return first_data;
     const double bytes = first_load_bytes(part, round);
-    // What stays on the SM is written to shared memory while the rest is under way.
+    // Data that a CTA loads once are written to shared memory while the rest is under way.
     const double kept_passes = round.ctas * part.drain.load_bytes / wavefront_bytes * part.copy_passes;
     first_data = pnorm<T>("first loads", m.knee,
                           {std::move(first_data),
@@ -145,12 +146,12 @@ T first_data_term(const Partition &part, const Machine &m, const Round &round, c
                                                   core_term<T>("all copies", part, copies, round.ctas, m)})});
 }
 
-/// Until the first step can be computed (F4).
+/// F4: the time until the first step can be computed.
 template <Yield T>
 T fill_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
     const Start start = start_of(part, m, round, traffic);
-    // Between its first copies and their use a warp has others to start and the loop's preparations, about
-    // half of the code, which is cold as well.
+    // A warp that copies and then computes starts its other copies and prepares its loop while the first data
+    // are under way. That is about half of its code, and cold code as well (F15), so half of it is hidden.
     const double behind = copies_in_turn(part) ? 0.5 : 0.0;
     const auto code = [&](double share) {
         return leaf<T>("cold code", s(share * start.cold / m.clock),
@@ -163,8 +164,8 @@ T fill_term(const Partition &part, const Machine &m, const Round &round, const T
     if (part.drain.line_waits > 0.0 && m.has(Equation::F26))
         filled.push_back(leaf<T>("loads one by one", s(part.drain.line_waits * start.latency),
                                  "{:.0f} * {:.0f} ns", part.drain.line_waits, start.latency * 1e9));
-    // Warps of their own copy a step while others compute the one before: at first nothing can be computed
-    // (F22).
+    // Copying warps fill a buffer while others compute the one before. At first there is nothing to compute,
+    // so the first copies are part of the fill (F22).
     if (part.copy_warps > 0 && m.has(Equation::F22))
         filled.push_back(core_term<T>("first copies", part, copies_of(part.step), round.ctas, m));
     T fill = sum<T>("fill", std::move(filled));
@@ -176,7 +177,7 @@ T fill_term(const Partition &part, const Machine &m, const Round &round, const T
                              : max_of<T>("fill beside the launch before", {std::move(gap), std::move(fill)});
 }
 
-/// A step without the copies that belong to the fill.
+/// The last step, which has no copies left where they belong to the fill (F4) or to warps of their own (F22).
 inline StepWork last_step_of(const Partition &part, const Machine &m) {
     StepWork last = part.step;
     if (copies_fill(part, m)) {
@@ -211,8 +212,8 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
              bandwidth_leaf<Y>("stores", ctas * round.sms * part.drain.store_bytes * traffic.store_factor,
                                stored)});
     };
-    // While one CTA of an SM stores, another computes its last step (F28): one after another they take no
-    // longer than all of them in step.
+    // While one CTA of an SM stores, another computes its last step (F28). The CTAs end one after another if
+    // that is faster than all of them computing and then all storing.
     const double all_last = value_of(last.template operator()<Seconds>(round.ctas)).value,
                  all_ends = value_of(ends.template operator()<Seconds>(round.ctas)).value,
                  alone = value_of(last.template operator()<Seconds>(1.0)).value +
@@ -236,9 +237,9 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
                       bandwidth_leaf<T>("L2 reads", bytes, m.l2_bw)});
 }
 
-/// From the last step on (F4). The CTAs of a cluster wait for each other before and after they read the
-/// others' sums; each time what they stored must be seen first. Each turn of reads waits for the way there
-/// and back, the reads of all CTAs of an SM share its bandwidth.
+/// F4: from the last step to the CTA's end. The CTAs of a cluster wait for each other before and after they
+/// read each other's sums, and each barrier waits until earlier stores are visible. Each wait for reads costs
+/// a latency; the reads of all CTAs of an SM share its bandwidth (F5).
 template <Yield T>
 T drain_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
     List<T> drained = {last_step_term<T>(part, m, round, traffic),
@@ -266,16 +267,16 @@ T drain_term(const Partition &part, const Machine &m, const Round &round, const 
     return sum<T>("drain", std::move(drained));
 }
 
-/// CTAs that start together, all of them through their steps.
+/// The CTAs of a wave, which start together and go through their steps.
 template <Yield T> T wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     return pipeline<T>("CTA pipeline", static_cast<double>(part.steps), fill_term<T>(part, m, round, traffic),
                        step_term<T>(part, m, round, traffic), drain_term<T>(part, m, round, traffic));
 }
 
-/// Clocks from a CTA's end until the next one runs in its place. Assumed, as no probe tells them apart from
-/// the rate of starts: where filter_split and map_split do little but start CTAs without work, a place turns
-/// over every 1,230 to 1,390 clk, of which its warps live 650 to 700 (sm__warps_active) whether an SM has two
-/// places or three.
+/// F25: clocks from a CTA's end until the next one runs in its slot. No probe tells them from the rate of
+/// starts. They were read off calls of filter_split and map_split that do little but start CTAs without work:
+/// a slot turns over every 1,230 to 1,390 clk, of which its warps live 650 to 700 (sm__warps_active), with
+/// two slots an SM as with three.
 inline constexpr double turnover_clocks = hopper::turnover.value;
 
 template <Yield T> T turnover_leaf(const Machine &m) {
@@ -283,7 +284,8 @@ template <Yield T> T turnover_leaf(const Machine &m) {
                    m.clock / 1e6);
 }
 
-/// A full wave behind the first: CTAs no longer start together, so that one fills while another computes.
+/// F1: a full wave behind the first. CTAs no longer start together, so one fills while another computes: a
+/// closed queue of the resident CTAs (F5).
 template <Yield T>
 T further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     const double chip = round.ctas * round.sms, steps = static_cast<double>(part.steps);
@@ -309,15 +311,16 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     if (m.has(Equation::F25))
         one_cta.push_back(turnover_leaf<T>(m));
     T alone = sum<T>("one CTA", std::move(one_cta));
-    // Of a single step a CTA loads, computes and then stores: others meanwhile use what it leaves idle (F33).
+    // A CTA of a single step loads, then computes, then stores. Others use cores and memory while it does
+    // not: two resources of the queue (F33).
     if (part.steps == 1 && part.step.store_bytes == 0.0 && m.has(Equation::F33))
         return queue<T>("further wave", round.ctas, std::move(cores), std::move(memory), std::move(alone));
     return queue<T>("further wave", round.ctas, max_of<T>("busy", {std::move(cores), std::move(memory)}),
                     std::move(alone));
 }
 
-/// CTAs without work behind those that the SMs hold at first: each finds that out with all its warps, and
-/// leaves its place to the next.
+/// F25: CTAs without work, behind those that the SMs hold at first. All warps of such a CTA find out that
+/// there is no work, and its slot goes to the next.
 template <Yield T> T idle_term(const Partition &part, double sms, double rounds, const Machine &m) {
     StepWork asks;
     asks.instructions = asks.copying = part.idle_instructions.value_or(0.0);
@@ -336,16 +339,16 @@ template <Yield T> T idle_term(const Partition &part, double sms, double rounds,
                        leaf<T>("tail", s(0.0), "no partial round"));
 }
 
-/// CTAs of a grid's second round that start on other SMs than those of the first: so a call of filter_split
-/// that was recorded on an H200 (data/recorded/h200/timelines.json.gz), the others in the same order again.
+/// F19: the first CTAs of a grid's second round start on other SMs than the first round did, the others in
+/// the same order again. Read off a call of filter_split (data/recorded/h200/timelines.json.gz).
 inline constexpr auto elsewhere = static_cast<std::int64_t>(hopper::second_round_elsewhere.value);
 
-/// Of the SM clock, what is left while wgmma runs, on an H200: recorded calls of implicit_gemm_3xtf32 of 30
-/// us and more have sm__cycles_active over time at 1,746 to 1,767 MHz, those of implicit_gemm at 1,923 to
+/// F29: what is left of the SM clock while wgmma runs, on an H200: recorded calls of implicit_gemm_3xtf32 of
+/// 30 us and more have sm__cycles_active over time at 1,746 to 1,767 MHz, those of implicit_gemm at 1,923 to
 /// 1,960. No probe measures it.
 inline constexpr double wgmma_clock_share = 0.889;
 
-/// The machine while a launch runs.
+/// The machine while a launch runs (F29).
 inline Machine running(const Partition &part, Machine m) {
     if (part.step.tensor_fmas && m.has(Equation::F29))
         m.clock *= wgmma_clock_share;
@@ -364,8 +367,8 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
         waves.push_back(wave_term<T>(part, m, full_round, traffic));
     T tail = leaf<T>("tail", s(0.0), "no partial wave");
     if (rest > 0) {
-        // Halves of a share lie a whole number of SMs apart in the grid: those with work meet on the same
-        // SMs, but for the first of the second round, which start on others.
+        // The two halves of a share lie a whole number of SMs apart in the grid. So both run on the same SM,
+        // except those of the first shares, whose second halves start on other SMs (F19).
         const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && full == 0;
         constexpr std::int64_t halves = 2;
         const std::int64_t images = std::max<std::int64_t>(1, part.grid[1]);
@@ -385,7 +388,8 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
                          : leaf<T>("further wave", s(0.0), "no further wave");
     waves.push_back(schedule<T>("waves", std::max(0.0, static_cast<double>(full - 1)), std::move(further),
                                 std::move(tail)));
-    // Those without work among the first start and end beside the others (F2).
+    // CTAs without work in the first wave start and end beside the others; those behind it cost rounds
+    // (F25).
     const std::int64_t further_idle = std::clamp<std::int64_t>(part.ctas - slots, 0, part.idle_ctas);
     if (further_idle > 0)
         waves.push_back(idle_term<T>(part, static_cast<double>(sms),

@@ -1,13 +1,13 @@
-// How a launch's bytes meet DRAM and L2, and how long its loads wait. Formulas F3, F8, F9, F21 and F34 of
-// docs/model.md; seconds.
+// How a launch's bytes meet DRAM and L2, and how long its loads wait. Formulas F3, F8, F9 and F21 of
+// docs/equations.md; seconds.
 #pragma once
 
 #include "model/time/core_terms.hpp"
 
 namespace convcast::launch_terms {
 
-/// SMs that a launch's CTAs can use at once. The CTAs of a cluster share a GPC, and the GPCs have different
-/// numbers of SMs, not whole clusters of them.
+/// F9: SMs that a launch's CTAs can use at once. The CTAs of a cluster share a GPC, and the number of SMs of
+/// a GPC need not be a multiple of the cluster.
 inline std::int64_t usable_sms(const Partition &part, const Machine &m) {
     const std::int64_t cluster = part.cluster.value_or(1);
     constexpr std::int64_t pair = 2, four = 4; // SMs come in pairs, which share a cluster always
@@ -31,16 +31,17 @@ struct Round {
 /// How a launch's bytes meet the memory system, beside what a step counts.
 struct Traffic {
     double dram_share;   ///< of its reads that L2 does not have
-    double store_factor; ///< time to write a byte of output over that of a whole sector's: rows that are not
-                         ///< aligned share sectors, and such a sector takes longer (F21)
-    double new_share;    ///< of a CTA's steps that read what it has not read before (F8)
-    double together; ///< of a later wave's CTAs, those that read new data as they start, as in a first one
+    double store_factor; ///< time to write a byte of output over that of a byte of whole sectors: rows that
+                         ///< are not aligned share sectors, and a sector written in part takes longer (F21)
+    double new_share; ///< of a CTA's steps that read what it has not read before (F8)
+    double together;  ///< of a later wave's CTAs, those that wait for new data at the same time, as all CTAs
+                      ///< of a first wave do (F8)
     double dram_write_share; ///< of its writes that L2 cannot keep
 };
 
-/// Those that read the same pixels start one after another in the grid's order. In later waves, where others
-/// end one by one, they are spread over as much of a CTA's time as they are of the CTAs that run at once:
-/// whoever is late finds in L2 what the first have fetched (F8).
+/// The share of a later wave's CTAs that wait for DRAM together (F8). CTAs that read the same pixels are
+/// neighbours in the grid. In later waves slots become free one by one, so n such CTAs out of N resident ones
+/// start spread over n / N of a CTA's time, and a late one finds in L2 what the first have fetched.
 inline double together(const Partition &part, const Machine &m) {
     const double slots = static_cast<double>(part.ctas_per_sm * usable_sms(part, m));
     return part.sharing_ctas ? std::max(0.0, 1.0 - *part.sharing_ctas / slots) : 0.0;
@@ -66,21 +67,21 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
             together(part, m), to_dram};
 }
 
-/// DRAM's bus carries reads and what L2 cannot keep of the writes in turn.
+/// DRAM's bus carries reads and writes one after the other. Writes are those that L2 cannot keep.
 template <Yield T> T dram_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
     return sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", loads * traffic.dram_share, m.read_bw),
                            bandwidth_leaf<T>("DRAM writes", stores * traffic.dram_write_share, m.write_bw)});
 }
 
-/// The memory's share of a step: L2 passes every byte, DRAM what L2 cannot keep.
+/// The memory's part of a step (F3): every byte passes L2, DRAM passes what L2 does not have or cannot keep.
 template <Yield T> T memory_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
     return max_of<T>("memory", {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw),
                                 bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw),
                                 dram_term<T>(loads, stores, traffic, m)});
 }
 
-/// Bytes a second that so many SMs store: each a sector a clock at most (30 bytes on an H200, where few CTAs
-/// of patch_register do nothing else).
+/// Bytes a second that `sms` SMs store (F21): each at most a sector a clock, all no more than L2 takes, and
+/// DRAM what L2 cannot keep.
 inline double store_bandwidth(double sms, const Traffic &traffic, const Machine &m) {
     constexpr double sector_bytes = 32.0;
     const double most = std::min(m.l2_write_bw, sms * sector_bytes * m.clock);
@@ -98,9 +99,9 @@ template <Yield T> T barrier_leaf(const Machine &m) {
     return leaf<T>("barrier", s(m.barrier_s), "{:.0f} ns", m.barrier_s * 1e9);
 }
 
-/// In the first wave all CTAs pass through the same channels at once: what they share was asked of DRAM by
-/// the first of them a moment ago, and all wait for it (F8). In later waves some do; a CTA finds in L2 what
-/// it has read before.
+/// F8: latency of a step's loads. In the first wave all CTAs read the same channels at the same time, so the
+/// first of them waits for DRAM and all others for the same data. In later waves only some do (`together`).
+/// What a CTA has read before it finds in L2.
 inline double step_latency(const Round &round, const Traffic &traffic, const Machine &m) {
     const double together = round.first ? 1.0 : traffic.together;
     const double miss =

@@ -1,5 +1,6 @@
-// A call simulated event by event: CTAs dealt out to SMs in their order, each SM shared by those on it, the
-// next CTA where one has left. The closed form's waves are the same numbers with all CTAs in step.
+// E1: a call simulated event by event. CTAs go to the SMs in the grid's order, the resident CTAs of an SM
+// share it, and the next CTA takes the slot of one that has ended. With all CTAs in lockstep it is the closed
+// form.
 #pragma once
 
 #include "model/machine/calibration.hpp"

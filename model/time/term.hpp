@@ -58,16 +58,17 @@ Term pipeline(std::string name, double steps, Term fill, Term step, Term drain);
 /// full_waves * wave + tail
 Term schedule(std::string name, double full_waves, Term wave, Term tail);
 
-/// `jobs` of a closed queue, one round of each (docs/model.md, F5): the resources that they share need so
-/// long for all of them; the last child is one job alone. No less than the longest of these, no more than
-/// their sum.
+/// F5: one round of `jobs` in a closed queue. The last child is the time of one job alone; each child before
+/// it is the time that a shared resource needs for all jobs. The value is no less than the longest of these
+/// and no more than their sum.
 Term queue(std::string name, double jobs, std::vector<Term> services_and_alone);
 
 /// Recomputes the value of every inner node from its children; returns the root's.
 Seconds evaluate(Term &term);
 
-/// The seconds each distinct leaf name adds when leaves are switched on one after another in the order they
-/// first appear in the tree. Bars are never negative and add up to the tree's value exactly (telescoping).
+/// V1: the seconds that each distinct leaf name adds when leaves are switched on one after another in the
+/// order they first appear in the tree. Bars are never negative and add up to the tree's value exactly
+/// (telescoping).
 struct Bar {
     std::string name;
     Seconds added_s;

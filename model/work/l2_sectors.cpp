@@ -105,9 +105,9 @@ double lost_at_random(double fill) {
 }
 
 double lost_from_l1(double between, const Partition &part, const GpuLimits &limits) {
-    // As of map_stream's sums counted on an H200, which are stored and read back: hardly anything is lost
-    // where half of L1 passes in between (lines that meet in a set), about half where three quarters do,
-    // nearly all where as much as it holds does.
+    // Read off map_stream's sums, which are stored and read back. When half of L1 passes in between, hardly
+    // anything is lost, and that by conflicts of lines in a set; when three quarters do, about half is lost;
+    // when as much as L1 holds does, nearly all (W10).
     constexpr double meet_in_a_set = hopper::set_conflicts.value;
     const double passed = between / l1_bytes(part, limits);
     return std::min(1.0, std::max(lost_at_random(2.0 * passed), meet_in_a_set * passed));
@@ -124,20 +124,20 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
     const double sms = std::min(ctas, static_cast<double>(limits.sm_count)), of_sm = ctas / sms;
     const double read = of_sm * of_cta, l1 = l1_bytes(part, limits);
     const double resident = std::min(of_sm, static_cast<double>(part.ctas_per_sm));
-    // An SM gets CTAs from anywhere: what several have in common it meets again.
+    // An SM gets CTAs from anywhere in the grid, so several of its CTAs read the same by chance.
     const auto distinct = [&](double of_ctas) {
         return of_cta < all ? all * (1.0 - std::pow(1.0 - of_cta / all, of_ctas))
                             : std::min(all, of_ctas * of_cta);
     };
     const double of_resident = distinct(resident), first = distinct(of_sm),
                  once_more = std::max(0.0, read - first);
-    // Those that are there at once share what they read at about the same place: all of it as long as they
-    // are in step, later as far as L1 reaches. Of CTAs that ended before, it keeps what has not been driven
-    // out since, or whole CTAs' reads.
+    // Of what is read again, `together` is read by CTAs that are resident at the same time. In lockstep they
+    // read it once; out of lockstep the later one finds it as far as L1 reaches. The rest was read by CTAs
+    // that have ended.
     const double together =
         std::min(once_more, of_sm / resident * std::max(0.0, resident * of_cta - of_resident));
-    // CTAs that start together drift apart; who finds in L1 what others have read catches up, unless it waits
-    // for what is its own. As counted on an H200: not within some eight steps.
+    // CTAs that start together drift apart after some eight steps, by counters of an H200. A CTA that is
+    // behind finds in L1 what the others have read and catches up, unless it waits for data of its own.
     constexpr double steps_in_step = hopper::lockstep_steps.value;
     const double in_common = all / (all + resident * beside),
                  drifted = std::max(
@@ -151,8 +151,8 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
         before = 1.0 - lost_from_l1(all + resident * beside, part, limits);
         at_once = 1.0 - lost_from_l1(of_resident + beside, part, limits);
     } else if (l1 < all + of_sm * beside) {
-        // A CTA of many steps starts where the others are through: its first step is still there if all that
-        // those at once read is.
+        // A CTA of many steps begins when the others have read all of theirs: its first step is still in L1
+        // only if all that the resident CTAs read is.
         before = part.steps > 1 && l1 < resident * (of_cta + beside)
                      ? 0.0
                      : std::min(1.0, std::floor(l1 / (of_cta + beside)) * of_cta / all);

@@ -25,22 +25,22 @@ constexpr Stride next_turn(std::int64_t step, std::int64_t stages, std::int64_t 
     return {-stages * step, (steps + stages - 1) / stages};
 }
 
-/// The share of a copy's runs that begin at an odd multiple of 16 bytes: `offset` bytes and what the strides
-/// add. Counters are taken to be independent.
+/// The share of a copy's runs that begin at an odd multiple of 16 bytes: at `offset` bytes plus what the
+/// strides add, each stride's counter taken to be independent of the others.
 double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides);
 
-/// The share of a copy's runs whose source and destination lie alike in a line of 128 bytes: requests of the
-/// others are never merged with those of other SMs.
+/// The share of a copy's runs whose source and destination have the same offset in a line of 128 bytes.
+/// Requests of the other runs are never coalesced with those of other SMs (W6).
 double alike_in_lines(std::int64_t offset, std::initializer_list<Stride> strides);
 
 /// Whether all runs of `run` bytes lie in one line at either end, as they start at multiples of each of
 /// `apart` bytes: their requests are merged wherever in a line they lie.
 bool inside_lines(std::int64_t run, std::initializer_list<std::int64_t> apart);
 
-/// Bytes of the sectors that copies of 16 bytes a lane ask L2 for, a run of `bytes` on average. L1 does not
-/// keep them. Where source and destination lie differently in 32 bytes (a share `crossed` of the runs), a
-/// sector is asked for twice, by each half; where they lie alike, a share `odd` of the runs begins inside a
-/// sector. As counted on sm_90: exactly twice, or once.
+/// Bytes of the sectors that asynchronous copies of 16 bytes a lane request from L2 for a run of `bytes`
+/// (W4). L1 does not keep them. Where source and destination differ by 16 modulo 32 bytes (a share `crossed`
+/// of the runs), each half of a sector is a request of its own, so a sector comes twice. Where they do not, a
+/// share `odd` of the runs begins inside a sector. Counters of sm_90 say exactly twice, or once.
 double wide_copy_bytes(double bytes, double crossed, double odd);
 
 /// Lanes that take outputs row by row: `lanes` to a row, of which the first `columns` have outputs, `rows` of
@@ -49,38 +49,38 @@ struct StoredRows {
     std::int64_t lanes = 0, columns = 0, rows = 0, pitch = 0, first_lane = 0;
 };
 
-/// Bytes of the sectors that warps of such lanes write, on average over first elements at multiples of
-/// `grid`. What two warps, or two stores, write of a sector is written twice: L1 does not gather it.
+/// Bytes of the sectors that warps of such lanes write, on average over first elements at multiples of `grid`
+/// (W5). A sector that two warps, or two stores, write parts of is written twice: L1 does not gather it.
 double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t element_bytes);
 
-/// Of `written` bytes of sectors those that are written in part, where the stores write `stored` bytes in
-/// runs that are as long as a sector or longer: of each that two runs share, both write a part.
+/// Of `written` bytes of sectors, those of sectors that a store writes only a part of (F21). The stores write
+/// `stored` bytes in runs no shorter than a sector. A sector that two runs share is written in part by both.
 double written_in_part(double written, double stored);
 
-/// Bytes of L1 beside the shared memory of the CTAs that an SM holds.
+/// Bytes of L1 that the shared memory of the resident CTAs leaves (W9).
 double l1_bytes(const Partition &part, const GpuLimits &limits);
 
-/// Of data that come again after others have passed, `fill` times what a cache holds, the share that it no
-/// longer has where it gives up lines at random: only those that are fetched anew drive others out,
-/// f = 1 - exp(-f fill).
+/// Share of data that a cache has lost when they are read again, after `fill` times what it holds has been
+/// read in between (W10, F13). Lines are evicted at random, and only a line that misses evicts another, so
+/// the share f solves f = 1 - exp(-f * fill). It is 0 where everything fits.
 double lost_at_random(double fill);
 
-/// And of L1 beside a launch's CTAs, where `between` bytes have passed.
+/// The same of the L1 beside a launch's CTAs, after `between` bytes (W10).
 double lost_from_l1(double between, const Partition &part, const GpuLimits &limits);
 
-/// How CTAs read what others of their SM have read: from its begin to its end, or somewhere in it.
+/// How a CTA reads again what others of its SM have read: all of it in the same order, or anywhere in it.
 enum class Again { in_turn, anywhere };
 
-/// Bytes that the SMs ask L2 for where each of `ctas` neighbouring CTAs of a launch reads `of_cta` bytes out
-/// of `all` through L1. What L1 has room for an SM asks for once; of more, reads that come again in turn find
-/// what it has not given up, others the whole CTAs' reads that it has room for. Each CTA passes `beside`
-/// bytes of its own through L1: other reads, and stores, which L1 keeps lines for. Clusters find nothing of
-/// others that have ended.
+/// W4: bytes that the SMs request from L2 when each of `ctas` neighbouring CTAs of a launch reads `of_cta`
+/// bytes out of a range of `all` through L1. If the range fits L1, each SM requests it once. If not, a
+/// sequential re-read hits what has not been evicted yet, and a re-read anywhere hits only as many CTAs'
+/// reads as fit together. Each CTA also passes `beside` bytes of its own through L1: other reads, and stores,
+/// which take lines too. A cluster that ends leaves nothing in L1.
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
                        Again again, double beside = 0.0);
 
-/// Bytes that an SM asks L2 for where a CTA reads `filters` neighbouring ones of `bytes` each through L1: a
-/// sector in which two of them meet is still there when the second is read, if L1 has room for all.
+/// Bytes that an SM requests from L2 when a CTA reads `filters` neighbouring filters of `bytes` each through
+/// L1. If L1 has room for all, a sector that two filters share is requested once.
 double filter_run_bytes(double filters, double bytes, const Partition &part, const GpuLimits &limits);
 
 /// CTAs of a grid that read the same: how many, and how far apart in the order of the grid.
@@ -88,21 +88,24 @@ struct Readers {
     double ctas = 1.0, apart = 1.0;
 };
 
-/// Requests that L2 sees as one at most.
+/// At most so many requests become one (W6).
 inline constexpr double most_merged = 4.0;
 
 MergeableReads operator+(MergeableReads a, const MergeableReads &b);
 
-/// Of `bytes` that the SMs ask L2 for, each what `readers` have in common.
+/// Splits `bytes` requested from L2, which `readers` have in common, by how many SMs of the same GPC request
+/// them: only requests of one GPC can be coalesced (W6).
 MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const GpuLimits &limits);
 
-/// How requests of a kernel's SMs meet on the way to L2 (W6), facts of it.
+/// How requests of a kernel's SMs coalesce on their way to L2: two facts of the kernel (W6).
 struct Merging {
-    double met = 0.0;   ///< 0: nothing is merged
-    double drift = 0.5; ///< how SMs go apart with time: 0.5 by chance, 0 not at all
+    double met = 0.0; ///< how likely two requests are under way at once, times the readers; 0: none coalesce
+    /// Exponent of desynchronisation: SMs that start in lockstep drift apart as time^drift. 0.5 is a random
+    /// walk, 0 is lockstep for ever.
+    double drift = 0.5;
 };
 
-/// Bytes of them that L2 does not see (W6), of a launch of `instructions` warp instructions.
+/// Bytes of them that coalescing keeps from L2 (W6), of a launch of `instructions` warp instructions.
 double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging);
 
 } // namespace convcast

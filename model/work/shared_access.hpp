@@ -1,4 +1,5 @@
-// Passes of shared memory: what the addresses of a warp's lanes cost, as counted on sm_90.
+// Wavefronts of shared memory and L1 (W3, F12): what the addresses of a warp's lanes cost, as counted on
+// sm_90. A pass is a wavefront.
 #pragma once
 
 #include <algorithm>
@@ -26,11 +27,12 @@ struct Passes {
     }
 };
 
-/// Of one access by a warp, each lane to `width` words (1, 2 or 4) that are aligned to as many. A bank serves
-/// one word a pass, to any number of lanes. Accesses of 64 bits go by halves of the warp and of 128 bits by
-/// quarters; but by the whole and by halves where every lane i meets the address of lane i ^ 1, or every one
-/// that of lane i ^ 2, lanes that take no part counting as equal. So the counters of channel_split and
-/// filter_stream say, to the last wavefront.
+/// W3: wavefronts of one access by a warp, each lane to `width` words (1, 2 or 4) that are aligned to as
+/// many. A bank serves one word in a wavefront, to any number of lanes. The lanes of a 32-bit access are
+/// served together, those of a 64-bit access by halves of the warp, those of a 128-bit access by quarters.
+/// Where every lane i has the address of lane i ^ 1, or every one that of lane i ^ 2, groups are twice as
+/// large; lanes that take no part count as equal. The counters of channel_split and filter_stream say so, to
+/// the last wavefront.
 Passes warp_passes(const LaneWords &first, int width);
 
 /// Of an access by threads 0 to `threads` - 1; thread t begins at first_word(t).
@@ -49,15 +51,15 @@ Passes shared_passes(std::int64_t threads, int width, const FirstWord &first_wor
 /// Lines of 128 bytes of global memory that a warp touches, on average over where in a line it begins.
 double lines_met(const LaneWords &first);
 
-/// Passes through L1 of a warp's load that hits there: a third for each line it touches, two thirds for each
-/// pass that the banks need for its words. So the naive kernels took where their queue to L1 was full
-/// (docs/model.md, F12).
+/// F12: wavefronts through L1 of a warp's load that hits there. Each line that it touches costs a third, each
+/// wavefront that the banks need for its words two thirds. The naive kernels took as long where their queue
+/// to L1 was full.
 constexpr double l1_passes(double lines, double bank_passes) {
     return (lines + 2.0 * bank_passes) / 3.0;
 }
 
 /// Passes through L1 of an access to global memory by lanes 0 to `lanes` - 1 of a warp, each to `width` words
-/// from first_word(lane) on (docs/model.md, F12).
+/// from first_word(lane) on (F12).
 template <class FirstWord> double gather_passes(std::int64_t lanes, int width, const FirstWord &first_word) {
     LaneWords words;
     for (std::int64_t lane = 0; lane < warp_lanes; ++lane)

@@ -11,8 +11,8 @@
 
 namespace convcast {
 
-/// Bytes of the 32-byte sectors that `bytes` contiguous bytes touch, on average over starts at multiples of
-/// `grain` bytes.
+/// W8: bytes of the 32-byte sectors that `bytes` contiguous bytes touch, on average over starts at multiples
+/// of `grain` bytes.
 double spanned_bytes(double bytes, std::int64_t grain = 4);
 
 /// Bytes that starts of runs in a map's rows are multiples of, up to a sector, where they are `step` pixels
@@ -92,18 +92,20 @@ template <class FirstWord> double copy_passes_of(std::int64_t lanes, int width, 
     return gather_passes(lanes, width, first_word) + (width == 1 ? 1.0 : 0.0);
 }
 
-/// Of data that is read again after `bytes` of others have passed through L2, the share that DRAM delivers
-/// again.
+/// F13: the share of data that DRAM delivers again when they are read again, after `bytes` of others have
+/// passed through L2.
 double lost_from_l2(double bytes, const GpuLimits &limits);
 
 /// Bytes of the input that DRAM delivers, in units of 64: all rows, or those that taps read, where a stride
 /// leaves others out.
 double input_read_bytes(const ConvShape &shape);
 
-/// DRAM traffic of a call that starts with a cold L2: inputs read once; of the output, what L2 cannot keep.
+/// W7: DRAM traffic of a call that starts with a cold L2. Inputs are read once; of the output, what L2 cannot
+/// keep is written.
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits);
 
-/// And of one that reads its input `passes` times, an image from end to end before it starts again.
+/// And of a call that reads its input `passes` times, each image from end to end before it starts again
+/// (F13).
 void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits, double passes);
 
 } // namespace convcast

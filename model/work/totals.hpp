@@ -11,8 +11,8 @@ Work total_work(const Plan &plan);
 /// The plan with its work scaled, so that the totals of all its launches are those counted.
 Plan with_work(Plan plan, const Work &counted);
 
-/// Makes the step the average one of a launch whose CTAs all have the same steps, some with less work: the
-/// last channels, or the last rows. By the instructions that the plan counts for both.
+/// F18: makes the step of a launch the average step of its CTAs. All have as many steps, but in some a step
+/// has less work: the last channels, or the last rows. The share is that of the launch's instructions.
 void average_step(Partition &partition);
 
 } // namespace convcast

@@ -257,7 +257,7 @@ Accuracy judged_accuracy(const std::string &file) {
 }
 
 /// Today's forecast of the recorded sweep: a change of the model that makes it worse must be seen. With this
-/// recording it stands at the numbers of docs/model.md, a little margin beside.
+/// recording it stands at the numbers of docs/evidence.md, a little margin beside.
 TEST(Recorded, TheForecastIsAsGoodAsStated) {
     const Accuracy accuracy = judged_accuracy("sweep.json.gz");
     const TimeAccuracy counters = times_of(accuracy, "test", "probes and counters"),
@@ -419,7 +419,7 @@ TEST(Recorded, TheNetworksAreAsFastAsStated) {
 }
 
 /// Calls whose CTAs were stamped: all of each there, no SM with more of a launch than its plan says but in
-/// two that docs/model.md names, all within the call, and the stamps cost little but in two that
+/// two that docs/evidence.md (E1) names, all within the call, and the stamps cost little but in two that
 /// docs/measuring.md names.
 TEST(Recorded, TimelinesFitTheirPlans) {
     const convcast::Run run = read_recorded("timelines.json.gz");

@@ -1,0 +1,79 @@
+// How bytes meet DRAM and L2, by hand: one suite for each equation of docs/equations.md. The machine reads
+// 1,000, writes 500 and copies 600 bytes a ns from and to DRAM, whose latency is 100 ns; that of L2 is 40.
+#include "model/time/memory_terms.hpp"
+#include "tests/unit/round_machine.hpp"
+
+#include <gtest/gtest.h>
+
+namespace convcast {
+namespace {
+
+using namespace launch_terms;
+using sample::from_l2;
+using sample::idle_launch;
+using sample::ns;
+using sample::round_machine;
+using sample::round_of;
+
+TEST(EquationF8, FirstWaveWaitsForDram) {
+    Machine m = round_machine();
+    Traffic traffic = from_l2();
+    traffic.dram_share = 0.25, traffic.new_share = 0.5, traffic.together = 0.2;
+    const auto latency = [&](bool first) { return step_latency(round_of(1.0, first), traffic, m) / ns; };
+    EXPECT_NEAR(latency(true), 70.0, 1e-9);  // m = max(0.25, 1 * 0.5 * 1) = 0.5: 50 + 20
+    EXPECT_NEAR(latency(false), 55.0, 1e-9); // m = max(0.25, 1 * 0.5 * 0.2) = 0.25: 25 + 30
+    m.fitted.first_wave_miss = 0.8;
+    EXPECT_NEAR(latency(true), 64.0, 1e-9); // m = 0.8 * 0.5 = 0.4: 40 + 24
+    // Of 10 CTAs that run at once 4 in a row read the same pixels: later ones wait like 1 - 4 / 10 of a first
+    // wave.
+    Partition part = idle_launch();
+    part.sharing_ctas = 4.0;
+    EXPECT_NEAR(together(part, m), 0.6, 1e-12);
+    part.sharing_ctas = 40.0;
+    EXPECT_EQ(together(part, m), 0.0);
+}
+
+TEST(EquationF9, WholeClustersOnly) {
+    const Machine m = round_machine(); // clusters of four and of eight were seen on 9 of 10 SMs
+    Partition part = idle_launch();
+    EXPECT_EQ(usable_sms(part, m), 10);
+    part.cluster = 2;
+    EXPECT_EQ(usable_sms(part, m), 10);
+    part.cluster = 4;
+    EXPECT_EQ(usable_sms(part, m), 8); // floor(9 / 4) * 4
+    part.cluster = 8;
+    EXPECT_EQ(usable_sms(part, m), 8); // floor(9 / 8) * 8
+}
+
+TEST(EquationF21, PartialSectorsTakeLonger) {
+    const Machine m = round_machine(); // a partial sector takes 3 times a whole one
+    const ConvShape shape = ConvShape::parse("n1c1h10w10k10r1s1"); // 10 * 100 * 4 = 4,000 B of output
+    Partition part = idle_launch();
+    part.filter_count = 10;
+    part.work.l2_write_bytes = 4000.0, part.partial_write_bytes = 1000.0;
+    EXPECT_NEAR(traffic_of(part, shape, m).store_factor, 1.5, 1e-12); // (4,000 + 1,000 * 2) / 4,000
+    part.filter_count = 5;
+    part.work.l2_write_bytes = 2000.0; // of half the filters: (2,000 + 2,000) / 2,000
+    EXPECT_NEAR(traffic_of(part, shape, m).store_factor, 2.0, 1e-12);
+    Traffic traffic = from_l2();
+    EXPECT_NEAR(store_bandwidth(10.0, traffic, m), 320e9, 1.0);   // 10 SMs * 32 B/clk, below L2's 2,000e9
+    EXPECT_NEAR(store_bandwidth(100.0, traffic, m), 2000e9, 1.0); // L2's
+    traffic.dram_write_share = 0.5;
+    EXPECT_NEAR(store_bandwidth(100.0, traffic, m), 1000e9, 1.0); // DRAM takes half: 500e9 / 0.5
+}
+
+/// The memory of F3: the slowest of L2's two directions and DRAM.
+TEST(EquationF3, MemoryOfAStep) {
+    Traffic traffic = from_l2();
+    traffic.dram_share = 0.5;
+    const auto memory = [&](double loads, double stores) {
+        return memory_term<Seconds>(loads, stores, traffic, round_machine()).value / ns;
+    };
+    EXPECT_NEAR(memory(8000.0, 0.0), 4.0, 1e-9);  // L2 2, DRAM 4,000 / 1,000
+    EXPECT_NEAR(memory(0.0, 12000.0), 6.0, 1e-9); // 12,000 / 2,000, all of which L2 keeps
+    traffic.dram_share = 0.0;
+    EXPECT_NEAR(memory(8000.0, 0.0), 2.0, 1e-9);
+}
+
+} // namespace
+} // namespace convcast

@@ -1,0 +1,101 @@
+// Counts of a launch, by hand: one suite for each equation of docs/equations.md.
+#include "model/plan/occupancy.hpp"
+#include "model/work/compiled.hpp"
+#include "model/work/l2_sectors.hpp"
+#include "model/work/tensors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+
+namespace convcast {
+namespace {
+
+TEST(EquationO2, WavesAndTail) {
+    GpuLimits limits;
+    limits.sm_count = 10;
+    Partition part;
+    part.ctas_per_sm = 2, part.grid = {5, 5, 1};
+    fill_schedule(part, limits);
+    EXPECT_EQ(part.ctas, 25);
+    EXPECT_EQ(part.waves, 2);         // 20 and 5
+    EXPECT_DOUBLE_EQ(part.tail, 0.5); // 5 of 10 SMs
+    part.grid = {40, 1, 1};
+    fill_schedule(part, limits);
+    EXPECT_EQ(part.waves, 2);
+    EXPECT_DOUBLE_EQ(part.tail, 1.0);
+}
+
+TEST(EquationW8, MeanOverAllStarts) {
+    // 100 bytes that start at any word of a sector touch 4 sectors on average: 100 + 28 bytes.
+    double sectors = 0.0;
+    for (std::int64_t start = 0; start < 32; start += 4)
+        sectors += static_cast<double>((start + 99) / 32 - start / 32 + 1) / 8.0;
+    EXPECT_DOUBLE_EQ(sectors * 32.0, 128.0);
+    EXPECT_DOUBLE_EQ(spanned_bytes(100.0), 128.0);
+    EXPECT_DOUBLE_EQ(spanned_bytes(100.0, 16),
+                     112.0 + 16.0);                    // starts at multiples of 16 touch 7 halves and more
+    EXPECT_DOUBLE_EQ(spanned_bytes(128.0, 32), 128.0); // whole sectors
+}
+
+TEST(EquationW4, CtasThatLeaveLockstepReadAgain) {
+    GpuLimits limits;
+    limits.sm_count = 1, limits.shared_bytes_per_sm = 228 * 1024; // L1: 228 + 28 KiB
+    Partition part;
+    part.ctas_per_sm = 2, part.steps = 16, part.waves = 1;
+    const double all = 256.0 * 1024.0 / 3.0, own = all / 2.0;
+    // Two CTAs read the same third of L1 and half as much of their own. In common: all / (all + 2 * own) =
+    // 1/2. In lockstep: 1 - (1 - 1/2) * (1 - 8 / 16) = 3/4. Between the first's read and the second's pass
+    // all + own, half of L1, of which 0.1 * 1/2 is lost: random replacement loses nothing of a cache that is
+    // just full.
+    EXPECT_NEAR(read_through_l1(all, all, 2.0, part, limits, Again::in_turn, own), all * (1.0 + 0.25 * 0.05),
+                1e-6);
+}
+
+TEST(EquationW6, FourReadersOfOneGpc) {
+    MergeableReads reads;
+    reads.sms = 10.0, reads.warps = 32.0, reads.waves = 1.0; // 32^0.2 = 2
+    reads.reads = {{16.0, 1600.0}};
+    // m = 2 / (1 * 2 * 1) = 1: 1 / (1 + 15^(1/2)) = 0.205, but no more than four merge: ceil(16 / 4) / 16 =
+    // 1/4 stays.
+    EXPECT_NEAR(merged_bytes(reads, 0.0, {2.0, 0.5}), 1200.0, 1e-9);
+    // Issuing 360,000 / 4 / 10 = 9,000 clk: (1 + 9,000 / 3,000)^0.5 = 2, m = 1/2. Of 10 readers
+    // 1 / (1 + 3/2) = 0.4 stay.
+    reads.reads = {{10.0, 1000.0}};
+    EXPECT_NEAR(merged_bytes(reads, 360e3, {2.0, 0.5}), 600.0, 1e-9);
+    // Four waves of a quarter of the issuing: m = 2 / (2 * 2 * (1 + 3/4)^0.5).
+    reads.waves = 4.0;
+    const double m = 0.5 / std::sqrt(1.75);
+    EXPECT_NEAR(merged_bytes(reads, 360e3, {2.0, 0.5}), 1000.0 * (1.0 - 1.0 / (1.0 + 3.0 * m)), 1e-9);
+}
+
+TEST(EquationW7, ColdReadsAndWhatL2CannotKeep) {
+    const ConvShape shape = ConvShape::parse("n1c1h16w16k1r1s1_str2x2");
+    // Every second row of 64 bytes is read, which touch (64 + 60) bytes of 64-byte units: 1 * 124 / (2 * 64)
+    // of 1,024.
+    EXPECT_DOUBLE_EQ(input_read_bytes(shape), 992.0);
+    GpuLimits limits;
+    limits.l2_bytes = 400; // half of it holds distinct lines
+    Work work;
+    fill_dram(work, shape, limits);
+    EXPECT_DOUBLE_EQ(*work.dram_read_bytes, 996.0);          // and a filter value
+    EXPECT_DOUBLE_EQ(*work.dram_write_bytes, 256.0 - 200.0); // 8 * 8 outputs
+}
+
+TEST(EquationW1, FourCoefficientsByHand) {
+    Partition part;
+    part.threads = 64, part.ctas = 12, part.idle_ctas = 2, part.steps = 3; // 10 CTAs of two warps work
+    part.work.fmas = 3200.0;                                               // 100 warp FFMAs
+    part.work.instructions = 150.0;
+    CompiledWork facts;
+    facts.per_ffma = 0.1, facts.per_counted = 2.0, facts.per_warp = 5.0, facts.per_warp_step = 1.0;
+    const InstructionFeatures features = features_of(part);
+    EXPECT_EQ(features, (InstructionFeatures{100.0, 50.0, 20.0, 60.0}));
+    apply(part, facts, {});
+    // 100 * 1.1 + 50 * 2 + 20 * 5 + 60 * 1
+    EXPECT_NEAR(*part.work.instructions, 370.0, 1e-9);
+}
+
+} // namespace
+} // namespace convcast
