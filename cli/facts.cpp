@@ -42,7 +42,7 @@ int facts(const Words &words) {
     std::deque<std::map<std::string, double>> counters;
     std::vector<CountedCall> calls;
     Facts facts;
-    int code = 0;
+    int code = 0, capability = 0;
     for (const std::string &file : arguments.positional()) {
         const Run run = read_document(file);
         code = std::max(code, code_of(run));
@@ -50,6 +50,7 @@ int facts(const Words &words) {
         if (facts.device_code_hash.empty()) {
             facts.device_code_hash = run.producer.device_code_hash;
             facts.architecture = architecture_of(profile);
+            capability = capability_of(profile);
         } else if (facts.device_code_hash != run.producer.device_code_hash) {
             throw UsageError("facts: " + file +
                              " was measured with other kernels than the documents before it");
@@ -73,7 +74,7 @@ int facts(const Words &words) {
             }
         }
     }
-    facts.kernels = derive_facts(calls);
+    facts.kernels = derive_facts(calls, architecture_for(capability).numbers);
     for (const CompiledWork &kernel : facts.kernels)
         note(fmt::format("{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); merging "
                          "{:.2f}, drift {:.1f}",

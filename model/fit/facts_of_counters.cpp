@@ -74,7 +74,7 @@ struct CountedReads {
 
 /// The numbers with the smallest sum of relative errors; one case counts no more than it would with no reads
 /// at all.
-Merging merging_of(const std::vector<CountedReads> &calls) {
+Merging merging_of(const std::vector<CountedReads> &calls, const Architecture &architecture) {
     constexpr double smallest = 0.02, largest = 60.0;
     constexpr int steps = 80;
     constexpr std::array<double, 6> drifts = {0.5, 0.4, 0.3, 0.2, 0.1, 0.0};
@@ -88,10 +88,11 @@ Merging merging_of(const std::vector<CountedReads> &calls) {
         double sum = 0.0;
         for (const CountedReads &call : calls)
             sum += std::min(
-                1.0, std::abs(std::max(call.least, call.planned - merged_bytes(call.mergeable,
-                                                                               call.instructions, merging)) /
-                                  call.counted -
-                              1.0));
+                1.0,
+                std::abs(std::max(call.least, call.planned - merged_bytes(call.mergeable, call.instructions,
+                                                                          merging, architecture)) /
+                             call.counted -
+                         1.0));
         if (sum < least)
             least = sum, best = merging;
     }
@@ -162,14 +163,14 @@ struct Paced {
 
 /// By the instructions that the kernel's facts make of those that the plan counts. Where warps of their own
 /// copy, these are steps of theirs, unlike copies between what others compute.
-Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
+Paced paced_by(const CountedCall &call, const CompiledWork &facts, const Architecture &architecture) {
     const Partition &main = main_launch(*call.plan);
     Paced of{&call};
     for_each_launch(*call.plan, [&](const Partition &planned) {
         if (planned.kernel != main.kernel)
             return;
         Partition part = planned;
-        apply(part, facts);
+        apply(part, facts, architecture);
         const double ctas = static_cast<double>(part.ctas - part.idle_ctas);
         const double times = ctas * static_cast<double>(part.steps);
         const double others = std::max(0.0, part.step.instructions - part.step.fmas / 32.0),
@@ -269,7 +270,8 @@ void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
 
 } // namespace
 
-std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
+std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls,
+                                       const Architecture &architecture) {
     struct Seen {
         std::vector<Features> rows;
         std::vector<double> other_shares, write_shares; ///< of all instructions; of stores
@@ -338,7 +340,8 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         // Of the kernel, whatever its variant; a few cases do not tell it from all kernels'.
         constexpr std::size_t enough = 8;
         if (const std::vector<CountedReads> &of_kernel = reads_of_kernel[name.first]; !of_kernel.empty()) {
-            const Merging merging = merging_of(of_kernel.size() >= enough ? of_kernel : all_reads);
+            const Merging merging =
+                merging_of(of_kernel.size() >= enough ? of_kernel : all_reads, architecture);
             facts.merging = merging.met, facts.drift = merging.drift;
         }
         // Not below one: what is stored is written.
@@ -347,7 +350,7 @@ std::vector<CompiledWork> derive_facts(const std::vector<CountedCall> &calls) {
         if (!its.paced.empty()) {
             std::vector<Paced> cases;
             for (const CountedCall *call : its.paced)
-                cases.push_back(paced_by(*call, facts));
+                cases.push_back(paced_by(*call, facts, architecture));
             facts.pace = pace_of(cases);
             alu_shares_of(facts.pace, cases);
         }

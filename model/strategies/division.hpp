@@ -48,11 +48,11 @@ constexpr double piece_instructions(std::int64_t pieces) {
 /// And of a CTA that finds no share for itself: two divisions.
 inline constexpr double idle_cta_instructions = 51.0 * warps_per_cta;
 
-/// Of `shares` of an image those whose halves lie on one SM. As recorded on an H200 the first 8 CTAs, and
-/// again 8 behind the 84 that follow, lie on SMs of their own: beyond these the halves, N_SM apart, do not
-/// meet.
-constexpr double halves_meet(std::int64_t shares) {
-    constexpr std::int64_t alone = 8, together = 84;
+/// Of `shares` of an image those whose halves lie on one SM. The first CTAs, and as many behind those that
+/// follow, lie on SMs of their own: beyond these the halves, N_SM apart, do not meet.
+inline double halves_meet(std::int64_t shares, const Architecture &architecture) {
+    const auto alone = static_cast<std::int64_t>(architecture.halves_apart->value),
+               together = static_cast<std::int64_t>(architecture.halves_together->value);
     const std::int64_t meet = shares <= alone ? 0 : shares - alone < together ? shares - alone : together;
     return static_cast<double>(meet) / static_cast<double>(shares);
 }

@@ -3,16 +3,11 @@
 // come from its Partition, rates and latencies from the Machine; seconds.
 #pragma once
 
-#include "model/machine/architecture.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/plan.hpp"
 #include "model/time/memory_terms.hpp"
 
 namespace convcast::launch_terms {
-
-/// From the last CTA of a launch until the CTAs of one that started early go on: 0.83 to 0.96 us between
-/// their stamps on an H200 (data/recorded/h200/timelines.json.gz). No probe measures it.
-inline constexpr double early_gap_s = hopper::early_gap.value;
 
 /// Of a step, what the warps do that copy.
 inline StepWork copies_of(const StepWork &step) {
@@ -167,8 +162,8 @@ T fill_term(const Partition &part, const Machine &m, const Round &round, const T
     T fill = sum<T>("fill", std::move(filled));
     if (!start.follows)
         return fill;
-    T gap = leaf<T>("early launch", s(early_gap_s), "{:.2f} us behind the last CTA of the launch before",
-                    early_gap_s * 1e6);
+    T gap = leaf<T>("early launch", s(m.early_gap_s), "{:.2f} us behind the last CTA of the launch before",
+                    m.early_gap_s * 1e6);
     return start.waits_first ? sum<T>("fill", {std::move(gap), std::move(fill)})
                              : max_of<T>("fill beside the launch before", {std::move(gap), std::move(fill)});
 }
@@ -287,14 +282,9 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                                          wave_term<T>(part, m, last_one, traffic)})});
 }
 
-/// Clocks from a CTA's end until the next one runs in its place. Assumed, as no probe tells them apart from
-/// the rate of starts: where filter_split and map_split do little but start CTAs without work, a place turns
-/// over every 1,230 to 1,390 clk, of which its warps live 650 to 700 (sm__warps_active) whether an SM has two
-/// places or three.
-inline constexpr double turnover_clocks = hopper::turnover.value;
-
+/// From a CTA's end until the next one runs in its place; no probe tells it apart from the rate of starts.
 template <Yield T> T turnover_leaf(const Machine &m) {
-    return leaf<T>("turnover", s(turnover_clocks / m.clock), "{:.0f} clk / {:.0f} MHz", turnover_clocks,
+    return leaf<T>("turnover", s(m.turnover_clocks / m.clock), "{:.0f} clk / {:.0f} MHz", m.turnover_clocks,
                    m.clock / 1e6);
 }
 
@@ -346,19 +336,10 @@ template <Yield T> T idle_term(const Partition &part, double sms, double rounds,
                        leaf<T>("tail", s(0.0), "no partial round"));
 }
 
-/// CTAs of a grid's second round that start on other SMs than those of the first: so a call of filter_split
-/// that was recorded on an H200 (data/recorded/h200/timelines.json.gz), the others in the same order again.
-inline constexpr auto elsewhere = static_cast<std::int64_t>(hopper::second_round_elsewhere.value);
-
-/// Of the SM clock, what is left while wgmma runs, on an H200: recorded calls of implicit_gemm_3xtf32 of 30
-/// us and more have sm__cycles_active over time at 1,746 to 1,767 MHz, those of implicit_gemm at 1,923 to
-/// 1,960. No probe measures it.
-inline constexpr double wgmma_clock_share = 0.889;
-
-/// The machine while a launch runs.
+/// The machine while a launch runs: tensor cores slow its clock.
 inline Machine running(const Partition &part, Machine m) {
     if (part.step.tensor_fmas)
-        m.clock *= wgmma_clock_share;
+        m.clock *= m.tensor_clock_share;
     return m;
 }
 
@@ -380,7 +361,7 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
         constexpr std::int64_t halves = 2;
         const std::int64_t images = std::max<std::int64_t>(1, part.grid[1]);
         const std::int64_t shares = papers::ceil_div(rest, halves * images),
-                           alone = std::min(shares, elsewhere);
+                           elsewhere = m.second_round_elsewhere, alone = std::min(shares, elsewhere);
         const std::int64_t most = std::max(!pairs               ? std::int64_t{1}
                                            : shares > elsewhere ? halves
                                                                 : std::int64_t{1},

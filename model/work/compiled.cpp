@@ -38,11 +38,12 @@ double dot(const InstructionFeatures &a, const InstructionFeatures &b) {
 }
 
 /// Bytes that L2 sees of a launch's reads. What DRAM delivers passes it once at least.
-double seen_reads(const Partition &part, const Merging &merging) {
+double seen_reads(const Partition &part, const Merging &merging, const Architecture &architecture) {
     const double reads = part.work.l2_read_bytes.value_or(0.0);
-    const double merged = part.mergeable_reads ? merged_bytes(*part.mergeable_reads,
-                                                              part.work.instructions.value_or(0.0), merging)
-                                               : 0.0;
+    const double merged =
+        part.mergeable_reads
+            ? merged_bytes(*part.mergeable_reads, part.work.instructions.value_or(0.0), merging, architecture)
+            : 0.0;
     return std::max(reads - merged, std::min(reads, part.work.dram_read_bytes.value_or(0.0)));
 }
 
@@ -63,7 +64,7 @@ InstructionFeatures features_of(const Partition &part) {
             static_cast<double>(part.idle_ctas) * warps};
 }
 
-void apply(Partition &part, const CompiledWork &facts) {
+void apply(Partition &part, const CompiledWork &facts, const Architecture &architecture) {
     const double warps = warps_of(part);
     const InstructionFeatures its = coefficients(facts);
     const auto instructions = [&](const StepWork &work, double once, double steps) {
@@ -83,18 +84,18 @@ void apply(Partition &part, const CompiledWork &facts) {
     if (!part.work.l2_read_bytes || *part.work.l2_read_bytes <= 0.0)
         return;
     const Merging merging{facts.merging, facts.drift.value_or(Merging{}.drift)};
-    const double seen = seen_reads(part, merging), share = seen / *part.work.l2_read_bytes;
+    const double seen = seen_reads(part, merging, architecture), share = seen / *part.work.l2_read_bytes;
     part.step.load_bytes *= share;
     part.drain.load_bytes *= share;
     part.work.l2_read_bytes = std::max(seen, part.work.dram_read_bytes.value_or(0.0));
 }
 
-Plan with_facts(Plan plan, const Facts &facts) {
+Plan with_facts(Plan plan, const Facts &facts, const Architecture &architecture) {
     for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (Partition &part : *launches)
             for (const CompiledWork &kernel : facts.kernels)
                 if (kernel.kernel == part.kernel && kernel.variant == part.variant)
-                    apply(part, kernel);
+                    apply(part, kernel, architecture);
     return plan;
 }
 

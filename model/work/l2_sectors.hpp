@@ -2,7 +2,7 @@
 // to the next.
 #pragma once
 
-#include "model/machine/profile.hpp"
+#include "model/machine/architecture.hpp"
 #include "model/plan/plan.hpp"
 
 #include <initializer_list>
@@ -58,7 +58,7 @@ double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t el
 double written_in_part(double written, double stored);
 
 /// Bytes of L1 beside the shared memory of the CTAs that an SM holds.
-double l1_bytes(const Partition &part, const GpuLimits &limits);
+double l1_bytes(const Partition &part, const Gpu &gpu);
 
 /// Of data that come again after others have passed, `fill` times what a cache holds, the share that it no
 /// longer has where it gives up lines at random: only those that are fetched anew drive others out,
@@ -66,7 +66,7 @@ double l1_bytes(const Partition &part, const GpuLimits &limits);
 double lost_at_random(double fill);
 
 /// And of L1 beside a launch's CTAs, where `between` bytes have passed.
-double lost_from_l1(double between, const Partition &part, const GpuLimits &limits);
+double lost_from_l1(double between, const Partition &part, const Gpu &gpu);
 
 /// How CTAs read what others of their SM have read: from its begin to its end, or somewhere in it.
 enum class Again { in_turn, anywhere };
@@ -76,25 +76,22 @@ enum class Again { in_turn, anywhere };
 /// what it has not given up, others the whole CTAs' reads that it has room for. Each CTA passes `beside`
 /// bytes of its own through L1: other reads, and stores, which L1 keeps lines for. Clusters find nothing of
 /// others that have ended.
-double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
+double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const Gpu &gpu,
                        Again again, double beside = 0.0);
 
 /// Bytes that an SM asks L2 for where a CTA reads `filters` neighbouring ones of `bytes` each through L1: a
 /// sector in which two of them meet is still there when the second is read, if L1 has room for all.
-double filter_run_bytes(double filters, double bytes, const Partition &part, const GpuLimits &limits);
+double filter_run_bytes(double filters, double bytes, const Partition &part, const Gpu &gpu);
 
 /// CTAs of a grid that read the same: how many, and how far apart in the order of the grid.
 struct Readers {
     double ctas = 1.0, apart = 1.0;
 };
 
-/// Requests that L2 sees as one at most.
-inline constexpr double most_merged = 4.0;
-
 MergeableReads operator+(MergeableReads a, const MergeableReads &b);
 
 /// Of `bytes` that the SMs ask L2 for, each what `readers` have in common.
-MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const GpuLimits &limits);
+MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const Gpu &gpu);
 
 /// How requests of a kernel's SMs meet on the way to L2 (W6), facts of it.
 struct Merging {
@@ -103,6 +100,7 @@ struct Merging {
 };
 
 /// Bytes of them that L2 does not see (W6), of a launch of `instructions` warp instructions.
-double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging);
+double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging,
+                    const Architecture &architecture);
 
 } // namespace convcast
