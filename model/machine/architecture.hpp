@@ -160,7 +160,7 @@ std::vector<int> shipped_architectures();
 /// A GPU as plans are counted and times computed for it. Made where a question begins and passed on; refers
 /// to the profile, which must outlive it.
 struct Gpu {
-    Gpu(const GpuProfile &its); // NOLINT(google-explicit-constructor): a profile is a GPU
+    Gpu(const GpuProfile &its); ///< implicit: of a profile all else follows
 
     const GpuProfile &profile;
     const GpuLimits &limits;

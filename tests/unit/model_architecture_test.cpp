@@ -37,7 +37,7 @@ GpuProfile with_capability(const std::string &capability) {
     return profile;
 }
 
-/// Fields that forecasts compute with, "name: value unit category" each, as far as they are known.
+/// Names of the fields that are known, but limits.
 std::vector<std::string> known_of(const Architecture &architecture) {
     std::vector<std::string> known;
     boost::mp11::mp_for_each<described::Members<Architecture>>([&](auto member) {
@@ -54,8 +54,7 @@ TEST(Architecture, EveryShippedFileReadsAndRoundTrips) {
     for (const int capability : shipped_architectures()) {
         const std::string text = file_of(capability);
         const Architecture read = read_architecture(text, "file");
-        EXPECT_EQ(read_architecture(write_architecture(read), "again").compute_capability,
-                  read.compute_capability);
+        EXPECT_EQ(write_architecture(read), text);
         EXPECT_EQ(architecture_for(capability).capability, capability);
         EXPECT_THAT(known_of(read),
                     IsSupersetOf({"register_unit", "shared_unit", "never_shared", "shared_sizes"}));
@@ -176,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"\"value\": 256,\n    \"unit\": \"B\"", "\"value\": \"256\",\n    \"unit\": \"B\"",
             "/shared_unit/value: expected a number, got"},
         Bad{"\"category\": \"vendor\"", "\"category\": \"vender\"", "did you mean 'vendor'?"},
-        Bad{"32768,", "98304,", "/shared_sizes/values: expected ascending numbers, for example"},
+        Bad{"[32768, 65536]", "[98304, 65536]", "/shared_sizes/values: expected ascending numbers, for example"},
         Bad{"cuda_occupancy.h of CUDA 13.0", "", "/register_unit/source: expected a text of one line"}));
 
 /// The table of docs/architecture.md.
