@@ -111,7 +111,7 @@ int compile(const Words &words) {
             plans.push_back(*item.prediction->plan);
     if (plans.empty())
         note("no strategy that was asked has a plan for these shapes; only what verifies is compiled");
-    const CompileReport report = compile_kernels(plans, profile.limits, capability);
+    const CompileReport report = compile_kernels(plans, profile, capability);
     const auto problems = static_cast<std::size_t>(
         std::count_if(report.kernels.begin(), report.kernels.end(),
                       [](const CheckedKernel &kernel) { return kernel.problem.has_value(); }));

@@ -346,8 +346,7 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     return DeviceRunEnd::device_lost;
 }
 
-CompileReport compile_kernels(const std::vector<Plan> &plans, const GpuLimits &limits,
-                              int compute_capability) {
+CompileReport compile_kernels(const std::vector<Plan> &plans, const Gpu &gpu, int compute_capability) {
     Compiler compiler;
     const OnInterrupt on_interrupt(remove_unfinished_kernels, std::chrono::milliseconds(0));
     Progress progress("kernels");
@@ -356,7 +355,7 @@ CompileReport compile_kernels(const std::vector<Plan> &plans, const GpuLimits &l
     report.nvrtc = compiler.nvrtc_version();
     report.cache = default_cache_folder().string();
     report.kernels = check_kernels(
-        compiler, plans, limits, compute_capability, std::max(1u, std::thread::hardware_concurrency()),
+        compiler, plans, gpu, compute_capability, std::max(1u, std::thread::hardware_concurrency()),
         [&](std::size_t done, std::size_t total) { progress.show(done, total, ""); });
     if (const std::string warning = compiler.take_warning(); !warning.empty()) {
         note(warning);

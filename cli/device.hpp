@@ -4,6 +4,7 @@
 
 #include "executor/check_kernels.hpp"
 #include "microbench/samples.hpp"
+#include "model/machine/architecture.hpp"
 #include "model/machine/profile.hpp"
 #include "model/record/run.hpp"
 
@@ -66,8 +67,7 @@ struct CompileReport {
 };
 
 /// Compiles for `compute_capability` (90 for 9.0). Needs no GPU; throws GpuError where there is no NVRTC.
-CompileReport compile_kernels(const std::vector<Plan> &plans, const GpuLimits &limits,
-                              int compute_capability);
+CompileReport compile_kernels(const std::vector<Plan> &plans, const Gpu &gpu, int compute_capability);
 
 /// Kernels need this compute capability: they copy to shared memory asynchronously (cp.async).
 inline constexpr int least_compute_major = 8;

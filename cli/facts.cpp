@@ -33,7 +33,7 @@ int facts(const Words &words) {
 
     std::vector<CountedCall> calls;
     Facts facts;
-    int code = 0;
+    int code = 0, capability = 0;
     for (const std::string &file : arguments.positional()) {
         const Run run = read_document(file);
         code = std::max(code, code_of(run));
@@ -41,6 +41,7 @@ int facts(const Words &words) {
         if (facts.device_code_hash.empty()) {
             facts.device_code_hash = run.producer.device_code_hash;
             facts.architecture = architecture_of(profile);
+            capability = capability_of(profile);
         } else if (facts.device_code_hash != run.producer.device_code_hash) {
             throw UsageError("facts: " + file +
                              " was measured with other kernels than the documents before it");
@@ -49,7 +50,7 @@ int facts(const Words &words) {
              counted_calls(run, profile, arguments.has("all") ? WhichCalls::all : WhichCalls::training))
             calls.push_back(std::move(call));
     }
-    Facts derived = derive_facts(calls);
+    Facts derived = derive_facts(calls, architecture_for(capability).numbers);
     derived.architecture = facts.architecture, derived.device_code_hash = facts.device_code_hash;
     facts = std::move(derived);
     for (const CompiledWork &kernel : facts.kernels)

@@ -19,7 +19,7 @@ std::optional<std::string> probes_hash() {
     return std::nullopt;
 }
 
-CompileReport compile_kernels(const std::vector<Plan> &, const GpuLimits &, int) {
+CompileReport compile_kernels(const std::vector<Plan> &, const Gpu &, int) {
     throw GpuError(why);
 }
 

@@ -31,7 +31,7 @@ void note_facts(CheckedKernel &kernel, const KernelFacts &facts) {
                                      facts.spill_load_bytes);
 }
 
-CheckedKernel checked(KernelCache &kernels, const Partition &part, const GpuLimits &limits) {
+CheckedKernel checked(KernelCache &kernels, const Partition &part, const Gpu &gpu) {
     CheckedKernel kernel;
     kernel.kernel = name_expression(part);
     kernel.register_cap = part.register_cap;
@@ -41,8 +41,8 @@ CheckedKernel checked(KernelCache &kernels, const Partition &part, const GpuLimi
     try {
         const KernelFacts &facts = kernels.compiled(part).facts(kernel.kernel);
         note_facts(kernel, facts);
-        kernel.ctas_per_sm = resident_ctas(limits, part.threads, facts.registers,
-                                           part.shared_bytes + facts.static_shared_bytes);
+        kernel.ctas_per_sm =
+            resident_ctas(gpu, part.threads, facts.registers, part.shared_bytes + facts.static_shared_bytes);
         if (kernel.problem)
             return kernel;
         if (facts.registers > part.register_cap)
@@ -59,8 +59,8 @@ CheckedKernel checked(KernelCache &kernels, const Partition &part, const GpuLimi
 
 } // namespace
 
-std::vector<CheckedKernel> check_kernels(Compiler &compiler, std::span<const Plan> plans,
-                                         const GpuLimits &limits, int compute_capability, unsigned threads,
+std::vector<CheckedKernel> check_kernels(Compiler &compiler, std::span<const Plan> plans, const Gpu &gpu,
+                                         int compute_capability, unsigned threads,
                                          const std::function<void(std::size_t, std::size_t)> &progress) {
     KernelCache kernels(compiler, compute_capability);
     kernels.compile_ahead(plans, threads);
@@ -73,7 +73,7 @@ std::vector<CheckedKernel> check_kernels(Compiler &compiler, std::span<const Pla
                 if (seen.emplace(name_expression(part), part.register_cap, part.threads, part.shared_bytes,
                                  part.ctas_per_sm)
                         .second)
-                    list.push_back(checked(kernels, part, limits));
+                    list.push_back(checked(kernels, part, gpu));
     const std::vector<CompileRequest> helpers = {reference_request(compute_capability),
                                                  im2col_request(compute_capability)};
     const std::vector<Compiler::Outcome> outcomes = compiler.compile_all(helpers, threads);

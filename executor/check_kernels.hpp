@@ -1,7 +1,7 @@
 // What a question's kernels become when they are compiled, beside what their plans reckon with. Needs no GPU.
 #pragma once
 
-#include "model/machine/profile.hpp"
+#include "model/machine/architecture.hpp"
 #include "model/record/run.hpp"
 
 #include <boost/describe.hpp>
@@ -36,8 +36,8 @@ struct CheckedKernel {
 /// Compiles, by `threads` threads and into the compiler's cache, what running `plans` asks for, the kernels
 /// that verify and the baseline's included: one entry for each kernel with each way in which it is launched.
 std::vector<CheckedKernel>
-check_kernels(Compiler &compiler, std::span<const Plan> plans, const GpuLimits &limits,
-              int compute_capability, unsigned threads,
+check_kernels(Compiler &compiler, std::span<const Plan> plans, const Gpu &gpu, int compute_capability,
+              unsigned threads,
               const std::function<void(std::size_t done, std::size_t total)> &progress = {});
 
 } // namespace convcast

@@ -23,8 +23,9 @@ Case refused_case(const Strategy &strategy, const ConvShape &shape, Infeasible w
     return out;
 }
 
-Case forecast_case(PlannedStrategy good, const ConvShape &shape, const GpuProfile &profile,
-                   const Knowledge &knowledge, const Work *given) {
+Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu, const Knowledge &knowledge,
+                   const Work *given) {
+    const GpuProfile &profile = gpu.profile;
     Case out;
     out.shape = shape.id();
     out.strategy = to_text(good.strategy);
@@ -39,7 +40,7 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const GpuProfil
     Regimes regimes;
     regimes.paper = paper_regime(feasible.rules);
     const Plan worked = given ? with_work(feasible.plan, *given) : feasible.plan;
-    if (std::optional<CallForecast> call = forecast_call(worked, shape, profile, knowledge.calibration)) {
+    if (std::optional<CallForecast> call = forecast_call(worked, shape, gpu, knowledge.calibration)) {
         const auto assume = [&](const std::vector<std::string> &sentences) {
             prediction.assumptions.insert(prediction.assumptions.end(), sentences.begin(), sentences.end());
         };
@@ -52,7 +53,7 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const GpuProfil
                             call->mwp_cwp_s};
         prediction.time_low_s = call->low_s;
         prediction.time_high_s = call->high_s;
-        regimes.physical = physical_regime(feasible.plan, shape, profile);
+        regimes.physical = physical_regime(feasible.plan, shape, gpu);
         const Utilisation busy = utilisation_of(worked, *prediction.work, *prediction.time_s, profile);
         regimes.tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
         prediction.limiter = limiter(call->term);
@@ -71,10 +72,11 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const GpuProfil
 
 Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
              const Knowledge &knowledge, const Work *given) {
-    auto planned = compiled_plan(strategy, shape, profile, knowledge.facts);
+    const Gpu gpu(profile);
+    auto planned = compiled_plan(strategy, shape, gpu, knowledge.facts);
     if (auto *why = std::get_if<Infeasible>(&planned))
         return refused_case(strategy, shape, std::move(*why));
-    return forecast_case(std::move(std::get<PlannedStrategy>(planned)), shape, profile, knowledge, given);
+    return forecast_case(std::move(std::get<PlannedStrategy>(planned)), shape, gpu, knowledge, given);
 }
 
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile) {
@@ -97,9 +99,10 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
 std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
                          const std::vector<std::string> &strategies, std::size_t top) {
     Ranking ranking = rank(shape, profile, knowledge, strategies, top);
+    const Gpu gpu(profile);
     std::vector<Case> chosen(ranking.settings.size());
     in_parallel(chosen.size(), [&](std::size_t i) {
-        chosen[i] = forecast_case(std::move(ranking.settings[i].planned), shape, profile, knowledge, nullptr);
+        chosen[i] = forecast_case(std::move(ranking.settings[i].planned), shape, gpu, knowledge, nullptr);
     });
     for (RefusedStrategy &refused : ranking.refused)
         chosen.push_back(refused_case(refused.setting, shape, std::move(refused.why)));

@@ -26,6 +26,7 @@ Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge 
         std::optional<Seconds> time;
         std::string text;
     };
+    const Gpu gpu(profile);
     const std::vector<std::string> names = strategies.empty() ? strategy_names() : strategies;
     std::vector<Candidate> all;
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -36,13 +37,13 @@ Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge 
         }
     in_parallel(all.size(), [&](std::size_t i) {
         Candidate &item = all[i];
-        auto result = compiled_plan(item.setting, shape, profile, knowledge.facts);
+        auto result = compiled_plan(item.setting, shape, gpu, knowledge.facts);
         if (auto *why = std::get_if<Infeasible>(&result)) {
             item.why = std::move(*why);
             return;
         }
         item.planned = std::move(std::get<PlannedStrategy>(result));
-        item.time = forecast_call_time(item.planned->feasible.plan, shape, profile, knowledge.calibration);
+        item.time = forecast_call_time(item.planned->feasible.plan, shape, gpu, knowledge.calibration);
         item.text = to_text(item.planned->strategy);
     });
 

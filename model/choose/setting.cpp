@@ -11,48 +11,47 @@
 namespace convcast {
 namespace {
 
-/// What settings are compared by needs a rate of tensor cores; without a measured one, that of the white
-/// paper of the H100: 494.7 TFLOPS of dense TF32 on 132 SMs at 1830 MHz.
-GpuProfile with_tensor_rate(GpuProfile profile) {
-    if (!profile.tf32_mma_rate)
-        profile.tf32_mma_rate.emplace().value = FmasPerCycle(1024.0);
+/// What settings are compared by needs a rate of tensor cores: without a measured one, the vendor's.
+GpuProfile with_tensor_rate(const Gpu &gpu) {
+    GpuProfile profile = gpu.profile;
+    profile.tf32_mma_rate.emplace().value = FmasPerCycle(gpu.architecture.tf32_mma_rate->value);
     return profile;
 }
 
 /// The time that a setting is compared by; absent where the profile lacks a number for it. Facts are of the
 /// kernels of implicit_gemm; those of the others are compared as the strategy counts them.
-std::optional<Seconds> compared_by(const PlannedStrategy &setting, const ConvShape &shape,
-                                   const GpuProfile &profile, const Facts &facts) {
+std::optional<Seconds> compared_by(const PlannedStrategy &setting, const ConvShape &shape, const Gpu &gpu,
+                                   const Facts &facts) {
     const Plan &plan = setting.feasible.plan;
     if (std::holds_alternative<ImplicitGemm>(setting.strategy))
-        return forecast_time(with_facts(plan, facts), shape, profile);
-    if (!profile.tf32_mma_rate && uses_tensor_cores(plan))
-        return forecast_time(plan, shape, with_tensor_rate(profile));
-    return forecast_time(plan, shape, profile);
+        return forecast_time(with_facts(plan, facts, gpu.architecture), shape, gpu);
+    if (!gpu.profile.tf32_mma_rate && uses_tensor_cores(plan))
+        return forecast_time(plan, shape, with_tensor_rate(gpu));
+    return forecast_time(plan, shape, gpu);
 }
 
 } // namespace
 
 std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const ConvShape &shape,
-                                               const GpuProfile &profile, const Facts &facts) {
-    auto found = settings_of(strategy, shape, profile);
+                                               const Gpu &gpu, const Facts &facts) {
+    auto found = settings_of(strategy, shape, gpu);
     if (auto *why = std::get_if<Infeasible>(&found))
         return std::move(*why);
     const std::vector<Strategy> &settings = std::get<0>(found);
     if (settings.size() == 1)
-        return plan_of_setting(settings.front(), shape, profile);
+        return plan_of_setting(settings.front(), shape, gpu);
     std::optional<PlannedStrategy> best;
     std::optional<Infeasible> refused; // the first one
     double best_time = 0.0;
     for (const Strategy &setting : settings) {
-        auto made = plan_of_setting(setting, shape, profile);
+        auto made = plan_of_setting(setting, shape, gpu);
         if (auto *why = std::get_if<Infeasible>(&made)) {
             if (!refused)
                 refused = std::move(*why);
             continue;
         }
         auto &planned = std::get<PlannedStrategy>(made);
-        const std::optional<Seconds> forecast = compared_by(planned, shape, profile, facts);
+        const std::optional<Seconds> forecast = compared_by(planned, shape, gpu, facts);
         const double time = forecast ? forecast->value : 0.0;
         if (!best || time < best_time) {
             best = std::move(planned);
@@ -65,11 +64,11 @@ std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const C
 }
 
 std::variant<PlannedStrategy, Infeasible> compiled_plan(const Strategy &strategy, const ConvShape &shape,
-                                                        const GpuProfile &profile, const Facts &facts) {
-    auto planned = plan(strategy, shape, profile, facts);
+                                                        const Gpu &gpu, const Facts &facts) {
+    auto planned = plan(strategy, shape, gpu, facts);
     if (auto *good = std::get_if<PlannedStrategy>(&planned);
         good && shape.dtype == DataType::f32) // whose kernels were counted
-        good->feasible.plan = with_facts(std::move(good->feasible.plan), facts);
+        good->feasible.plan = with_facts(std::move(good->feasible.plan), facts, gpu.architecture);
     return planned;
 }
 

@@ -81,7 +81,8 @@ struct MergingFit {
 };
 
 /// That with the smallest sum; one case counts no more than it would with no reads at all.
-MergingFit merging_of(const std::vector<CountedReads> &calls, double drift) {
+MergingFit merging_of(const std::vector<CountedReads> &calls, double drift,
+                      const Architecture &architecture) {
     constexpr double smallest = 0.02, largest = 60.0;
     constexpr int steps = 80;
     MergingFit best{0.0, std::numeric_limits<double>::infinity()};
@@ -90,11 +91,12 @@ MergingFit merging_of(const std::vector<CountedReads> &calls, double drift) {
             i < 0 ? 0.0 : smallest * std::pow(largest / smallest, static_cast<double>(i) / steps);
         double sum = 0.0;
         for (const CountedReads &call : calls)
-            sum += std::min(1.0, std::abs(std::max(call.least, call.planned - merged_bytes(call.mergeable,
-                                                                                           call.instructions,
-                                                                                           {met, drift})) /
-                                              call.counted -
-                                          1.0));
+            sum += std::min(
+                1.0,
+                std::abs(std::max(call.least, call.planned - merged_bytes(call.mergeable, call.instructions,
+                                                                          {met, drift}, architecture)) /
+                             call.counted -
+                         1.0));
         if (sum < best.error)
             best = {met, sum};
     }
@@ -102,12 +104,13 @@ MergingFit merging_of(const std::vector<CountedReads> &calls, double drift) {
 }
 
 /// The drift with which the kernels' own mergings leave the smallest sum of errors.
-double drift_of(const std::map<std::string, std::vector<CountedReads>> &reads_of_kernel) {
+double drift_of(const std::map<std::string, std::vector<CountedReads>> &reads_of_kernel,
+                const Architecture &architecture) {
     double best = Merging{}.drift, least = std::numeric_limits<double>::infinity();
     for (const double drift : {0.5, 0.4, 0.3, 0.2, 0.1, 0.0}) {
         double sum = 0.0;
         for (const auto &[kernel, calls] : reads_of_kernel)
-            sum += merging_of(calls, drift).error;
+            sum += merging_of(calls, drift, architecture).error;
         if (sum < least)
             best = drift, least = sum;
     }
@@ -178,14 +181,14 @@ struct Paced {
 
 /// By the instructions that the kernel's facts make of those that the plan counts. Where warps of their own
 /// copy, these are steps of theirs, unlike copies between what others compute.
-Paced paced_by(const CountedCall &call, const CompiledWork &facts) {
+Paced paced_by(const CountedCall &call, const CompiledWork &facts, const Architecture &architecture) {
     const Partition &main = main_launch(call.plan);
     Paced of{&call};
     for_each_launch(call.plan, [&](const Partition &planned) {
         if (planned.kernel != main.kernel)
             return;
         Partition part = planned;
-        apply(part, facts, {});
+        apply(part, facts, {}, architecture);
         const double ctas = static_cast<double>(part.ctas - part.idle_ctas);
         const double times = ctas * static_cast<double>(part.steps);
         const double others = std::max(0.0, part.step.instructions - part.step.fmas / 32.0),
@@ -295,7 +298,7 @@ void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
 
 } // namespace
 
-Facts derive_facts(const std::vector<CountedCall> &calls) {
+Facts derive_facts(const std::vector<CountedCall> &calls, const Architecture &architecture) {
     struct Seen {
         std::vector<Features> rows;
         std::vector<double> other_shares;       ///< of all instructions
@@ -346,13 +349,15 @@ Facts derive_facts(const std::vector<CountedCall> &calls) {
                 all->push_back({reads, delivered, counted, total / main_launches, mergeable});
     }
     Facts facts;
-    facts.drift = drift_of(reads_of_kernel);
+    facts.drift = drift_of(reads_of_kernel, architecture);
     std::map<std::size_t, std::vector<Paced>> paced; // by place among the facts' kernels
     for (auto &[kernel, variants] : seen) {
         double merging =
             0.0; // of the kernel, whatever its variant; a few cases do not tell it from all kernels'
         if (const std::vector<CountedReads> &of_kernel = reads_of_kernel[kernel]; !of_kernel.empty())
-            merging = merging_of(of_kernel.size() >= least_cases ? of_kernel : all_reads, facts.drift).met;
+            merging =
+                merging_of(of_kernel.size() >= least_cases ? of_kernel : all_reads, facts.drift, architecture)
+                    .met;
         for (auto &[variant, its] : variants) {
             if (its.rows.size() < least_cases)
                 continue;
@@ -369,7 +374,7 @@ Facts derive_facts(const std::vector<CountedCall> &calls) {
             work.median_error = quantile(errors, 0.5);
             work.p90_error = quantile(errors, 0.9);
             for (const CountedCall *call : its.paced)
-                paced[facts.kernels.size() - 1].push_back(paced_by(*call, work));
+                paced[facts.kernels.size() - 1].push_back(paced_by(*call, work, architecture));
         }
     }
     // Means over the kernels, each as often as it was counted.

@@ -1,6 +1,7 @@
 // Facts of kernels, regressed on the counters of recorded calls.
 #pragma once
 
+#include "model/machine/architecture.hpp"
 #include "model/machine/facts.hpp"
 #include "model/plan/plan.hpp"
 
@@ -21,8 +22,9 @@ struct CountedCall {
 };
 
 /// The facts of every kernel variant that has most of the FMAs of at least `least_cases` calls: least squares
-/// of relative errors without negative numbers. Without architecture and hash.
-Facts derive_facts(const std::vector<CountedCall> &calls);
+/// of relative errors without negative numbers. `architecture` is that of the GPUs that counted. Without
+/// the names of architecture and code.
+Facts derive_facts(const std::vector<CountedCall> &calls, const Architecture &architecture);
 inline constexpr std::size_t least_cases = 4;
 
 } // namespace convcast

@@ -1,11 +1,16 @@
-// What belongs to a compute capability: its name, and the numbers of the forecast that were read off GPUs of
-// one.
+// What a compute capability fixes and no probe measures: sizes that the vendor publishes, and habits that
+// were read off GPUs of it. One file of data/architectures each; docs/architecture.md lists the fields.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include "model/machine/profile.hpp"
 
-#include <array>
+#include <boost/describe.hpp>
+
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace convcast {
 
@@ -20,85 +25,150 @@ inline constexpr int least_measured_capability = 75;
 /// Clusters of CTAs, which read each other's shared memory, exist from this compute capability on.
 inline constexpr int least_cluster_capability = 90;
 
-/// A number that no probe measures and that was read off one architecture. The forecast of another
-/// architecture borrows it and says so.
-struct ArchitectureConstant {
-    const char *name;
-    double value;
-    const char *unit;     ///< empty for a plain number
-    const char *read_off; ///< what it was read off
+/// Where a number of an architecture comes from.
+enum class Category {
+    vendor,         ///< published by the vendor
+    probe,          ///< measured by somebody's probe
+    counted,        ///< read off hardware counters of recorded calls
+    read_off_times, ///< read off times, stamps or clocks of recorded calls
+    assumed
+};
+BOOST_DESCRIBE_ENUM(Category, vendor, probe, counted, read_off_times, assumed)
+
+struct ArchitectureNumber {
+    double value = 0.0;
+    std::string unit;   ///< as in profiles: "1" is a plain number
+    std::string source; ///< what it was read off, or the citation
+    Category category = Category::assumed;
+    BOOST_DESCRIBE_CLASS(ArchitectureNumber, (), (value, unit, source, category), (), ())
 };
 
-/// Read off GPUs of compute capability 9.0 (Hopper).
-namespace hopper {
+/// Several that belong together.
+struct ArchitectureNumbers {
+    std::vector<double> values;
+    std::string unit, source;
+    Category category = Category::assumed;
+    BOOST_DESCRIBE_CLASS(ArchitectureNumbers, (), (values, unit, source, category), (), ())
+};
 
-// Where CTAs run.
-inline constexpr ArchitectureConstant gpcs{"GPCs", 8.0, "", "CTA stamps of an H200"};
-inline constexpr ArchitectureConstant first_of_a_gpc{"CTAs that start on half of the first GPC", 8.0, "",
-                                                     "CTA stamps of an H200"};
-inline constexpr ArchitectureConstant sms_of_small_gpc{"SMs of a small GPC", 16.0, "",
-                                                       "CTA stamps of an H200"};
-inline constexpr ArchitectureConstant sms_of_large_gpc{"SMs of a large GPC", 18.0, "",
-                                                       "CTA stamps of an H200"};
-inline constexpr ArchitectureConstant second_round_elsewhere{"CTAs of a second round that start on other SMs",
-                                                             8.0, "", "CTA stamps of an H200"};
-inline constexpr ArchitectureConstant turnover{"from a CTA's end to the start of the next in its place",
-                                               600.0, "clk", "calls of filter_split and map_split, H200"};
-inline constexpr ArchitectureConstant early_gap{
-    "from the end of a launch to the work of one that started early", 0.9e-6, "s", "CTA stamps of an H200"};
-// Instructions.
-inline constexpr ArchitectureConstant merging_schedulers{"schedulers behind coalesced requests", 4.0, "",
-                                                         "counters of an H200"};
-inline constexpr ArchitectureConstant lockstep{"issuing after which SMs leave lockstep", 3000.0, "clk",
-                                               "counters of an H200"};
-inline constexpr ArchitectureConstant integer_clocks{"integer instruction", 2.0, "clk",
-                                                     "CUDA C++ Programming Guide, 8.6 to 9.0"};
-inline constexpr ArchitectureConstant dependent_instruction{"dependent instruction", 4.0, "clk",
-                                                            "counters of an H200"};
-// L1 and shared memory.
-inline constexpr ArchitectureConstant never_shared{"part of L1 that is never shared memory", 28.0 * 1024.0,
-                                                   "B", "CUDA C++ Programming Guide, 9.0"};
-inline constexpr ArchitectureConstant lockstep_steps{"steps in which CTAs read in lockstep", 8.0, "",
-                                                     "counters of an H200"};
-inline constexpr ArchitectureConstant set_conflicts{"share of lines that meet in a set of L1", 0.1, "",
-                                                    "counters of map_stream, H200"};
-inline constexpr ArchitectureConstant uniform_wide_wavefronts{"wavefronts of a uniform 128-bit load", 2.0, "",
-                                                              "counters of an H200"};
-inline constexpr ArchitectureConstant wide_copy_passes{"wavefronts of 128 bytes copied 16 bytes a lane", 1.0,
-                                                       "", "times of kernels that copy, H200"};
-inline constexpr ArchitectureConstant narrow_copy_passes{"wavefronts of 128 bytes copied 4 bytes a lane", 2.5,
-                                                         "", "times of kernels that copy, H200"};
-// L2.
-inline constexpr ArchitectureConstant l2_copies{"copies of a line in L2", 2.0, "", "counters of an H200"};
-inline constexpr ArchitectureConstant l2_losing{"fill of L2 from which lines are lost", 0.85, "",
-                                                "counters of an H200"};
-inline constexpr ArchitectureConstant l2_lost{"further fill of L2 by which all are lost", 0.4, "",
-                                              "counters of an H200"};
+using OneNumber = std::optional<ArchitectureNumber>;
+using SomeNumbers = std::optional<ArchitectureNumbers>;
 
-inline constexpr std::array table = {gpcs,
-                                     first_of_a_gpc,
-                                     sms_of_small_gpc,
-                                     sms_of_large_gpc,
-                                     second_round_elsewhere,
-                                     turnover,
-                                     early_gap,
-                                     merging_schedulers,
-                                     lockstep,
-                                     integer_clocks,
-                                     dependent_instruction,
-                                     never_shared,
-                                     lockstep_steps,
-                                     set_conflicts,
-                                     uniform_wide_wavefronts,
-                                     wide_copy_passes,
-                                     narrow_copy_passes,
-                                     l2_copies,
-                                     l2_losing,
-                                     l2_lost};
+/// What the driver says of every GPU of the capability; names as in GpuLimits. No time is computed from them:
+/// a profile has its own, and where these differ the forecast says so.
+struct ArchitectureLimits {
+    OneNumber cores_per_sm, schedulers_per_sm, shared_bytes_per_sm, shared_bytes_per_cta,
+        shared_bytes_reserved_per_cta, registers_per_sm, max_threads_per_sm, max_threads_per_cta,
+        max_ctas_per_sm;
+    BOOST_DESCRIBE_CLASS(ArchitectureLimits, (),
+                         (cores_per_sm, schedulers_per_sm, shared_bytes_per_sm, shared_bytes_per_cta,
+                          shared_bytes_reserved_per_cta, registers_per_sm, max_threads_per_sm,
+                          max_threads_per_cta, max_ctas_per_sm),
+                         (), ())
+};
 
-} // namespace hopper
+struct ArchitectureIdentity {
+    std::string schema = "convcast/architecture/1";
+    std::string compute_capability; ///< "9.0"
+    ArchitectureLimits limits;
+    BOOST_DESCRIBE_CLASS(ArchitectureIdentity, (), (schema, compute_capability, limits), (), ())
+};
 
-/// One sentence that names them all, for a GPU of another compute capability than 9.0; empty for one of 9.0.
+// What each field of the following is, its unit and its range: architecture_fields().
+
+struct IssueNumbers {
+    OneNumber integer_lanes, dependent_instruction, ffma_latency, tensor_clock_share, tf32_mma_rate;
+    BOOST_DESCRIBE_CLASS(IssueNumbers, (),
+                         (integer_lanes, dependent_instruction, ffma_latency, tensor_clock_share,
+                          tf32_mma_rate),
+                         (), ())
+};
+
+struct OnChipNumbers {
+    OneNumber register_unit, shared_unit, never_shared;
+    SomeNumbers shared_sizes;
+    OneNumber shared_latency, uniform_wide_wavefronts, wide_copy_passes, narrow_copy_passes, wide_copy_clocks,
+        row_copy_clocks, l1_random_fill, l1_set_conflicts, l1_lockstep_steps;
+    BOOST_DESCRIBE_CLASS(OnChipNumbers, (),
+                         (register_unit, shared_unit, never_shared, shared_sizes, shared_latency,
+                          uniform_wide_wavefronts, wide_copy_passes, narrow_copy_passes, wide_copy_clocks,
+                          row_copy_clocks, l1_random_fill, l1_set_conflicts, l1_lockstep_steps),
+                         (), ())
+};
+
+struct OffChipNumbers {
+    OneNumber l2_copies, l2_losing, l2_lost, most_merged, merging_schedulers, merging_lockstep,
+        merging_crowding, dram_unit, partial_sector, knee_exponent;
+    BOOST_DESCRIBE_CLASS(OffChipNumbers, (),
+                         (l2_copies, l2_losing, l2_lost, most_merged, merging_schedulers, merging_lockstep,
+                          merging_crowding, dram_unit, partial_sector, knee_exponent),
+                         (), ())
+};
+
+struct LaunchNumbers {
+    OneNumber gpcs, first_of_a_gpc, runs_before_its_rest, sms_of_small_gpc, sms_of_large_gpc,
+        second_round_elsewhere, halves_apart, halves_together, turnover, early_gap, cluster_latency,
+        cluster_bandwidth, cluster_room;
+    BOOST_DESCRIBE_CLASS(LaunchNumbers, (),
+                         (gpcs, first_of_a_gpc, runs_before_its_rest, sms_of_small_gpc, sms_of_large_gpc,
+                          second_round_elsewhere, halves_apart, halves_together, turnover, early_gap,
+                          cluster_latency, cluster_bandwidth, cluster_room),
+                         (), ())
+};
+
+/// A file has the fields that are known of its capability. One that architecture_for gives has them all.
+struct Architecture : ArchitectureIdentity, IssueNumbers, OnChipNumbers, OffChipNumbers, LaunchNumbers {
+    BOOST_DESCRIBE_CLASS(Architecture,
+                         (ArchitectureIdentity, IssueNumbers, OnChipNumbers, OffChipNumbers, LaunchNumbers),
+                         (), (), ())
+
+    void check(const FieldProblem &problem) const; ///< units, ranges and whole numbers of every field
+};
+
+/// What a field of an architecture is; those of its limits begin with "limits/".
+struct ArchitectureField {
+    const char *name, *unit;
+    Range range;         ///< of each of its values
+    bool whole;          ///< a count
+    int values;          ///< how many: 1 for a number, 0 for a list of any length, ascending
+    const char *meaning; ///< one line
+};
+const std::vector<ArchitectureField> &architecture_fields();
+
+/// Throws InputError with every problem at once.
+Architecture read_architecture(const std::string &text, const std::string &file);
+std::string write_architecture(const Architecture &architecture);
+
+/// An architecture with every field, and where those come from that its file lacks: each from the nearest
+/// compute capability whose file has it, of two the older.
+struct ResolvedArchitecture {
+    Architecture numbers;                             ///< all of them, but limits, which are as in the file
+    int capability = 0;                               ///< of the file
+    std::map<int, std::vector<std::string>> borrowed; ///< fields by the capability that they are of
+};
+
+/// Of the capability's file; where none ships, of the nearest's. The same object for each call.
+const ResolvedArchitecture &architecture_for(int capability);
+
+/// The shipped files' capabilities, ascending.
+std::vector<int> shipped_architectures();
+
+/// A GPU as plans are counted and times computed for it. Made where a question begins and passed on; refers
+/// to the profile, which must outlive it.
+struct Gpu {
+    Gpu(const GpuProfile &its); ///< implicit: of a profile all else follows
+
+    const GpuProfile &profile;
+    const GpuLimits &limits;
+    const Architecture &architecture;
+};
+
+/// A sentence on the numbers that are another capability's, and on those that the kernels were compiled for;
+/// empty for a capability whose file has all.
 std::string borrowed_constants(const GpuProfile &profile);
+
+/// A sentence that names the limits in which a profile differs from its architecture's file; empty if in
+/// none.
+std::string odd_limits(const GpuProfile &profile);
 
 } // namespace convcast

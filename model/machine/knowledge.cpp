@@ -148,6 +148,8 @@ Knowledge knowledge_for(const GpuProfile &profile, const std::string &facts, con
         knowledge.assumptions.push_back(std::move(said));
     if (std::string constants = borrowed_constants(profile); !constants.empty())
         knowledge.assumptions.push_back(std::move(constants));
+    if (std::string odd = odd_limits(profile); !odd.empty())
+        knowledge.assumptions.push_back(std::move(odd));
     return knowledge;
 }
 

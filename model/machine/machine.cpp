@@ -9,31 +9,10 @@
 namespace convcast {
 namespace {
 
-/// A hard knee overestimates what moderate bytes in flight reach; p = 2 is near what was fitted on Hopper
-/// reads and is used where the profile has no fit of its own (M1).
-constexpr double assumed_knee_exponent = 2.0;
-
-/// Clocks from an FFMA to one that needs its result, where the profile has none of its own: published for
-/// Hopper (arXiv 2507.10789).
-constexpr double assumed_ffma_latency = 4.0;
-
-/// Clocks from a load of shared memory to its use, where the profile has none of its own: about what every
-/// GPU since Volta takes.
-constexpr double assumed_shared_latency = 23.0;
-
-/// Of clusters, where the profile has no numbers of its own: published for an H800 (Luo et al. 2024, arXiv
-/// 2402.13499: 181 clocks to another CTA's shared memory, 3.27 TB/s for all SMs).
-constexpr double assumed_cluster_latency = 181.0, assumed_cluster_bandwidth = 16.0;
-/// SMs of a GPU on which clusters of more than two CTAs run: GPCs have SMs left over.
-constexpr double assumed_cluster_room = 0.94;
-/// A sector that is written in part must be merged with what is there.
-constexpr double assumed_partial_sector = 2.0;
-
-/// Multiply-adds of 32-bit integers against those of floats, per clock of an SM: 64 of 128 on compute
-/// capability 8.6 to 9.0 (CUDA C++ Programming Guide, throughput of native arithmetic instructions). 8-bit
-/// elements are summed by them.
-constexpr double integer_share = 0.5;
-constexpr double products_of_a_dot = 4.0; // at the same rate: what a kernel of dot products could reach
+/// 8-bit elements are summed by multiply-adds of 32-bit integers, and could be by dot products at the same
+/// rate.
+constexpr double products_of_a_dot = 4.0;
+constexpr double warp_lanes = 32.0;
 
 } // namespace
 
@@ -49,11 +28,14 @@ double serpentine_rate_of(const GpuProfile &p) {
     return 0.0;
 }
 
-double shared_latency_of(const GpuProfile &p) {
-    return p.shared_latency ? p.shared_latency->value.value : assumed_shared_latency;
+double shared_latency_of(const Gpu &gpu) {
+    const auto &measured = gpu.profile.shared_latency;
+    return measured ? measured->value.value : gpu.architecture.shared_latency->value;
 }
 
-Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibration) {
+Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration) {
+    const GpuProfile &p = gpu.profile;
+    const Architecture &of = gpu.architecture;
     Machine m{};
     m.schedulers = p.limits.schedulers_per_sm;
     m.clock = p.sm_clock->value.value;
@@ -63,7 +45,7 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.l2_write_bw = p.l2_write_bandwidth ? p.l2_write_bandwidth->value.value : m.write_bw;
     m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : 2.0 * m.read_bw;
     m.l2_latency_s = p.l2_latency ? p.l2_latency->value.value / m.clock : m.latency_s / 2.0;
-    const double share = type == DataType::i8 ? integer_share : 1.0;
+    const double share = type == DataType::i8 ? of.integer_lanes->value / p.limits.cores_per_sm : 1.0;
     m.fills_issue = type != DataType::i8;
     m.ffma_rate = p.ffma_rate->value.value * (type == DataType::i8 ? share * products_of_a_dot : 1.0);
     m.outer_rate = (p.ffma_outer_rate ? *p.ffma_outer_rate : *p.ffma_rate).value.value * share;
@@ -72,28 +54,33 @@ Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibr
     m.launch_s = p.launch_floor->value.value;
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
     m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;
-    m.knee = p.knee_exponent ? p.knee_exponent->value.value : assumed_knee_exponent;
+    m.knee = p.knee_exponent ? p.knee_exponent->value.value : of.knee_exponent->value;
     m.fitted = calibration.fitted;
     m.omitted = calibration.omitted;
     m.sm_count = p.limits.sm_count;
-    m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : assumed_ffma_latency;
-    m.shared_latency = shared_latency_of(p);
+    m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : of.ffma_latency->value;
+    m.shared_latency = shared_latency_of(gpu);
     m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
     m.tensor_rate = p.tf32_mma_rate ? p.tf32_mma_rate->value.value : 0.0;
-    m.cluster_latency = p.cluster_latency ? p.cluster_latency->value.value : assumed_cluster_latency;
-    m.cluster_bw = p.cluster_bandwidth ? p.cluster_bandwidth->value.value : assumed_cluster_bandwidth;
+    m.cluster_latency = p.cluster_latency ? p.cluster_latency->value.value : of.cluster_latency->value;
+    m.cluster_bw = p.cluster_bandwidth ? p.cluster_bandwidth->value.value : of.cluster_bandwidth->value;
     m.cluster_barrier_s = p.cluster_barrier_latency ? p.cluster_barrier_latency->value.value / m.clock
                                                     : m.l2_latency_s + m.cluster_latency / m.clock;
     const auto room = [&](const std::optional<Param<Plain>> &measured) {
         const auto sms = static_cast<double>(p.limits.sm_count);
         return static_cast<std::int64_t>(
-            std::min(sms, measured ? measured->value.value : assumed_cluster_room * sms));
+            std::min(sms, measured ? measured->value.value : of.cluster_room->value * sms));
     };
     m.clusters_of_4_sms = room(p.clusters_of_4_sms);
     m.clusters_of_8_sms = room(p.clusters_of_8_sms);
     m.partial_sector = p.sector_store_time && p.partial_sector_store_time
                            ? p.partial_sector_store_time->value.value / p.sector_store_time->value.value
-                           : assumed_partial_sector;
+                           : of.partial_sector->value;
+    m.integer_clocks = warp_lanes * m.schedulers / of.integer_lanes->value;
+    m.tensor_clock_share = of.tensor_clock_share->value;
+    m.turnover_clocks = of.turnover->value;
+    m.early_gap_s = of.early_gap->value;
+    m.second_round_elsewhere = static_cast<std::int64_t>(of.second_round_elsewhere->value);
     return m;
 }
 

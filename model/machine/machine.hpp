@@ -1,6 +1,7 @@
 // The numbers of a profile that the time model computes with.
 #pragma once
 
+#include "model/machine/architecture.hpp"
 #include "model/machine/calibration.hpp"
 #include "model/machine/profile.hpp"
 #include "model/shape/conv_shape.hpp"
@@ -23,6 +24,10 @@ struct Machine {
     double cluster_latency, cluster_bw, cluster_barrier_s; ///< of the shared memory of a cluster's other CTAs
     double partial_sector; ///< time of a sector written in part over that of a whole one
     std::int64_t clusters_of_4_sms, clusters_of_8_sms;
+    // Of the architecture (docs/architecture.md).
+    double integer_clocks; ///< that an instruction keeps its scheduler's pipe of integers and logic busy
+    double tensor_clock_share, turnover_clocks, early_gap_s;
+    std::int64_t second_round_elsewhere;
 
     bool has(Equation equation) const { return !omitted.contains(equation); }
 };
@@ -33,11 +38,11 @@ struct Machine {
 double serpentine_rate_of(const GpuProfile &p);
 
 /// Clocks from a load of shared memory to its use; assumed where the profile has none.
-double shared_latency_of(const GpuProfile &p);
+double shared_latency_of(const Gpu &gpu);
 
 /// For elements of `type`; halves are widened and multiplied as floats. What the profile lacks is assumed, as
 /// `predict` says of a case. Requires what missing_for_forecast asks for.
-Machine machine_of(const GpuProfile &p, DataType type, const Calibration &calibration);
+Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration);
 
 /// A number of the machine that was measured, and where nine of ten of its samples lie, over its value.
 struct Measured {

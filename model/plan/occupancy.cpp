@@ -10,11 +10,12 @@ namespace convcast {
 using papers::ceil_div;
 using papers::round_up;
 
-int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t registers,
-                  std::int64_t shared_bytes) {
-    // Registers are given to a warp in units of 256 from the file of its scheduler; shared memory in units of
-    // 128 bytes, plus what the system reserves in each CTA.
-    constexpr std::int64_t register_unit = 256, shared_unit = 128;
+int resident_ctas(const Gpu &gpu, std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes) {
+    // Registers are given to a warp in units from the file of its scheduler; shared memory in units too, plus
+    // what the system reserves in each CTA.
+    const GpuLimits &limits = gpu.limits;
+    const auto register_unit = static_cast<std::int64_t>(gpu.architecture.register_unit->value),
+               shared_unit = static_cast<std::int64_t>(gpu.architecture.shared_unit->value);
     if (threads < 1 || registers < 1 || threads > limits.max_threads_per_cta ||
         shared_bytes > limits.shared_bytes_per_cta)
         return 0;

@@ -1,7 +1,7 @@
 // How many CTAs an SM holds, and how a grid falls into waves.
 #pragma once
 
-#include "model/machine/profile.hpp"
+#include "model/machine/architecture.hpp"
 #include "model/plan/plan.hpp"
 
 #include <cstdint>
@@ -10,8 +10,7 @@ namespace convcast {
 
 /// CTAs of one SM by threads, registers and shared memory (O1); 0 if one does not
 /// fit.
-int resident_ctas(const GpuLimits &limits, std::int64_t threads, std::int64_t registers,
-                  std::int64_t shared_bytes);
+int resident_ctas(const Gpu &gpu, std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes);
 
 /// Fills ctas, waves and tail from the grid and `ctas_per_sm` (O2).
 void fill_schedule(Partition &partition, const GpuLimits &limits);

@@ -31,7 +31,7 @@ std::vector<MeasuredCall> measured_calls(const Run &run, const GpuProfile &profi
         auto *good = std::get_if<PlannedStrategy>(&planned);
         if (!good || !missing_for_forecast(profile, good->feasible.plan).empty())
             continue;
-        Plan counted = with_facts(good->feasible.plan, facts);
+        Plan counted = with_facts(good->feasible.plan, facts, Gpu(profile).architecture);
         calls.push_back({std::move(good->feasible.plan), std::move(counted), shape, cold->time_s,
                          item.strategy->substr(0, item.strategy->find(':')), training, i});
     }

@@ -46,14 +46,14 @@ std::optional<Regime> paper_regime(const Rules &rules) {
                           static_cast<double>(*rules.v_s_bytes));
 }
 
-Regime physical_regime(const Plan &plan, const ConvShape &shape, const GpuProfile &profile) {
-    const Machine m = machine_of(profile, shape.dtype, {});
+Regime physical_regime(const Plan &plan, const ConvShape &shape, const Gpu &gpu) {
+    const Machine m = machine_of(gpu, shape.dtype, {});
     const Partition &main = main_launch(plan);
     const double resident =
         static_cast<double>(std::min(main.ctas_per_sm, papers::ceil_div(main.ctas, m.sm_count)));
     const double active = static_cast<double>(std::min<std::int64_t>(main.ctas, m.sm_count));
     return regime_by_rule(resident * main.step.tensor_fmas.value_or(main.step.fmas),
-                          profile.dram_latency->value.value *
+                          gpu.profile.dram_latency->value.value *
                               (main.step.tensor_fmas ? m.tensor_rate : m.ffma_rate),
                           resident * active * main.step.load_bytes *
                               static_cast<double>(std::max<std::int64_t>(1, main.stages - 1)),

@@ -1,6 +1,7 @@
 // The opinions on a regime: by the paper's rule, by physics, by the forecast time and by what was measured.
 #pragma once
 
+#include "model/machine/architecture.hpp"
 #include "model/machine/profile.hpp"
 #include "model/paper/rules.hpp"
 #include "model/plan/plan.hpp"
@@ -30,7 +31,7 @@ std::optional<Regime> paper_regime(const Rules &rules);
 
 /// R4: the FMAs of a round against those that one SM really retires during one latency, and the bytes that
 /// are really under way against bandwidth times latency. Requires a profile that has what a forecast needs.
-Regime physical_regime(const Plan &plan, const ConvShape &shape, const GpuProfile &profile);
+Regime physical_regime(const Plan &plan, const ConvShape &shape, const Gpu &gpu);
 
 /// The papers' names for a regime measured on the chip: thresholds of R5.
 inline constexpr double busy_fma_share = 0.60;    ///< FMA pipe or issue slots, of their peak

@@ -194,7 +194,7 @@ double copying_of(const ConvShape &s, const BlockRegister &knobs, const Copies &
 
 } // namespace
 
-PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
         return Infeasible{why, true};
     Planned<BlockRegister> planned;
@@ -202,11 +202,11 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     knobs = *this;
     choose_automatic(knobs, s);
     Feasible &out = planned.feasible;
-    out.rules = table1_rules(profile);
-    out.rules.bank_ratio = profile.bank_width
-                               ? profile.bank_width->value.value / static_cast<double>(s.element_bytes())
+    out.rules = table1_rules(gpu.profile);
+    out.rules.bank_ratio = gpu.profile.bank_width
+                               ? gpu.profile.bank_width->value.value / static_cast<double>(s.element_bytes())
                                : std::optional<double>();
-    const GpuLimits &limits = profile.limits;
+    const GpuLimits &limits = gpu.limits;
 
     const std::int64_t width = knobs.pixels_per_thread, group = knobs.filters_per_thread, n = knobs.unit;
     if (n != 1 && n != 2 && n != 4)
@@ -295,7 +295,7 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
                               : "1 x 1");
     const std::int64_t registers =
         short_type ? part.register_cap : std::min(part.register_cap, registers_of(s, knobs, part.threads));
-    part.ctas_per_sm = resident_ctas(limits, part.threads, registers, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, registers, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
                           " bytes of shared memory, the GPU gives " +
@@ -405,13 +405,13 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
                                      : spanned_bytes(tile_row, copy_width * bytes);
     // The CTAs of a row of the grid read the same filters.
     const double filter_bytes = filter_run_bytes(static_cast<double>(s.k) / static_cast<double>(part.grid[1]),
-                                                 static_cast<double>(s.c * s.r * s.s * bytes), part, limits);
+                                                 static_cast<double>(s.c * s.r * s.s * bytes), part, gpu);
     const double filter_reads =
         std::min(static_cast<double>(part.grid[1] * s.n) * read_through_l1(filter_bytes, filter_bytes,
                                                                            static_cast<double>(part.grid[0]),
-                                                                           part, limits, Again::in_turn),
+                                                                           part, gpu, Again::in_turn),
                  read_through_l1(filter_bytes, filter_bytes * static_cast<double>(part.grid[1]), ctas, part,
-                                 limits, Again::in_turn));
+                                 gpu, Again::in_turn));
     const double tile_rows = covered(tiles_y, rows, knobs.tile_h, 0, s.h) / static_cast<double>(tiles_y);
     const double tile_bytes = // through L1, rows of a tile from edge to edge follow one another
         past_l1 ? tile_rows * row_bytes
@@ -424,15 +424,15 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
     const double pixel_reads =
         static_cast<double>(s.n) * (past_l1 ? of_images * of_cta
                                             : read_through_l1(of_cta, std::max(of_cta, of_image), of_images,
-                                                              part, limits, Again::anywhere));
+                                                              part, gpu, Again::anywhere));
     work.l2_read_bytes = filter_reads + pixel_reads;
     const double tiles_d = static_cast<double>(part.grid[0]),
                  filter_tiles = static_cast<double>(part.grid[1]);
     part.mergeable_reads = mergeable_reads(filter_reads,
                                            tiles_d > 1.0 ? Readers{tiles_d, 1.0}
                                                          : Readers{static_cast<double>(s.n), filter_tiles},
-                                           part, limits) +
-                           mergeable_reads(pixel_reads * alike, {filter_tiles, tiles_d}, part, limits);
+                                           part, gpu) +
+                           mergeable_reads(pixel_reads * alike, {filter_tiles, tiles_d}, part, gpu);
     const std::int64_t grid =
         std::gcd(s.p() * s.q(), std::gcd(knobs.tile_h * s.q(), std::int64_t{knobs.tile_w}));
     work.l2_write_bytes =
@@ -442,7 +442,7 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const GpuProfi
                                 s.result_bytes());
         });
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
-    fill_dram(work, s, limits);
+    fill_dram(work, s, gpu);
     out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
     out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
     out.plan.launches = {std::move(part)};

@@ -24,7 +24,7 @@ struct BlockRegister {
     int unit = 0;
 
     static const std::vector<Knob<BlockRegister>> &knobs();
-    PlanResult<BlockRegister> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<BlockRegister> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const BlockRegister &) const = default;
 };
 

@@ -42,12 +42,13 @@ constexpr std::int64_t sum_threads = 256;
 constexpr std::int64_t most_workspace = std::int64_t{8} << 30;
 
 /// What of `bytes`, just written, L2 does not keep for the launch that reads them.
-double beyond_l2(double bytes, const GpuLimits &limits) {
-    return std::max(0.0, bytes - static_cast<double>(limits.l2_bytes) / 2.0);
+double beyond_l2(double bytes, const Gpu &gpu) {
+    return std::max(0.0,
+                    bytes - static_cast<double>(gpu.limits.l2_bytes) / gpu.architecture.l2_copies->value);
 }
 
 /// The launch that adds `parts` partial sums of every output.
-Partition sum_launch(const ConvShape &s, std::int64_t parts, const GpuLimits &limits) {
+Partition sum_launch(const ConvShape &s, std::int64_t parts, const Gpu &gpu) {
     const std::int64_t outputs = s.output_elements(), width = outputs % 4 == 0 ? 4 : 1;
     Partition part;
     part.kernel = "channel_split_sum";
@@ -60,8 +61,8 @@ Partition sum_launch(const ConvShape &s, std::int64_t parts, const GpuLimits &li
     part.filter_count = s.k;
     part.busy_warps = sum_threads / 32;
     part.independent_sums = width;
-    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, 0);
-    fill_schedule(part, limits);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, 0);
+    fill_schedule(part, gpu.limits);
     const double warps = static_cast<double>(part.busy_warps), parts_d = static_cast<double>(parts);
     constexpr std::int64_t parts_at_once = 4; // as the kernel unrolls: their loads are under way together
     part.steps = ceil_div(parts, parts_at_once);
@@ -75,14 +76,14 @@ Partition sum_launch(const ConvShape &s, std::int64_t parts, const GpuLimits &li
     part.work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
     part.work.l2_read_bytes = parts_d * bytes;
     part.work.l2_write_bytes = bytes;
-    part.work.dram_read_bytes = beyond_l2(parts_d * bytes, limits);
-    part.work.dram_write_bytes = beyond_l2(bytes, limits);
+    part.work.dram_read_bytes = beyond_l2(parts_d * bytes, gpu);
+    part.work.dram_write_bytes = beyond_l2(bytes, gpu);
     return part;
 }
 
 } // namespace
 
-PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside_papers(s); !why.empty())
         return Infeasible{why, true};
     if (s.c == 1)
@@ -91,8 +92,8 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     ChannelSplit &knobs = planned.strategy;
     knobs = *this;
     Feasible &out = planned.feasible;
-    out.rules = table1_rules(profile);
-    const GpuLimits &limits = profile.limits;
+    out.rules = table1_rules(gpu.profile);
+    const GpuLimits &limits = gpu.limits;
 
     Partition part;
     part.kernel = name;
@@ -150,8 +151,9 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     part.shared_bytes = (part.bank_floats + knobs.stages * channels * part.band_floats) * 4;
     const std::int64_t units = ceil_div(band, rows) * s.q() * ceil_div(std::min(part.tile_k, s.k), group);
     part.busy_warps = std::clamp<std::int64_t>(ceil_div(units, 32), 1, cta_threads / 32);
-    part.copy_passes = wide ? wide_copy_passes : narrow_copy_passes;
-    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    part.copy_passes =
+        wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads with " +
                           std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
@@ -259,11 +261,11 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const GpuProfile
     work.l2_write_bytes = parts_d * written_bytes_of_columns(s, rows);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, parts_d * bytes);
     work.dram_read_bytes = static_cast<double>(s.input_bytes() + s.filter_bytes());
-    work.dram_write_bytes = beyond_l2(parts_d * bytes, limits);
+    work.dram_write_bytes = beyond_l2(parts_d * bytes, gpu);
     out.paper_round_fmas = part.step.fmas;
     out.paper_round_bytes = part.step.load_bytes;
     average_step(part);
-    const Partition sum = sum_launch(s, part.parts, limits);
+    const Partition sum = sum_launch(s, part.parts, gpu);
     out.plan.launches = {std::move(part), sum};
     return planned;
 }

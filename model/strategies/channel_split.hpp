@@ -18,7 +18,7 @@ struct ChannelSplit {
     int stages = 2;
 
     static const std::vector<Knob<ChannelSplit>> &knobs();
-    PlanResult<ChannelSplit> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<ChannelSplit> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const ChannelSplit &) const = default;
 };
 

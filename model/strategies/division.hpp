@@ -52,10 +52,11 @@ constexpr double piece_instructions(std::int64_t pieces) {
 inline constexpr double idle_cta_instructions = instructions::place * warps_per_cta;
 
 /// The part of an image's `shares` whose two halves run on the same SM (F19). The halves lie N_SM apart in
-/// the grid. By the CTA stamps of an H200 the first 8 shares have their halves on different SMs, and so has
-/// every share behind the 84 that follow.
-constexpr double halves_meet(std::int64_t shares) {
-    constexpr std::int64_t alone = 8, together = 84;
+/// the grid. The first shares have their halves on different SMs (halves_apart), and so has every share
+/// behind those that follow (halves_together).
+inline double halves_meet(std::int64_t shares, const Architecture &architecture) {
+    const auto alone = static_cast<std::int64_t>(architecture.halves_apart->value),
+               together = static_cast<std::int64_t>(architecture.halves_together->value);
     const std::int64_t meet = shares <= alone ? 0 : shares - alone < together ? shares - alone : together;
     return static_cast<double>(meet) / static_cast<double>(shares);
 }

@@ -30,10 +30,10 @@ namespace {
 
 /// The launch for a number of pieces; ctas_per_sm < 2 where the paper's two CTAs an SM do not fit. Its work
 /// is counted on request only: that walks over the pieces.
-Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int64_t pieces, bool with_work) {
+Partition partition_for(const ConvShape &s, const Gpu &gpu, std::int64_t pieces, bool with_work) {
     Partition part;
     part.kernel = FilterSplit::name;
-    part.parts = profile.limits.sm_count;
+    part.parts = gpu.limits.sm_count;
     part.pieces = pieces;
     part.grid = {papers::ctas_per_sm * part.parts, s.n, 1};
     part.sharing_ctas = static_cast<double>(part.grid[0]);
@@ -52,10 +52,10 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.band_floats = round_up((round_up(half_rows, tile.rows) + s.r - 1) * s.w, 4);
     part.shared_bytes = (part.bank_floats + part.stages * part.band_floats) * 4;
     part.template_arguments = {s.r, s.s, tile.rows, tile.group, part.stages, wide ? 1 : 0};
-    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, registers_of(s, tile), part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, registers_of(s, tile), part.shared_bytes);
     if (!with_work)
         return part;
-    fill_schedule(part, profile.limits);
+    fill_schedule(part, gpu.limits);
     // Of pieces of a single row the second half has none, but its copies of filters and its barriers.
     part.idle_ctas = part.ctas - ceil_div(s.k, filters) * 2 * s.n;
     if (part.idle_ctas > 0)
@@ -73,7 +73,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.busy_warps = busy_warps(s, tile, half_rows, filters);
     if (piece_rows == 1)
         part.busy_warps = ceil_div(part.busy_warps, 2);
-    part.copy_passes = wide ? wide_copy_passes : narrow_copy_passes;
+    part.copy_passes =
+        wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
 
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;
@@ -82,8 +83,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     // Copies of 16 bytes pass L1. Others find there what the CTA's other pieces and the other half, on the
     // same SM, have read, as far as L1 reaches back to their common rows.
     const std::int64_t row_bytes = s.w * 4, image_bytes = s.h * row_bytes;
-    const bool kept =
-        !wide && l1_bytes(part, profile.limits) >= 4.0 * static_cast<double>(part.band_floats) * 4.0;
+    const bool kept = !wide && l1_bytes(part, gpu) >= 4.0 * static_cast<double>(part.band_floats) * 4.0;
     const auto band_read = [&](std::int64_t begin, std::int64_t buffer, double bytes) {
         const Stride images{image_bytes, s.n};
         return wide ? wide_copy_bytes(
@@ -141,21 +141,21 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
                                                             part.stages, part.steps),
                                                 next_turn(piece_rows * row_bytes, part.stages, part.steps)})
                               : 1.0;
-    part.mergeable_reads = mergeable_reads(
-        map_reads * alike, {static_cast<double>(ceil_div(s.k, filters)), 1.0}, part, profile.limits);
+    part.mergeable_reads =
+        mergeable_reads(map_reads * alike, {static_cast<double>(ceil_div(s.k, filters)), 1.0}, part, gpu);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
-    fill_dram(work, s, profile.limits);
+    fill_dram(work, s, gpu);
     return part;
 }
 
 } // namespace
 
-PlanResult<FilterSplit> FilterSplit::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<FilterSplit> FilterSplit::plan(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = unsupported(s); !why.empty())
         return Infeasible{why, true};
     Planned<FilterSplit> planned;
     Feasible &out = planned.feasible;
-    out.rules = rules(s, profile);
+    out.rules = rules(s, gpu.profile);
     const std::int64_t paper = out.rules.candidate_p.value_or(1);
     const std::int64_t first = pieces > 0 ? pieces : paper,
                        last = pieces > 0 ? pieces : std::min(s.p(), most_pieces);
@@ -163,19 +163,19 @@ PlanResult<FilterSplit> FilterSplit::plan(const ConvShape &s, const GpuProfile &
         return Infeasible{"pieces = " + std::to_string(first) + " exceeds the " + std::to_string(s.p()) +
                           " output rows"};
     const auto fits = [&](std::int64_t count) {
-        return partition_for(s, profile, count, false).ctas_per_sm >= papers::ctas_per_sm;
+        return partition_for(s, gpu, count, false).ctas_per_sm >= papers::ctas_per_sm;
     };
     if (const std::optional<std::int64_t> count = smallest_fitting(first, last, fits)) {
         remark_pieces(out.rules, "P", paper, *count);
-        out.paper_round_fmas = static_cast<double>(papers::th1_fmas(s, profile.limits.sm_count, *count));
-        out.paper_round_bytes = static_cast<double>(papers::d1_bytes(s, profile.limits.sm_count, *count));
+        out.paper_round_fmas = static_cast<double>(papers::th1_fmas(s, gpu.limits.sm_count, *count));
+        out.paper_round_bytes = static_cast<double>(papers::d1_bytes(s, gpu.limits.sm_count, *count));
         planned.strategy.pieces = static_cast<int>(*count);
-        out.plan.launches = {partition_for(s, profile, *count, true)};
+        out.plan.launches = {partition_for(s, gpu, *count, true)};
         return planned;
     }
     return Infeasible{
         "two CTAs of an SM do not fit its shared memory of " +
-        std::to_string(profile.limits.shared_bytes_per_sm) + " bytes with " +
+        std::to_string(gpu.limits.shared_bytes_per_sm) + " bytes with " +
         (pieces > 0 ? "pieces = " + std::to_string(pieces) : std::string("any number of pieces"))};
 }
 

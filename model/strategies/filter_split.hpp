@@ -15,7 +15,7 @@ struct FilterSplit {
     int pieces = 0;
 
     static const std::vector<Knob<FilterSplit>> &knobs();
-    PlanResult<FilterSplit> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<FilterSplit> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const FilterSplit &) const = default;
 };
 

@@ -47,16 +47,16 @@ const std::vector<Knob<FilterStream>> &FilterStream::knobs() {
     return list;
 }
 
-PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside_papers(s); !why.empty())
         return Infeasible{why, true};
     Planned<FilterStream> planned;
     FilterStream &knobs = planned.strategy;
     knobs = *this;
     Feasible &out = planned.feasible;
-    out.rules = table1_rules(profile);
-    out.rules.remarks.push_back(cached_remark("the filters'", s.filter_bytes(), profile.limits));
-    const GpuLimits &limits = profile.limits;
+    out.rules = table1_rules(gpu.profile);
+    out.rules.remarks.push_back(cached_remark("the filters'", s.filter_bytes(), gpu.limits));
+    const GpuLimits &limits = gpu.limits;
 
     Partition part;
     part.kernel = name;
@@ -142,10 +142,11 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     part.variant = part.threads <= 64 ? "two warps at most" // each copies many times a step
                    : s.r * s.s == 1   ? "1 x 1" // nothing between the loads of one channel and the next
                                       : "";
-    part.copy_passes = wide ? wide_copy_passes : narrow_copy_passes;
+    part.copy_passes =
+        wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
     part.independent_sums = thread_rows * group;
     part.shared_bytes = (part.bank_floats + knobs.stages * step_channels * part.band_floats) * 4;
-    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads with " +
                           std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
@@ -272,7 +273,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
     const double bank_bytes = images * parts * spanned_bytes(static_cast<double>(s.filter_bytes()) / parts);
     // All CTAs of an image pass over the same map, each on an SM of its own.
     // Rows that bands have in common lie in L1 as far as it keeps them while a band passes.
-    const double again = lost_from_l1(channels_d * run_bytes, part, limits);
+    const double again = lost_from_l1(channels_d * run_bytes, part, gpu);
     const double bands_read = 1.0 + static_cast<double>(part.pieces - 1) * again;
     const double common_rows = static_cast<double>(part.pieces - 1) * static_cast<double>(s.r - 1);
     double map_reads = images * channels_d * parts *
@@ -292,10 +293,10 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const GpuProfile
         alike = alike_in_lines(part.bank_floats * 4, runs_apart);
     }
     work.l2_read_bytes = map_reads + bank_bytes;
-    part.mergeable_reads = mergeable_reads(map_reads * alike, {parts, 1.0}, part, limits);
+    part.mergeable_reads = mergeable_reads(map_reads * alike, {parts, 1.0}, part, gpu);
     work.l2_write_bytes = written_bytes_of_columns(s, thread_rows);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
-    fill_dram(work, s, limits);
+    fill_dram(work, s, gpu);
     out.paper_round_fmas = part.step.fmas;
     out.paper_round_bytes = part.step.load_bytes;
     average_step(part);

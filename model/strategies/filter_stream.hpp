@@ -19,7 +19,7 @@ struct FilterStream {
     int stages = 3;
 
     static const std::vector<Knob<FilterStream>> &knobs();
-    PlanResult<FilterStream> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<FilterStream> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const FilterStream &) const = default;
 };
 

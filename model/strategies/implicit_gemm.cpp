@@ -126,7 +126,7 @@ Shape shape_of(const ConvShape &s, const ImplicitGemm &g) {
 }
 
 /// The launch that transposes the filters.
-Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Shape &o, const GpuLimits &limits) {
+Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Shape &o, const Gpu &gpu) {
     Partition part;
     part.kernel = "implicit_gemm_filters";
     part.template_arguments = {o.channels, o.filters, s.r, s.s, g.slice_channels, o.rows};
@@ -139,8 +139,8 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Shape 
     part.register_cap = 32;
     part.busy_warps = 8;
     part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
-    fill_schedule(part, limits);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    fill_schedule(part, gpu.limits);
     // As counted on sm_90: a warp reads four rows, writes four and turns them through shared memory.
     part.step.instructions = 8 * instructions::warp;
     part.step.shared_wavefronts = 8 * 8;
@@ -159,7 +159,7 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Shape 
 }
 
 /// The plan of a setting in which no knob is left to choose.
-std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, const GpuProfile &profile) {
+std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
     if (!power_of_two_in(g.tile_k, 16, 256))
         return no("tile_k must be 16, 32, 64, 128 or 256");
@@ -175,7 +175,7 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
         return no("slice_channels = " + std::to_string(g.slice_channels) + " exceeds the " +
                   std::to_string(s.c / s.groups) + " channels of a group");
     if (g.staging == 2)
-        return plan_of_rows(g, s, profile);
+        return plan_of_rows(g, s, gpu);
     if (g.columns > 1)
         return no("columns is for staged rows");
     g.columns = 1; // nothing left to choose
@@ -196,7 +196,7 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
                   " steps there are");
 
     Feasible out;
-    out.rules = table1_rules(profile);
+    out.rules = table1_rules(gpu.profile);
     Partition part;
     part.kernel = ImplicitGemm::name;
     const std::int64_t of_shape[] = {s.n,      o.channels, s.h,          s.w,         o.filters,
@@ -229,7 +229,7 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     const bool meets = g.split * g.warp_split > 1 || s.p() * s.q() % 4 != 0; // sums go through shared memory
     part.shared_bytes = 4 * std::max(g.stages * o.stage_floats,
                                      meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
-    if (part.threads > profile.limits.max_threads_per_cta)
+    if (part.threads > gpu.limits.max_threads_per_cta)
         return no("a CTA would have " + std::to_string(part.threads) + " threads");
 
     if (g.filters == 2 && part.threads < g.tile_k / 4)
@@ -270,30 +270,30 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
              ? 16
              : 0);
     registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
-    if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
+    if (const std::int64_t most = gpu.limits.registers_per_sm / part.threads; registers > most)
         registers = most / 8 * 8;
-    // Beside sums and operands a thread needs registers for addresses, positions and counters, and with several
-    // steps for the positions of the next step's copies. With 36 for all of these a kernel of 768 threads spilled
-    // where it had several steps.
+    // Beside sums and operands a thread needs registers for addresses, positions and counters, and with
+    // several steps for the positions of the next step's copies. With 36 for all of these a kernel of 768
+    // threads spilled where it had several steps.
     const std::int64_t beside = o.steps > 1 ? 40 : 32;
     if (registers < sums + g.thread_k + g.thread_pixels + beside)
         return no(std::to_string(part.threads) + " threads of " + std::to_string(g.thread_k) + " x " +
                   std::to_string(g.thread_pixels) + " sums need more registers than an SM has");
     part.register_cap = registers;
-    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return no("a CTA needs " + std::to_string(part.shared_bytes) +
                   " bytes of shared memory, the GPU gives " +
-                  std::to_string(profile.limits.shared_bytes_per_cta));
+                  std::to_string(gpu.limits.shared_bytes_per_cta));
     if (part.grid[0] > std::int64_t{1} << 30)
         return no("more than 2^30 CTAs; take larger tiles");
-    fill_schedule(part, profile.limits);
+    fill_schedule(part, gpu.limits);
 
     const double warps_d = static_cast<double>(warps), slice = static_cast<double>(o.slice);
     const double loads =
         slice / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0; // of a warp, 128 bits wide
     part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
-    const double load_wavefronts = warps_d * loads * uniform_wide_wavefronts;
+    const double load_wavefronts = warps_d * loads * gpu.architecture.uniform_wide_wavefronts->value;
     // Asynchronous copies share the pipe with the loads.
     const std::int64_t values_of_filter = o.channels * s.r * s.s;
     const std::int64_t padded_filters = round_up(o.filters, 4), row_copies = o.slice / 4;
@@ -409,14 +409,13 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     const double of_filters =
         4.0 * static_cast<double>(o.filters * values * s.groups) *
         (g.filters == 2 ? wide_copy_bytes(1.0, odd_halves(0, {{round_up(o.filters, 4) * 4, values}}), 0.0)
-         : o.by_filter
-             ? wide_copy_bytes(1.0,
-                               odd_halves(0, {{(o.pitch - values) * 4, g.tile_k},
-                                              {o.slice * 4, o.steps},
-                                              {o.stage_floats * 4, g.stages}}),
-                               0.0)
-             : filter_run_bytes(filters_of_tile, 4.0 * static_cast<double>(values), part, profile.limits) /
-                   (4.0 * filters_of_tile * static_cast<double>(values)));
+         : o.by_filter  ? wide_copy_bytes(1.0,
+                                          odd_halves(0, {{(o.pitch - values) * 4, g.tile_k},
+                                                         {o.slice * 4, o.steps},
+                                                         {o.stage_floats * 4, g.stages}}),
+                                          0.0)
+                        : filter_run_bytes(filters_of_tile, 4.0 * static_cast<double>(values), part, gpu) /
+                             (4.0 * filters_of_tile * static_cast<double>(values)));
     // CTAs of other filters, or of a neighbouring tile, may read on the same SM what is still in L1.
     const double images = g.tile_pixels > s.p() * s.q() ? 1.0 : static_cast<double>(s.n), // else as one
         of_cta = static_cast<double>(o.channels) * of_pixels / g.split;
@@ -427,14 +426,13 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     const bool filters_in_l1 = g.filters != 2 && !o.by_filter;
     const double stored = part.drain.store_bytes;
     const double pixel_reads =
-        o.wide_pixels
-            ? tiles * static_cast<double>(o.channels) * of_pixels
-            : images * read_through_l1(of_cta, std::max(of_cta, of_image / g.split),
-                                       std::max(1.0, tiles * g.split / images), part, profile.limits,
-                                       Again::anywhere, stored + (filters_in_l1 ? of_tile : 0.0));
+        o.wide_pixels ? tiles * static_cast<double>(o.channels) * of_pixels
+                      : images * read_through_l1(of_cta, std::max(of_cta, of_image / g.split),
+                                                 std::max(1.0, tiles * g.split / images), part, gpu,
+                                                 Again::anywhere, stored + (filters_in_l1 ? of_tile : 0.0));
     const double filter_reads =
-        filters_in_l1 ? groups * read_through_l1(of_tile, of_rank, ctas / groups, part, profile.limits,
-                                                 Again::in_turn, stored + (o.wide_pixels ? 0.0 : of_cta))
+        filters_in_l1 ? groups * read_through_l1(of_tile, of_rank, ctas / groups, part, gpu, Again::in_turn,
+                                                 stored + (o.wide_pixels ? 0.0 : of_cta))
                       : static_cast<double>(o.pixel_tiles) * of_filters;
     work.l2_read_bytes = pixel_reads + filter_reads;
     const double alike_pixels =
@@ -459,15 +457,14 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     const double filter_tiles = static_cast<double>(o.filter_tiles),
                  pixel_tiles = static_cast<double>(o.pixel_tiles);
     part.mergeable_reads =
-        mergeable_reads(pixel_reads * alike_pixels, {filter_tiles, ranks}, part, profile.limits) +
-        mergeable_reads(filter_reads * alike_filters, {pixel_tiles, ranks * filter_tiles}, part,
-                        profile.limits);
+        mergeable_reads(pixel_reads * alike_pixels, {filter_tiles, ranks}, part, gpu) +
+        mergeable_reads(filter_reads * alike_filters, {pixel_tiles, ranks * filter_tiles}, part, gpu);
     // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
     // pixels.
     const std::int64_t run = meets ? std::min<std::int64_t>(warp_lanes, g.tile_pixels) : 4 * lanes_n;
     work.l2_write_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(4 * run) *
                           stored_bytes({warp_lanes, run, 1, 0}, std::gcd(s.p() * s.q(), run), 4);
-    fill_dram(work, s, profile.limits);
+    fill_dram(work, s, gpu);
 
     out.paper_round_fmas = part.step.fmas;
     out.paper_round_bytes = part.step.load_bytes;
@@ -476,7 +473,7 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
         part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
         part.early = true;
         *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // they are in L2
-        out.plan.prepare = {prepare_launch(s, g, o, profile.limits)};
+        out.plan.prepare = {prepare_launch(s, g, o, gpu)};
         if (out.plan.prepare[0].grid[1] > 65535)
             return no("the grid of the launch that prepares filters exceeds 65535 in y");
     }
@@ -527,16 +524,16 @@ std::vector<int> row_slices(const ConvShape &s, int warp_split) {
 
 } // namespace
 
-Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const GpuProfile &profile) const {
+Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
-    const bool clusters = capability_of(profile) >= least_cluster_capability;
+    const bool clusters = capability_of(gpu.profile) >= least_cluster_capability;
     if (split > 1 && !clusters)
         return Infeasible{
             "split = " + std::to_string(split) +
             " shares the channels over a cluster of CTAs, which needs compute capability 9.0 or "
             "newer; " +
-            profile.id + " has " + profile.compute_capability};
+            gpu.profile.id + " has " + gpu.profile.compute_capability};
     std::vector<ImplicitGemm> found;
     const auto either = [](int given, std::initializer_list<int> tried) {
         return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
@@ -568,7 +565,7 @@ Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const GpuProfi
                                          (width / std::max(1, setting.thread_pixels));
             const std::int64_t ctas =
                 ceil_div(pixels, width) * ceil_div(filters_of_group, setting.tile_k) * s.groups;
-            const std::int64_t sms = profile.limits.sm_count;
+            const std::int64_t sms = gpu.limits.sm_count;
             for (const int turns : either(warp_split, {1, 2, 4, 8}))
                 for (const int parts : clusters ? either(split, {1, 2, 4, 8}) : std::vector<int>{1})
                     for (const int layout : either(filters, {1, 2})) {
@@ -609,7 +606,7 @@ Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const GpuProfi
                             constexpr int usual_stages = 3;
                             setting.stages = stages != 0 ? stages : usual_stages;
                             const std::int64_t bytes = shape_of(s, setting).stage_floats * 4 * setting.stages;
-                            if (stages == 0 && 2 * bytes > profile.limits.shared_bytes_per_sm)
+                            if (stages == 0 && 2 * bytes > gpu.limits.shared_bytes_per_sm)
                                 setting.stages = 2; // room for a second CTA is worth more
                             found.push_back(setting);
                         }
@@ -624,9 +621,9 @@ Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const GpuProfi
     return found;
 }
 
-PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) const {
     ImplicitGemm setting = *this;
-    auto made = plan_of(setting, s, profile);
+    auto made = plan_of(setting, s, gpu);
     if (auto *why = std::get_if<Infeasible>(&made))
         return std::move(*why);
     return Planned<ImplicitGemm>{setting, std::move(std::get<Feasible>(made))};

@@ -28,9 +28,9 @@ struct ImplicitGemm {
 
     static const std::vector<Knob<ImplicitGemm>> &knobs();
     /// Settings with every knob, those that are not 0 as they stand.
-    Settings<ImplicitGemm> settings(const ConvShape &shape, const GpuProfile &profile) const;
+    Settings<ImplicitGemm> settings(const ConvShape &shape, const Gpu &gpu) const;
     /// Of such a setting.
-    PlanResult<ImplicitGemm> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<ImplicitGemm> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const ImplicitGemm &) const = default;
 };
 

@@ -104,8 +104,7 @@ Shape shape_of(const ConvShape &s, const ImplicitGemm3xTf32 &g) {
 }
 
 /// The launch that splits the filters and lays them out.
-Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Shape &o,
-                         const GpuLimits &limits) {
+Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Shape &o, const Gpu &gpu) {
     Partition part;
     part.kernel = "implicit_gemm_3xtf32_filters";
     constexpr std::int64_t eight = 8, usual_rows = 16;
@@ -121,8 +120,8 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
     part.register_cap = 40;
     part.busy_warps = 4;
     part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
-    fill_schedule(part, limits);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    fill_schedule(part, gpu.limits);
     const double values = static_cast<double>(eight * block_rows * row_values);
     // A thread's batches of reads wait for each other: what each brings goes to shared memory before the
     // next.
@@ -236,8 +235,7 @@ double tile_pixel_bytes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const S
 }
 
 /// The plan of a setting in which no knob is left to choose.
-std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s,
-                                           const GpuProfile &profile) {
+std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
     if (g.tile_k != 32 && g.tile_k != 64 && g.tile_k != 128)
         return no("tile_k must be 32, 64 or 128");
@@ -255,11 +253,11 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
                   " steps there are");
 
     Feasible out;
-    out.rules = table1_rules(profile);
+    out.rules = table1_rules(gpu.profile);
     Partition part;
     part.kernel = ImplicitGemm3xTf32::name;
     part.variant = g.split > 1 ? "clusters" : "";
-    const Registers registers = registers_for(g, o, profile.limits);
+    const Registers registers = registers_for(g, o, gpu.limits);
     constexpr std::int64_t least_beside_sums = 32;
     if (registers.consumer < g.tile_k + least_beside_sums)
         return no("the sums of " + std::to_string(g.tile_pixels) + " pixels by " + std::to_string(g.tile_k) +
@@ -297,13 +295,13 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
                                  g.split > 1 ? std::int64_t{g.tile_k} * (g.tile_pixels + 4) * 4 : 0) +
                         o.extra_bytes;
     part.register_cap = registers.cap;
-    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return no("a CTA needs " + std::to_string(part.shared_bytes) + " bytes of shared memory and " +
                   std::to_string(part.register_cap * part.threads) + " registers, the GPU gives " +
-                  std::to_string(profile.limits.shared_bytes_per_cta) + " and " +
-                  std::to_string(profile.limits.registers_per_sm));
-    fill_schedule(part, profile.limits);
+                  std::to_string(gpu.limits.shared_bytes_per_cta) + " and " +
+                  std::to_string(gpu.limits.registers_per_sm));
+    fill_schedule(part, gpu.limits);
 
     // Work of a step: wgmma reads a row's filters for each product and 64 pixels; a consumer warp reads its
     // pixels by two 64-bit loads a row, two passes each; asynchronous copies take clocks of the same pipe, as
@@ -400,20 +398,19 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     const double alike = o.wide_pixels ? alike_in_lines(0, {{s.h * s.w * 4, s.c}}) : 1.0;
     const double ranks = static_cast<double>(g.split), filter_tiles = static_cast<double>(o.filter_tiles);
     part.mergeable_reads =
-        mergeable_reads(pixel_reads * alike, {filter_tiles, ranks}, part, profile.limits) +
-        mergeable_reads(filter_reads, {static_cast<double>(o.pixel_tiles), ranks * filter_tiles}, part,
-                        profile.limits);
+        mergeable_reads(pixel_reads * alike, {filter_tiles, ranks}, part, gpu) +
+        mergeable_reads(filter_reads, {static_cast<double>(o.pixel_tiles), ranks * filter_tiles}, part, gpu);
     work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
     // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
-    fill_dram(work, s, profile.limits);
+    fill_dram(work, s, gpu);
     *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // prepared, they are in L2
 
     out.paper_round_fmas = *part.step.tensor_fmas / products_of_parts;
     out.paper_round_bytes = part.step.load_bytes;
     out.plan.workspace_bytes =
         s.groups * o.filter_tiles * o.steps * g.depth * g.tile_k * row_values * 8; // two floats a value
-    out.plan.prepare = {prepare_launch(s, g, o, profile.limits)};
+    out.plan.prepare = {prepare_launch(s, g, o, gpu)};
     if (out.plan.prepare[0].grid[1] > 65535)
         return no("the grid of the launch that prepares filters exceeds 65535 in y");
     part.early = true;
@@ -423,15 +420,16 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
 
 /// Buffers for as many CTAs an SM as registers allow, each with two at least and no more than four: what a
 /// CTA copies while it waits at its start or end, another one multiplies.
-int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const GpuLimits &limits) {
+int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) {
     constexpr std::int64_t least = 2, most = 4;
     ImplicitGemm3xTf32 largest = g;
     largest.stages = most;
     const Shape o = shape_of(s, largest);
     std::int64_t stages = least;
-    for (std::int64_t ctas = resident_ctas(limits, o.threads, registers_for(g, o, limits).cap, 0); ctas > 0;
+    for (std::int64_t ctas = resident_ctas(gpu, o.threads, registers_for(g, o, gpu.limits).cap, 0); ctas > 0;
          --ctas) {
-        stages = (limits.shared_bytes_per_sm / ctas - limits.shared_bytes_reserved_per_cta - o.extra_bytes) /
+        stages = (gpu.limits.shared_bytes_per_sm / ctas - gpu.limits.shared_bytes_reserved_per_cta -
+                  o.extra_bytes) /
                  o.stage_bytes;
         if (stages >= least)
             break;
@@ -441,13 +439,13 @@ int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const GpuLimits 
 
 } // namespace
 
-Settings<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s,
-                                                          const GpuProfile &profile) const {
+Settings<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
-    if (profile.compute_capability != "9.0")
-        return Infeasible{
-            "wgmma needs compute capability 9.0, " + profile.id + " has " + profile.compute_capability, true};
+    if (gpu.profile.compute_capability != "9.0")
+        return Infeasible{"wgmma needs compute capability 9.0, " + gpu.profile.id + " has " +
+                              gpu.profile.compute_capability,
+                          true};
     std::vector<ImplicitGemm3xTf32> found;
     const auto either = [](int given, std::initializer_list<int> tried) {
         return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
@@ -460,15 +458,15 @@ Settings<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s,
                 if (depth == 0)
                     setting.depth = usual_depth;
                 if (stages == 0)
-                    setting.stages = stages_for(setting, s, profile.limits);
+                    setting.stages = stages_for(setting, s, gpu);
                 found.push_back(setting);
             }
     return found;
 }
 
-PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) const {
     ImplicitGemm3xTf32 setting = *this;
-    auto made = plan_of(setting, s, profile);
+    auto made = plan_of(setting, s, gpu);
     if (auto *why = std::get_if<Infeasible>(&made))
         return std::move(*why);
     return Planned<ImplicitGemm3xTf32>{setting, std::move(std::get<Feasible>(made))};

@@ -23,9 +23,9 @@ struct ImplicitGemm3xTf32 {
 
     static const std::vector<Knob<ImplicitGemm3xTf32>> &knobs();
     /// Settings with every knob, those that are not 0 as they stand.
-    Settings<ImplicitGemm3xTf32> settings(const ConvShape &shape, const GpuProfile &profile) const;
+    Settings<ImplicitGemm3xTf32> settings(const ConvShape &shape, const Gpu &gpu) const;
     /// Of such a setting.
-    PlanResult<ImplicitGemm3xTf32> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<ImplicitGemm3xTf32> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const ImplicitGemm3xTf32 &) const = default;
 };
 

@@ -59,14 +59,12 @@ Staged staged_of(const ConvShape &s, const Map &m, const ImplicitGemm &g, std::i
     return o;
 }
 
-// Clocks of the pipe of shared memory for one copy of a warp, measured on an H200: 16 bytes a lane, and 4
-// bytes along rows.
-constexpr double wide_copy = 3.2, row_copy = 3.5;
-
 /// Units of a row block: such that the tiles' arithmetic and copies together are least.
-int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g) {
+int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g, const Architecture &architecture) {
     constexpr std::int64_t most = 64;
     constexpr double lanes = 128.0; // of an SM
+    const double wide_copy = architecture.wide_copy_clocks->value,
+                 row_copy = architecture.row_copy_clocks->value;
     int best = 1;
     double least = 0.0;
     for (std::int64_t columns = 1; columns <= std::min(most, ceil_div(m.q, std::int64_t{g.thread_pixels}));
@@ -153,8 +151,7 @@ double sum_store_passes(const ImplicitGemm &g, std::int64_t lanes_n, std::int64_
         .taken;
 }
 
-std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape &s,
-                                                const GpuProfile &profile) {
+std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
     if (g.filters == 2)
         return no("staged rows read the filters as they lie; filters must be 1");
@@ -178,7 +175,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
                   " steps there are");
     const Map m = map_of(s);
     if (g.columns == 0)
-        g.columns = columns_for(s, m, g);
+        g.columns = columns_for(s, m, g, gpu.architecture);
     if (g.columns > ceil_div(m.q, std::int64_t{g.thread_pixels}))
         return no("columns = " + std::to_string(g.columns) + " exceeds the units of a row");
     const Staged o = staged_of(s, m, g, g.columns);
@@ -189,7 +186,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     // four at a time, each into a sector of its own.
     part.variant = g.split * g.warp_split == 1 ? "" : m.q % 4 == 0 ? "sums meet" : "sums meet, loose stores";
     part.threads = g.tile_k / g.thread_k * tile_units * g.warp_split;
-    if (part.threads > profile.limits.max_threads_per_cta)
+    if (part.threads > gpu.limits.max_threads_per_cta)
         return no("a CTA would have " + std::to_string(part.threads) + " threads");
     const std::int64_t slice = g.slice_channels * taps;
     const bool several = steps > g.split;
@@ -271,19 +268,17 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
                                      meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
     if (g.split > 1) {
         // Clusters fill one SM before the next, so that some SMs would have two CTAs and others none; with so
-        // much shared memory that no more CTAs fit than there must be, they spread. A cluster stays in a GPC,
-        // which has 16 or 18 SMs on an H200. With one CTA an SM, 24 clusters of 5 did not run at once there,
-        // and 12 of 8 did.
-        constexpr auto sms_of_gpc = static_cast<std::int64_t>(hopper::sms_of_small_gpc.value),
-                       sms_of_gpcs = static_cast<std::int64_t>(hopper::sms_of_large_gpc.value);
-        const std::int64_t spread = profile.limits.sm_count / sms_of_gpcs * (sms_of_gpc / g.split * g.split);
+        // much shared memory that no more CTAs fit than there must be, they spread. A cluster stays in a GPC.
+        // With one CTA an SM, 24 clusters of 5 did not run at once on an H200, and 12 of 8 did.
+        const auto sms_of_gpc = static_cast<std::int64_t>(gpu.architecture.sms_of_small_gpc->value),
+                   sms_of_gpcs = static_cast<std::int64_t>(gpu.architecture.sms_of_large_gpc->value);
+        const std::int64_t spread = gpu.limits.sm_count / sms_of_gpcs * (sms_of_gpc / g.split * g.split);
         const std::int64_t needed = ceil_div(part.grid[0] * s.groups, std::max<std::int64_t>(1, spread));
         const std::int64_t too_much = round_up( // for one CTA more
-            profile.limits.shared_bytes_per_sm / (needed + 1) - profile.limits.shared_bytes_reserved_per_cta +
-                1,
+            gpu.limits.shared_bytes_per_sm / (needed + 1) - gpu.limits.shared_bytes_reserved_per_cta + 1,
             128);
-        part.shared_bytes = std::max(part.shared_bytes,
-                                     std::min<std::int64_t>(too_much, profile.limits.shared_bytes_per_cta));
+        part.shared_bytes =
+            std::max(part.shared_bytes, std::min<std::int64_t>(too_much, gpu.limits.shared_bytes_per_cta));
     }
 
     // Sums, operands with those that follow, filters on their way, addresses.
@@ -296,7 +291,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     if (constexpr std::int64_t three_warps = 3 * warp; part.threads % three_warps == 0)
         registers += 8; // lanes and rows of a copy by division
     registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
-    if (const std::int64_t most = profile.limits.registers_per_sm / part.threads; registers > most)
+    if (const std::int64_t most = gpu.limits.registers_per_sm / part.threads; registers > most)
         registers = most / 8 * 8;
     if (registers < sums + operands + kept + 2 * places + 28)
         return no(std::to_string(part.threads) + " threads of " + std::to_string(g.thread_k) + " x " +
@@ -305,23 +300,23 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     // Of a single step nothing is kept for a next one: registers of a thread at most, as compiled for sm_90
     // (NVRTC 13.0, 50 settings).
     const std::int64_t further = sums < 64 ? (g.slice_channels == 1 ? 24 : 48) : taps == 1 ? 48 : 56;
-    part.ctas_per_sm =
-        resident_ctas(profile.limits, part.threads, several ? registers : std::min(registers, sums + further),
-                      part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(
+        gpu, part.threads, several ? registers : std::min(registers, sums + further), part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return no("a CTA needs " + std::to_string(part.shared_bytes) +
                   " bytes of shared memory, the GPU gives " +
-                  std::to_string(profile.limits.shared_bytes_per_cta));
-    fill_schedule(part, profile.limits);
+                  std::to_string(gpu.limits.shared_bytes_per_cta));
+    fill_schedule(part, gpu.limits);
 
     const double warps = static_cast<double>(part.busy_warps);
     const double group_taps = static_cast<double>(group_channels * taps);
     const double loads = group_taps * static_cast<double>(operands) / 4.0; // of a warp
     // Units side by side may lie in rows of the map that meet the same banks.
     const double pixel_passes = pixel_load_passes(s, m, g, lanes_n);
-    const double load_passes = group_taps / 4.0 *
-                               (static_cast<double>(g.thread_k) * uniform_wide_wavefronts +
-                                static_cast<double>(g.thread_pixels) * pixel_passes);
+    const double load_passes =
+        group_taps / 4.0 *
+        (static_cast<double>(g.thread_k) * gpu.architecture.uniform_wide_wavefronts->value +
+         static_cast<double>(g.thread_pixels) * pixel_passes);
     // Warp instructions beside arithmetic and loads, as counted on sm_90: a step that others follow, a turn
     // of its loop; a copy of pixels, of filter values their loads and, one by one, stores; the start of a
     // CTA, and for each place of the map that a thread copies which taps lie inside.
@@ -448,7 +443,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     const double filter_reads =
         groups *
         read_through_l1(of_rank / static_cast<double>(filter_tiles), of_rank,
-                        static_cast<double>(part.ctas) / groups, part, profile.limits, Again::in_turn,
+                        static_cast<double>(part.ctas) / groups, part, gpu, Again::in_turn,
                         part.drain.store_bytes +
                             (m.aligned ? 0.0 : static_cast<double>(channels) / g.split * staged_bytes));
     work.l2_read_bytes = filter_reads + pixel_reads;
@@ -456,16 +451,15 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     const double alike = m.aligned ? alike_in_lines(first_pixel, runs_apart) : 1.0;
     const double ranks = static_cast<double>(g.split), filter_tiles_d = static_cast<double>(filter_tiles);
     part.mergeable_reads =
-        mergeable_reads(pixel_reads * alike, {filter_tiles_d, ranks}, part, profile.limits) +
-        mergeable_reads(filter_reads, {static_cast<double>(pixel_tiles), ranks * filter_tiles_d}, part,
-                        profile.limits);
+        mergeable_reads(pixel_reads * alike, {filter_tiles_d, ranks}, part, gpu) +
+        mergeable_reads(filter_reads, {static_cast<double>(pixel_tiles), ranks * filter_tiles_d}, part, gpu);
     work.l2_write_bytes = g.split * g.warp_split == 1 && m.q % 4 != 0
                               ? loosely_written_bytes(s, m, g)
                               : written_bytes(s, m.p == 1 ? StoredAlong::planes : StoredAlong::rows);
-    fill_dram(work, s, profile.limits);
+    fill_dram(work, s, gpu);
 
     Feasible out;
-    out.rules = table1_rules(profile);
+    out.rules = table1_rules(gpu.profile);
     out.paper_round_fmas = part.step.fmas;
     out.paper_round_bytes = part.step.load_bytes;
     out.plan.launches = {std::move(part)};

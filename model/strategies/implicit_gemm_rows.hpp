@@ -19,6 +19,6 @@ double sum_store_passes(const ImplicitGemm &setting, std::int64_t lanes_n, std::
 
 /// The plan of a setting with staging = 2 in which only `columns` may be left to choose; it is filled in.
 std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &setting, const ConvShape &shape,
-                                                const GpuProfile &profile);
+                                                const Gpu &gpu);
 
 } // namespace convcast

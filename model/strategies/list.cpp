@@ -128,11 +128,11 @@ std::string name_of(const Strategy &strategy) {
     return std::visit([](const auto &s) { return std::string(s.name); }, strategy);
 }
 
-Settings<Strategy> settings_of(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile) {
+Settings<Strategy> settings_of(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu) {
     return std::visit(
         [&](const auto &s) -> Settings<Strategy> {
-            if constexpr (requires { s.settings(shape, profile); }) {
-                auto found = s.settings(shape, profile);
+            if constexpr (requires { s.settings(shape, gpu); }) {
+                auto found = s.settings(shape, gpu);
                 if (auto *why = std::get_if<Infeasible>(&found))
                     return std::move(*why);
                 const auto &settings = std::get<0>(found);
@@ -145,10 +145,10 @@ Settings<Strategy> settings_of(const Strategy &strategy, const ConvShape &shape,
 }
 
 std::variant<PlannedStrategy, Infeasible> plan_of_setting(const Strategy &setting, const ConvShape &shape,
-                                                          const GpuProfile &profile) {
+                                                          const Gpu &gpu) {
     return std::visit(
         [&](const auto &s) -> std::variant<PlannedStrategy, Infeasible> {
-            auto result = s.plan(shape, profile);
+            auto result = s.plan(shape, gpu);
             if (auto *why = std::get_if<Infeasible>(&result))
                 return std::move(*why);
             auto &planned = std::get<0>(result);

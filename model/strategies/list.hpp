@@ -63,12 +63,12 @@ struct PlannedStrategy {
 
 /// The settings that a strategy tries where it leaves knobs to the model: one, as it stands, of a strategy
 /// that chooses them by rules.
-Settings<Strategy> settings_of(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile);
+Settings<Strategy> settings_of(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu);
 
 /// The plan of one of these settings, as the strategy counts it. What serves all: plan() of
 /// model/choose/setting.hpp.
 std::variant<PlannedStrategy, Infeasible> plan_of_setting(const Strategy &setting, const ConvShape &shape,
-                                                          const GpuProfile &profile);
+                                                          const Gpu &gpu);
 
 /// Every setting of a strategy's knobs that `choose` tries: the product of the candidates, infeasible ones
 /// included.

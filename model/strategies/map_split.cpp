@@ -30,10 +30,10 @@ namespace {
 
 /// The launch for a number of pieces; ctas_per_sm < 2 where the paper's two CTAs an SM do not fit. Its work
 /// is counted on request only: that walks over the pieces.
-Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int64_t pieces, bool with_work) {
+Partition partition_for(const ConvShape &s, const Gpu &gpu, std::int64_t pieces, bool with_work) {
     Partition part;
     part.kernel = MapSplit::name;
-    part.parts = profile.limits.sm_count;
+    part.parts = gpu.limits.sm_count;
     part.pieces = pieces;
     part.grid = {papers::ctas_per_sm * part.parts, s.n, 1};
     part.sharing_ctas = static_cast<double>(part.grid[0]);
@@ -52,10 +52,10 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.band_floats = round_up((round_up(rows, tile.rows) + s.r - 1) * s.w, 4);
     part.shared_bytes = (part.stages * part.bank_floats + part.band_floats) * 4;
     part.template_arguments = {s.r, s.s, tile.rows, tile.group, part.stages, wide ? 1 : 0};
-    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, registers_of(s, tile), part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, registers_of(s, tile), part.shared_bytes);
     if (!with_work)
         return part;
-    fill_schedule(part, profile.limits);
+    fill_schedule(part, gpu.limits);
     // Of pieces of a single filter the second half has none, but its copy of the map and its barriers.
     part.idle_ctas = part.ctas - ceil_div(s.p(), rows) * 2 * s.n;
     if (part.idle_ctas > 0)
@@ -74,7 +74,7 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     part.busy_warps = busy_warps(s, tile, rows, half_filters);
     if (piece_filters == 1)
         part.busy_warps = ceil_div(part.busy_warps, 2);
-    part.copy_passes = narrow_copy_passes; // of filters, which it transposes
+    part.copy_passes = gpu.architecture.narrow_copy_passes->value; // of filters, which it transposes
 
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.l2_read_bytes = 0.0;
@@ -88,7 +88,8 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     const auto band_read = [&](double bytes) {
         return wide ? wide_copy_bytes(bytes, odd_halves(part.stages * part.bank_floats * 4, {images, parts}),
                                       odd_halves(0, {images, parts}))
-                    : spanned_bytes(bytes) * (1.0 - 0.5 * halves_meet(ceil_div(s.p(), rows)));
+                    : spanned_bytes(bytes) *
+                          (1.0 - 0.5 * halves_meet(ceil_div(s.p(), rows), gpu.architecture));
     };
     const double filters = spanned_bytes(static_cast<double>(s.filter_bytes()) / static_cast<double>(halves));
     double copying = 0.0; // of all steps
@@ -134,26 +135,26 @@ Partition partition_for(const ConvShape &s, const GpuProfile &profile, std::int6
     // L1 keeps them from one image to the next as far as the lines that are stored leave it.
     constexpr double line = 128.0;
     const double stored = static_cast<double>(s.k) * (static_cast<double>(rows * s.q()) * 4.0 + line);
-    const double lost = lost_from_l1(static_cast<double>(s.filter_bytes()) + stored, part, profile.limits),
+    const double lost = lost_from_l1(static_cast<double>(s.filter_bytes()) + stored, part, gpu),
                  all_bands = bands * static_cast<double>(s.n),
                  first_bands = std::min(all_bands, static_cast<double>(part.parts));
     const double times = first_bands + (all_bands - first_bands) * lost;
     const double filter_reads = times * of_image;
     *work.l2_read_bytes += filter_reads;
-    part.mergeable_reads = mergeable_reads(filter_reads, {bands, 1.0}, part, profile.limits);
+    part.mergeable_reads = mergeable_reads(filter_reads, {bands, 1.0}, part, gpu);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
-    fill_dram(work, s, profile.limits);
+    fill_dram(work, s, gpu);
     return part;
 }
 
 } // namespace
 
-PlanResult<MapSplit> MapSplit::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<MapSplit> MapSplit::plan(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = unsupported(s); !why.empty())
         return Infeasible{why, true};
     Planned<MapSplit> planned;
     Feasible &out = planned.feasible;
-    out.rules = rules(s, profile);
+    out.rules = rules(s, gpu.profile);
     const std::int64_t paper = out.rules.candidate_q.value_or(1);
     const std::int64_t first = pieces > 0 ? pieces : paper,
                        last = pieces > 0 ? pieces : std::min(s.k, most_pieces);
@@ -161,19 +162,19 @@ PlanResult<MapSplit> MapSplit::plan(const ConvShape &s, const GpuProfile &profil
         return Infeasible{"pieces = " + std::to_string(first) + " exceeds the " + std::to_string(s.k) +
                           " filters"};
     const auto fits = [&](std::int64_t count) {
-        return partition_for(s, profile, count, false).ctas_per_sm >= papers::ctas_per_sm;
+        return partition_for(s, gpu, count, false).ctas_per_sm >= papers::ctas_per_sm;
     };
     if (const std::optional<std::int64_t> count = smallest_fitting(first, last, fits)) {
         remark_pieces(out.rules, "Q", paper, *count);
-        out.paper_round_fmas = static_cast<double>(papers::th2_fmas(s, profile.limits.sm_count, *count));
-        out.paper_round_bytes = static_cast<double>(papers::d2_bytes(s, profile.limits.sm_count, *count));
+        out.paper_round_fmas = static_cast<double>(papers::th2_fmas(s, gpu.limits.sm_count, *count));
+        out.paper_round_bytes = static_cast<double>(papers::d2_bytes(s, gpu.limits.sm_count, *count));
         planned.strategy.pieces = static_cast<int>(*count);
-        out.plan.launches = {partition_for(s, profile, *count, true)};
+        out.plan.launches = {partition_for(s, gpu, *count, true)};
         return planned;
     }
     return Infeasible{
         "two CTAs of an SM do not fit its shared memory of " +
-        std::to_string(profile.limits.shared_bytes_per_sm) + " bytes with " +
+        std::to_string(gpu.limits.shared_bytes_per_sm) + " bytes with " +
         (pieces > 0 ? "pieces = " + std::to_string(pieces) : std::string("any number of pieces"))};
 }
 

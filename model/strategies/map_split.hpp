@@ -15,7 +15,7 @@ struct MapSplit {
     int pieces = 0;
 
     static const std::vector<Knob<MapSplit>> &knobs();
-    PlanResult<MapSplit> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<MapSplit> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const MapSplit &) const = default;
 };
 

@@ -64,16 +64,16 @@ const std::vector<Knob<MapStream>> &MapStream::knobs() {
     return list;
 }
 
-PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<MapStream> MapStream::plan(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside_papers(s); !why.empty())
         return Infeasible{why, true};
     Planned<MapStream> planned;
     MapStream &knobs = planned.strategy;
     knobs = *this;
     Feasible &out = planned.feasible;
-    out.rules = table1_rules(profile);
-    out.rules.remarks.push_back(cached_remark("the map's", s.input_bytes() / s.n, profile.limits));
-    const GpuLimits &limits = profile.limits;
+    out.rules = table1_rules(gpu.profile);
+    out.rules.remarks.push_back(cached_remark("the map's", s.input_bytes() / s.n, gpu.limits));
+    const GpuLimits &limits = gpu.limits;
 
     constexpr std::int64_t group = 8; // filters of a warp
     Partition part;
@@ -167,9 +167,9 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     part.busiest_scheduler =
         static_cast<double>(*std::max_element(done.begin(), done.end()) * position_warps) /
         static_cast<double>(*part.scheduler_warps * blocks);
-    part.copy_passes = narrow_copy_passes; // of filters, which it transposes
+    part.copy_passes = gpu.architecture.narrow_copy_passes->value; // of filters, which it transposes
     part.independent_sums = group * knobs.columns;
-    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads with " +
                           std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
@@ -180,7 +180,8 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     const double block_fmas = t * columns_d * static_cast<double>(group);
     const double pixel_loads = pixel_loads_of(s, knobs.columns, group);
     const double block_loads = pixel_loads + t * static_cast<double>(group) / 4.0;
-    const double block_passes = pixel_loads + t * static_cast<double>(group) / 4.0 * uniform_wide_wavefronts;
+    const double block_passes =
+        pixel_loads + t * static_cast<double>(group) / 4.0 * gpu.architecture.uniform_wide_wavefronts->value;
     // Warp instructions beside arithmetic and loads, as compiled for sm_90: a channel and, where they are a
     // loop, a row of taps; a block of positions and 32 of them (their place by division), an output stored,
     // one of an earlier piece read again; a copy of filter values and the start on a filter, a step of a
@@ -292,14 +293,14 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
     const double lines_of_piece =
         std::min(filters, static_cast<double>(s.k) * lines_touched(filter_run, 1.0, 0.0) * line);
     const double lost_sums =
-        lost_from_l1(resident * (sums_of_cta + map_of_cta / pieces_d) + lines_of_piece, part, limits);
+        lost_from_l1(resident * (sums_of_cta + map_of_cta / pieces_d) + lines_of_piece, part, gpu);
     // A CTA's rows of an output follow one another; warps side by side find a common sector in L1.
     const double sums_run = static_cast<double>(s.p() * s.q() * 4) / bands;
     const double read_again = static_cast<double>(s.output_bytes()) * spanned_bytes(sums_run) / sums_run;
     const double once = spanned_bytes(filters);
     const double of_filters = once + std::max(0.0, pieces_d * of_piece - once) * lost_sums;
     const double filter_reads =
-        read_through_l1(of_filters, of_filters, ctas, part, limits, Again::in_turn, sums_of_cta + map_of_cta);
+        read_through_l1(of_filters, of_filters, ctas, part, gpu, Again::in_turn, sums_of_cta + map_of_cta);
     // And neighbouring CTAs have rows of the map in common, each at another place of its copies: of 16 bytes
     // they come to them soon enough after each other, by 4 bytes not, as counted.
     const double alike =
@@ -310,19 +311,19 @@ PlanResult<MapStream> MapStream::plan(const ConvShape &s, const GpuProfile &prof
              : 0.0;
     const double rows_at_once = static_cast<double>(std::min(part.tile_h, s.p()));
     part.mergeable_reads =
-        mergeable_reads(filter_reads, {ctas, 1.0}, part, limits) +
+        mergeable_reads(filter_reads, {ctas, 1.0}, part, gpu) +
         mergeable_reads(images * all_channels * bands * map_bytes * alike,
-                        {(rows_at_once + static_cast<double>(s.r - 1)) / rows_at_once, 1.0}, part, limits);
+                        {(rows_at_once + static_cast<double>(s.r - 1)) / rows_at_once, 1.0}, part, gpu);
     work.l2_read_bytes =
         images * all_channels * bands * map_bytes + filter_reads + (pieces_d - 1.0) * read_again * lost_sums;
     work.l2_write_bytes = pieces_d * written_bytes_of_flat_rows(s, part.tile_h);
     part.partial_write_bytes =
         written_in_part(*work.l2_write_bytes, pieces_d * static_cast<double>(s.output_bytes()));
-    fill_dram(work, s, limits);
+    fill_dram(work, s, gpu);
     // The sums of a piece are read again by the next, when all that is resident has stored its own.
     const double at_once = std::min(1.0, static_cast<double>(part.ctas_per_sm * limits.sm_count) / ctas);
     const double again_bytes = (pieces_d - 1.0) * static_cast<double>(s.output_bytes()) *
-                               lost_from_l2(at_once * static_cast<double>(s.output_bytes()), limits);
+                               lost_from_l2(at_once * static_cast<double>(s.output_bytes()), gpu);
     *work.dram_read_bytes += again_bytes;
     *work.dram_write_bytes += again_bytes;
     if (part.pieces > 1)

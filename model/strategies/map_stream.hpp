@@ -19,7 +19,7 @@ struct MapStream {
     int stages = 2;
 
     static const std::vector<Knob<MapStream>> &knobs();
-    PlanResult<MapStream> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<MapStream> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const MapStream &) const = default;
 };
 

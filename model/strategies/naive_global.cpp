@@ -76,7 +76,7 @@ std::string outside(const ConvShape &s) {
 
 } // namespace
 
-PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     if (threads % 32 != 0)
@@ -84,7 +84,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     Planned<NaiveGlobal> planned;
     planned.strategy = *this;
     Feasible &out = planned.feasible;
-    out.rules = table1_rules(profile);
+    out.rules = table1_rules(gpu.profile);
 
     const std::int64_t outputs = s.output_elements(), channels = s.c / s.groups;
     const bool padded = s.pad_h > 0 || s.pad_w > 0;
@@ -107,10 +107,10 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     part.filter_count = s.k;
     part.busy_warps = ceil_div(std::min<std::int64_t>(threads, outputs), 32);
     part.barriers = 0;
-    part.ctas_per_sm = resident_ctas(profile.limits, threads, registers_of(s.r * s.s, padded, unrolled), 0);
+    part.ctas_per_sm = resident_ctas(gpu, threads, registers_of(s.r * s.s, padded, unrolled), 0);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};
-    fill_schedule(part, profile.limits);
+    fill_schedule(part, gpu.limits);
 
     // A tap is two loads, an FMA and a turn of its loop; where there is padding each of its coordinates is
     // compared. A thread finds its output with three divisions, of 64 bits where there are so many outputs.
@@ -147,23 +147,22 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const GpuProfile &
     const double full_ctas = static_cast<double>(outputs) / static_cast<double>(threads);
     const double pixel_reads =
         images * read_through_l1(std::min(image_bytes, steps * map_bytes), image_bytes,
-                                 std::max(1.0, full_ctas / images), part, profile.limits, Again::anywhere);
-    const double filter_reads =
-        read_through_l1(std::min(filter_bytes, all_filters), all_filters, std::max(1.0, full_ctas), part,
-                        profile.limits, Again::in_turn);
+                                 std::max(1.0, full_ctas / images), part, gpu, Again::anywhere);
+    const double filter_reads = read_through_l1(std::min(filter_bytes, all_filters), all_filters,
+                                                std::max(1.0, full_ctas), part, gpu, Again::in_turn);
     work.l2_read_bytes = pixel_reads + filter_reads;
     const double plane_ctas = // of a filter and an image, which follow one another
         std::max(1.0, static_cast<double>(s.p() * s.q()) / static_cast<double>(threads));
     part.mergeable_reads =
         mergeable_reads(pixel_reads, {ctas / images / plane_ctas / static_cast<double>(s.groups), plane_ctas},
-                        part, profile.limits) +
-        mergeable_reads(filter_reads, {plane_ctas, 1.0}, part, profile.limits);
+                        part, gpu) +
+        mergeable_reads(filter_reads, {plane_ctas, 1.0}, part, gpu);
     work.l2_write_bytes = static_cast<double>(s.output_bytes()); // a warp's outputs follow one another
     // A filter's outputs follow one another in the grid; what is resident at once shares the pixels.
     const double resident =
-        static_cast<double>(std::min(part.ctas_per_sm * profile.limits.sm_count, part.ctas) * threads);
+        static_cast<double>(std::min(part.ctas_per_sm * gpu.limits.sm_count, part.ctas) * threads);
     const double planes_at_once = std::max(1.0, resident / static_cast<double>(s.p() * s.q()));
-    fill_dram(work, s, profile.limits, static_cast<double>(s.k) / planes_at_once);
+    fill_dram(work, s, gpu, static_cast<double>(s.k) / planes_at_once);
     out.assumptions.emplace_back("what a CTA reads of a channel stays in L1 while the filter passes over it");
     out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
     out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);

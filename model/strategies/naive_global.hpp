@@ -15,7 +15,7 @@ struct NaiveGlobal {
     int threads = 256;
 
     static const std::vector<Knob<NaiveGlobal>> &knobs();
-    PlanResult<NaiveGlobal> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<NaiveGlobal> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const NaiveGlobal &) const = default;
 };
 

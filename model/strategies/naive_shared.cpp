@@ -79,15 +79,15 @@ std::int64_t registers_of_global_map(const ConvShape &s) {
 
 } // namespace
 
-PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     Planned<NaiveShared> planned;
     NaiveShared &knobs = planned.strategy;
     knobs = *this;
     Feasible &out = planned.feasible;
-    out.rules = table1_rules(profile);
-    const GpuLimits &limits = profile.limits;
+    out.rules = table1_rules(gpu.profile);
+    const GpuLimits &limits = gpu.limits;
 
     if (knobs.tile_w == 0)
         knobs.tile_w = static_cast<int>(std::min<std::int64_t>(32, s.q()));
@@ -136,9 +136,9 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     part.filter_count = s.k;
     part.busy_warps = ceil_div(threads, 32);
     part.barriers = shared_map ? 1 : 0;
-    part.copy_passes = shared_map ? narrow_copy_passes : 0.0;
+    part.copy_passes = shared_map ? gpu.architecture.narrow_copy_passes->value : 0.0;
     part.ctas_per_sm = resident_ctas(
-        limits, threads, shared_map ? part.register_cap : registers_of_global_map(s), part.shared_bytes);
+        gpu, threads, shared_map ? part.register_cap : registers_of_global_map(s), part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(threads) + " threads with " +
                           std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
@@ -241,20 +241,19 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
     const double of_tiles = channels * map_bytes / tiles,
                  of_filter = spanned_bytes(static_cast<double>(filter_floats) * 4.0);
     const double of_image = static_cast<double>(s.input_bytes()) / static_cast<double>(s.n);
-    const double pixel_reads =
-        static_cast<double>(s.n) * read_through_l1(of_tiles, std::max(of_tiles, of_image),
-                                                   tiles * static_cast<double>(s.k), part, limits,
-                                                   Again::anywhere);
+    const double pixel_reads = static_cast<double>(s.n) *
+                               read_through_l1(of_tiles, std::max(of_tiles, of_image),
+                                               tiles * static_cast<double>(s.k), part, gpu, Again::anywhere);
     const double filter_reads = std::min(
         static_cast<double>(s.n * s.k) *
-            read_through_l1(of_filter, of_filter, tiles, part, limits, Again::in_turn),
-        read_through_l1(of_filter, of_filter * static_cast<double>(s.k), ctas, part, limits, Again::in_turn));
+            read_through_l1(of_filter, of_filter, tiles, part, gpu, Again::in_turn),
+        read_through_l1(of_filter, of_filter * static_cast<double>(s.k), ctas, part, gpu, Again::in_turn));
     work.l2_read_bytes = pixel_reads + filter_reads;
     const double planes = static_cast<double>(s.k), images_d = static_cast<double>(s.n);
     part.mergeable_reads =
-        mergeable_reads(pixel_reads, {planes, tiles}, part, limits) +
+        mergeable_reads(pixel_reads, {planes, tiles}, part, gpu) +
         mergeable_reads(filter_reads, tiles > 1.0 ? Readers{tiles, 1.0} : Readers{images_d, planes}, part,
-                        limits);
+                        gpu);
     const std::int64_t grid =
         std::gcd(s.p() * s.q(), std::gcd(knobs.tile_h * s.q(), std::int64_t{knobs.tile_w}));
     work.l2_write_bytes =
@@ -264,9 +263,9 @@ PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const GpuProfile &
         });
     const double planes_at_once =
         std::max(1.0, static_cast<double>(part.ctas_per_sm * limits.sm_count) / tiles);
-    fill_dram(work, s, limits, static_cast<double>(s.k) / planes_at_once);
+    fill_dram(work, s, gpu, static_cast<double>(s.k) / planes_at_once);
     if (shared_map) // tiles have the rows that no tap reads
-        *work.dram_read_bytes += static_cast<double>(s.input_bytes()) - input_read_bytes(s);
+        *work.dram_read_bytes += static_cast<double>(s.input_bytes()) - input_read_bytes(s, gpu.architecture);
     if (!shared_map)
         out.assumptions.emplace_back(
             "what a CTA reads of a channel stays in L1 while the filter passes over it");

@@ -17,7 +17,7 @@ struct NaiveShared {
     int map = 0;
 
     static const std::vector<Knob<NaiveShared>> &knobs();
-    PlanResult<NaiveShared> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<NaiveShared> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const NaiveShared &) const = default;
 };
 

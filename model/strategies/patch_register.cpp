@@ -58,8 +58,8 @@ std::int64_t positions_of(const ConvShape &s, Outputs o) {
 }
 
 /// The output leaves L2 before it is complete.
-bool is_streamed(const ConvShape &s, const GpuProfile &profile) {
-    return s.output_bytes() > profile.limits.l2_bytes;
+bool is_streamed(const ConvShape &s, const Gpu &gpu) {
+    return s.output_bytes() > gpu.limits.l2_bytes;
 }
 
 struct Grid {
@@ -68,15 +68,14 @@ struct Grid {
     std::int64_t chunks;    ///< of the map, one after another
 };
 
-Grid grid_of(const ConvShape &s, const GpuProfile &profile, Outputs o, std::int64_t threads,
-             std::int64_t tile_k) {
+Grid grid_of(const ConvShape &s, const Gpu &gpu, Outputs o, std::int64_t threads, std::int64_t tile_k) {
     Grid grid{};
     grid.filters = o.classes * ceil_div(ceil_div(s.k, o.classes), tile_k);
     const std::int64_t positions = ceil_div(positions_of(s, o) + o.classes - 1, threads);
     // A map of 4 MiB stays in 60 MiB of L2 while the output streams by; one of 16 MiB does not.
     constexpr std::int64_t chunks_of_l2 = 12;
-    grid.chunks = is_streamed(s, profile) && grid.filters > 1
-                      ? std::min(positions, ceil_div(s.h * s.w * 4 * chunks_of_l2, profile.limits.l2_bytes))
+    grid.chunks = is_streamed(s, gpu) && grid.filters > 1
+                      ? std::min(positions, ceil_div(s.h * s.w * 4 * chunks_of_l2, gpu.limits.l2_bytes))
                       : 1;
     grid.positions = ceil_div(positions, grid.chunks);
     return grid;
@@ -193,22 +192,20 @@ std::int64_t registers_of(const ConvShape &s, Outputs o, std::int64_t tile_k) {
 /// or writing the output; with half of the issue slots on top, as these overlap with the others by halves.
 /// Enough to rank the settings of one shape: on 49 shapes of an H200 its first was 3.6 % slower than the
 /// fastest measured.
-double cost(const ConvShape &s, const GpuProfile &profile, Outputs o, std::int64_t threads,
-            std::int64_t tile_k) {
+double cost(const ConvShape &s, const Gpu &gpu, Outputs o, std::int64_t threads, std::int64_t tile_k) {
     const WarpCounts counts = counts_of(s, o, threads, tile_k);
-    const Grid grid = grid_of(s, profile, o, threads, tile_k);
+    const Grid grid = grid_of(s, gpu, o, threads, tile_k);
     const std::int64_t ctas = grid.positions * grid.filters * grid.chunks * s.n;
     const double warps = static_cast<double>(threads) / 32.0;
     const double of_cta =
         warps * (counts.instructions_once + static_cast<double>(tile_k) * counts.instructions_per_filter);
     const std::int64_t resident =
-        std::max<std::int64_t>(1, resident_ctas(profile.limits, threads, registers_needed(s, o), 4096));
+        std::max<std::int64_t>(1, resident_ctas(gpu, threads, registers_needed(s, o), 4096));
     // Beyond what is resident at once come whole waves: CTAs of one size end together, and the last wave
     // takes as long as the others.
-    const std::int64_t slots = profile.limits.sm_count * resident;
-    const double busiest =
-        of_cta * static_cast<double>(ctas <= slots ? ceil_div(ctas, profile.limits.sm_count)
-                                                   : ceil_div(ctas, slots) * resident);
+    const std::int64_t slots = gpu.limits.sm_count * resident;
+    const double busiest = of_cta * static_cast<double>(ctas <= slots ? ceil_div(ctas, gpu.limits.sm_count)
+                                                                      : ceil_div(ctas, slots) * resident);
     // A warp by itself: latency of the pixels, and what waits for what is before it, some 4 clocks an
     // instruction.
     constexpr double pixels_come = 600.0, taps_come = 100.0, between = 4.0;
@@ -216,18 +213,18 @@ double cost(const ConvShape &s, const GpuProfile &profile, Outputs o, std::int64
                  chain = static_cast<double>(tile_k) * std::max(counts.instructions_per_filter, 40.0),
                  rounds = std::max(1.0, static_cast<double>(ctas) / static_cast<double>(slots));
     constexpr double stored_a_clock = 32.0; // bytes of an SM at most: a sector; 30 on an H200
-    const double ctas_of_busiest = static_cast<double>(ceil_div(ctas, profile.limits.sm_count));
+    const double ctas_of_busiest = static_cast<double>(ceil_div(ctas, gpu.limits.sm_count));
     const double stores =
         ctas_of_busiest * static_cast<double>(threads * o.rows * o.vector * tile_k) * 4.0 / stored_a_clock;
     double writes = 0.0;
-    if (profile.sm_clock && profile.dram_write_bandwidth) {
+    if (gpu.profile.sm_clock && gpu.profile.dram_write_bandwidth) {
         // Rows that do not start with a sector are stored in parts, which leave L2 before they meet: 64 us
         // against 42 for 32 filters of 3 x 3 on 1024 x 1024, H200.
         const double parts = o.vector == 1 && s.q() % 8 != 0 ? 1.5 : 1.0;
-        writes = parts * static_cast<double>(s.output_bytes()) / profile.dram_write_bandwidth->value.value *
-                 profile.sm_clock->value.value;
+        writes = parts * static_cast<double>(s.output_bytes()) /
+                 gpu.profile.dram_write_bandwidth->value.value * gpu.profile.sm_clock->value.value;
     }
-    const double issue = busiest / profile.limits.schedulers_per_sm,
+    const double issue = busiest / gpu.limits.schedulers_per_sm,
                  loads = ctas_of_busiest * warps * counts.l1_passes_once;
     return std::max(
                {rounds * (start + chain), start + issue, start + stores, start + loads, start + writes}) +
@@ -262,7 +259,7 @@ const std::vector<Knob<PatchRegister>> &PatchRegister::knobs() {
     return list;
 }
 
-PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside_papers(s); !why.empty())
         return Infeasible{why, true};
     if (s.c != 1)
@@ -296,11 +293,10 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
                     constexpr std::int64_t most_registers = 200;
                     const bool possible = s.p() * s.q() % v == 0 && o.band * r <= s.p() &&
                                           registers_needed(s, o) < most_registers &&
-                                          resident_ctas(profile.limits, t, registers_needed(s, o), 4096) > 0;
+                                          resident_ctas(gpu, t, registers_needed(s, o), 4096) > 0;
                     if (!possible)
                         continue;
-                    const double c =
-                        cost(s, profile, o, t, std::min(std::int64_t{k}, ceil_div(s.k, o.classes)));
+                    const double c = cost(s, gpu, o, t, std::min(std::int64_t{k}, ceil_div(s.k, o.classes)));
                     if (best == 0.0 || c < best)
                         best = c, knobs.rows = r, knobs.vector = v, knobs.threads = t, knobs.tile_k = k;
                 }
@@ -313,8 +309,8 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     const std::int64_t positions = positions_of(s, outputs);
     Partition part;
     part.kernel = name;
-    const Grid grid = grid_of(s, profile, outputs, knobs.threads, knobs.tile_k);
-    const bool streamed = is_streamed(s, profile);
+    const Grid grid = grid_of(s, gpu, outputs, knobs.threads, knobs.tile_k);
+    const bool streamed = is_streamed(s, gpu);
     part.template_arguments = {s.r,
                                s.s,
                                knobs.rows,
@@ -335,15 +331,15 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     part.shared_bytes =
         knobs.tile_k == 1 ? 0 : round_up(knobs.tile_k, group_of(s.r * s.s)) * padded(s.r * s.s) * 4;
     part.register_cap = registers_needed(s, outputs);
-    part.ctas_per_sm = resident_ctas(profile.limits, part.threads, registers_of(s, outputs, knobs.tile_k),
-                                     part.shared_bytes);
+    part.ctas_per_sm =
+        resident_ctas(gpu, part.threads, registers_of(s, outputs, knobs.tile_k), part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
     part.stages = 1;
     part.steps = 1;
     part.busy_warps = ceil_div(std::min(part.threads, positions), 32);
     part.independent_sums = knobs.rows * knobs.vector;
-    fill_schedule(part, profile.limits);
+    fill_schedule(part, gpu.limits);
 
     WarpCounts counts = counts_of(s, outputs, part.threads, part.tile_k);
     const Compiled its = compiled(s, outputs);
@@ -425,24 +421,24 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const GpuProfi
     const double position_ctas = static_cast<double>(part.grid[0]), ctas_d = static_cast<double>(part.ctas),
                  image_bytes = std::max(pixel_bytes, spanned_bytes(static_cast<double>(s.h * s.w) * 4.0)),
                  all_taps = spanned_bytes(static_cast<double>(s.filter_bytes()));
-    const double pixel_reads = static_cast<double>(s.n) *
-                               read_through_l1(pixel_bytes, image_bytes, ctas_d / static_cast<double>(s.n),
-                                               part, profile.limits, Again::anywhere);
+    const double pixel_reads = static_cast<double>(s.n) * read_through_l1(pixel_bytes, image_bytes,
+                                                                          ctas_d / static_cast<double>(s.n),
+                                                                          part, gpu, Again::anywhere);
     const double tap_reads = read_through_l1(std::min(all_taps, part.step.load_bytes - pixel_bytes), all_taps,
-                                             ctas_d, part, profile.limits, Again::in_turn);
+                                             ctas_d, part, gpu, Again::in_turn);
     work.l2_read_bytes = pixel_reads + tap_reads;
-    part.mergeable_reads = mergeable_reads(pixel_reads, {static_cast<double>(part.grid[1]), position_ctas},
-                                           part, profile.limits) +
-                           mergeable_reads(tap_reads, {position_ctas, 1.0}, part, profile.limits);
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads, {static_cast<double>(part.grid[1]), position_ctas}, part, gpu) +
+        mergeable_reads(tap_reads, {position_ctas, 1.0}, part, gpu);
     const double stored = static_cast<double>(positions * knobs.rows * knobs.vector * s.n * s.k) * 4.0;
     work.l2_write_bytes = knobs.vector == 1 ? stored * written_bytes_of_columns(s, knobs.rows) /
                                                   static_cast<double>(s.output_bytes())
                                             : stored;
     if (knobs.vector == 1)
         part.partial_write_bytes = written_in_part(*work.l2_write_bytes, stored);
-    fill_dram(work, s, profile.limits);
+    fill_dram(work, s, gpu);
 
-    out.rules = table1_rules(profile);
+    out.rules = table1_rules(gpu.profile);
     out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
     out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
     out.plan.launches = {std::move(part)};

@@ -22,7 +22,7 @@ struct PatchRegister {
     int tile_k = 0;
 
     static const std::vector<Knob<PatchRegister>> &knobs();
-    PlanResult<PatchRegister> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<PatchRegister> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const PatchRegister &) const = default;
 };
 

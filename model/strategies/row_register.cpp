@@ -71,7 +71,7 @@ const std::vector<Knob<RowRegister>> &RowRegister::knobs() {
     return list;
 }
 
-PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
         return Infeasible{why, true};
     if (s.c != 1)
@@ -84,9 +84,9 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
     Feasible &out = planned.feasible;
     RowRegister &knobs = planned.strategy;
     knobs = *this;
-    const Bytes bank_width = profile.bank_width ? profile.bank_width->value : Bytes(4.0);
+    const Bytes bank_width = gpu.profile.bank_width ? gpu.profile.bank_width->value : Bytes(4.0);
     const std::int64_t ratio = papers::bank_ratio(bank_width, s.element_bytes());
-    if (!profile.bank_width)
+    if (!gpu.profile.bank_width)
         out.assumptions.push_back("bank width 4 B: the profile has none");
     if (knobs.unit == 0)
         knobs.unit = static_cast<int>(ratio);
@@ -114,7 +114,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
     if (ceil_div(s.k, launch_filters) > most_launches)
         return Infeasible{std::to_string(s.k) + " filters need more than " + std::to_string(most_launches) +
                           " launches of 64 KB of constant memory each"};
-    out.rules = table1_rules(profile);
+    out.rules = table1_rules(gpu.profile);
     out.rules.bank_ratio = bank_width.value / static_cast<double>(s.element_bytes());
 
     const std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
@@ -143,12 +143,12 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         const std::int64_t window_units = ceil_div(knobs.unit + s.s - 1, knobs.unit);
         part.shared_bytes = round_up((knobs.tile_w + (window_units - 1) * knobs.unit) * bytes, 16);
         part.register_cap = registers_needed(s, knobs.unit, knobs.units, threads);
-        part.ctas_per_sm = resident_ctas(profile.limits, threads, part.register_cap, part.shared_bytes);
+        part.ctas_per_sm = resident_ctas(gpu, threads, part.register_cap, part.shared_bytes);
         if (part.ctas_per_sm < 1)
             return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};
         part.stages = 2;
         part.steps = std::min<std::int64_t>(knobs.tile_h, s.p());
-        fill_schedule(part, profile.limits);
+        fill_schedule(part, gpu.limits);
 
         // One step is one output row of the tile, all its filters.
         const double warps = static_cast<double>(threads) / 32.0;
@@ -227,14 +227,14 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         const double of_image = static_cast<double>(s.h * s.w * s.c * bytes);
         const double pixel_reads =
             images * read_through_l1(of_cta, std::max(of_cta, of_image), tiles * static_cast<double>(tiles_k),
-                                     part, profile.limits, Again::anywhere);
+                                     part, gpu, Again::anywhere);
         work.l2_read_bytes = pixel_reads + static_cast<double>(part.constant_bytes);
         const Readers readers =
             tiles_k > 1
                 ? Readers{static_cast<double>(tiles_k), tiles}
                 : Readers{static_cast<double>(knobs.tile_h + s.r - 1) / static_cast<double>(knobs.tile_h),
                           static_cast<double>(tiles_x)};
-        part.mergeable_reads = mergeable_reads(pixel_reads, readers, part, profile.limits);
+        part.mergeable_reads = mergeable_reads(pixel_reads, readers, part, gpu);
         // Single pixels of neighbouring units: every store meets the same sectors again. Of one pixel each a
         // warp stores a part of one row.
         const double of_rows =
@@ -243,7 +243,7 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const GpuProfile &
         work.l2_write_bytes = (knobs.unit == 1 ? of_rows : written_bytes(s)) * count /
                               static_cast<double>(s.k) *
                               (whole_units ? 1.0 : static_cast<double>(knobs.unit));
-        fill_dram(work, s, profile.limits);
+        fill_dram(work, s, gpu);
         *work.dram_write_bytes *= count / static_cast<double>(s.k);
         if (begin > 0) // the first launch brought the input
             work.dram_read_bytes = 0.0;

@@ -19,7 +19,7 @@ struct RowRegister {
     int tile_k = 0;
 
     static const std::vector<Knob<RowRegister>> &knobs();
-    PlanResult<RowRegister> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<RowRegister> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const RowRegister &) const = default;
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "model/machine/architecture.hpp"
-#include "model/machine/profile.hpp"
 #include "model/paper/rules.hpp"
 #include "model/plan/occupancy.hpp"
 #include "model/plan/plan.hpp"

@@ -73,7 +73,7 @@ std::int64_t stage_floats(const ConvShape &s, std::int64_t segment, std::int64_t
 
 } // namespace
 
-PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside_papers(s); !why.empty())
         return Infeasible{why, true};
     if (s.c == 1)
@@ -83,7 +83,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     Feasible &out = planned.feasible;
     StrideFixedBlock &knobs = planned.strategy;
     knobs = *this;
-    out.rules = table1_rules(profile);
+    out.rules = table1_rules(gpu.profile);
 
     const std::int64_t flat = (s.p() - 1) * s.w + s.q(); // positions along the flattened image
     if (knobs.segment_bytes == 0)
@@ -108,7 +108,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
         knobs.tile_k = static_cast<int>(std::min({wanted, round_up(s.k, 16), largest_tile_k}));
         while (knobs.tile_k > 16 &&
                papers::step_bytes(knobs.segment_bytes, s.s, knobs.tile_w, knobs.tile_k) * 2 >
-                   profile.limits.shared_bytes_per_cta)
+                   gpu.limits.shared_bytes_per_cta)
             knobs.tile_k -= 16;
     }
     if (knobs.filters_per_thread == 0)
@@ -143,21 +143,22 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     part.steps = ceil_div(values, segment);
     part.filter_count = s.k;
     part.busy_warps = part.threads / 32;
-    part.copy_passes = wide_lines && wide_filters ? wide_copy_passes : narrow_copy_passes;
+    part.copy_passes = wide_lines && wide_filters ? gpu.architecture.wide_copy_passes->value
+                                                  : gpu.architecture.narrow_copy_passes->value;
     part.independent_sums = per_thread * columns;
     part.shared_bytes = stage_floats(s, segment, knobs.tile_w, knobs.tile_k) * 4 * knobs.stages;
     part.variant = std::to_string(per_thread) + " filters a thread";
     constexpr std::int64_t addresses = 60;
     part.register_cap = std::clamp<std::int64_t>(
         round_up(per_thread * columns + 4 * per_thread + columns + addresses, 8), 64, 255);
-    if (const std::int64_t most = profile.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
+    if (const std::int64_t most = gpu.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
         part.register_cap > most)
         part.register_cap = most / 8 * 8;
     // Of a single value nothing is kept for a next one, as compiled for sm_90 (NVRTC 13.0).
     constexpr std::int64_t kept = 24;
-    part.ctas_per_sm = resident_ctas(profile.limits, part.threads,
-                                     part.register_cap - (segment == 1 ? kept : 0), part.shared_bytes);
-    if (part.threads > profile.limits.max_threads_per_cta ||
+    part.ctas_per_sm =
+        resident_ctas(gpu, part.threads, part.register_cap - (segment == 1 ? kept : 0), part.shared_bytes);
+    if (part.threads > gpu.limits.max_threads_per_cta ||
         part.register_cap < per_thread * columns + 4 * per_thread + columns + 24)
         return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) + " with filters_per_thread = " +
                           std::to_string(per_thread) + " and tile_w = " + std::to_string(knobs.tile_w) +
@@ -165,8 +166,8 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
                           " bytes of shared memory, the GPU gives " +
-                          std::to_string(profile.limits.shared_bytes_per_cta)};
-    fill_schedule(part, profile.limits);
+                          std::to_string(gpu.limits.shared_bytes_per_cta)};
+    fill_schedule(part, gpu.limits);
 
     // Lines as moved: the kernel always brings as many as a segment can touch.
     const std::int64_t lines = papers::lines_touched(knobs.segment_bytes, s.s);
@@ -193,7 +194,8 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     // Of a segment's last four values the compiler reads no more than there are: one or two by one pass.
     const double narrow_loads =
         segment % 4 == 1 || segment % 4 == 2 ? static_cast<double>(per_thread + 1) : 0.0;
-    const double wavefronts = seg * col + wide_loads * uniform_wide_wavefronts - narrow_loads;
+    const double wavefronts =
+        seg * col + wide_loads * gpu.architecture.uniform_wide_wavefronts->value - narrow_loads;
     // Warp instructions beside arithmetic and loads, as counted on sm_90: a value of the segment (its pixels'
     // address), a filter copy, a line copy (divisions of the line index), the offset of a value, a step
     // (loop, barrier), the start, a column of pixels (its place by division), an output of a filter that is
@@ -240,7 +242,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
         wide_filters
             ? wide_copy_bytes(1.0, odd_halves(0, filters_apart), 0.0) * static_cast<double>(s.filter_bytes())
             : filter_tiles * filter_run_bytes(static_cast<double>(s.k) / filter_tiles,
-                                              static_cast<double>(values) * 4.0, part, profile.limits);
+                                              static_cast<double>(values) * 4.0, part, gpu);
     const double line_bytes = clipped_floats * 4.0;
     const std::int64_t buffered_line = round_up(s.s - 1, 4) + knobs.tile_w;
     const double clipped_tiles = static_cast<double>(part.grid[0]);
@@ -270,16 +272,16 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     const double of_images = static_cast<double>(part.grid[0] * part.grid[1]),
                  of_cta = map_reads / images / of_images;
     if (!wide_lines) // CTAs of other filters may read on the same SM what is still in L1
-        map_reads = images * read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part,
-                                             profile.limits, Again::anywhere);
+        map_reads = images * read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part, gpu,
+                                             Again::anywhere);
     // The CTAs of a row of the grid read the same filters.
     const double of_tile = filter_bytes / filter_tiles;
     const double all_filter_reads =
         wide_filters
             ? filter_bytes * filter_reads
             : std::min(tile_reads * read_through_l1(of_tile, of_tile, static_cast<double>(part.grid[0]), part,
-                                                    profile.limits, Again::in_turn),
-                       read_through_l1(of_tile, filter_bytes, ctas, part, profile.limits, Again::in_turn));
+                                                    gpu, Again::in_turn),
+                       read_through_l1(of_tile, filter_bytes, ctas, part, gpu, Again::in_turn));
     work.l2_read_bytes = all_filter_reads + map_reads;
     const double tiles_d = static_cast<double>(part.grid[0]);
     part.mergeable_reads =
@@ -288,12 +290,11 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
                 (wide_filters && !inside_lines(segment * 4, {pitch * 4, step_floats * 4, values * 4})
                      ? alike_in_lines(0, filters_apart)
                      : 1.0),
-            tiles_d > 1.0 ? Readers{tiles_d, 1.0} : Readers{images, filter_tiles}, part, profile.limits) +
-        mergeable_reads(map_reads * (wide_lines ? lines_alike : 1.0), {filter_tiles, tiles_d}, part,
-                        profile.limits);
+            tiles_d > 1.0 ? Readers{tiles_d, 1.0} : Readers{images, filter_tiles}, part, gpu) +
+        mergeable_reads(map_reads * (wide_lines ? lines_alike : 1.0), {filter_tiles, tiles_d}, part, gpu);
     work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
-    fill_dram(work, s, profile.limits);
+    fill_dram(work, s, gpu);
 
     out.rules.segment_bytes = knobs.segment_bytes;
     out.rules.tile_w = knobs.tile_w;
@@ -306,7 +307,7 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
         out.rules.remarks.push_back("M' = " + std::to_string(knobs.tile_k) + " is below rule 3's " +
                                     std::to_string(*least_tile_k));
     if (papers::step_bytes(knobs.segment_bytes, s.s, knobs.tile_w, knobs.tile_k) * 2 >
-        profile.limits.shared_bytes_per_sm)
+        gpu.limits.shared_bytes_per_sm)
         out.rules.remarks.push_back("rule 4: a step's bytes exceed S_shared / 2");
     out.paper_round_fmas = static_cast<double>(*out.rules.step_fma);
     out.paper_round_bytes =

@@ -20,7 +20,7 @@ struct StrideFixedBlock {
     int filters_per_thread = 0;
 
     static const std::vector<Knob<StrideFixedBlock>> &knobs();
-    PlanResult<StrideFixedBlock> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<StrideFixedBlock> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const StrideFixedBlock &) const = default;
 };
 

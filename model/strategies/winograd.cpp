@@ -118,19 +118,14 @@ Sizes sizes_of(const ConvShape &s, const Winograd &g) {
     return o;
 }
 
-/// Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
-std::int64_t l2_room(const GpuLimits &limits) {
-    return limits.l2_bytes / 2;
-}
-
 /// Share of what a launch wrote that DRAM delivers when it is read once, `between` bytes later (F13).
-double lost_after(double between, const GpuLimits &limits) {
-    return lost_at_random(between / static_cast<double>(l2_room(limits)));
+double lost_after(double between, const Gpu &gpu) {
+    return lost_at_random(between / static_cast<double>(l2_room(gpu)));
 }
 
 /// Shares out among the launches what L2 cannot keep of all that they write: data once read stay in L2 until
 /// others take their place, and are written to DRAM then.
-void share_out_dram_writes(Plan &plan, const GpuLimits &limits) {
+void share_out_dram_writes(Plan &plan, const Gpu &gpu) {
     double written = 0.0;
     const auto each = [&](const auto &visit) {
         for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
@@ -138,7 +133,7 @@ void share_out_dram_writes(Plan &plan, const GpuLimits &limits) {
                 visit(part.work);
     };
     each([&](Work &work) { written += work.l2_write_bytes.value_or(0.0); });
-    const double beyond = std::max(0.0, written - static_cast<double>(l2_room(limits)));
+    const double beyond = std::max(0.0, written - static_cast<double>(l2_room(gpu)));
     each([&](Work &work) {
         work.dram_write_bytes = beyond * work.l2_write_bytes.value_or(0.0) / std::max(1.0, written);
     });
@@ -148,9 +143,8 @@ void share_out_dram_writes(Plan &plan, const GpuLimits &limits) {
 /// `dependent` of them find the thread's place and its addresses and wait for each other; its lines of
 /// arithmetic are independent.
 Partition transform_launch(const char *kernel, std::int64_t units, std::int64_t threads,
-                           std::int64_t registers, double instructions, double dependent,
-                           const GpuLimits &limits) {
-    constexpr double dependent_clocks = hopper::dependent_instruction.value;
+                           std::int64_t registers, double instructions, double dependent, const Gpu &gpu) {
+    const double dependent_clocks = gpu.architecture.dependent_instruction->value;
     Partition part;
     part.kernel = kernel;
     part.pace = Pace{.other_clocks = 1.0 + (dependent_clocks - 1.0) * dependent / instructions};
@@ -159,8 +153,8 @@ Partition transform_launch(const char *kernel, std::int64_t units, std::int64_t 
     part.register_cap = registers;
     part.busy_warps = threads / 32;
     part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(limits, threads, registers, 0);
-    fill_schedule(part, limits);
+    part.ctas_per_sm = resident_ctas(gpu, threads, registers, 0);
+    fill_schedule(part, gpu.limits);
     part.step.instructions = static_cast<double>(part.busy_warps) * instructions;
     part.work.instructions = static_cast<double>(ceil_div(units, 32)) * instructions;
     part.work.shared_wavefronts = part.work.shared_conflicts = 0.0;
@@ -176,7 +170,7 @@ void share_out(Partition &part) {
 }
 
 /// The launch that transforms the filters.
-Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, const GpuLimits &limits) {
+Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, const Gpu &gpu) {
     constexpr std::int64_t tile_k = 32, tile_c = 8, threads = 256;
     const double p = static_cast<double>(o.points), taps = static_cast<double>(s.r * s.r);
     // Warp instructions beside arithmetic, loads and stores: finding what to copy costs divisions.
@@ -189,13 +183,13 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
                          s.r == 5        ? (o.points == 8 ? 120 : 96)
                          : o.points == 8 ? 72
                                          : 64,
-                         instructions, taps * instructions::copy + 2.0 * p * p + instructions::warp, limits);
+                         instructions, taps * instructions::copy + 2.0 * p * p + instructions::warp, gpu);
     part.template_arguments = {o.points, s.r, g.slice_channels};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     part.grid = {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1};
     part.shared_bytes = tile_k * (tile_c * s.r * s.r + 1) * 4;
-    part.ctas_per_sm = resident_ctas(limits, threads, part.register_cap, part.shared_bytes);
-    fill_schedule(part, limits);
+    part.ctas_per_sm = resident_ctas(gpu, threads, part.register_cap, part.shared_bytes);
+    fill_schedule(part, gpu.limits);
     Work &work = part.work;
     work.fmas = static_cast<double>(o.channels * o.filter_pitch) * lines * line_fmas(o.points, s.r).taps;
     // Filters are a word further apart than they are long: a warp that copies the end of one and the start
@@ -233,7 +227,7 @@ double warps_at_edges(const ConvShape &s, std::int64_t m) {
 
 /// The launch that transforms the pixels of `tiles` tiles.
 Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t begin,
-                       std::int64_t tiles, const GpuLimits &limits) {
+                       std::int64_t tiles, const Gpu &gpu) {
     const std::int64_t units = o.channels * tiles, planes = o.points * o.points;
     const double p = static_cast<double>(o.points), values = static_cast<double>(planes);
     // A load, a store and its address of two instructions; where a tile reaches past the map comparisons and
@@ -242,7 +236,7 @@ Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, st
         "winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : 64,
         values * (instructions::guard + warps_at_edges(s, g.tile) * instructions::guard) +
             2.0 * p * pixel_line_operations(o.points) + instructions::warp,
-        2.0 * values + instructions::warp, limits);
+        2.0 * values + instructions::warp, gpu);
     part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
     part.barriers = 0;
     Work &work = part.work;
@@ -284,7 +278,7 @@ double staged_reads(const ConvShape &s, std::int64_t m, std::int64_t tiles) {
 
 /// The launch that transforms the products of `tiles` tiles back.
 Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t tiles,
-                        double lost, const GpuLimits &limits) {
+                        double lost, const Gpu &gpu) {
     const std::int64_t planes = o.points * o.points;
     const double p = static_cast<double>(o.points), m = static_cast<double>(g.tile);
     const bool staged = g.tile == 6 || s.q() % g.tile != 0 || s.p() % g.tile != 0;
@@ -297,14 +291,14 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
                         : 40,
         static_cast<double>(planes) * instructions::guard + (p + m) * back_line_operations(o.points, g.tile) +
             instructions::warp + (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
-        2.0 * static_cast<double>(planes) + instructions::warp, limits);
+        2.0 * static_cast<double>(planes) + instructions::warp, gpu);
     part.template_arguments = {o.points, s.r, staged ? 1 : 0};
     part.barriers = 0;
     part.filter_count = s.k;
     if (staged) {
         part.shared_bytes = part.threads * g.tile * g.tile * 4;
-        part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
-        fill_schedule(part, limits);
+        part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+        fill_schedule(part, gpu.limits);
     }
     Work &work = part.work;
     // Where a warp's outputs are staged, threads past the last tile compute as well: its lanes store
@@ -332,7 +326,7 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
 
 /// The launch that multiplies at every point of `tiles` tiles.
 std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Winograd &g, const Sizes &o,
-                                                   std::int64_t tiles, double lost, const GpuLimits &limits) {
+                                                   std::int64_t tiles, double lost, const Gpu &gpu) {
     Partition part;
     part.kernel = Winograd::name;
     part.template_arguments = {g.tile_k,        g.tile_pixels,    g.thread_k,
@@ -351,23 +345,24 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     part.shared_bytes = std::int64_t{g.stages} * g.slice_channels * (g.tile_k + g.tile_pixels) * 4;
     // Accumulators, two buffers of fragments, addresses.
     part.register_cap = round_up(part.independent_sums + 2 * (g.thread_k + g.thread_pixels) + 32, 8);
-    part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
                           " bytes of shared memory, the GPU gives " +
-                          std::to_string(limits.shared_bytes_per_cta)};
+                          std::to_string(gpu.limits.shared_bytes_per_cta)};
     // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find
     // room at once, each asks for so much shared memory that no SM takes more than its share of them.
-    if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], limits.sm_count);
+    if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], gpu.limits.sm_count);
         even < part.ctas_per_sm) {
         constexpr std::int64_t granule = 128;
-        const std::int64_t too_much = round_up(limits.shared_bytes_per_sm / (even + 1) + granule, granule) -
-                                      limits.shared_bytes_reserved_per_cta;
+        const std::int64_t too_much =
+            round_up(gpu.limits.shared_bytes_per_sm / (even + 1) + granule, granule) -
+            gpu.limits.shared_bytes_reserved_per_cta;
         part.shared_bytes =
-            std::max(part.shared_bytes, std::min<std::int64_t>(too_much, limits.shared_bytes_per_cta));
-        part.ctas_per_sm = resident_ctas(limits, part.threads, part.register_cap, part.shared_bytes);
+            std::max(part.shared_bytes, std::min<std::int64_t>(too_much, gpu.limits.shared_bytes_per_cta));
+        part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     }
-    fill_schedule(part, limits);
+    fill_schedule(part, gpu.limits);
 
     const double warps = static_cast<double>(part.busy_warps), slice = g.slice_channels;
     const double loads = slice * (g.thread_k + g.thread_pixels) / 4.0;     // of a warp, 128 bits wide
@@ -379,11 +374,13 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     const double warp_copies = copies_of(g.tile_k) + copies_of(g.tile_pixels);
     // A step (loop, barrier, addresses), a copy (its address, of 64 bits), the start of a CTA, a quad of
     // sums; clocks of a copy.
-    constexpr double wide_copy = 3.2;
+    const double wide_copy = gpu.architecture.wide_copy_clocks->value,
+                 most_merged = gpu.architecture.most_merged->value;
     part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
     part.step.instructions =
         part.step.fmas / 32.0 + warps * (loads + instructions::step + warp_copies * instructions::copy);
-    part.step.shared_wavefronts = warps * loads * uniform_wide_wavefronts + copies * wide_copy;
+    part.step.shared_wavefronts =
+        warps * loads * gpu.architecture.uniform_wide_wavefronts->value + copies * wide_copy;
     // A tile wider than a line of values reads those behind it, which are the next channels' too: of the
     // requests of one SM for the same at the same time L2 sees up to four as one (W6).
     const auto own_readers = [&](std::int64_t tile, std::int64_t pitch, std::int64_t all_tiles) {
@@ -405,15 +402,15 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     Work &work = part.work;
     work.fmas = all_steps * part.step.fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
-    work.shared_wavefronts = all_steps * warps * loads * uniform_wide_wavefronts;
+    work.shared_wavefronts = all_steps * warps * loads * gpu.architecture.uniform_wide_wavefronts->value;
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = all_steps * part.step.load_bytes;
     const double filter_tiles_d = static_cast<double>(filter_tiles),
                  pixel_tiles_d = static_cast<double>(pixel_tiles);
-    part.mergeable_reads = mergeable_reads(own_filters > 1.0 ? 0.0 : all_steps * filter_bytes,
-                                           {pixel_tiles_d, filter_tiles_d}, part, limits) +
-                           mergeable_reads(own_pixels > 1.0 ? 0.0 : all_steps * pixel_bytes,
-                                           {filter_tiles_d, 1.0}, part, limits);
+    part.mergeable_reads =
+        mergeable_reads(own_filters > 1.0 ? 0.0 : all_steps * filter_bytes, {pixel_tiles_d, filter_tiles_d},
+                        part, gpu) +
+        mergeable_reads(own_pixels > 1.0 ? 0.0 : all_steps * pixel_bytes, {filter_tiles_d, 1.0}, part, gpu);
     const std::int64_t written = planes * s.k * tiles * 4;
     work.l2_write_bytes = static_cast<double>(written);
     work.dram_read_bytes = lost * static_cast<double>(planes * o.channels * tiles * 4 + o.filter_bytes);
@@ -422,7 +419,7 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
 
 /// The plan of a setting in which no knob is left to choose; `g.chunks` becomes the number of chunks that
 /// there are.
-std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, const GpuProfile &profile) {
+std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, const Gpu &gpu) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
     if (g.tile % 2 != 0 || g.tile < 2 || g.tile + s.r - 1 > 8)
         return no("F(" + std::to_string(g.tile) + "x" + std::to_string(g.tile) + ", " + std::to_string(s.r) +
@@ -450,28 +447,27 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
     g.chunks = static_cast<int>(ceil_div(o.tiles, o.chunk_tiles));
 
     Feasible out;
-    out.rules = table1_rules(profile);
-    const GpuLimits &limits = profile.limits;
+    out.rules = table1_rules(gpu.profile);
     const std::int64_t pixels_at = o.filter_bytes, products_at = pixels_at + o.pixel_bytes;
     out.plan.workspace_bytes = products_at + o.product_bytes;
     out.plan.transformed_fmas = static_cast<double>(o.points * o.points * o.tiles) *
                                 static_cast<double>(s.c) * static_cast<double>(s.k);
-    out.plan.prepare = {filters_launch(s, g, o, limits)};
+    out.plan.prepare = {filters_launch(s, g, o, gpu)};
     if (out.plan.prepare[0].grid[1] > 65535)
         return no("the grid of the launch that transforms filters exceeds 65535 in y");
     // Between a transformed value's store and its load lie as many bytes as there are of pixels and filters,
     // between those of a product all products and, on average, half of what is read beside them.
     const double transformed_bytes = static_cast<double>(o.pixel_bytes + o.filter_bytes),
                  product_bytes = static_cast<double>(o.product_bytes),
-                 lost_transformed = lost_after(transformed_bytes, limits),
-                 lost_products = lost_after(product_bytes + transformed_bytes / 2.0, limits);
+                 lost_transformed = lost_after(transformed_bytes, gpu),
+                 lost_products = lost_after(product_bytes + transformed_bytes / 2.0, gpu);
     for (std::int64_t begin = 0; begin < o.tiles; begin += o.chunk_tiles) {
         const std::int64_t count = std::min(o.chunk_tiles, o.tiles - begin);
-        auto product = product_launch(s, g, o, count, lost_transformed, limits);
+        auto product = product_launch(s, g, o, count, lost_transformed, gpu);
         if (auto *why = std::get_if<Infeasible>(&product))
             return std::move(*why);
-        Partition input = input_launch(s, g, o, begin, count, limits);
-        Partition output = output_launch(s, g, o, count, lost_products, limits);
+        Partition input = input_launch(s, g, o, begin, count, gpu);
+        Partition output = output_launch(s, g, o, count, lost_products, gpu);
         input.operands = {{Memory::input, 0}, {Memory::workspace, pixels_at}};
         if (begin == 0) // while the filters are transformed
             input.beside = true;
@@ -486,7 +482,7 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
             out.plan.launches.push_back(std::move(*part));
         }
     }
-    share_out_dram_writes(out.plan, limits);
+    share_out_dram_writes(out.plan, gpu);
     out.paper_round_fmas = out.plan.launches[1].step.fmas;
     out.paper_round_bytes = out.plan.launches[1].step.load_bytes;
     return out;
@@ -502,7 +498,7 @@ constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {1
 
 } // namespace
 
-Settings<Winograd> Winograd::settings(const ConvShape &s, const GpuProfile &) const {
+Settings<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     std::vector<Winograd> found;
@@ -545,9 +541,9 @@ Settings<Winograd> Winograd::settings(const ConvShape &s, const GpuProfile &) co
     return found;
 }
 
-PlanResult<Winograd> Winograd::plan(const ConvShape &s, const GpuProfile &profile) const {
+PlanResult<Winograd> Winograd::plan(const ConvShape &s, const Gpu &gpu) const {
     Winograd setting = *this;
-    auto made = plan_of(setting, s, profile);
+    auto made = plan_of(setting, s, gpu);
     if (auto *why = std::get_if<Infeasible>(&made))
         return std::move(*why);
     return Planned<Winograd>{setting, std::move(std::get<Feasible>(made))};

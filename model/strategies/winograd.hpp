@@ -26,9 +26,9 @@ struct Winograd {
 
     static const std::vector<Knob<Winograd>> &knobs();
     /// Settings with every knob, those that are not 0 as they stand.
-    Settings<Winograd> settings(const ConvShape &shape, const GpuProfile &profile) const;
+    Settings<Winograd> settings(const ConvShape &shape, const Gpu &gpu) const;
     /// Of such a setting.
-    PlanResult<Winograd> plan(const ConvShape &shape, const GpuProfile &profile) const;
+    PlanResult<Winograd> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const Winograd &) const = default;
 };
 

@@ -191,18 +191,18 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p, 
                           fma_leaf<Term>(fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
 }
 
-std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                   const Calibration &calibration) {
-    if (!missing_for_forecast(profile, plan).empty())
+    if (!missing_for_forecast(gpu.profile, plan).empty())
         return std::nullopt;
-    return plan_term<Term>(plan, shape, machine_of(profile, shape.dtype, calibration));
+    return plan_term<Term>(plan, shape, machine_of(gpu, shape.dtype, calibration));
 }
 
-std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                     const Calibration &calibration) {
-    if (!missing_for_forecast(profile, plan).empty())
+    if (!missing_for_forecast(gpu.profile, plan).empty())
         return std::nullopt;
-    const Machine m = machine_of(profile, shape.dtype, calibration);
+    const Machine m = machine_of(gpu, shape.dtype, calibration);
     CallTimes times{s(m.launch_s), s(m.gap_s), {}};
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (const Partition &part : *launches) {
@@ -222,11 +222,11 @@ std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, co
     return times;
 }
 
-std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                      const Calibration &calibration) {
-    if (!missing_for_forecast(profile, plan).empty())
+    if (!missing_for_forecast(gpu.profile, plan).empty())
         return std::nullopt;
-    return plan_term<Seconds>(plan, shape, machine_of(profile, shape.dtype, calibration));
+    return plan_term<Seconds>(plan, shape, machine_of(gpu, shape.dtype, calibration));
 }
 
 std::vector<std::string> assumed_numbers(const Plan &plan, const GpuProfile &profile) {
@@ -250,22 +250,22 @@ std::vector<std::string> assumed_numbers(const Plan &plan, const GpuProfile &pro
     return assumed;
 }
 
-std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                           const std::optional<Calibration> &fitted) {
-    if (!missing_for_forecast(profile, plan).empty())
+    if (!missing_for_forecast(gpu.profile, plan).empty())
         return std::nullopt;
-    const Machine assumed = machine_of(profile, shape.dtype, {});
-    const Machine best = fitted ? machine_of(profile, shape.dtype, *fitted) : assumed;
+    const Machine assumed = machine_of(gpu, shape.dtype, {});
+    const Machine best = fitted ? machine_of(gpu, shape.dtype, *fitted) : assumed;
     const Term bound = bound_of<Term>(plan, shape, assumed);
     CallForecast out;
     out.bound_s = bound.value_s;
     out.roofline_s = wave_roofline_time(plan, assumed);
-    out.mwp_cwp_s = mwp_cwp_time(plan, profile);
+    out.mwp_cwp_s = mwp_cwp_time(plan, gpu.profile);
     out.unfitted_s = bounded(plan_term<Seconds>(plan, shape, assumed), bound.value_s);
     out.term = bounded(plan_term<Term>(plan, shape, best), bound);
     if (fitted) {
         out.fitted_s = out.term.value_s;
-        const auto [low, high] = interval_of(plan, shape, best, profile, *fitted);
+        const auto [low, high] = interval_of(plan, shape, best, gpu.profile, *fitted);
         out.low_s = std::max(out.bound_s, out.term.value_s * low);
         out.high_s = std::max(out.low_s, out.term.value_s * high);
     } else {
@@ -275,12 +275,12 @@ std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &sha
     return out;
 }
 
-std::optional<Seconds> forecast_call_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+std::optional<Seconds> forecast_call_time(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                           const std::optional<Calibration> &fitted) {
-    if (!missing_for_forecast(profile, plan).empty())
+    if (!missing_for_forecast(gpu.profile, plan).empty())
         return std::nullopt;
-    const Machine assumed = machine_of(profile, shape.dtype, {});
-    const Machine m = fitted ? machine_of(profile, shape.dtype, *fitted) : assumed;
+    const Machine assumed = machine_of(gpu, shape.dtype, {});
+    const Machine m = fitted ? machine_of(gpu, shape.dtype, *fitted) : assumed;
     return bounded(plan_term<Seconds>(plan, shape, m), bound_of<Seconds>(plan, shape, assumed));
 }
 

@@ -2,8 +2,8 @@
 // Equations: docs/equations.md.
 #pragma once
 
+#include "model/machine/architecture.hpp"
 #include "model/machine/calibration.hpp"
-#include "model/machine/profile.hpp"
 #include "model/plan/plan.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "model/time/term.hpp"
@@ -22,10 +22,10 @@ std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &pro
                                    std::optional<double> fmas = std::nullopt);
 
 /// Tier 2 of a plan; absent where the profile lacks a number for it (`missing_for_forecast` names it).
-std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                   const Calibration &calibration = {});
 /// Its value alone, to the last bit the same, without building a tree: for what compares many plans.
-std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                      const Calibration &calibration = {});
 
 /// How long a CTA of a launch stays on its SM, by how many share the SM: the first entry is of one alone, the
@@ -44,7 +44,7 @@ struct CallTimes {
     Seconds launch_s, gap_s;
     std::vector<CtaStay> stays;
 };
-std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                     const Calibration &calibration);
 
 /// The numbers that a profile lacks, with the profile's reasons; empty if it lacks none.
@@ -70,11 +70,11 @@ struct CallForecast {
 };
 
 /// Absent where the profile lacks a number for it.
-std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                           const std::optional<Calibration> &fitted);
 
 /// Its time alone, to the last bit the same.
-std::optional<Seconds> forecast_call_time(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
+std::optional<Seconds> forecast_call_time(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                           const std::optional<Calibration> &fitted);
 
 } // namespace convcast

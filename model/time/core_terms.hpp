@@ -2,7 +2,6 @@
 // dependent instructions. Formulas F3, F5, F6, F10, F11, F14, F23, F27 and F31 of docs/equations.md; seconds.
 #pragma once
 
-#include "model/machine/architecture.hpp"
 #include "model/machine/machine.hpp"
 #include "model/plan/plan.hpp"
 #include "model/time/formula.hpp"
@@ -37,10 +36,10 @@ template <Yield T> T issue_leaf(double instructions, const Machine &m) {
                    m.clock / 1e6);
 }
 
-/// Integers and logic have half the lanes of FFMAs (CUDA C++ Programming Guide, throughput of native
-/// arithmetic instructions): an instruction keeps the pipe of its scheduler busy for two clocks.
+/// Integers and logic have lanes of their own, often fewer than a warp for each scheduler: an instruction
+/// keeps the pipe of its scheduler busy for longer than a clock then.
 template <Yield T> T alu_leaf(double instructions, const Machine &m) {
-    constexpr double clocks = hopper::integer_clocks.value;
+    const double clocks = m.integer_clocks;
     return leaf<T>("integers and logic", s(instructions * clocks / m.schedulers / m.clock),
                    "{:.0f} warp instructions * {:.0f} clk / {:.0f} / {:.0f} MHz", instructions, clocks,
                    m.schedulers, m.clock / 1e6);

@@ -3,16 +3,11 @@
 // counts come from its Partition, rates and latencies from the Machine; seconds.
 #pragma once
 
-#include "model/machine/architecture.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/plan.hpp"
 #include "model/time/memory_terms.hpp"
 
 namespace convcast::launch_terms {
-
-/// From the last CTA of a launch until the CTAs of one that started early go on: 0.83 to 0.96 us between
-/// their stamps on an H200 (data/recorded/h200/timelines.json.gz). No probe measures it.
-inline constexpr double early_gap_s = hopper::early_gap.value;
 
 /// The part of a step that the copying warps do (F22).
 inline StepWork copies_of(const StepWork &step) {
@@ -171,8 +166,8 @@ T fill_term(const Partition &part, const Machine &m, const Round &round, const T
     T fill = sum<T>("fill", std::move(filled));
     if (!start.follows)
         return fill;
-    T gap = leaf<T>("early launch", s(early_gap_s), "{:.2f} us behind the last CTA of the launch before",
-                    early_gap_s * 1e6);
+    T gap = leaf<T>("early launch", s(m.early_gap_s), "{:.2f} us behind the last CTA of the launch before",
+                    m.early_gap_s * 1e6);
     return start.waits_first ? sum<T>("fill", {std::move(gap), std::move(fill)})
                              : max_of<T>("fill beside the launch before", {std::move(gap), std::move(fill)});
 }
@@ -273,14 +268,9 @@ template <Yield T> T wave_term(const Partition &part, const Machine &m, Round ro
                        step_term<T>(part, m, round, traffic), drain_term<T>(part, m, round, traffic));
 }
 
-/// F25: clocks from a CTA's end until the next one runs in its slot. No probe tells them from the rate of
-/// starts. They were read off calls of filter_split and map_split that do little but start CTAs without work:
-/// a slot turns over every 1,230 to 1,390 clk, of which its warps live 650 to 700 (sm__warps_active), with
-/// two slots an SM as with three.
-inline constexpr double turnover_clocks = hopper::turnover.value;
-
+/// F25: from a CTA's end until the next one runs in its slot. No probe tells it from the rate of starts.
 template <Yield T> T turnover_leaf(const Machine &m) {
-    return leaf<T>("turnover", s(turnover_clocks / m.clock), "{:.0f} clk / {:.0f} MHz", turnover_clocks,
+    return leaf<T>("turnover", s(m.turnover_clocks / m.clock), "{:.0f} clk / {:.0f} MHz", m.turnover_clocks,
                    m.clock / 1e6);
 }
 
@@ -339,19 +329,10 @@ template <Yield T> T idle_term(const Partition &part, double sms, double rounds,
                        leaf<T>("tail", s(0.0), "no partial round"));
 }
 
-/// F19: the first CTAs of a grid's second round start on other SMs than the first round did, the others in
-/// the same order again. Read off a call of filter_split (data/recorded/h200/timelines.json.gz).
-inline constexpr auto elsewhere = static_cast<std::int64_t>(hopper::second_round_elsewhere.value);
-
-/// F29: what is left of the SM clock while wgmma runs, on an H200: recorded calls of implicit_gemm_3xtf32 of
-/// 30 us and more have sm__cycles_active over time at 1,746 to 1,767 MHz, those of implicit_gemm at 1,923 to
-/// 1,960. No probe measures it.
-inline constexpr double wgmma_clock_share = 0.889;
-
-/// The machine while a launch runs (F29).
+/// The machine while a launch runs: tensor cores slow its clock (F29).
 inline Machine running(const Partition &part, Machine m) {
     if (part.step.tensor_fmas && m.has(Equation::F29))
-        m.clock *= wgmma_clock_share;
+        m.clock *= m.tensor_clock_share;
     return m;
 }
 
@@ -373,7 +354,7 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
         constexpr std::int64_t halves = 2;
         const std::int64_t images = std::max<std::int64_t>(1, part.grid[1]);
         const std::int64_t shares = papers::ceil_div(rest, halves * images),
-                           alone = std::min(shares, elsewhere);
+                           elsewhere = m.second_round_elsewhere, alone = std::min(shares, elsewhere);
         const std::int64_t most = std::max(!pairs               ? std::int64_t{1}
                                            : shares > elsewhere ? halves
                                                                 : std::int64_t{1},

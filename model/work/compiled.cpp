@@ -31,11 +31,12 @@ double dot(const InstructionFeatures &a, const InstructionFeatures &b) {
 }
 
 /// Bytes that L2 sees of a launch's reads. What DRAM delivers passes it once at least.
-double seen_reads(const Partition &part, const Merging &merging) {
+double seen_reads(const Partition &part, const Merging &merging, const Architecture &architecture) {
     const double reads = part.work.l2_read_bytes.value_or(0.0);
-    const double merged = part.mergeable_reads ? merged_bytes(*part.mergeable_reads,
-                                                              part.work.instructions.value_or(0.0), merging)
-                                               : 0.0;
+    const double merged =
+        part.mergeable_reads
+            ? merged_bytes(*part.mergeable_reads, part.work.instructions.value_or(0.0), merging, architecture)
+            : 0.0;
     return std::max(reads - merged, std::min(reads, part.work.dram_read_bytes.value_or(0.0)));
 }
 
@@ -52,7 +53,8 @@ InstructionFeatures features_of(const Partition &part) {
             ctas * warps * static_cast<double>(part.steps)};
 }
 
-void apply(Partition &part, const CompiledWork &kernel, const Facts &facts) {
+void apply(Partition &part, const CompiledWork &kernel, const Facts &facts,
+           const Architecture &architecture) {
     const double warps = warps_of(part);
     const InstructionFeatures its = coefficients(kernel);
     const auto instructions = [&](const StepWork &work, double once, double steps) {
@@ -73,13 +75,13 @@ void apply(Partition &part, const CompiledWork &kernel, const Facts &facts) {
     if (!part.work.l2_read_bytes || *part.work.l2_read_bytes <= 0.0)
         return;
     const Merging merging{kernel.merging, facts.drift};
-    const double seen = seen_reads(part, merging), share = seen / *part.work.l2_read_bytes;
+    const double seen = seen_reads(part, merging, architecture), share = seen / *part.work.l2_read_bytes;
     part.step.load_bytes *= share;
     part.drain.load_bytes *= share;
     part.work.l2_read_bytes = std::max(seen, part.work.dram_read_bytes.value_or(0.0));
 }
 
-Plan with_facts(Plan plan, const Facts &facts) {
+Plan with_facts(Plan plan, const Facts &facts, const Architecture &architecture) {
     for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (Partition &part : *launches) {
             const CompiledWork *its = nullptr; // of its variant, else the commonest
@@ -89,7 +91,7 @@ Plan with_facts(Plan plan, const Facts &facts) {
                      (its->variant != part.variant && kernel.cases > its->cases)))
                     its = &kernel;
             if (its != nullptr)
-                apply(part, *its, facts);
+                apply(part, *its, facts, architecture);
         }
     return plan;
 }

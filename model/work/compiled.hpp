@@ -1,6 +1,7 @@
 // Counts as compiled: what the source asks for becomes what runs, by the facts of the kernels.
 #pragma once
 
+#include "model/machine/architecture.hpp"
 #include "model/machine/facts.hpp"
 #include "model/plan/plan.hpp"
 
@@ -11,10 +12,10 @@ namespace convcast {
 
 /// The plan as the strategies count it, with the instructions and loads that its kernels have by `facts`;
 /// kernels without facts stay as they are.
-Plan with_facts(Plan plan, const Facts &facts);
+Plan with_facts(Plan plan, const Facts &facts, const Architecture &architecture);
 
 /// The launch with the numbers of its kernel, one of `facts`.
-void apply(Partition &part, const CompiledWork &kernel, const Facts &facts);
+void apply(Partition &part, const CompiledWork &kernel, const Facts &facts, const Architecture &architecture);
 
 /// What the four coefficients of CompiledWork multiply, of a launch: FFMAs, other counted instructions, warps
 /// and warp steps (W1).

@@ -78,20 +78,17 @@ double written_in_part(double written, double stored) {
     return std::clamp(2.0 * (written - stored), 0.0, written);
 }
 
-double l1_bytes(const Partition &part, const GpuLimits &limits) {
-    // L1 and shared memory are one array, 28 KiB more than can be shared on an H200, divided at one of a few
-    // sizes: the smallest that holds the resident CTAs (CUDA C++ Programming Guide, compute capability 9.0).
-    constexpr std::int64_t kib = 1024;
-    constexpr auto never_shared = static_cast<std::int64_t>(hopper::never_shared.value);
-    constexpr std::array<std::int64_t, 9> sizes = {0, 8, 16, 32, 64, 100, 132, 164, 196};
+double l1_bytes(const Partition &part, const Gpu &gpu) {
+    // L1 and shared memory are one array, somewhat larger than can be shared, divided at one of a few sizes:
+    // the smallest that holds the resident CTAs.
     const std::int64_t used =
         part.ctas_per_sm *
-        (part.shared_bytes > 0 ? part.shared_bytes + limits.shared_bytes_reserved_per_cta : 0);
-    std::int64_t shared = limits.shared_bytes_per_sm;
-    for (const std::int64_t size : sizes)
-        if (size * kib >= used && size * kib < shared)
-            shared = size * kib;
-    return static_cast<double>(limits.shared_bytes_per_sm + never_shared - shared);
+        (part.shared_bytes > 0 ? part.shared_bytes + gpu.limits.shared_bytes_reserved_per_cta : 0);
+    double shared = gpu.limits.shared_bytes_per_sm;
+    for (const double size : gpu.architecture.shared_sizes->values)
+        if (size >= static_cast<double>(used) && size < shared)
+            shared = size;
+    return gpu.limits.shared_bytes_per_sm + gpu.architecture.never_shared->value - shared;
 }
 
 double lost_at_random(double fill) {
@@ -104,25 +101,26 @@ double lost_at_random(double fill) {
     return lost;
 }
 
-double lost_from_l1(double between, const Partition &part, const GpuLimits &limits) {
+double lost_from_l1(double between, const Partition &part, const Gpu &gpu) {
     // Read off map_stream's sums, which are stored and read back. When half of L1 passes in between, hardly
     // anything is lost, and that by conflicts of lines in a set; when three quarters do, about half is lost;
     // when as much as L1 holds does, nearly all (W10).
-    constexpr double meet_in_a_set = hopper::set_conflicts.value;
-    const double passed = between / l1_bytes(part, limits);
-    return std::min(1.0, std::max(lost_at_random(2.0 * passed), meet_in_a_set * passed));
+    const double random_fill = gpu.architecture.l1_random_fill->value,
+                 meet_in_a_set = gpu.architecture.l1_set_conflicts->value;
+    const double passed = between / l1_bytes(part, gpu);
+    return std::min(1.0, std::max(lost_at_random(random_fill * passed), meet_in_a_set * passed));
 }
 
-double filter_run_bytes(double filters, double bytes, const Partition &part, const GpuLimits &limits) {
+double filter_run_bytes(double filters, double bytes, const Partition &part, const Gpu &gpu) {
     constexpr double beyond = 28.0; // of a sector, beside a word
-    const bool kept = part.steps == 1 || filters * bytes <= l1_bytes(part, limits);
+    const bool kept = part.steps == 1 || filters * bytes <= l1_bytes(part, gpu);
     return filters * bytes + beyond * (kept ? 1.0 : filters);
 }
 
-double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
+double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const Gpu &gpu,
                        Again again, double beside) {
-    const double sms = std::min(ctas, static_cast<double>(limits.sm_count)), of_sm = ctas / sms;
-    const double read = of_sm * of_cta, l1 = l1_bytes(part, limits);
+    const double sms = std::min(ctas, static_cast<double>(gpu.limits.sm_count)), of_sm = ctas / sms;
+    const double read = of_sm * of_cta, l1 = l1_bytes(part, gpu);
     const double resident = std::min(of_sm, static_cast<double>(part.ctas_per_sm));
     // An SM gets CTAs from anywhere in the grid, so several of its CTAs read the same by chance.
     const auto distinct = [&](double of_ctas) {
@@ -136,9 +134,9 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
     // that have ended.
     const double together =
         std::min(once_more, of_sm / resident * std::max(0.0, resident * of_cta - of_resident));
-    // CTAs that start together drift apart after some eight steps, by counters of an H200. A CTA that is
-    // behind finds in L1 what the others have read and catches up, unless it waits for data of its own.
-    constexpr double steps_in_step = hopper::lockstep_steps.value;
+    // CTAs that start together drift apart after some steps. A CTA that is behind finds in L1 what the others
+    // have read and catches up, unless it waits for data of its own.
+    const double steps_in_step = gpu.architecture.l1_lockstep_steps->value;
     const double in_common = all / (all + resident * beside),
                  drifted = std::max(
                      0.0, 1.0 - steps_in_step / static_cast<double>(std::max<std::int64_t>(1, part.steps)));
@@ -148,8 +146,8 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
     if (part.cluster.value_or(1) > 1) {
         at_once = before = 0.0; // its last barrier, an acquire beyond the SM, empties L1
     } else if (again == Again::in_turn) {
-        before = 1.0 - lost_from_l1(all + resident * beside, part, limits);
-        at_once = 1.0 - lost_from_l1(of_resident + beside, part, limits);
+        before = 1.0 - lost_from_l1(all + resident * beside, part, gpu);
+        at_once = 1.0 - lost_from_l1(of_resident + beside, part, gpu);
     } else if (l1 < all + of_sm * beside) {
         // A CTA of many steps begins when the others have read all of theirs: its first step is still in L1
         // only if all that the resident CTAs read is.
@@ -168,9 +166,9 @@ namespace {
 /// H200 the first 8 go to one half of a GPC, then each GPC in turn gets as many neighbours as the next, and
 /// the rest of that first one half as many. Clusters go to one GPC after another, of pairs the first 4 to
 /// one.
-std::vector<int> gpcs_in_order(std::int64_t sms, std::int64_t cluster) {
-    constexpr auto first = static_cast<std::int64_t>(hopper::first_of_a_gpc.value);
-    constexpr double gpcs = hopper::gpcs.value;
+std::vector<int> gpcs_in_order(std::int64_t sms, std::int64_t cluster, const Architecture &architecture) {
+    const auto first = static_cast<std::int64_t>(architecture.first_of_a_gpc->value);
+    const double gpcs = architecture.gpcs->value;
     if (cluster > 1) {
         const std::int64_t together = cluster == 2 ? first : 0;
         std::vector<int> order;
@@ -182,7 +180,7 @@ std::vector<int> gpcs_in_order(std::int64_t sms, std::int64_t cluster) {
     }
     std::vector<int> order(static_cast<std::size_t>(std::min(sms, first)), 0);
     const double run = static_cast<double>(sms - first) / (gpcs - 0.5);
-    constexpr double before = 3.5; // runs, where the second half of the first GPC ends
+    const double before = architecture.runs_before_its_rest->value; // where the first GPC's second half ends
     for (std::int64_t sm = first; sm < sms; ++sm) {
         const double at = (static_cast<double>(sm - first) + 0.5) / run;
         order.push_back(at < before - 0.5 ? 1 + static_cast<int>(at)
@@ -202,9 +200,9 @@ MergeableReads operator+(MergeableReads a, const MergeableReads &b) {
     return a;
 }
 
-MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part,
-                               const GpuLimits &limits) {
-    const std::int64_t all_sms = std::max(1, limits.sm_count), ctas = std::max<std::int64_t>(1, part.ctas),
+MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const Gpu &gpu) {
+    const std::int64_t all_sms = std::max(1, gpu.limits.sm_count),
+                       ctas = std::max<std::int64_t>(1, part.ctas),
                        busy = std::max<std::int64_t>(1, part.ctas - part.idle_ctas);
     // CTAs without work have their places too: of a division's halves, those behind the first of an image.
     const bool halves = part.parts > 0 && part.grid[0] == 2 * part.parts;
@@ -226,7 +224,8 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
     // Of the CTAs that start first, one an SM: which read the same, and in which GPC.
     const double apart = std::max(1.0, readers.apart), together = readers.ctas * apart;
     constexpr double rounding = 1e-6; // of numbers of CTAs that are no integers
-    std::vector<int> gpcs = gpcs_in_order(std::min(ctas, all_sms), part.cluster.value_or(1));
+    std::vector<int> gpcs =
+        gpcs_in_order(std::min(ctas, all_sms), part.cluster.value_or(1), gpu.architecture);
     gpcs.resize(static_cast<std::size_t>(placed));
     std::vector<std::int64_t> same; // number of the data, and of the GPC
     same.reserve(gpcs.size());
@@ -256,9 +255,12 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
     return mergeable;
 }
 
-double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging) {
-    constexpr double in_step_clocks = hopper::lockstep.value; // of issuing, after which SMs go apart
-    constexpr double schedulers = hopper::merging_schedulers.value, crowding = 0.2;
+double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging,
+                    const Architecture &architecture) {
+    const double in_step_clocks = architecture.merging_lockstep->value,
+                 schedulers = architecture.merging_schedulers->value,
+                 crowding = architecture.merging_crowding->value,
+                 most_merged = architecture.most_merged->value;
     const double issuing = instructions / schedulers / mergeable.sms / mergeable.waves;
     const double met = merging.met / (std::sqrt(mergeable.waves) * std::pow(mergeable.warps, crowding) *
                                       std::pow(1.0 + issuing / in_step_clocks, merging.drift));

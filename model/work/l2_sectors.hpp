@@ -2,7 +2,7 @@
 // to the next.
 #pragma once
 
-#include "model/machine/profile.hpp"
+#include "model/machine/architecture.hpp"
 #include "model/plan/plan.hpp"
 
 #include <initializer_list>
@@ -58,7 +58,7 @@ double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t el
 double written_in_part(double written, double stored);
 
 /// Bytes of L1 that the shared memory of the resident CTAs leaves (W9).
-double l1_bytes(const Partition &part, const GpuLimits &limits);
+double l1_bytes(const Partition &part, const Gpu &gpu);
 
 /// Share of data that a cache has lost when they are read again, after `fill` times what it holds has been
 /// read in between (W10, F13). Lines are evicted at random, and only a line that misses evicts another, so
@@ -66,7 +66,7 @@ double l1_bytes(const Partition &part, const GpuLimits &limits);
 double lost_at_random(double fill);
 
 /// The same of the L1 beside a launch's CTAs, after `between` bytes (W10).
-double lost_from_l1(double between, const Partition &part, const GpuLimits &limits);
+double lost_from_l1(double between, const Partition &part, const Gpu &gpu);
 
 /// How a CTA reads again what others of its SM have read: all of it in the same order, or anywhere in it.
 enum class Again { in_turn, anywhere };
@@ -76,26 +76,23 @@ enum class Again { in_turn, anywhere };
 /// sequential re-read hits what has not been evicted yet, and a re-read anywhere hits only as many CTAs'
 /// reads as fit together. Each CTA also passes `beside` bytes of its own through L1: other reads, and stores,
 /// which take lines too. A cluster that ends leaves nothing in L1.
-double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const GpuLimits &limits,
+double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const Gpu &gpu,
                        Again again, double beside = 0.0);
 
 /// Bytes that an SM requests from L2 when a CTA reads `filters` neighbouring filters of `bytes` each through
 /// L1. If L1 has room for all, a sector that two filters share is requested once.
-double filter_run_bytes(double filters, double bytes, const Partition &part, const GpuLimits &limits);
+double filter_run_bytes(double filters, double bytes, const Partition &part, const Gpu &gpu);
 
 /// CTAs of a grid that read the same: how many, and how far apart in the order of the grid.
 struct Readers {
     double ctas = 1.0, apart = 1.0;
 };
 
-/// At most so many requests become one (W6).
-inline constexpr double most_merged = 4.0;
-
 MergeableReads operator+(MergeableReads a, const MergeableReads &b);
 
 /// Splits `bytes` requested from L2, which `readers` have in common, by how many SMs of the same GPC request
 /// them: only requests of one GPC can be coalesced (W6).
-MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const GpuLimits &limits);
+MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const Gpu &gpu);
 
 /// How requests of a kernel's SMs coalesce on their way to L2: two facts of the kernel (W6).
 struct Merging {
@@ -106,6 +103,7 @@ struct Merging {
 };
 
 /// Bytes of them that coalescing keeps from L2 (W6), of a launch of `instructions` warp instructions.
-double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging);
+double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging,
+                    const Architecture &architecture);
 
 } // namespace convcast

@@ -83,11 +83,11 @@ double row_runs(std::int64_t count, std::int64_t length) {
     return 1.0 + static_cast<double>(count - std::gcd(count, length)) / static_cast<double>(length);
 }
 
-double input_read_bytes(const ConvShape &s) {
+double input_read_bytes(const ConvShape &s, const Architecture &architecture) {
     std::set<std::int64_t> read; // of the rows of a stride
     for (std::int64_t row = 0; row < s.r; ++row)
         read.insert(row * s.dilation_h % s.stride_h);
-    constexpr double unit = 64.0;
+    const double unit = architecture.dram_unit->value;
     const double least = static_cast<double>(s.element_bytes());
     const double row = static_cast<double>(s.w) * least;
     return static_cast<double>(s.input_bytes()) *
@@ -95,11 +95,11 @@ double input_read_bytes(const ConvShape &s) {
                              (static_cast<double>(s.stride_h) * row));
 }
 
-void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits) {
-    work.dram_read_bytes = input_read_bytes(shape) + static_cast<double>(shape.filter_bytes());
-    // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
-    work.dram_write_bytes = static_cast<double>(std::max<std::int64_t>(
-        0, shape.output_bytes() - limits.l2_bytes / static_cast<std::int64_t>(hopper::l2_copies.value)));
+void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu) {
+    work.dram_read_bytes =
+        input_read_bytes(shape, gpu.architecture) + static_cast<double>(shape.filter_bytes());
+    work.dram_write_bytes =
+        static_cast<double>(std::max<std::int64_t>(0, shape.output_bytes() - l2_room(gpu)));
 }
 
 std::int64_t first_tap_of(const ConvShape &s, std::int64_t pixel) {
@@ -113,23 +113,28 @@ double lines_touched(double run_bytes, double rows, double pitch_bytes) {
     return std::min(rows * ((run_bytes - least) / line + 1.0), (all - least) / line + 1.0);
 }
 
-double lost_from_l2(double bytes, const GpuLimits &limits) {
-    // Read from end to end again and again, as counted on an H200: a quarter comes from DRAM again where the
-    // data is as large as the half of L2 that holds distinct lines, all where it is a quarter larger.
-    const double fill = bytes / (static_cast<double>(limits.l2_bytes) / hopper::l2_copies.value);
-    return std::clamp((fill - hopper::l2_losing.value) / hopper::l2_lost.value, 0.0, 1.0);
+std::int64_t l2_room(const Gpu &gpu) {
+    // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
+    return gpu.limits.l2_bytes / static_cast<std::int64_t>(gpu.architecture.l2_copies->value);
 }
 
-void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits, double passes) {
-    fill_dram(work, shape, limits);
+double lost_from_l2(double bytes, const Gpu &gpu) {
+    // Read from end to end again and again, as counted on an H200: a quarter comes from DRAM again where the
+    // data is as large as the half of L2 that holds distinct lines, all where it is a quarter larger.
+    const Architecture &of = gpu.architecture;
+    const double fill = bytes / (static_cast<double>(gpu.limits.l2_bytes) / of.l2_copies->value);
+    return std::clamp((fill - of.l2_losing->value) / of.l2_lost->value, 0.0, 1.0);
+}
+
+void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu, double passes) {
+    fill_dram(work, shape, gpu);
+    const double read = input_read_bytes(shape, gpu.architecture);
     const double image = static_cast<double>(shape.input_bytes()) / static_cast<double>(shape.n);
-    *work.dram_read_bytes +=
-        std::max(0.0, passes - 1.0) * input_read_bytes(shape) * lost_from_l2(image, limits);
+    *work.dram_read_bytes += std::max(0.0, passes - 1.0) * read * lost_from_l2(image, gpu);
     if (work.l2_read_bytes) // which every byte from DRAM passes
         work.dram_read_bytes =
             std::min(*work.dram_read_bytes,
-                     std::max(*work.l2_read_bytes,
-                              input_read_bytes(shape) + static_cast<double>(shape.filter_bytes())));
+                     std::max(*work.l2_read_bytes, read + static_cast<double>(shape.filter_bytes())));
 }
 
 } // namespace convcast

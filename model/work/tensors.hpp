@@ -2,7 +2,6 @@
 #pragma once
 
 #include "model/machine/architecture.hpp"
-#include "model/machine/profile.hpp"
 #include "model/plan/work.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "model/work/l2_sectors.hpp"
@@ -18,15 +17,6 @@ double spanned_bytes(double bytes, std::int64_t grain = 4);
 /// Bytes that starts of runs in a map's rows are multiples of, up to a sector, where they are `step` pixels
 /// apart and `pad` before the row.
 std::int64_t row_grain(const ConvShape &shape, std::int64_t step, std::int64_t pad = 0);
-
-/// Passes through shared memory of a 128-bit load at one address for the whole warp, as counted on sm_90; a
-/// 32- or 64-bit one takes a single pass.
-inline constexpr double uniform_wide_wavefronts = hopper::uniform_wide_wavefronts.value;
-
-/// Passes of the shared memory pipe per 128 bytes copied asynchronously, by 16 and by 4 bytes a lane.
-/// Assumed: what kernels that do little else took on an H200 (2.5 to 4.9 clocks a 4-byte copy of a warp).
-inline constexpr double wide_copy_passes = hopper::wide_copy_passes.value,
-                        narrow_copy_passes = hopper::narrow_copy_passes.value;
 
 /// Sum over the tiles of a map of q by p outputs: of count(columns, rows of outputs that the tile has). All
 /// but the last of a row and of a column are full.
@@ -92,20 +82,23 @@ template <class FirstWord> double copy_passes_of(std::int64_t lanes, int width, 
     return gather_passes(lanes, width, first_word) + (width == 1 ? 1.0 : 0.0);
 }
 
+/// Bytes of distinct lines that L2 holds.
+std::int64_t l2_room(const Gpu &gpu);
+
 /// F13: the share of data that DRAM delivers again when they are read again, after `bytes` of others have
 /// passed through L2.
-double lost_from_l2(double bytes, const GpuLimits &limits);
+double lost_from_l2(double bytes, const Gpu &gpu);
 
-/// Bytes of the input that DRAM delivers, in units of 64: all rows, or those that taps read, where a stride
+/// Bytes of the input that DRAM delivers, in its units: all rows, or those that taps read, where a stride
 /// leaves others out.
-double input_read_bytes(const ConvShape &shape);
+double input_read_bytes(const ConvShape &shape, const Architecture &architecture);
 
 /// W7: DRAM traffic of a call that starts with a cold L2. Inputs are read once; of the output, what L2 cannot
 /// keep is written.
-void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits);
+void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu);
 
 /// And of a call that reads its input `passes` times, each image from end to end before it starts again
 /// (F13).
-void fill_dram(Work &work, const ConvShape &shape, const GpuLimits &limits, double passes);
+void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu, double passes);
 
 } // namespace convcast

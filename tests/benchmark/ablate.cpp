@@ -5,6 +5,7 @@
 #include "model/base/files.hpp"
 #include "model/fit/facts_of_counters.hpp"
 #include "model/fit/fit.hpp"
+#include "model/machine/architecture.hpp"
 #include "model/machine/knowledge.hpp"
 #include "model/record/measured_calls.hpp"
 #include "model/work/compiled.hpp"
@@ -88,7 +89,7 @@ Errors errors_without(const Ablation &ablation, Recorded &run, Recorded &others,
     const Facts its = ablation.facts ? ablation.facts(facts) : facts;
     for (Recorded *all : {&run, &others})
         for (MeasuredCall &call : all->calls)
-            call.plan = with_facts(call.uncounted, its);
+            call.plan = with_facts(call.uncounted, its, Gpu(all->profile).architecture);
     const Calibration fitted = fit_without(ablation.omitted, run.calls, run.profile);
     const std::vector<MeasuredCall> test = part_of(run.calls, false), other = part_of(others.calls, false);
     return {mean_error(part_of(run.calls, true), run.profile, fitted),

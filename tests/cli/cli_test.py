@@ -1021,7 +1021,7 @@ class GivenKnowledge(Cli):
         conditions, borrowed = self.prediction(*words)
         self.assertRegex(conditions["facts"], "^sm_90")
         said = " ".join(borrowed["assumptions"])
-        for needle in ("facts of sm_90, borrowed: the GPU is of sm_00", "calibration of NVIDIA H200, borrowed", "GPCs 8;"):
+        for needle in ("facts of sm_90, borrowed: the GPU is of sm_00", "calibration of NVIDIA H200, borrowed", "those of 9.0"):
             self.assertIn(needle, said)
         self.assertIn("fitted_s", borrowed["times"])
         conditions, bare = self.prediction("--gpu", "toy")

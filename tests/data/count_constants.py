@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Counts the numbers that a forecast contains and that no probe gives, and keeps docs/constants.csv true.
 
-    count_constants.py            compares docs/constants.csv and docs/constants.md with model/, data/facts and
-                                  data/calibration; exit code 1 says what is new, gone or changed
+    count_constants.py            compares docs/constants.csv and docs/constants.md with model/, data/architectures,
+                                  data/facts and data/calibration; exit code 1 says what is new, gone or changed
     count_constants.py --update   writes both anew; a constant that is new gets the category "?", which the
                                   comparison refuses until a person has said where the number comes from
 
@@ -12,6 +12,9 @@ Not listed: 0, 1, 2 and 3 without a name; powers of two in whole-number arithmet
 alignments; and without a name 4.0 (bytes of a float), 32.0 (lanes of a warp), 128.0 (bytes of a line), 1e6 and 1e9
 (units of what is printed). A number is told by its file, the name it initialises or else the function it stands in,
 and its value, so that moving a line changes nothing.
+
+The numbers of data/architectures/sm_90.json are counted as well, by the category that each has there: but
+for its limits, which a profile has itself, and zeros.
 """
 import collections
 import csv
@@ -25,8 +28,10 @@ LIST = ROOT / "docs" / "constants.csv"
 TEXT = ROOT / "docs" / "constants.md"
 SAY_IT_TOO = ["README.md", "docs/model.md", "reports/page.cpp"]  # the sentence of the counts
 
+ARCHITECTURE = "data/architectures/sm_90.json"
+
 # Folders and files of model/ whose numbers enter no time: they read, write, print, draw shapes, fit or compare.
-NO_FORECAST = {"base", "shape", "regime", "record", "assume", "calibration.cpp", "compare", "facts.cpp", "fit.cpp", "fit.hpp", "formula",
+NO_FORECAST = {"base", "shape", "regime", "record", "architecture.cpp", "assume", "calibration.cpp", "compare", "facts.cpp", "fit.cpp", "fit.hpp", "formula",
                "knowledge", "profile", "timeline", "why"}
 
 CATEGORIES = {
@@ -60,9 +65,6 @@ def constants_of(path):
         names = re.findall(r"\b(\w+)\s*=(?!=)", statement)
         exact = re.search(r"\w = -?$|[?:] -?$", statement) is not None  # it stands for the name by itself
         named = "constexpr" in statement and bool(names)
-        row = re.search(r"\bArchitectureConstant (\w+)\{[^{}]*$", text[:match.start()])
-        if row and text[row.end(1):match.start()].count(",") == 1: # its first number is its value
-            names, exact, named = [row.group(1)], True, True
         value = match.group(1).replace("'", "")
         number = float(value)
         if "." in value or "e" in value.lower():
@@ -92,6 +94,18 @@ def listed():
     return rows
 
 
+def of_architecture():
+    """(file, name, value) -> (unit, category) of each number of the architecture, as `listed` gives those of sources."""
+    category_of = {"vendor": "given", "probe": "given", "assumed": "given", "counted": "counters", "read_off_times": "times"}
+    rows = collections.defaultdict(list)
+    for name, field in json.loads((ROOT / ARCHITECTURE).read_text()).items():
+        if isinstance(field, dict) and name != "limits":
+            for value in field.get("values", [field.get("value")]):
+                if value != 0:
+                    rows[ARCHITECTURE, name, str(value)].append((field["unit"], category_of[field["category"]]))
+    return rows
+
+
 def regressed():
     """Coefficients of data/facts by kind: those at the bound of the regression, 0, and those of a default count
     as none; what the variants of a kernel share counts once."""
@@ -111,7 +125,8 @@ def regressed():
 
 
 def sentence(rows):
-    counts = collections.Counter(category for its in rows.values() for _, category in its)
+    counts = collections.Counter(category for part in (rows, of_architecture()) for its in part.values()
+                                 for _, category in its)
     coefficients, _ = regressed()
     return (f"four numbers fitted to times, {sum(coefficients.values())} coefficients regressed on counters, and "
             f"{sum(counts[category] for category in READ_OFF)} constants, of which {counts['code']} were read off code, "
@@ -124,9 +139,10 @@ def table(rows):
     fitted = json.loads((ROOT / "data" / "calibration" / "h200.json").read_text())["fitted"]
     assert len(fitted) == 4, "the sentence says four"
     by_category = collections.defaultdict(collections.Counter)
-    for (file, _, _), its in rows.items():
-        for _, category in its:
-            by_category[category][file] += 1
+    for part in (rows, of_architecture()):
+        for (file, _, _), its in part.items():
+            for _, category in its:
+                by_category[category][file] += 1
     short = lambda file: file.removeprefix("model/")
     lines = ["| numbers | count | where |", "|---|---|---|",
              f"| fitted to times of the training part, the same for all kernels | {len(fitted)} | "

@@ -16,6 +16,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     const ConvShape shape = ConvShape::parse(fuzz::shapes[size % std::size(fuzz::shapes)]);
     const auto planned = plan(fuzz::any_strategy(data, size), shape, profile);
     if (const auto *good = std::get_if<PlannedStrategy>(&planned))
-        forecast_time(with_facts(good->feasible.plan, *facts), shape, profile);
+        forecast_time(with_facts(good->feasible.plan, *facts, Gpu(profile).architecture), shape, profile);
     return 0;
 }

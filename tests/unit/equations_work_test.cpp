@@ -40,8 +40,9 @@ TEST(EquationW8, MeanOverAllStarts) {
 }
 
 TEST(EquationW4, CtasThatLeaveLockstepReadAgain) {
-    GpuLimits limits;
-    limits.sm_count = 1, limits.shared_bytes_per_sm = 228 * 1024; // L1: 228 + 28 KiB
+    GpuProfile profile = find_profile("h200");
+    profile.limits = {};
+    profile.limits.sm_count = 1, profile.limits.shared_bytes_per_sm = 228 * 1024; // L1: 228 + 28 KiB
     Partition part;
     part.ctas_per_sm = 2, part.steps = 16, part.waves = 1;
     const double all = 256.0 * 1024.0 / 3.0, own = all / 2.0;
@@ -49,8 +50,12 @@ TEST(EquationW4, CtasThatLeaveLockstepReadAgain) {
     // 1/2. In lockstep: 1 - (1 - 1/2) * (1 - 8 / 16) = 3/4. Between the first's read and the second's pass
     // all + own, half of L1, of which 0.1 * 1/2 is lost: random replacement loses nothing of a cache that is
     // just full.
-    EXPECT_NEAR(read_through_l1(all, all, 2.0, part, limits, Again::in_turn, own), all * (1.0 + 0.25 * 0.05),
+    EXPECT_NEAR(read_through_l1(all, all, 2.0, part, profile, Again::in_turn, own), all * (1.0 + 0.25 * 0.05),
                 1e-6);
+}
+
+const Architecture &hopper() {
+    return architecture_for(90).numbers;
 }
 
 TEST(EquationW6, FourReadersOfOneGpc) {
@@ -59,26 +64,27 @@ TEST(EquationW6, FourReadersOfOneGpc) {
     reads.reads = {{16.0, 1600.0}};
     // m = 2 / (1 * 2 * 1) = 1: 1 / (1 + 15^(1/2)) = 0.205, but no more than four merge: ceil(16 / 4) / 16 =
     // 1/4 stays.
-    EXPECT_NEAR(merged_bytes(reads, 0.0, {2.0, 0.5}), 1200.0, 1e-9);
+    EXPECT_NEAR(merged_bytes(reads, 0.0, {2.0, 0.5}, hopper()), 1200.0, 1e-9);
     // Issuing 360,000 / 4 / 10 = 9,000 clk: (1 + 9,000 / 3,000)^0.5 = 2, m = 1/2. Of 10 readers
     // 1 / (1 + 3/2) = 0.4 stay.
     reads.reads = {{10.0, 1000.0}};
-    EXPECT_NEAR(merged_bytes(reads, 360e3, {2.0, 0.5}), 600.0, 1e-9);
+    EXPECT_NEAR(merged_bytes(reads, 360e3, {2.0, 0.5}, hopper()), 600.0, 1e-9);
     // Four waves of a quarter of the issuing: m = 2 / (2 * 2 * (1 + 3/4)^0.5).
     reads.waves = 4.0;
     const double m = 0.5 / std::sqrt(1.75);
-    EXPECT_NEAR(merged_bytes(reads, 360e3, {2.0, 0.5}), 1000.0 * (1.0 - 1.0 / (1.0 + 3.0 * m)), 1e-9);
+    EXPECT_NEAR(merged_bytes(reads, 360e3, {2.0, 0.5}, hopper()), 1000.0 * (1.0 - 1.0 / (1.0 + 3.0 * m)),
+                1e-9);
 }
 
 TEST(EquationW7, ColdReadsAndWhatL2CannotKeep) {
     const ConvShape shape = ConvShape::parse("n1c1h16w16k1r1s1_str2x2");
     // Every second row of 64 bytes is read, which touch (64 + 60) bytes of 64-byte units: 1 * 124 / (2 * 64)
     // of 1,024.
-    EXPECT_DOUBLE_EQ(input_read_bytes(shape), 992.0);
-    GpuLimits limits;
-    limits.l2_bytes = 400; // half of it holds distinct lines
+    EXPECT_DOUBLE_EQ(input_read_bytes(shape, hopper()), 992.0);
+    GpuProfile profile = find_profile("h200");
+    profile.limits.l2_bytes = 400; // half of it holds distinct lines
     Work work;
-    fill_dram(work, shape, limits);
+    fill_dram(work, shape, profile);
     EXPECT_DOUBLE_EQ(*work.dram_read_bytes, 996.0);          // and a filter value
     EXPECT_DOUBLE_EQ(*work.dram_write_bytes, 256.0 - 200.0); // 8 * 8 outputs
 }
@@ -92,7 +98,7 @@ TEST(EquationW1, FourCoefficientsByHand) {
     facts.per_ffma = 0.1, facts.per_counted = 2.0, facts.per_warp = 5.0, facts.per_warp_step = 1.0;
     const InstructionFeatures features = features_of(part);
     EXPECT_EQ(features, (InstructionFeatures{100.0, 50.0, 20.0, 60.0}));
-    apply(part, facts, {});
+    apply(part, facts, {}, hopper());
     // 100 * 1.1 + 50 * 2 + 20 * 5 + 60 * 1
     EXPECT_NEAR(*part.work.instructions, 370.0, 1e-9);
 }

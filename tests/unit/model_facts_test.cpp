@@ -1,6 +1,7 @@
 // Facts of kernels: planted counters are found again, and change a plan as the formulas say.
 #include "model/base/errors.hpp"
 #include "model/fit/facts_of_counters.hpp"
+#include "model/machine/architecture.hpp"
 #include "model/machine/facts.hpp"
 #include "model/predict.hpp"
 #include "model/strategies/strategy.hpp"
@@ -24,6 +25,10 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 constexpr double idle_cta = 50.0; // instructions that a plan counts for a CTA without work
+
+const Architecture &hopper() {
+    return architecture_for(90).numbers;
+}
 
 Partition launch(double ffmas, double step_others, double copying, double once, std::int64_t ctas,
                  std::int64_t idle) {
@@ -64,7 +69,8 @@ struct Planted {
         const double copies = busy * 4.0 * part.step.copying * (of_step + grown) / part.step.instructions;
         Work work;
         work.instructions = ffmas + per_counted * others;
-        work.l2_read_bytes = 1e6 - merged_bytes(*part.mergeable_reads, *work.instructions, {met, drift});
+        work.l2_read_bytes =
+            1e6 - merged_bytes(*part.mergeable_reads, *work.instructions, {met, drift}, hopper());
         const double left = *work.instructions - ffmas,
                      once = copies + busy * per_counted * part.drain.instructions + idle;
         const double turns = busy * 4.0 * part.step.turns, warps = static_cast<double>(part.ctas) * 4.0;
@@ -93,7 +99,7 @@ TEST(Facts, PlantedOnesAreFoundAgain) {
             planted.add(launch(100.0 * scale, 40.0, 10.0 * scale, 30.0, 100, idle), 0.4);
             planted.add(launch(20.0, 60.0 * scale, 5.0, 90.0 * scale, 100, idle), 0.4);
         }
-    const Facts document = derive_facts(planted.calls);
+    const Facts document = derive_facts(planted.calls, hopper());
     const std::vector<CompiledWork> &facts = document.kernels;
     ASSERT_EQ(facts.size(), 1U);
     EXPECT_NEAR(facts[0].per_ffma, 0.0, 1e-6);
@@ -109,7 +115,7 @@ TEST(Facts, PlantedOnesAreFoundAgain) {
 
     Plan plan;
     plan.launches = {launch(100.0, 40.0, 10.0, 30.0, 100, 50)};
-    const Plan as_compiled = with_facts(plan, document);
+    const Plan as_compiled = with_facts(plan, document, hopper());
     const Partition &counted = as_compiled.launches[0], &own = plan.launches[0];
     EXPECT_NEAR(counted.step.instructions, 100.0 + 1.5 * 50.0, 1e-4);
     EXPECT_NEAR(counted.step.copying, 10.0 * (100.0 + 75.0) / 150.0, 1e-3);
@@ -131,7 +137,7 @@ TEST(Facts, WaitsForConstantsAreOfTheirLines) {
             part.step.constant_lines = lines;
             planted.add(part, 0.5);
         }
-    const Facts document = derive_facts(planted.calls);
+    const Facts document = derive_facts(planted.calls, hopper());
     const std::vector<CompiledWork> &facts = document.kernels;
     ASSERT_EQ(facts.size(), 1U);
     EXPECT_NEAR(facts[0].pace.constant_clocks, Planted::constant, 1e-3);
@@ -141,7 +147,7 @@ TEST(Facts, TooFewCallsTellNothing) {
     Planted planted;
     for (std::size_t i = 0; i + 1 < least_cases; ++i)
         planted.add(launch(100.0, 40.0, 10.0, 30.0, 100, 0), 0.5);
-    EXPECT_TRUE(derive_facts(planted.calls).kernels.empty());
+    EXPECT_TRUE(derive_facts(planted.calls, hopper()).kernels.empty());
 }
 
 TEST(Facts, ADocumentReadsBackAndHostileOnesAreRefused) {
@@ -216,25 +222,27 @@ TEST(Passes, LinesAndBanksOfALoad) {
 }
 
 TEST(L2, LosesWhatIsReadAgainTooLate) {
-    const GpuLimits limits = find_profile("h200").limits;
-    const double half = static_cast<double>(limits.l2_bytes) / 2.0;
-    EXPECT_EQ(lost_from_l2(0.5 * half, limits), 0.0);
-    EXPECT_EQ(lost_from_l2(2.0 * half, limits), 1.0);
-    EXPECT_NEAR(lost_from_l2(1.05 * half, limits), 0.5, 1e-9);
+    const GpuProfile profile = find_profile("h200");
+    const Gpu gpu(profile);
+    const double half = static_cast<double>(gpu.limits.l2_bytes) / 2.0;
+    EXPECT_EQ(lost_from_l2(0.5 * half, gpu), 0.0);
+    EXPECT_EQ(lost_from_l2(2.0 * half, gpu), 1.0);
+    EXPECT_NEAR(lost_from_l2(1.05 * half, gpu), 0.5, 1e-9);
     // A map that fits is read from DRAM once, one that does not as often as the kernel passes over it.
     Work small, large;
     const ConvShape fits = ConvShape::parse("n1c4h256w256k8r3s3"),
                     not_at_all = ConvShape::parse("n1c4h4096w4096k8r3s3");
-    fill_dram(small, fits, limits, 8.0);
-    fill_dram(large, not_at_all, limits, 8.0);
+    fill_dram(small, fits, gpu, 8.0);
+    fill_dram(large, not_at_all, gpu, 8.0);
     EXPECT_EQ(*small.dram_read_bytes, static_cast<double>(fits.input_bytes() + fits.filter_bytes()));
     EXPECT_EQ(*large.dram_read_bytes,
               static_cast<double>(8 * not_at_all.input_bytes() + not_at_all.filter_bytes()));
     // Rows that no tap reads stay in DRAM, but for what lies in 64 bytes with others.
     const ConvShape half_read = ConvShape::parse("n1c1h955w955k15r1s1_str2x2"),
                     all_read = ConvShape::parse("n1c1h955w955k15r2s2_str2x2");
-    EXPECT_NEAR(input_read_bytes(half_read) / static_cast<double>(half_read.input_bytes()), 0.5, 0.01);
-    EXPECT_EQ(input_read_bytes(all_read), static_cast<double>(all_read.input_bytes()));
+    EXPECT_NEAR(input_read_bytes(half_read, gpu.architecture) / static_cast<double>(half_read.input_bytes()),
+                0.5, 0.01);
+    EXPECT_EQ(input_read_bytes(all_read, gpu.architecture), static_cast<double>(all_read.input_bytes()));
 }
 
 } // namespace

@@ -179,18 +179,6 @@ TEST(Knowledge, AForecastUsesWhatItIsGivenAndNothingElse) {
               std::nullopt);
 }
 
-TEST(Knowledge, WhatIsBorrowedFromHopperIsNamed) {
-    EXPECT_EQ(borrowed_constants(find_profile("h200")), "");
-    const std::string said = borrowed_constants(with_capability("8.0"));
-    EXPECT_THAT(said, HasSubstr(" GPCs 8;"));
-    EXPECT_THAT(said, HasSubstr(" 600 clk;"));
-    for (const ArchitectureConstant &constant : hopper::table) {
-        EXPECT_THAT(said, HasSubstr(constant.name));
-        EXPECT_NE(std::string(constant.read_off), "") << constant.name;
-    }
-    EXPECT_THAT(knowledge_for(with_capability("8.0")).assumptions, Contains(said));
-}
-
 TEST(Knowledge, NumbersThatAreAssumedAreSaid) {
     GpuProfile profile = find_profile("k40m");
     EXPECT_THAT(assumed_of(profile), IsEmpty());

@@ -47,7 +47,8 @@ TEST(SharedPasses, ByHand) {
     EXPECT_EQ(taken(32, 1, [](std::int64_t t) { return 32 * t; }), 32);
     EXPECT_EQ(taken(32, 2, [](std::int64_t t) { return 2 * t; }), 2); // 64 words
     EXPECT_EQ(taken(32, 4, [](std::int64_t t) { return 4 * t; }), 4); // 128 words
-    EXPECT_EQ(taken(32, 4, [](std::int64_t) { return 0; }), uniform_wide_wavefronts);
+    EXPECT_EQ(taken(32, 4, [](std::int64_t) { return 0; }),
+              architecture_for(90).numbers.uniform_wide_wavefronts->value);
     EXPECT_EQ(taken(48, 1, [](std::int64_t t) { return t; }), 2); // a warp and a half
     EXPECT_EQ(shared_passes(32, 1, [](std::int64_t t) { return 2 * t; }).least, 1);
 }

@@ -1,4 +1,5 @@
 // Passes of shared memory and sectors of L2, from addresses.
+#include "model/machine/architecture.hpp"
 #include "model/work/l2_sectors.hpp"
 #include "model/work/shared_access.hpp"
 
@@ -97,57 +98,58 @@ TEST(Sectors, OfThoseThatTwoRunsShareBothWriteAPart) {
 }
 
 TEST(Sectors, WhatL1Keeps) {
-    GpuLimits limits;
-    limits.sm_count = 4, limits.shared_bytes_per_sm = 228 * 1024, limits.shared_bytes_reserved_per_cta = 1024;
+    GpuProfile profile = find_profile("h200");
+    profile.limits.sm_count = 4;
+    const Gpu gpu(profile);
     Partition part;
     part.ctas_per_sm = 2, part.shared_bytes = 40 * 1024;
-    EXPECT_EQ(l1_bytes(part, limits), 156 * 1024); // 100 of 256 KiB for 82
+    EXPECT_EQ(l1_bytes(part, gpu), 156 * 1024); // 100 of 256 KiB for 82
     part.shared_bytes = 0;
-    EXPECT_EQ(l1_bytes(part, limits), 256 * 1024);
-    const double room = l1_bytes(part, limits);
+    EXPECT_EQ(l1_bytes(part, gpu), 256 * 1024);
+    const double room = l1_bytes(part, gpu);
     // Four CTAs an SM read all: once where there is room, each for itself where there is not.
-    EXPECT_NEAR(read_through_l1(1000, 1000, 16, part, limits, Again::in_turn), 4 * 1000, 4);
+    EXPECT_NEAR(read_through_l1(1000, 1000, 16, part, gpu, Again::in_turn), 4 * 1000, 4);
     // Pairs in step read once; the next pair finds what has not been lost while twice the room passed.
     const double lost = lost_at_random(4.0);
-    EXPECT_DOUBLE_EQ(read_through_l1(2 * room, 2 * room, 16, part, limits, Again::in_turn),
+    EXPECT_DOUBLE_EQ(read_through_l1(2 * room, 2 * room, 16, part, gpu, Again::in_turn),
                      4 * 2 * room * (1 + lost));
     // Of a quarter of the room, as each of a pair passes a quarter of its own as well.
     const double lost_again = lost_at_random(1.5);
-    EXPECT_DOUBLE_EQ(read_through_l1(room / 4, room / 4, 16, part, limits, Again::in_turn, room / 4),
+    EXPECT_DOUBLE_EQ(read_through_l1(room / 4, room / 4, 16, part, gpu, Again::in_turn, room / 4),
                      4 * room / 4 * (1 + lost_again));
     // Pairs that are not in step find what the other has read while both go on.
     Partition waves = part;
     waves.waves = 1000000;
-    EXPECT_NEAR(read_through_l1(room / 2, room / 2, 16, waves, limits, Again::in_turn, room / 2),
+    EXPECT_NEAR(read_through_l1(room / 2, room / 2, 16, waves, gpu, Again::in_turn, room / 2),
                 4 * room / 2 * (1 + 2 * lost_at_random(2.0) + lost_at_random(3.0)), room / 1000);
     // What they have most of in common keeps them in step for longer than a few steps.
     Partition steps = part;
     steps.steps = 16;
-    EXPECT_DOUBLE_EQ(read_through_l1(2 * room, 2 * room, 16, steps, limits, Again::in_turn),
+    EXPECT_DOUBLE_EQ(read_through_l1(2 * room, 2 * room, 16, steps, gpu, Again::in_turn),
                      4 * 2 * room * (1 + lost));
-    EXPECT_GT(read_through_l1(room / 2, room / 2, 8, steps, limits, Again::in_turn, room / 2), 4 * room / 2);
+    EXPECT_GT(read_through_l1(room / 2, room / 2, 8, steps, gpu, Again::in_turn, room / 2), 4 * room / 2);
     // A cluster's last barrier leaves nothing for the next pair.
     Partition cluster = part;
     cluster.cluster = 2;
-    EXPECT_EQ(read_through_l1(1000, 1000, 16, cluster, limits, Again::in_turn), 4 * 2 * 1000);
+    EXPECT_EQ(read_through_l1(1000, 1000, 16, cluster, gpu, Again::in_turn), 4 * 2 * 1000);
     // Two at a time: while in step, pairs read once; nothing is left for the next pair.
-    EXPECT_EQ(read_through_l1(2 * room, 2 * room, 16, part, limits, Again::anywhere), 4 * 2 * room * 2);
+    EXPECT_EQ(read_through_l1(2 * room, 2 * room, 16, part, gpu, Again::anywhere), 4 * 2 * room * 2);
     part.waves = 1000000, part.steps = 2; // and not in step as far as L1 reaches, half of the way
-    EXPECT_NEAR(read_through_l1(2 * room, 2 * room, 16, part, limits, Again::anywhere),
+    EXPECT_NEAR(read_through_l1(2 * room, 2 * room, 16, part, gpu, Again::anywhere),
                 4 * 2 * room * (2 + 2 * 0.5), room / 1000);
     // A CTA each: what it reads.
-    EXPECT_DOUBLE_EQ(read_through_l1(1000, 5000, 3, part, limits, Again::anywhere), 3 * 1000);
+    EXPECT_DOUBLE_EQ(read_through_l1(1000, 5000, 3, part, gpu, Again::anywhere), 3 * 1000);
 }
 
 TEST(Sectors, LinesOfL1ThatMeetInASet) {
-    GpuLimits limits;
-    limits.shared_bytes_per_sm = 228 * 1024;
+    const GpuProfile profile = find_profile("h200");
+    const Gpu gpu(profile);
     Partition part;
-    const double room = l1_bytes(part, limits);
-    EXPECT_EQ(lost_from_l1(0, part, limits), 0.0);
-    EXPECT_DOUBLE_EQ(lost_from_l1(room / 4, part, limits), 0.025); // a little where there is room for all
-    EXPECT_DOUBLE_EQ(lost_from_l1(room, part, limits), lost_at_random(2.0));
-    EXPECT_EQ(lost_from_l1(100 * room, part, limits), 1.0);
+    const double room = l1_bytes(part, gpu);
+    EXPECT_EQ(lost_from_l1(0, part, gpu), 0.0);
+    EXPECT_DOUBLE_EQ(lost_from_l1(room / 4, part, gpu), 0.025); // a little where there is room for all
+    EXPECT_DOUBLE_EQ(lost_from_l1(room, part, gpu), lost_at_random(2.0));
+    EXPECT_EQ(lost_from_l1(100 * room, part, gpu), 1.0);
 }
 
 TEST(Sectors, WhatACacheGivesUpAtRandom) {
@@ -167,16 +169,17 @@ TEST(Sectors, CopiesThatLieAlikeInLines) {
 }
 
 TEST(Sectors, RequestsThatMeetOnTheirWay) {
-    GpuLimits limits;
-    limits.sm_count = 132;
+    const GpuProfile profile = find_profile("h200");
+    const Gpu gpu(profile);
     const auto mergeable = [&](std::int64_t ctas, Readers readers, std::int64_t ctas_per_sm = 1) {
         Partition part;
         part.ctas = ctas, part.ctas_per_sm = ctas_per_sm;
-        return mergeable_reads(static_cast<double>(ctas), readers, part, limits);
+        return mergeable_reads(static_cast<double>(ctas), readers, part, gpu);
     };
     constexpr double always = 1e9; // requests of a GPC that meet
     const auto seen = [&](std::int64_t ctas, Readers readers) {
-        return static_cast<double>(ctas) - merged_bytes(mergeable(ctas, readers), 0.0, {always});
+        return static_cast<double>(ctas) -
+               merged_bytes(mergeable(ctas, readers), 0.0, {always}, gpu.architecture);
     };
     // Of CTAs that read the same in step L2 sees four requests of a GPC as one. An H200 counts 9, 17, 25 to
     // 26 and 34: its GPCs have 16 or 18 SMs, here they have as many as each other.
@@ -194,20 +197,22 @@ TEST(Sectors, RequestsThatMeetOnTheirWay) {
     const MergeableReads all = mergeable(132, {132, 1}), more = mergeable(528, {528, 1}, 4);
     double before = 132.0;
     for (const double instructions : {0.0, 1e6, 1e7, 1e8, 1e9}) {
-        const double merged = merged_bytes(all, instructions, {1.0});
+        const double merged = merged_bytes(all, instructions, {1.0}, gpu.architecture);
         EXPECT_LE(merged, before);
         EXPECT_GT(merged, 0.0);
-        EXPECT_LT(merged_bytes(more, instructions, {1.0}) / 528.0, merged / 132.0 + 1e-9);
+        EXPECT_LT(merged_bytes(more, instructions, {1.0}, gpu.architecture) / 528.0, merged / 132.0 + 1e-9);
         before = merged;
     }
-    EXPECT_EQ(merged_bytes(all, 1e6, {0.0}), 0.0);
-    EXPECT_EQ(merged_bytes(all, 1e9, {1.0, 0.0}), merged_bytes(all, 0.0, {1.0, 0.0})); // none goes apart
-    EXPECT_LT(merged_bytes(all, 1e9, {1.0, 0.5}), merged_bytes(all, 1e9, {1.0, 0.2}));
+    EXPECT_EQ(merged_bytes(all, 1e6, {0.0}, gpu.architecture), 0.0);
+    EXPECT_EQ(merged_bytes(all, 1e9, {1.0, 0.0}, gpu.architecture),
+              merged_bytes(all, 0.0, {1.0, 0.0}, gpu.architecture)); // none goes apart
+    EXPECT_LT(merged_bytes(all, 1e9, {1.0, 0.5}, gpu.architecture),
+              merged_bytes(all, 1e9, {1.0, 0.2}, gpu.architecture));
     // Neighbouring clusters lie in different GPCs, every eighth in the same.
     Partition clusters;
     clusters.ctas = 128, clusters.ctas_per_sm = 1, clusters.cluster = 4;
-    EXPECT_TRUE(mergeable_reads(128.0, {8, 4}, clusters, limits).reads.empty());
-    const MergeableReads eighth = mergeable_reads(128.0, {4, 32}, clusters, limits);
+    EXPECT_TRUE(mergeable_reads(128.0, {8, 4}, clusters, gpu).reads.empty());
+    const MergeableReads eighth = mergeable_reads(128.0, {4, 32}, clusters, gpu);
     ASSERT_EQ(eighth.reads.size(), 1U);
     EXPECT_EQ(eighth.reads[0].readers, 4.0);
     EXPECT_EQ(eighth.reads[0].bytes, 128.0);

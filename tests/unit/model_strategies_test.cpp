@@ -412,14 +412,14 @@ TEST(ImplicitGemm3xTf32, TimeNeedsTheRateOfTensorCores) {
 }
 
 TEST(Occupancy, ByHand) {
-    const GpuLimits limits = find_profile("h200").limits;
-    EXPECT_EQ(resident_ctas(limits, 512, 64, 0), 2); // 65,536 / (512 * 64)
-    EXPECT_EQ(resident_ctas(limits, 256, 128, 0), 2);
-    EXPECT_EQ(resident_ctas(limits, 128, 192, 0), 2);    // 10 warps of 6,144 registers in 65,536
-    EXPECT_EQ(resident_ctas(limits, 32, 32, 0), 32);     // no more CTAs on an SM
-    EXPECT_EQ(resident_ctas(limits, 32, 32, 100000), 2); // (100,000 + 1,024) up to 128, in 233,472
-    EXPECT_EQ(resident_ctas(limits, 32, 32, 232449), 0); // over the limit of a CTA
-    EXPECT_EQ(resident_ctas(limits, 2048, 32, 0), 0);
+    const GpuProfile gpu = find_profile("h200");
+    EXPECT_EQ(resident_ctas(gpu, 512, 64, 0), 2); // 65,536 / (512 * 64)
+    EXPECT_EQ(resident_ctas(gpu, 256, 128, 0), 2);
+    EXPECT_EQ(resident_ctas(gpu, 128, 192, 0), 2);    // 10 warps of 6,144 registers in 65,536
+    EXPECT_EQ(resident_ctas(gpu, 32, 32, 0), 32);     // no more CTAs on an SM
+    EXPECT_EQ(resident_ctas(gpu, 32, 32, 100000), 2); // (100,000 + 1,024) up to 128, in 233,472
+    EXPECT_EQ(resident_ctas(gpu, 32, 32, 232449), 0); // over the limit of a CTA
+    EXPECT_EQ(resident_ctas(gpu, 2048, 32, 0), 0);
 }
 
 TEST(Forecast, PublishedProfilesGiveRulesButNoTime) {
