@@ -33,9 +33,9 @@ struct Traffic {
     double dram_share;   ///< of its reads that L2 does not have
     double store_factor; ///< time to write a byte of output over that of a byte of whole sectors: rows that
                          ///< are not aligned share sectors, and a sector written in part takes longer (F21)
-    double new_share; ///< of a CTA's steps that read what it has not read before (F8)
-    double together;  ///< of a later wave's CTAs, those that wait for new data at the same time, as all CTAs
-                      ///< of a first wave do (F8)
+    double new_share;    ///< of a CTA's steps that read what it has not read before (F8)
+    double together; ///< of a later wave's CTAs, those that wait for new data at the same time, as all CTAs
+                     ///< of a first wave do (F8)
     double dram_write_share; ///< of its writes that L2 cannot keep
 };
 
