@@ -51,11 +51,11 @@ std::string kernel_source(std::string_view kernel) {
     return out;
 }
 
-std::string name_expression(const Partition &partition) {
+std::string name_expression(const Launch &launch) {
     std::vector<std::string> arguments;
-    for (const std::int64_t argument : partition.template_arguments)
+    for (const std::int64_t argument : launch.template_arguments)
         arguments.push_back(std::to_string(argument));
-    return partition.kernel + "<" + join(arguments) + ">";
+    return launch.kernel + "<" + join(arguments) + ">";
 }
 
 std::string device_code_hash() {

@@ -22,7 +22,7 @@ std::string kernel_source(std::string_view kernel);
 inline constexpr const char *filter_bank = "filter_bank";
 
 /// "filter_split<3, 3, 4, 4, 2, 1>": the kernel that a launch asks for.
-std::string name_expression(const Partition &partition);
+std::string name_expression(const Launch &launch);
 
 /// XXH3-128 over kernel_sources.
 std::string device_code_hash();

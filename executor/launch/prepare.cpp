@@ -19,7 +19,7 @@
 namespace convcast {
 namespace {
 
-ConvArgs args_for(const ConvShape &shape, const Partition &partition) {
+ConvArgs args_for(const ConvShape &shape, const Launch &launch) {
     const auto as_int = [](std::int64_t value) {
         if (!std::in_range<int>(value))
             throw GpuError("a kernel argument of " + std::to_string(value) + " exceeds 32 bits");
@@ -28,12 +28,12 @@ ConvArgs args_for(const ConvShape &shape, const Partition &partition) {
     ConvArgs args{};
     args.n = as_int(shape.n), args.c = as_int(shape.c), args.h = as_int(shape.h), args.w = as_int(shape.w);
     args.k = as_int(shape.k), args.p = as_int(shape.p()), args.q = as_int(shape.q());
-    args.filter_begin = as_int(partition.filter_begin), args.filter_count = as_int(partition.filter_count);
-    args.parts = as_int(partition.parts), args.pieces = as_int(partition.pieces);
-    args.bank_floats = as_int(partition.bank_floats), args.band_floats = as_int(partition.band_floats);
-    args.tile_h = as_int(partition.tile_h), args.tile_k = as_int(partition.tile_k);
-    args.tile_begin = as_int(partition.tile_begin.value_or(0));
-    args.tile_count = as_int(partition.tile_count.value_or(0));
+    args.filter_begin = as_int(launch.filter_begin), args.filter_count = as_int(launch.filter_count);
+    args.parts = as_int(launch.parts), args.pieces = as_int(launch.pieces);
+    args.bank_floats = as_int(launch.bank_floats), args.band_floats = as_int(launch.band_floats);
+    args.tile_h = as_int(launch.tile_h), args.tile_k = as_int(launch.tile_k);
+    args.tile_begin = as_int(launch.tile_begin.value_or(0));
+    args.tile_count = as_int(launch.tile_count.value_or(0));
     args.stride_h = as_int(shape.stride_h), args.stride_w = as_int(shape.stride_w);
     args.pad_h = as_int(shape.pad_h), args.pad_w = as_int(shape.pad_w);
     args.dilation_h = as_int(shape.dilation_h), args.dilation_w = as_int(shape.dilation_w);
@@ -41,9 +41,9 @@ ConvArgs args_for(const ConvShape &shape, const Partition &partition) {
     return args;
 }
 
-dim3 grid_of(const Partition &partition) {
-    return {static_cast<unsigned>(partition.grid[0]), static_cast<unsigned>(partition.grid[1]),
-            static_cast<unsigned>(partition.grid[2])};
+dim3 grid_of(const Launch &launch) {
+    return {static_cast<unsigned>(launch.grid[0]), static_cast<unsigned>(launch.grid[1]),
+            static_cast<unsigned>(launch.grid[2])};
 }
 
 /// A launch of a plan, bound to its loaded kernel.

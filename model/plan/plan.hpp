@@ -1,4 +1,4 @@
-// What the executor launches: the formulas, the compile options and the launches read the same object.
+// A plan: what the executor launches, and what the forecast counts of it.
 #pragma once
 
 #include "model/machine/facts.hpp"
@@ -24,24 +24,39 @@ struct Operand {
     BOOST_DESCRIBE_CLASS(Operand, (), (memory, offset_bytes), (), ())
 };
 
-/// One launch, exactly: the formulas, the compile options and the launch all read this object.
-struct Partition {
-    std::string kernel;  ///< file executor/kernels/<kernel>.cu and function template of that name
-    std::string variant; ///< where a kernel has quite different loops: its facts are counted apart
-                         ///< (model/machine/facts.hpp)
+/// What the executor compiles and launches.
+struct Launch {
+    std::string kernel; ///< file executor/kernels/<kernel>.cu and function template of that name
     std::vector<std::int64_t> template_arguments; ///< in the order of the kernel's template parameters
     std::vector<Operand> operands; ///< the kernel's pointers in order; none: input, filters, output
     std::array<std::int64_t, 3> grid{1, 1, 1};
     std::optional<bool>
         early; ///< may start while the launch before it ends, for which its kernel waits; absent: no
-    std::optional<bool> beside; ///< early, and needs nothing of the launch before it; absent: it waits
     std::optional<std::int64_t> cluster; ///< CTAs along x that run at once and share their memory; absent: 1
-    std::optional<double> cluster_bytes; ///< that a CTA reads of the others' shared memory at its end
-    std::optional<double> cluster_waits; ///< times that a warp waits for such reads
     std::int64_t threads = 0;            ///< per CTA, one dimension
     std::int64_t shared_bytes = 0;       ///< dynamic, per CTA
     std::int64_t register_cap = 0;       ///< of a thread; compiled in as __maxnreg__
     std::int64_t ctas_per_sm = 0;        ///< resident, by threads, registers at the cap and shared memory
+    std::int64_t filter_begin = 0, filter_count = 0; ///< filters this launch computes
+    std::int64_t parts = 0, pieces = 0;              ///< single-channel divisions: SMs divided over, P or Q
+    std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map
+    std::int64_t tile_h = 0, tile_k = 0;             ///< rows and filters of a CTA, where not compiled in
+    std::optional<std::int64_t> tile_begin, tile_count; ///< winograd: tiles of this launch
+    std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
+    BOOST_DESCRIBE_CLASS(Launch, (),
+                         (kernel, template_arguments, operands, grid, early, cluster, threads, shared_bytes,
+                          register_cap, ctas_per_sm, filter_begin, filter_count, parts, pieces, bank_floats,
+                          band_floats, tile_h, tile_k, tile_begin, tile_count, constant_bytes),
+                         (), ())
+};
+
+/// How a launch's CTAs run and what they do, as the strategy counts it from the source: what the forecast
+/// reads.
+struct Counts {
+    std::string variant;        ///< where a kernel has quite different loops: its facts are counted apart
+    std::optional<bool> beside; ///< early, and needs nothing of the launch before it; absent: it waits
+    std::optional<double> cluster_bytes; ///< that a CTA reads of the others' shared memory at its end
+    std::optional<double> cluster_waits; ///< times that a warp waits for such reads
     std::int64_t ctas = 0, waves = 0;
     std::int64_t idle_ctas = 0;              ///< of the grid, that find nothing to do
     std::optional<double> idle_instructions; ///< warp instructions of one of those; absent: none are idle
@@ -63,17 +78,8 @@ struct Partition {
     std::optional<double> longest_copier;
     /// Of a CTA, busy warps of the scheduler that has most. Absent: the first warps are busy.
     std::optional<std::int64_t> scheduler_warps;
-    std::optional<Pace> pace;          ///< absent: no counted case tells it
-    std::optional<double> cold_clocks; ///< that its first warps wait for code and constants; absent likewise
-    std::optional<double> once_clocks; ///< of a warp alone, for an instruction of a copy; absent likewise
-    StepWork step;                     ///< of one full CTA
+    StepWork step;  ///< of one full CTA
     StepWork drain; ///< what a CTA does once: loads before its first step, the rest after its last
-    std::int64_t filter_begin = 0, filter_count = 0; ///< filters this launch computes
-    std::int64_t parts = 0, pieces = 0;              ///< single-channel divisions: SMs divided over, P or Q
-    std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map
-    std::int64_t tile_h = 0, tile_k = 0; ///< rows and filters of a CTA where they are not compiled in
-    std::optional<std::int64_t> tile_begin, tile_count; ///< winograd: tiles of this launch
-    std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
     std::optional<MergeableReads> mergeable_reads; ///< of work.l2_read_bytes; absent: none
     /// Of work.l2_write_bytes the sectors that a store leaves written in part. Absent: none, or the same warp
     /// writes the rest at once.
@@ -82,16 +88,27 @@ struct Partition {
     /// CTAs, one after another in the grid, that read the same pixels. Absent: the launch before wrote them.
     std::optional<double> sharing_ctas;
     Work work; ///< of the whole launch
-    BOOST_DESCRIBE_CLASS(Partition, (),
-                         (kernel, variant, template_arguments, operands, grid, early, beside, cluster,
-                          cluster_bytes, cluster_waits, threads, shared_bytes, register_cap, ctas_per_sm,
-                          ctas, waves, idle_ctas, idle_instructions, tail, stages, steps, busy_warps,
-                          copy_warps, barriers, copy_passes, independent_sums, snaked, busiest_scheduler,
-                          longest_copier, scheduler_warps, pace, cold_clocks, once_clocks, step, drain,
-                          filter_begin, filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k,
-                          tile_begin, tile_count, constant_bytes, mergeable_reads, partial_write_bytes,
-                          new_share, sharing_ctas, work),
+    BOOST_DESCRIBE_CLASS(Counts, (),
+                         (variant, beside, cluster_bytes, cluster_waits, ctas, waves, idle_ctas,
+                          idle_instructions, tail, stages, steps, busy_warps, copy_warps, barriers,
+                          copy_passes, independent_sums, snaked, busiest_scheduler, longest_copier,
+                          scheduler_warps, step, drain, mergeable_reads, partial_write_bytes, new_share,
+                          sharing_ctas, work),
                          (), ())
+};
+
+/// What the facts of its kernel add: absent in a plan as the strategy counts it, and where no kernel was
+/// counted. `with_facts` gives a plan whose counts are scaled as well (model/work/compiled.hpp).
+struct AsCompiled {
+    std::optional<Pace> pace;
+    std::optional<double> cold_clocks; ///< that the first warps wait for code and constants
+    std::optional<double> once_clocks; ///< of a warp alone, for an instruction of a copy
+    BOOST_DESCRIBE_CLASS(AsCompiled, (), (pace, cold_clocks, once_clocks), (), ())
+};
+
+/// One launch: compiled and launched as it is forecast, as both read the same object.
+struct Partition : Launch, Counts, AsCompiled {
+    BOOST_DESCRIBE_CLASS(Partition, (Launch, Counts, AsCompiled), (), (), ())
 };
 
 struct Plan {

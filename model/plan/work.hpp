@@ -64,6 +64,9 @@ struct StepWork {
                          (), ())
 };
 
+/// `times` of `a` added to `sum`, every field.
+void add(StepWork &sum, const StepWork &a, double times);
+
 /// Bytes that SMs ask L2 for, each of which `readers` SMs of a GPC ask for.
 struct ReadersInGpc {
     double readers = 1.0, bytes = 0.0;

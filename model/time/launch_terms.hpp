@@ -280,17 +280,7 @@ template <Yield T>
 T further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     const double chip = round.ctas * round.sms, steps = static_cast<double>(part.steps);
     StepWork whole = of_all_warps(part.drain);
-    whole.fmas += steps * part.step.fmas;
-    whole.instructions += steps * part.step.instructions;
-    whole.copying += steps * part.step.copying;
-    whole.shared_wavefronts += steps * part.step.shared_wavefronts;
-    whole.line_waits += steps * part.step.line_waits;
-    whole.turns += steps * part.step.turns;
-    whole.constant_lines += steps * part.step.constant_lines;
-    whole.load_bytes += steps * part.step.load_bytes;
-    whole.store_bytes += steps * part.step.store_bytes;
-    if (part.step.tensor_fmas)
-        whole.tensor_fmas = whole.tensor_fmas.value_or(0.0) + steps * *part.step.tensor_fmas;
+    add(whole, part.step, steps);
     T cores = busy_term<T>(part, whole, round.ctas, m);
     T memory =
         memory_term<T>(chip * whole.load_bytes, chip * whole.store_bytes * traffic.store_factor, traffic, m);

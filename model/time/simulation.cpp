@@ -55,9 +55,9 @@ bool has_work(const Partition &part, std::int64_t cta) {
 }
 
 /// One launch from `begin` on; returns its end.
-class Launch {
+class SimulatedLaunch {
   public:
-    Launch(const Partition &part, const CtaStay &stay, std::int64_t sm_count, double begin)
+    SimulatedLaunch(const Partition &part, const CtaStay &stay, std::int64_t sm_count, double begin)
         : part_(part), stay_(stay), sms_(static_cast<std::size_t>(sm_count)), begin_(begin) {
         for (Sm &sm : sms_) {
             sm.seen = begin;
@@ -170,7 +170,7 @@ std::optional<Simulation> simulate(const Plan &plan, const ConvShape &shape, con
             std::int64_t skipped = 0;
             if (!keep_spans && part.idle_ctas == 0 && part.ctas > waves_simulated * places)
                 skipped = (part.ctas - waves_simulated * places) / places;
-            Launch simulation(part, stay, stay.sms, now);
+            SimulatedLaunch simulation(part, stay, stay.sms, now);
             now = simulation.run(part.ctas - skipped * places, [&](CtaSpan span) {
                 span.launch = static_cast<std::int64_t>(launch);
                 if (keep_spans)
