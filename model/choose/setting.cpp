@@ -18,13 +18,15 @@ GpuProfile with_tensor_rate(const Gpu &gpu) {
     return profile;
 }
 
-/// The time that a setting is compared by; absent where the profile lacks a number for it. Facts are of the
-/// kernels of implicit_gemm; those of the others are compared as the strategy counts them.
+/// The plan as it is forecast: of FP32, whose kernels were counted, with their facts.
+Plan as_forecast(Plan plan, const ConvShape &shape, const Gpu &gpu, const Facts &facts) {
+    return shape.dtype == DataType::f32 ? with_facts(std::move(plan), facts, gpu.architecture) : plan;
+}
+
+/// The time that a setting is compared by. Absent where the profile lacks a number for it.
 std::optional<Seconds> compared_by(const PlannedStrategy &setting, const ConvShape &shape, const Gpu &gpu,
                                    const Facts &facts) {
-    const Plan &plan = setting.feasible.plan;
-    if (std::holds_alternative<ImplicitGemm>(setting.strategy))
-        return forecast_time(with_facts(plan, facts, gpu.architecture), shape, gpu);
+    const Plan plan = as_forecast(setting.feasible.plan, shape, gpu, facts);
     if (!gpu.profile.tf32_mma_rate && uses_tensor_cores(plan))
         return forecast_time(plan, shape, with_tensor_rate(gpu));
     return forecast_time(plan, shape, gpu);
@@ -66,9 +68,8 @@ std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const C
 std::variant<PlannedStrategy, Infeasible> compiled_plan(const Strategy &strategy, const ConvShape &shape,
                                                         const Gpu &gpu, const Facts &facts) {
     auto planned = plan(strategy, shape, gpu, facts);
-    if (auto *good = std::get_if<PlannedStrategy>(&planned);
-        good && shape.dtype == DataType::f32) // whose kernels were counted
-        good->feasible.plan = with_facts(std::move(good->feasible.plan), facts, gpu.architecture);
+    if (auto *good = std::get_if<PlannedStrategy>(&planned))
+        good->feasible.plan = as_forecast(std::move(good->feasible.plan), shape, gpu, facts);
     return planned;
 }
 

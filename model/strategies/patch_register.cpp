@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,14 +82,6 @@ Grid grid_of(const ConvShape &s, const Gpu &gpu, Outputs o, std::int64_t threads
     return grid;
 }
 
-/// Counts of one warp, as the kernel's loops give them.
-struct WarpCounts {
-    double fmas_per_filter; ///< of a thread
-    double instructions_per_filter;
-    double instructions_once;
-    double l1_passes_once; ///< of the pixels' loads: lanes are a vector apart (F12)
-};
-
 std::int64_t padded(std::int64_t taps) {
     return taps < 4 ? taps : round_up(taps, 4);
 }
@@ -98,27 +91,38 @@ std::int64_t group_of(std::int64_t taps) {
     return taps == 1 ? 4 : taps <= 9 ? 2 : 1;
 }
 
-WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t threads, std::int64_t tile_k) {
-    const auto taps = static_cast<double>(s.r * s.s);
-    const double loads = s.r * s.s == 1  ? 0.25
-                         : s.r * s.s < 4 ? taps
-                                         : static_cast<double>(padded(s.r * s.s)) / 4.0;
-    const double copies = static_cast<double>(ceil_div(tile_k * padded(s.r * s.s), threads));
-    // Beside arithmetic, loads and stores, as compiled for sm_90: a filter (pointer, loop), a copy of a tap
-    // (its place, the load, the store), the start (place of the thread, pointers).
-    WarpCounts counts{};
-    counts.fmas_per_filter = static_cast<double>(o.rows * o.vector) * taps;
+/// What one warp does, as the kernel's loops say.
+struct WarpCounts {
+    double fmas_per_filter; ///< of a thread
+    double instructions_per_filter;
+    double instructions_once;
+    double l1_passes_once; ///< of the pixels' loads: lanes are a vector apart (F12)
+};
+
+WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t tile_k) {
+    const std::int64_t units = o.vector / unit_of(s, o.vector);
+    const double taps = static_cast<double>(s.r * s.s), stores = static_cast<double>(o.rows);
     const double pixel_loads = static_cast<double>(pixels_of(s, o) / load_step(s, o));
     const auto vector = static_cast<double>(o.vector); // as many passes of the banks
+    // The thread's place; where neighbours may lie in another row of the band, which one for each unit.
+    const double of_bands =
+                     s.s > 1 ? instructions::iteration * static_cast<double>(units * (o.band - 1)) : 0.0,
+                 of_classes = o.classes == 2 ? instructions::iteration : 0.0;
+    const double once = instructions::place + of_bands + of_classes;
+    WarpCounts counts{};
+    counts.fmas_per_filter = static_cast<double>(o.rows * o.vector) * taps;
     counts.l1_passes_once = pixel_loads * l1_passes(lines_touched(128.0 * vector, 1.0, 0.0), vector);
     if (tile_k == 1) { // taps straight into registers
-        counts.instructions_per_filter = counts.fmas_per_filter + static_cast<double>(o.rows);
-        counts.instructions_once = pixel_loads + taps + instructions::place;
+        counts.instructions_per_filter = counts.fmas_per_filter + stores;
+        counts.instructions_once = pixel_loads + taps + once;
         return counts;
     }
-    counts.instructions_per_filter =
-        counts.fmas_per_filter + loads + static_cast<double>(o.rows) + instructions::iteration;
-    counts.instructions_once = pixel_loads + copies * instructions::copy + instructions::place;
+    const double loads = s.r * s.s == 1  ? 0.25
+                         : s.r * s.s < 4 ? taps / 2.0 // two values each
+                                         : static_cast<double>(padded(s.r * s.s)) / 4.0;
+    // Of each filter also: pointer, loop, whether it is the last.
+    counts.instructions_per_filter = counts.fmas_per_filter + loads + stores + 2.0 * instructions::iteration;
+    counts.instructions_once = pixel_loads + once;
     return counts;
 }
 
@@ -146,21 +150,25 @@ std::int64_t bank_values(const ConvShape &s, std::int64_t tile_k) {
     return round_up(tile_k, group_of(s.r * s.s)) * padded(s.r * s.s);
 }
 
-/// The instructions of a warp beside FFMAs, loads and stores; cost() ranks by the rougher ones that it was
-/// judged with.
-struct Compiled {
-    double per_filter; ///< pointer, loop, whether it is the last
-    double once, per_copy;
+/// Copies of taps to shared memory, by the warps of a full CTA and of all.
+struct TapCopies {
+    double of_cta = 0.0, of_all = 0.0;
 };
 
-Compiled compiled(const ConvShape &s, Outputs o) {
-    const std::int64_t taps = s.r * s.s, units = o.vector / unit_of(s, o.vector);
-    // The thread's place; where neighbours may lie in another row of the band, which one for each unit.
-    const double of_bands =
-                     s.s > 1 ? instructions::iteration * static_cast<double>(units * (o.band - 1)) : 0.0,
-                 of_classes = o.classes == 2 ? instructions::iteration : 0.0;
-    const double once = instructions::place + of_bands + of_classes;
-    return {2.0 * instructions::iteration, once, taps == 1 ? instructions::copy : instructions::divided_copy};
+TapCopies tap_copies(const ConvShape &s, Outputs o, const Grid &grid, std::int64_t tile_k) {
+    TapCopies copies;
+    if (tile_k == 1)
+        return copies;
+    copies.of_cta = static_cast<double>(ceil_div(bank_values(s, tile_k), warp_lanes));
+    // Of the filters of a class the last CTA has those that are left.
+    for (std::int64_t which = 0; which < o.classes; ++which) {
+        const std::int64_t its_filters = (s.k + o.classes - 1 - which) / o.classes;
+        const std::int64_t left = its_filters % tile_k;
+        copies.of_all += static_cast<double>(its_filters / tile_k) * copies.of_cta +
+                         static_cast<double>(ceil_div(bank_values(s, left), warp_lanes));
+    }
+    copies.of_all *= static_cast<double>(grid.positions * (grid.chunks * s.n));
+    return copies;
 }
 
 /// Pixels, one filter's taps (the next one's take their place), sums, and what addresses them.
@@ -188,47 +196,174 @@ std::int64_t registers_of(const ConvShape &s, Outputs o, std::int64_t tile_k) {
     return five ? cap - (o.rows == 4 ? 16 : 24) : seven ? cap - 40 : cap;
 }
 
-/// Clocks of whatever keeps the GPU longest: a warp's chain, issue slots, stores or loads of the busiest SM,
-/// or writing the output; with half of the issue slots on top, as these overlap with the others by halves.
-/// Enough to rank the settings of one shape: on 49 shapes of an H200 its first was 3.6 % slower than the
-/// fastest measured.
-double cost(const ConvShape &s, const Gpu &gpu, Outputs o, std::int64_t threads, std::int64_t tile_k) {
-    const WarpCounts counts = counts_of(s, o, threads, tile_k);
-    const Grid grid = grid_of(s, gpu, o, threads, tile_k);
-    const std::int64_t ctas = grid.positions * grid.filters * grid.chunks * s.n;
-    const double warps = static_cast<double>(threads) / 32.0;
-    const double of_cta =
-        warps * (counts.instructions_once + static_cast<double>(tile_k) * counts.instructions_per_filter);
-    const std::int64_t resident =
-        std::max<std::int64_t>(1, resident_ctas(gpu, threads, registers_needed(s, o), 4096));
-    // Beyond what is resident at once come whole waves: CTAs of one size end together, and the last wave
-    // takes as long as the others.
-    const std::int64_t slots = gpu.limits.sm_count * resident;
-    const double busiest = of_cta * static_cast<double>(ctas <= slots ? ceil_div(ctas, gpu.limits.sm_count)
-                                                                      : ceil_div(ctas, slots) * resident);
-    // A warp by itself: latency of the pixels, and what waits for what is before it, some 4 clocks an
-    // instruction.
-    constexpr double pixels_come = 600.0, taps_come = 100.0, between = 4.0;
-    const double start = pixels_come + counts.instructions_once * between + (tile_k > 1 ? taps_come : 0.0),
-                 chain = static_cast<double>(tile_k) * std::max(counts.instructions_per_filter, 40.0),
-                 rounds = std::max(1.0, static_cast<double>(ctas) / static_cast<double>(slots));
-    constexpr double stored_a_clock = 32.0; // bytes of an SM at most: a sector; 30 on an H200
-    const double ctas_of_busiest = static_cast<double>(ceil_div(ctas, gpu.limits.sm_count));
-    const double stores =
-        ctas_of_busiest * static_cast<double>(threads * o.rows * o.vector * tile_k) * 4.0 / stored_a_clock;
-    double writes = 0.0;
-    if (gpu.profile.sm_clock && gpu.profile.dram_write_bandwidth) {
-        // Rows that do not start with a sector are stored in parts, which leave L2 before they meet: 64 us
-        // against 42 for 32 filters of 3 x 3 on 1024 x 1024, H200.
-        const double parts = o.vector == 1 && s.q() % 8 != 0 ? 1.5 : 1.0;
-        writes = parts * static_cast<double>(s.output_bytes()) /
-                 gpu.profile.dram_write_bandwidth->value.value * gpu.profile.sm_clock->value.value;
-    }
-    const double issue = busiest / gpu.limits.schedulers_per_sm,
-                 loads = ctas_of_busiest * warps * counts.l1_passes_once;
-    return std::max(
-               {rounds * (start + chain), start + issue, start + stores, start + loads, start + writes}) +
-           0.5 * issue;
+/// Why the strategy cannot do the shape, or has no such knobs.
+std::optional<Infeasible> refused(const PatchRegister &knobs, const ConvShape &s) {
+    if (const std::string why = outside_papers(s); !why.empty())
+        return Infeasible{why, true};
+    if (s.c != 1)
+        return Infeasible{"the single-channel kernels need c = 1, got c = " + std::to_string(s.c), true};
+    if (s.r * s.s > 64)
+        return Infeasible{"a patch of more than 64 taps does not stay in registers", true};
+    if (s.q() > 65536)
+        return Infeasible{"rows of more than 65536 outputs exceed the stores' offsets", true};
+    if (knobs.threads % 32 != 0)
+        return Infeasible{"threads must be a multiple of 32, got " + std::to_string(knobs.threads)};
+    if (knobs.vector != 0 && knobs.vector != 1 && knobs.vector != 4)
+        return Infeasible{"vector must be 1 or 4, got " + std::to_string(knobs.vector)};
+    if (knobs.vector == 4 && s.p() * s.q() % 4 != 0)
+        return Infeasible{"planes of " + std::to_string(s.p() * s.q()) +
+                          " outputs have no aligned vectors of 4"};
+    return std::nullopt;
+}
+
+/// Whether the map has so many rows, and a thread so many registers.
+bool is_possible(const ConvShape &s, const Gpu &gpu, Outputs o, std::int64_t threads) {
+    constexpr std::int64_t most_registers = 200, shared_bytes = 4096; // of most settings
+    return s.p() * s.q() % o.vector == 0 && o.band * o.rows <= s.p() &&
+           registers_needed(s, o) < most_registers &&
+           resident_ctas(gpu, threads, registers_needed(s, o), shared_bytes) > 0;
+}
+
+Infeasible impossible(const PatchRegister &knobs) {
+    return Infeasible{"rows = " + std::to_string(knobs.rows) + ", vector = " + std::to_string(knobs.vector) +
+                      ": more rows than the map has, or more registers than a thread has"};
+}
+
+/// What the knobs make of a shape.
+struct Tiling {
+    Outputs outputs;
+    Grid grid;
+    std::int64_t tile_k;
+    std::int64_t positions; ///< of threads that have outputs, of an image
+
+    bool shares_taps() const { return tile_k > 1; } ///< in shared memory
+};
+
+Tiling tiling_of(const PatchRegister &knobs, const ConvShape &s, const Gpu &gpu) {
+    const Outputs outputs = outputs_of(s, knobs.rows, knobs.vector);
+    const std::int64_t tile_k = std::min(std::int64_t{knobs.tile_k}, ceil_div(s.k, outputs.classes));
+    return {outputs, grid_of(s, gpu, outputs, knobs.threads, tile_k), tile_k, positions_of(s, outputs)};
+}
+
+Partition launch_of(const PatchRegister &knobs, const ConvShape &s, const Gpu &gpu, const Tiling &tiling) {
+    const Outputs &o = tiling.outputs;
+    const Grid &grid = tiling.grid;
+    Partition part;
+    part.kernel = PatchRegister::name;
+    part.template_arguments = {s.r,
+                               s.s,
+                               o.rows,
+                               o.vector,
+                               s.q(),
+                               o.band,
+                               o.classes,
+                               grid.chunks,
+                               is_streamed(s, gpu) ? 1 : 0,
+                               tiling.shares_taps() ? 0 : 1};
+    part.grid = {grid.positions, grid.filters, grid.chunks * s.n};
+    part.threads = knobs.threads;
+    part.tile_k = tiling.tile_k;
+    part.filter_count = s.k;
+    part.shared_bytes = tiling.shares_taps() ? bank_values(s, tiling.tile_k) * 4 : 0;
+    part.register_cap = registers_needed(s, o);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, registers_of(s, o, tiling.tile_k), part.shared_bytes);
+    part.sharing_ctas = static_cast<double>(grid.positions * grid.filters * grid.chunks);
+    part.stages = 1;
+    part.steps = 1;
+    part.busy_warps = ceil_div(std::min(part.threads, tiling.positions), warp_lanes);
+    part.independent_sums = o.rows * o.vector;
+    return part;
+}
+
+/// Bytes of the input that a CTA reads: a strip of its threads' columns, or whole rows.
+double pixel_bytes_of(const ConvShape &s, const Tiling &tiling) {
+    const Outputs &o = tiling.outputs;
+    const std::int64_t columns =
+        ceil_div(tiling.positions, tiling.grid.positions * tiling.grid.chunks) * o.vector;
+    const double runs = row_runs(columns, s.q()), columns_d = static_cast<double>(columns);
+    const double bytes =
+        s.q() >= columns
+            ? static_cast<double>(o.band * (o.rows - 1) + s.r) *
+                  ((columns_d + runs * static_cast<double>(s.s - 1)) * 4.0 + runs * spanned_bytes(0.0))
+            : spanned_bytes((columns_d / static_cast<double>(s.q()) * static_cast<double>(o.rows) +
+                             static_cast<double>(s.r - 1)) *
+                            static_cast<double>(s.w) * 4.0);
+    return std::min(bytes, static_cast<double>(s.h * s.w) * 4.0);
+}
+
+/// What a CTA does: it fetches its pixels and taps, then computes; its warps wait for that together.
+void count_cta(Partition &part, const ConvShape &s, const Tiling &tiling, const WarpCounts &counts,
+               const TapCopies &copies) {
+    // Of a small map a CTA has fewer positions than threads; warps without any end at once.
+    const std::int64_t lanes = std::min(part.threads, tiling.positions);
+    const double warps = static_cast<double>(ceil_div(lanes, warp_lanes)),
+                 filters = static_cast<double>(part.tile_k),
+                 all_warps = static_cast<double>(part.threads) / 32.0;
+    // A warp issues its FFMAs for all lanes, also where the map has fewer.
+    part.step.fmas = warps * 32.0 * filters * counts.fmas_per_filter;
+    part.step.instructions = warps * filters * counts.instructions_per_filter;
+    part.step.shared_wavefronts = tiling.shares_taps() ? filters * tap_passes(s.r * s.s, lanes) : 0.0;
+    part.step.load_bytes =
+        pixel_bytes_of(s, tiling) + spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
+    // Of the average CTA: the last ones of a map and of the filters store less.
+    part.step.store_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(part.ctas);
+    // Warps without positions: where taps are copied they load their pixels all the same.
+    const double busy_share = static_cast<double>(ceil_div(tiling.positions, warp_lanes)) /
+                              (static_cast<double>(tiling.grid.positions * tiling.grid.chunks) * all_warps);
+    const double once = tiling.shares_taps() ? counts.instructions_once
+                                             : busy_share * counts.instructions_once +
+                                                   std::max(0.0, 1.0 - busy_share) * instructions::place;
+    const double per_copy = s.r * s.s == 1 ? instructions::copy : instructions::divided_copy;
+    part.drain.instructions = all_warps * once + copies.of_cta * per_copy;
+    part.drain.shared_wavefronts = warps * counts.l1_passes_once;
+    // A copied tap waits for its load before the next one is asked for; the first beside the pixels.
+    if (tiling.shares_taps())
+        part.drain.line_waits = static_cast<double>(ceil_div(bank_values(s, part.tile_k), part.threads) - 1);
+}
+
+/// What the SMs read of L2: CTAs of other filters may find the pixels in L1, and neighbours the taps.
+void count_reads(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &tiling) {
+    const double pixel_bytes = pixel_bytes_of(s, tiling), ctas = static_cast<double>(part.ctas),
+                 images = static_cast<double>(s.n), position_ctas = static_cast<double>(part.grid[0]);
+    const double image_bytes = std::max(pixel_bytes, spanned_bytes(static_cast<double>(s.h * s.w) * 4.0)),
+                 all_taps = spanned_bytes(static_cast<double>(s.filter_bytes()));
+    const double pixel_reads =
+        images * read_through_l1(pixel_bytes, image_bytes, ctas / images, part, gpu, Again::anywhere);
+    const double tap_reads = read_through_l1(std::min(all_taps, part.step.load_bytes - pixel_bytes), all_taps,
+                                             ctas, part, gpu, Again::in_turn);
+    part.work.l2_read_bytes = pixel_reads + tap_reads;
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads, {static_cast<double>(part.grid[1]), position_ctas}, part, gpu) +
+        mergeable_reads(tap_reads, {position_ctas, 1.0}, part, gpu);
+}
+
+/// The work of the launch. Only whole warps past the last position are idle; a filter past the last one is
+/// not computed. The lane before the first of a plane that is moved by a vector computes the first once more.
+void count_launch(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &tiling,
+                  const WarpCounts &counts, const TapCopies &copies) {
+    const Outputs &o = tiling.outputs;
+    const std::int64_t positions = tiling.positions, planes = s.n * s.k,
+                       moved = o.classes == 2 ? planes / 2 : 0;
+    const double busy = static_cast<double>(positions * s.n * s.k + (o.classes - 1) * (s.n * s.k / 2));
+    const double busy_warps = static_cast<double>(ceil_div(positions + o.classes - 1, warp_lanes) * s.n);
+    Work &work = part.work;
+    work.fmas = busy * counts.fmas_per_filter;
+    work.instructions = static_cast<double>(part.ctas) * part.drain.instructions +
+                        busy_warps * static_cast<double>(s.k) * counts.instructions_per_filter;
+    work.shared_wavefronts = tiling.shares_taps()
+                                 ? static_cast<double>(planes - moved) * tap_passes(s.r * s.s, positions) +
+                                       static_cast<double>(moved) * tap_passes(s.r * s.s, positions + 1) +
+                                       copies.of_all
+                                 : 0.0;
+    work.shared_conflicts = 0.0;
+    count_reads(part, s, gpu, tiling);
+    const double stored = static_cast<double>(positions * o.rows * o.vector * s.n * s.k) * 4.0;
+    work.l2_write_bytes =
+        o.vector == 1 ? stored * written_bytes_of_columns(s, o.rows) / static_cast<double>(s.output_bytes())
+                      : stored;
+    if (o.vector == 1)
+        part.partial_write_bytes = written_in_part(*work.l2_write_bytes, stored);
+    fill_dram(work, s, gpu);
 }
 
 } // namespace
@@ -259,185 +394,52 @@ const std::vector<Knob<PatchRegister>> &PatchRegister::knobs() {
     return list;
 }
 
-PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const Gpu &gpu) const {
-    if (const std::string why = outside_papers(s); !why.empty())
-        return Infeasible{why, true};
-    if (s.c != 1)
-        return Infeasible{"the single-channel kernels need c = 1, got c = " + std::to_string(s.c), true};
-    if (s.r * s.s > 64)
-        return Infeasible{"a patch of more than 64 taps does not stay in registers", true};
-    if (s.q() > 65536)
-        return Infeasible{"rows of more than 65536 outputs exceed the stores' offsets", true};
-
-    Planned<PatchRegister> planned;
-    Feasible &out = planned.feasible;
-    PatchRegister &knobs = planned.strategy;
-    knobs = *this;
-    if (knobs.threads % 32 != 0)
-        return Infeasible{"threads must be a multiple of 32, got " + std::to_string(knobs.threads)};
-    if (vector != 0 && vector != 1 && vector != 4)
-        return Infeasible{"vector must be 1 or 4, got " + std::to_string(vector)};
-    if (vector == 4 && s.p() * s.q() % 4 != 0)
-        return Infeasible{"planes of " + std::to_string(s.p() * s.q()) +
-                          " outputs have no aligned vectors of 4"};
-    // The knobs that are free take the values of the lowest cost; of equals the first.
+Settings<PatchRegister> PatchRegister::settings(const ConvShape &s, const Gpu &gpu) const {
+    if (std::optional<Infeasible> why = refused(*this, s))
+        return std::move(*why);
     const auto free_or = [](int value, std::vector<int> values) {
         return value != 0 ? std::vector<int>{value} : values;
     };
-    double best = 0.0;
+    std::vector<PatchRegister> found;
     for (const int v : free_or(vector, {4, 1}))
         for (const int r : free_or(rows, {8, 4, 2, 1}))
-            for (const int t : free_or(threads, {128, 256, 64, 512}))
+            for (const int t : free_or(threads, {128, 256, 64, 512})) {
+                const Outputs o = outputs_of(s, r, v);
+                if (!is_possible(s, gpu, o, t))
+                    continue;
+                int before = 0;
                 for (const int k : free_or(tile_k, {32, 64, 16, 8, 4, 2, 1})) {
-                    const Outputs o = outputs_of(s, r, v);
-                    constexpr std::int64_t most_registers = 200;
-                    const bool possible = s.p() * s.q() % v == 0 && o.band * r <= s.p() &&
-                                          registers_needed(s, o) < most_registers &&
-                                          resident_ctas(gpu, t, registers_needed(s, o), 4096) > 0;
-                    if (!possible)
-                        continue;
-                    const double c = cost(s, gpu, o, t, std::min(std::int64_t{k}, ceil_div(s.k, o.classes)));
-                    if (best == 0.0 || c < best)
-                        best = c, knobs.rows = r, knobs.vector = v, knobs.threads = t, knobs.tile_k = k;
+                    const int filters = static_cast<int>(std::min(std::int64_t{k}, ceil_div(s.k, o.classes)));
+                    if (filters != before) // more than there are
+                        found.push_back({r, v, t, filters});
+                    before = filters;
                 }
-    if (best == 0.0)
-        return Infeasible{"rows = " + std::to_string(rows) + ", vector = " + std::to_string(vector) +
-                          ": more rows than the map has, or more registers than a thread has"};
-    const Outputs outputs = outputs_of(s, knobs.rows, knobs.vector);
+            }
+    if (found.empty())
+        return impossible(*this);
+    return found;
+}
 
-    knobs.tile_k = static_cast<int>(std::min(std::int64_t{knobs.tile_k}, ceil_div(s.k, outputs.classes)));
-    const std::int64_t positions = positions_of(s, outputs);
-    Partition part;
-    part.kernel = name;
-    const Grid grid = grid_of(s, gpu, outputs, knobs.threads, knobs.tile_k);
-    const bool streamed = is_streamed(s, gpu);
-    part.template_arguments = {s.r,
-                               s.s,
-                               knobs.rows,
-                               knobs.vector,
-                               s.q(),
-                               outputs.band,
-                               outputs.classes,
-                               grid.chunks,
-                               streamed ? 1 : 0,
-                               knobs.tile_k == 1 ? 1 : 0};
-    part.grid = {grid.positions, grid.filters, grid.chunks * s.n};
-    part.sharing_ctas = static_cast<double>(grid.positions * grid.filters * grid.chunks);
-    if (part.grid[1] > 65535 || part.grid[2] > 65535 || positions > std::int64_t{1} << 30)
+PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const Gpu &gpu) const {
+    if (std::optional<Infeasible> why = refused(*this, s))
+        return std::move(*why);
+    if (!is_possible(s, gpu, outputs_of(s, rows, vector), threads))
+        return impossible(*this);
+    const Tiling tiling = tiling_of(*this, s, gpu);
+    Partition part = launch_of(*this, s, gpu, tiling);
+    if (part.grid[1] > 65535 || part.grid[2] > 65535 || tiling.positions > std::int64_t{1} << 30)
         return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_k"};
-    part.threads = knobs.threads;
-    part.tile_k = knobs.tile_k;
-    part.filter_count = s.k;
-    part.shared_bytes =
-        knobs.tile_k == 1 ? 0 : round_up(knobs.tile_k, group_of(s.r * s.s)) * padded(s.r * s.s) * 4;
-    part.register_cap = registers_needed(s, outputs);
-    part.ctas_per_sm =
-        resident_ctas(gpu, part.threads, registers_of(s, outputs, knobs.tile_k), part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
-    part.stages = 1;
-    part.steps = 1;
-    part.busy_warps = ceil_div(std::min(part.threads, positions), 32);
-    part.independent_sums = knobs.rows * knobs.vector;
     fill_schedule(part, gpu.limits);
+    const WarpCounts counts = counts_of(s, tiling.outputs, tiling.tile_k);
+    const TapCopies copies = tap_copies(s, tiling.outputs, tiling.grid, tiling.tile_k);
+    count_cta(part, s, tiling, counts, copies);
+    count_launch(part, s, gpu, tiling, counts, copies);
 
-    WarpCounts counts = counts_of(s, outputs, part.threads, part.tile_k);
-    const Compiled its = compiled(s, outputs);
-    const double taps_d = static_cast<double>(s.r * s.s), stores = static_cast<double>(knobs.rows);
-    const double pixel_loads = static_cast<double>(pixels_of(s, outputs) / load_step(s, outputs));
-    double copies = 0.0, all_copies = 0.0; // of taps, by the warps of a full CTA and of all
-    if (knobs.tile_k == 1) {
-        counts.instructions_per_filter = counts.fmas_per_filter + stores;
-        counts.instructions_once = pixel_loads + taps_d + its.once;
-    } else {
-        const std::int64_t values = bank_values(s, knobs.tile_k);
-        const double loads = s.r * s.s == 1  ? 0.25
-                             : s.r * s.s < 4 ? taps_d / 2.0 // two values each
-                                             : static_cast<double>(padded(s.r * s.s)) / 4.0;
-        counts.instructions_per_filter = counts.fmas_per_filter + loads + stores + its.per_filter;
-        counts.instructions_once = pixel_loads + its.once;
-        copies = static_cast<double>(ceil_div(values, 32));
-        // Of the filters of a class the last CTA has those that are left.
-        for (std::int64_t which = 0; which < outputs.classes; ++which) {
-            const std::int64_t its_filters = (s.k + outputs.classes - 1 - which) / outputs.classes;
-            const std::int64_t left = its_filters % knobs.tile_k;
-            all_copies += static_cast<double>(its_filters / knobs.tile_k) * copies +
-                          static_cast<double>(ceil_div(bank_values(s, left), 32));
-        }
-        all_copies *= static_cast<double>(part.grid[0] * part.grid[2]);
-        // A copied tap waits for its load before the next one is asked for; the first beside the pixels.
-        part.drain.line_waits = static_cast<double>(ceil_div(values, part.threads) - 1);
-    }
-    // Of a small map a CTA has fewer positions than threads; warps without any end at once.
-    const std::int64_t lanes = std::min(part.threads, positions);
-    const double warps = static_cast<double>(ceil_div(lanes, 32)), filters = static_cast<double>(part.tile_k);
-    // Of the input a CTA reads either a strip of its threads' columns or whole rows.
-    const std::int64_t columns = ceil_div(positions, grid.positions * grid.chunks) * knobs.vector,
-                       band = outputs.band;
-    const double runs = row_runs(columns, s.q()), columns_d = static_cast<double>(columns);
-    const double input_bytes =
-        s.q() >= columns
-            ? static_cast<double>(band * (knobs.rows - 1) + s.r) *
-                  ((columns_d + runs * static_cast<double>(s.s - 1)) * 4.0 + runs * spanned_bytes(0.0))
-            : spanned_bytes(
-                  (columns_d / static_cast<double>(s.q()) * knobs.rows + static_cast<double>(s.r - 1)) *
-                  static_cast<double>(s.w) * 4.0);
-    // A warp issues its FFMAs for all lanes, also where the map has fewer.
-    part.step.fmas = warps * 32.0 * filters * counts.fmas_per_filter;
-    // A CTA fetches its pixels and taps, then computes: its warps wait for that together.
-    part.step.instructions = warps * filters * counts.instructions_per_filter;
-    const bool shares_taps = knobs.tile_k > 1;
-    part.step.shared_wavefronts = shares_taps ? filters * tap_passes(s.r * s.s, lanes) : 0.0;
-    const double all_warps = static_cast<double>(part.threads) / 32.0;
-    // Warps without positions: where taps are copied they load their pixels all the same.
-    const double busy_share = static_cast<double>(ceil_div(positions, 32)) /
-                              (static_cast<double>(grid.positions * grid.chunks) * all_warps);
-    const double once = knobs.tile_k > 1 ? counts.instructions_once
-                                         : busy_share * counts.instructions_once +
-                                               std::max(0.0, 1.0 - busy_share) * instructions::place;
-    part.drain.instructions = all_warps * once + copies * its.per_copy;
-    part.drain.shared_wavefronts = warps * counts.l1_passes_once;
-    const double pixel_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0);
-    part.step.load_bytes = pixel_bytes + spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
-    // Of the average CTA: the last ones of a map and of the filters store less.
-    part.step.store_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(part.ctas);
-
-    // Only whole warps past the last position are idle; a filter past the last one is not computed.
-    // The lane before the first of a plane that is moved by a vector computes the first once more.
-    const double busy = static_cast<double>(positions * s.n * s.k + (outputs.classes - 1) * (s.n * s.k / 2));
-    const double busy_warps = static_cast<double>(ceil_div(positions + outputs.classes - 1, 32) * s.n);
-    const double all_filters = static_cast<double>(s.k);
-    Work &work = part.work;
-    work.fmas = busy * counts.fmas_per_filter;
-    work.instructions = static_cast<double>(part.ctas) * part.drain.instructions +
-                        busy_warps * all_filters * counts.instructions_per_filter;
-    const std::int64_t planes = s.n * s.k, moved = outputs.classes == 2 ? planes / 2 : 0;
-    work.shared_wavefronts =
-        shares_taps ? static_cast<double>(planes - moved) * tap_passes(s.r * s.s, positions) +
-                          static_cast<double>(moved) * tap_passes(s.r * s.s, positions + 1) + all_copies
-                    : 0.0;
-    work.shared_conflicts = 0.0;
-    // CTAs of other filters may find the pixels in L1, and neighbours the taps.
-    const double position_ctas = static_cast<double>(part.grid[0]), ctas_d = static_cast<double>(part.ctas),
-                 image_bytes = std::max(pixel_bytes, spanned_bytes(static_cast<double>(s.h * s.w) * 4.0)),
-                 all_taps = spanned_bytes(static_cast<double>(s.filter_bytes()));
-    const double pixel_reads = static_cast<double>(s.n) * read_through_l1(pixel_bytes, image_bytes,
-                                                                          ctas_d / static_cast<double>(s.n),
-                                                                          part, gpu, Again::anywhere);
-    const double tap_reads = read_through_l1(std::min(all_taps, part.step.load_bytes - pixel_bytes), all_taps,
-                                             ctas_d, part, gpu, Again::in_turn);
-    work.l2_read_bytes = pixel_reads + tap_reads;
-    part.mergeable_reads =
-        mergeable_reads(pixel_reads, {static_cast<double>(part.grid[1]), position_ctas}, part, gpu) +
-        mergeable_reads(tap_reads, {position_ctas, 1.0}, part, gpu);
-    const double stored = static_cast<double>(positions * knobs.rows * knobs.vector * s.n * s.k) * 4.0;
-    work.l2_write_bytes = knobs.vector == 1 ? stored * written_bytes_of_columns(s, knobs.rows) /
-                                                  static_cast<double>(s.output_bytes())
-                                            : stored;
-    if (knobs.vector == 1)
-        part.partial_write_bytes = written_in_part(*work.l2_write_bytes, stored);
-    fill_dram(work, s, gpu);
-
+    Planned<PatchRegister> planned{*this, {}};
+    planned.strategy.tile_k = static_cast<int>(tiling.tile_k);
+    Feasible &out = planned.feasible;
     out.rules = table1_rules(gpu.profile);
     out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
     out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);

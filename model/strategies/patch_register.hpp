@@ -22,6 +22,8 @@ struct PatchRegister {
     int tile_k = 0;
 
     static const std::vector<Knob<PatchRegister>> &knobs();
+    /// Those to try, of each free knob the values that fit.
+    Settings<PatchRegister> settings(const ConvShape &shape, const Gpu &gpu) const;
     PlanResult<PatchRegister> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const PatchRegister &) const = default;
 };
