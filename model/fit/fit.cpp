@@ -128,7 +128,8 @@ Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios,
         ratios.push_back(std::exp(-log_ratios.of(best)[i]));
     std::sort(ratios.begin(), ratios.end());
     // With n ratios the p-th percentile of (n + 1) of them. They are what the fit leaves on the calls that it
-    // saw, so a new call lies inside somewhat less often than the 90 % (docs/evidence.md, I1, says how often).
+    // saw, so a new call lies inside somewhat less often than the 90 % (docs/evidence.md, I1, says how
+    // often).
     const auto percentile = [&](double p) {
         const double at = p * static_cast<double>(ratios.size() + 1) - 1.0;
         return ratios[static_cast<std::size_t>(
