@@ -165,9 +165,8 @@ std::string check_tiling(const ImplicitGemm &g, const Tiling &t, const GpuLimits
     if (t.by_filter && t.threads < t.slice / 4)
         return "a row of " + std::to_string(t.slice) +
                " values has more 16-byte copies than a CTA has threads";
-    if (g.split > t.steps)
-        return "split = " + std::to_string(g.split) + " exceeds the " + std::to_string(t.steps) +
-               " steps there are";
+    if (const std::string why = check_split(g.split, t.steps); !why.empty())
+        return why;
     if (t.threads > limits.max_threads_per_cta)
         return "a CTA would have " + std::to_string(t.threads) + " threads";
     if (g.filters == 2 && t.threads < g.tile_k / 4)
@@ -232,22 +231,17 @@ std::int64_t registers_for(const ConvShape &s, const ImplicitGemm &g, const Tili
     return registers < sums + g.thread_k + g.thread_pixels + beside ? 0 : registers;
 }
 
-std::vector<std::int64_t> template_arguments_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
-    std::vector<std::int64_t> arguments = shape_arguments(s, s.h, s.w);
-    for (const std::int64_t argument :
-         {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.thread_k},
-          std::int64_t{g.thread_pixels}, std::int64_t{g.slice_channels}, t.rows, std::int64_t{g.stages},
-          std::int64_t{g.warp_split}, std::int64_t{g.split}, std::int64_t{g.filters == 2}})
-        arguments.push_back(argument);
-    return arguments;
-}
-
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
 Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, std::int64_t registers,
                     const Gpu &gpu) {
     Partition part;
     part.kernel = ImplicitGemm::name;
-    part.template_arguments = template_arguments_of(s, g, t);
+    part.template_arguments = shape_arguments(s, s.h, s.w);
+    for (const std::int64_t argument :
+         {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.thread_k},
+          std::int64_t{g.thread_pixels}, std::int64_t{g.slice_channels}, t.rows, std::int64_t{g.stages},
+          std::int64_t{g.warp_split}, std::int64_t{g.split}, std::int64_t{g.filters == 2}})
+        part.template_arguments.push_back(argument);
     part.grid = {t.pixel_tiles * t.filter_tiles * g.split, s.groups, 1};
     part.sharing_ctas = static_cast<double>(t.filter_tiles);
     part.threads = t.threads;
@@ -505,11 +499,8 @@ void count_work(Partition &part, const ConvShape &s, const ImplicitGemm &g, cons
 
     const OfBoth reads = requested_bytes(s, g, t, part, gpu), alike = alike_shares(s, g, t);
     work.l2_read_bytes = reads.pixels + reads.filters;
-    const double filter_tiles = static_cast<double>(t.filter_tiles),
-                 pixel_tiles = static_cast<double>(t.pixel_tiles), ranks = static_cast<double>(g.split);
     part.mergeable_reads =
-        mergeable_reads(reads.pixels * alike.pixels, {filter_tiles, ranks}, part, gpu) +
-        mergeable_reads(reads.filters * alike.filters, {pixel_tiles, ranks * filter_tiles}, part, gpu);
+        mergeable_tiles(reads.pixels * alike.pixels, reads.filters * alike.filters, part, gpu);
     // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
     // pixels.
     const std::int64_t run = t.meets ? std::min<std::int64_t>(warp_lanes, g.tile_pixels) : 4 * t.lanes_n;
@@ -597,7 +588,6 @@ struct Tile {
 };
 constexpr Tile tiles[] = {{128, 16, 8}, {128, 8, 8}, {64, 8, 8}, {32, 8, 8}, {128, 8, 4},
                           {64, 8, 4},   {32, 8, 4},  {32, 4, 8}, {32, 4, 4}, {16, 4, 4}};
-constexpr int pixel_tiles[] = {16, 32, 48, 64, 96, 128, 192};
 
 /// Channels of a step: some 16 values or more, equal parts for the warps, and no more than there are.
 int slice_channels_for(const ConvShape &s, int warp_split) {
@@ -632,6 +622,74 @@ std::vector<int> row_slices(const ConvShape &s, int warp_split) {
     return found;
 }
 
+std::vector<int> either(int given, std::initializer_list<int> tried) {
+    return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
+}
+
+/// Whether a tile has the knobs that are given and fits the filters: half of it would not be padding, and the
+/// smallest holds them all.
+bool worth_trying(const Tile &tile, const ImplicitGemm &given, std::int64_t filters_of_group) {
+    const auto differs = [](int knob, int value) { return knob != 0 && knob != value; };
+    if (differs(given.tile_k, tile.k) || differs(given.thread_k, tile.thread_k) ||
+        differs(given.thread_pixels, tile.thread_pixels))
+        return false;
+    return given.tile_k != 0 || (tile.k > 16 ? tile.k / 2 < filters_of_group : filters_of_group <= 16);
+}
+
+/// Not worth one are, unless their knobs are given: splitting what fills the chip, CTAs too small or too
+/// large, and preparing filters that are hardly used.
+bool worth_a_forecast(const ImplicitGemm &setting, const ImplicitGemm &given, const ConvShape &s,
+                      std::int64_t sms) {
+    const std::int64_t threads = std::int64_t{setting.tile_k} / setting.thread_k *
+                                 (setting.tile_pixels / std::max(1, setting.thread_pixels)) *
+                                 setting.warp_split;
+    const std::int64_t ctas = // of a split of 1
+        ceil_div(s.n * s.p() * s.q(), setting.tile_pixels) * ceil_div(s.k / s.groups, setting.tile_k) *
+        s.groups;
+    return !((setting.split > 1 && given.split == 0 && ctas * setting.split > 8 * sms) ||
+             (setting.warp_split > 1 && given.warp_split == 0 && (threads > 256 || ctas > 8 * sms)) ||
+             (given.warp_split == 0 && threads < 64) ||
+             (setting.filters == 2 && given.filters == 0 && ctas * setting.split < 2 * sms));
+}
+
+/// Adds what is worth trying of staging, channels of a step and buffers.
+void add_stagings(std::vector<ImplicitGemm> &found, ImplicitGemm setting, const ImplicitGemm &given,
+                  const ConvShape &s, const Gpu &gpu) {
+    std::vector<int> depths = {slice_channels_for(s, setting.warp_split)};
+    if (const int quads = quad_channels_for(s, setting.warp_split); quads != 0 && setting.filters == 1)
+        depths.push_back(quads);
+    if (given.slice_channels != 0)
+        depths = {given.slice_channels};
+    // Seen beside each other on 64 layers: with one tap, rows are faster up to some 256 channels, then
+    // slower; with fewer than four channels slower. On the layers of ResNet-50 with 32 images, 0.4e9 FMAs and
+    // more, slower by 15 to 45 %.
+    constexpr double large = 3e8;
+    const bool any = given.staging == 0 && given.stages == 0 && given.filters != 2;
+    const bool one_tap = s.r * s.s == 1;
+    const bool rows = !one_tap ? s.c / s.groups >= 4
+                               : s.stride_h * s.stride_w == 1 && s.c / s.groups <= 256 &&
+                                     s.k / s.groups <= 512 && s.fmas().value < large;
+    if (given.staging != 1 && (!any || rows) && (setting.filters == 1 || given.filters == 2)) {
+        setting.staging = 2, setting.stages = given.stages != 0 ? given.stages : 2;
+        for (const int channels : given.slice_channels != 0 ? depths : row_slices(s, setting.warp_split)) {
+            setting.slice_channels = channels;
+            found.push_back(setting);
+        }
+    }
+    if (given.staging == 2 || (any && one_tap && rows))
+        return;
+    setting.staging = 1;
+    for (const int channels : depths) {
+        setting.slice_channels = channels;
+        constexpr int usual_stages = 3;
+        setting.stages = given.stages != 0 ? given.stages : usual_stages;
+        const std::int64_t bytes = tiling_of(s, setting).stage_floats * 4 * setting.stages;
+        if (given.stages == 0 && 2 * bytes > gpu.limits.shared_bytes_per_sm)
+            setting.stages = 2; // room for a second CTA is worth more
+        found.push_back(setting);
+    }
+}
+
 } // namespace
 
 Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu) const {
@@ -645,87 +703,29 @@ Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu
             "newer; " +
             gpu.profile.id + " has " + gpu.profile.compute_capability};
     std::vector<ImplicitGemm> found;
-    const auto either = [](int given, std::initializer_list<int> tried) {
-        return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
-    };
-    const auto differs = [](int given, int value) { return given != 0 && given != value; };
-    const bool tile_given = tile_k != 0 && thread_k != 0 && thread_pixels != 0;
-    const std::int64_t pixels = s.n * s.p() * s.q(), filters_of_group = s.k / s.groups;
-    const std::vector<int> widths = tile_pixels != 0
-                                        ? std::vector<int>{tile_pixels}
-                                        : std::vector<int>(std::begin(pixel_tiles), std::end(pixel_tiles));
-    for (const Tile &tile : tiles) {
+    const std::int64_t pixels = s.n * s.p() * s.q();
+    const auto add = [&](int k, int k_of_thread, int pixels_of_thread) {
         ImplicitGemm setting = *this;
-        if (!tile_given) {
-            if (differs(tile_k, tile.k) || differs(thread_k, tile.thread_k) ||
-                differs(thread_pixels, tile.thread_pixels))
-                continue;
-            if (tile_k == 0 && tile.k > 16 && tile.k / 2 >= filters_of_group)
-                continue; // half of the tile would be padding
-            if (tile_k == 0 && tile.k == 16 && filters_of_group > 16)
-                continue;
-            setting.tile_k = tile.k, setting.thread_k = tile.thread_k,
-            setting.thread_pixels = tile.thread_pixels;
-        }
-        for (const int width : widths) {
+        setting.tile_k = k, setting.thread_k = k_of_thread, setting.thread_pixels = pixels_of_thread;
+        for (const int width : either(tile_pixels, {16, 32, 48, 64, 96, 128, 192})) {
             if (tile_pixels == 0 && width > 16 && width / 2 >= pixels)
                 continue;
             setting.tile_pixels = width;
-            const std::int64_t threads = std::int64_t{setting.tile_k} / setting.thread_k *
-                                         (width / std::max(1, setting.thread_pixels));
-            const std::int64_t ctas =
-                ceil_div(pixels, width) * ceil_div(filters_of_group, setting.tile_k) * s.groups;
-            const std::int64_t sms = gpu.limits.sm_count;
             for (const int turns : either(warp_split, {1, 2, 4, 8}))
                 for (const int parts : clusters ? either(split, {1, 2, 4, 8}) : std::vector<int>{1})
                     for (const int layout : either(filters, {1, 2})) {
-                        // Not worth a forecast: splitting what fills the chip, CTAs too small or too large,
-                        // and preparing filters that are hardly used.
-                        if ((parts > 1 && split == 0 && ctas * parts > 8 * sms) ||
-                            (turns > 1 && warp_split == 0 && (threads * turns > 256 || ctas > 8 * sms)) ||
-                            (warp_split == 0 && threads * turns < 64) ||
-                            (layout == 2 && filters == 0 && ctas * parts < 2 * sms))
-                            continue;
                         setting.warp_split = turns, setting.split = parts, setting.filters = layout;
-                        std::vector<int> depths = {slice_channels_for(s, turns)};
-                        if (const int quads = quad_channels_for(s, turns); quads != 0 && layout == 1)
-                            depths.push_back(quads);
-                        if (slice_channels != 0)
-                            depths = {slice_channels};
-                        // Seen beside each other on 64 layers: with one tap, rows are faster up to some 256
-                        // channels, then slower; with fewer than four channels slower. On the layers of
-                        // ResNet-50 with 32 images, 0.4e9 FMAs and more, slower by 15 to 45 %.
-                        constexpr double large = 3e8;
-                        const bool any = staging == 0 && stages == 0 && filters != 2;
-                        const bool one_tap = s.r * s.s == 1;
-                        const bool rows = !one_tap ? s.c / s.groups >= 4
-                                                   : s.stride_h * s.stride_w == 1 && s.c / s.groups <= 256 &&
-                                                         filters_of_group <= 512 && s.fmas().value < large;
-                        if (staging != 1 && (!any || rows) && (layout == 1 || filters == 2)) {
-                            setting.staging = 2, setting.stages = stages != 0 ? stages : 2;
-                            for (const int channels : slice_channels != 0 ? depths : row_slices(s, turns)) {
-                                setting.slice_channels = channels;
-                                found.push_back(setting);
-                            }
-                        }
-                        if (staging == 2 || (any && one_tap && rows))
-                            continue;
-                        setting.staging = 1;
-                        for (const int channels : depths) {
-                            setting.slice_channels = channels;
-                            constexpr int usual_stages = 3;
-                            setting.stages = stages != 0 ? stages : usual_stages;
-                            const std::int64_t bytes =
-                                tiling_of(s, setting).stage_floats * 4 * setting.stages;
-                            if (stages == 0 && 2 * bytes > gpu.limits.shared_bytes_per_sm)
-                                setting.stages = 2; // room for a second CTA is worth more
-                            found.push_back(setting);
-                        }
+                        if (worth_a_forecast(setting, *this, s, gpu.limits.sm_count))
+                            add_stagings(found, setting, *this, s, gpu);
                     }
         }
-        if (tile_given)
-            break;
-    }
+    };
+    if (tile_k != 0 && thread_k != 0 && thread_pixels != 0)
+        add(tile_k, thread_k, thread_pixels);
+    else
+        for (const Tile &tile : tiles)
+            if (worth_trying(tile, *this, s.k / s.groups))
+                add(tile.k, tile.thread_k, tile.thread_pixels);
     if (found.empty())
         return Infeasible{"no tile that the model tries has these knobs; give all of "
                           "tile_k, tile_pixels, thread_k and thread_pixels"};

@@ -278,9 +278,8 @@ std::string check_knobs(const ImplicitGemm3xTf32 &g) {
 
 /// Why a CTA cannot have such tiles, or a grid so many; "" if it can.
 std::string check_tiling(const ImplicitGemm3xTf32 &g, const Tiling &t, const Registers &registers) {
-    if (g.split > t.steps)
-        return "split = " + std::to_string(g.split) + " exceeds the " + std::to_string(t.steps) +
-               " steps there are";
+    if (const std::string why = check_split(g.split, t.steps); !why.empty())
+        return why;
     constexpr std::int64_t least_beside_sums = 32;
     if (registers.consumer < g.tile_k + least_beside_sums)
         return "the sums of " + std::to_string(g.tile_pixels) + " pixels by " + std::to_string(g.tile_k) +
@@ -421,10 +420,7 @@ void count_reads(Partition &part, const ConvShape &s, const ImplicitGemm3xTf32 &
     const double filter_reads = all_steps * g.depth * row_values * 8.0 * g.tile_k;
     part.work.l2_read_bytes = filter_reads + pixel_reads;
     const double alike = t.wide_pixels ? alike_in_lines(0, {{s.h * s.w * 4, s.c}}) : 1.0;
-    const double ranks = static_cast<double>(g.split), filter_tiles = static_cast<double>(t.filter_tiles);
-    part.mergeable_reads =
-        mergeable_reads(pixel_reads * alike, {filter_tiles, ranks}, part, gpu) +
-        mergeable_reads(filter_reads, {static_cast<double>(t.pixel_tiles), ranks * filter_tiles}, part, gpu);
+    part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, gpu);
 }
 
 /// Fills in the work of the whole launch.

@@ -205,11 +205,7 @@ std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
     if (channels % g.slice_channels != 0 || g.slice_channels % g.warp_split != 0)
         return "staged rows need slice_channels that divide the " + std::to_string(channels) +
                " channels and that warp_split divides";
-    const std::int64_t steps = channels / g.slice_channels;
-    if (g.split > steps)
-        return "split = " + std::to_string(g.split) + " exceeds the " + std::to_string(steps) +
-               " steps there are";
-    return "";
+    return check_split(g.split, channels / g.slice_channels);
 }
 
 /// What a thread copies in a step, as the kernel shares the copies out.
@@ -291,17 +287,6 @@ std::int64_t registers_for(const ImplicitGemm &g, const Tiling &t, const Copies 
     return registers < t.sums + operands + kept + 2 * copies.places + 28 ? 0 : registers;
 }
 
-std::vector<std::int64_t> template_arguments_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
-                                                std::int64_t parts) {
-    std::vector<std::int64_t> arguments = shape_arguments(s, t.map.h, t.map.w);
-    for (const std::int64_t argument :
-         {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.thread_k},
-          std::int64_t{g.thread_pixels}, std::int64_t{g.slice_channels}, std::int64_t{g.columns}, parts,
-          std::int64_t{g.warp_split}, std::int64_t{g.split}})
-        arguments.push_back(argument);
-    return arguments;
-}
-
 /// Shared memory of a CTA of a cluster that needs `bytes`. Clusters fill one SM before the next, so that some
 /// SMs would have two CTAs and others none; with so much shared memory that no more CTAs fit than there must
 /// be, they spread. A cluster stays in a GPC. With one CTA an SM, 24 clusters of 5 did not run at once on an
@@ -317,8 +302,8 @@ std::int64_t spreading_bytes(std::int64_t bytes, std::int64_t ctas, std::int64_t
 }
 
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
-Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, std::int64_t registers,
-                    const Gpu &gpu) {
+Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, std::int64_t parts,
+                    std::int64_t registers, const Gpu &gpu) {
     Partition part;
     part.kernel = "implicit_gemm_rows";
     // Where sums of several warps or CTAs meet, rows that are no multiple of four are stored one float of
@@ -326,6 +311,12 @@ Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, 
     part.variant = g.split * g.warp_split == 1 ? ""
                    : t.map.q % 4 == 0          ? "sums meet"
                                                : "sums meet, loose stores";
+    part.template_arguments = shape_arguments(s, t.map.h, t.map.w);
+    for (const std::int64_t argument :
+         {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.thread_k},
+          std::int64_t{g.thread_pixels}, std::int64_t{g.slice_channels}, std::int64_t{g.columns}, parts,
+          std::int64_t{g.warp_split}, std::int64_t{g.split}})
+        part.template_arguments.push_back(argument);
     part.grid = {t.pixel_tiles * t.filter_tiles * g.split, s.groups, 1};
     part.sharing_ctas = static_cast<double>(t.filter_tiles);
     part.threads = t.threads;
@@ -525,22 +516,19 @@ void count_reads(Partition &part, const ConvShape &s, const ImplicitGemm &g, con
     const double tiles = static_cast<double>(t.pixel_tiles * t.filter_tiles * s.groups);
     const double pixel_reads = tiles * static_cast<double>(t.channels) * of_channel;
     // CTAs of a rank lie on the same SMs.
-    const double groups = static_cast<double>(s.groups), ranks = static_cast<double>(g.split),
-                 filter_tiles = static_cast<double>(t.filter_tiles),
+    const double groups = static_cast<double>(s.groups),
                  of_rank = static_cast<double>(s.filter_bytes()) / groups / g.split;
     const double filter_reads =
         groups *
-        read_through_l1(of_rank / filter_tiles, of_rank, static_cast<double>(part.ctas) / groups, part, gpu,
-                        Again::in_turn,
+        read_through_l1(of_rank / static_cast<double>(t.filter_tiles), of_rank,
+                        static_cast<double>(part.ctas) / groups, part, gpu, Again::in_turn,
                         part.drain.store_bytes +
                             (t.map.aligned ? 0.0 : static_cast<double>(t.channels) / g.split * of_channel));
     const double all = filter_reads + pixel_reads;
     part.work.l2_read_bytes = all;
     part.step.load_bytes = all / (tiles * static_cast<double>(t.steps));
     const double alike = t.map.aligned ? share_of_runs(alike_in_lines, s, g, t) : 1.0;
-    part.mergeable_reads =
-        mergeable_reads(pixel_reads * alike, {filter_tiles, ranks}, part, gpu) +
-        mergeable_reads(filter_reads, {static_cast<double>(t.pixel_tiles), ranks * filter_tiles}, part, gpu);
+    part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, gpu);
 }
 
 /// Fills in the work of the whole launch.
@@ -583,10 +571,9 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     const std::int64_t registers = registers_for(g, t, copies, parts.kept, gpu.limits);
     if (registers == 0)
         return Infeasible{too_few_registers(g, t.threads)};
-    Partition part = launch_of(s, g, t, registers, gpu);
+    Partition part = launch_of(s, g, t, parts.count, registers, gpu);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    part.template_arguments = template_arguments_of(s, g, t, parts.count);
     fill_schedule(part, gpu.limits);
     const double load_passes = load_passes_of(s, g, t, gpu);
     part.step = step_of(s, g, t, copies, parts.count, load_passes);

@@ -29,6 +29,22 @@ inline double channel_pixels(const ConvShape &s, std::int64_t pixels) {
     return std::min(footprint, static_cast<double>(s.n * s.h * s.w));
 }
 
+/// What SMs have in common of a launch's reads: of `pixels` bytes, which the CTAs of other filters read as
+/// well, and of `filters` bytes, which those of other pixels do.
+inline MergeableReads mergeable_tiles(double pixels, double filters, const Partition &part, const Gpu &gpu) {
+    const double ranks = static_cast<double>(part.cluster.value_or(1)), filter_tiles = *part.sharing_ctas,
+                 pixel_tiles = static_cast<double>(part.grid[0]) / (ranks * filter_tiles);
+    return mergeable_reads(pixels, {filter_tiles, ranks}, part, gpu) +
+           mergeable_reads(filters, {pixel_tiles, ranks * filter_tiles}, part, gpu);
+}
+
+/// Why so many CTAs cannot share the steps of a tile; "" if they can.
+inline std::string check_split(std::int64_t split, std::int64_t steps) {
+    return split > steps ? "split = " + std::to_string(split) + " exceeds the " + std::to_string(steps) +
+                               " steps there are"
+                         : "";
+}
+
 /// Bytes of outputs that a CTA stores, of a tile that it shares with the other CTAs of its cluster.
 template <class Setting> double stored_by_cta(const ConvShape &s, const Setting &g) {
     return 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, s.n * s.p() * s.q())) *
