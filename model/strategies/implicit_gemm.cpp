@@ -2,6 +2,7 @@
 
 #include "model/paper/papers.hpp"
 #include "model/strategies/implicit_gemm_rows.hpp"
+#include "model/strategies/implicit_gemm_tile.hpp"
 #include "model/work/instructions.hpp"
 
 #include <algorithm>
@@ -92,48 +93,431 @@ std::string outside(const ConvShape &s) {
     return "";
 }
 
-/// Numbers of a setting that several parts of a plan need.
-struct Shape {
+/// What follows from shape and knobs, and several parts of a plan need.
+struct Tiling {
     std::int64_t channels, filters; ///< of a group
+    std::int64_t padded_filters;    ///< of a group, as they lie when prepared
+    std::int64_t values;            ///< of a filter
     std::int64_t rows;              ///< filter rows of a slice: all, or one of a large filter
-    std::int64_t taps, slice, steps, threads, pitch, stage_floats, pixels, pixel_tiles, filter_tiles;
+    std::int64_t taps, slice, steps, threads, warps, pitch, stage_floats, pixels, pixel_tiles, filter_tiles;
+    std::int64_t lanes_n; ///< of a warp along the pixels
     bool padded, wide_pixels;
     bool by_filter; ///< raw filters come by 16-byte copies along (c, r, s)
+    bool meets;     ///< sums go through shared memory
 };
 
 constexpr std::int64_t most_taps = 64; // of a slice's channel: bits of a word
 
-Shape shape_of(const ConvShape &s, const ImplicitGemm &g) {
-    Shape o{};
-    o.channels = s.c / s.groups, o.filters = s.k / s.groups;
-    o.rows = s.r * s.s <= most_taps ? s.r : 1;
-    o.taps = o.rows * s.s;
-    o.slice = g.slice_channels * o.taps;
-    o.steps = ceil_div(o.channels, g.slice_channels) * (s.r / o.rows);
-    o.threads = g.tile_k / g.thread_k * (g.tile_pixels / g.thread_pixels) * g.warp_split;
-    o.by_filter = g.filters == 1 && o.rows == s.r && s.products() % 4 == 0 && o.slice % 4 == 0 &&
-                  o.channels % g.slice_channels == 0;
-    o.pitch = g.filters == 2 ? g.tile_k
-              : o.by_filter  ? o.slice + (o.slice / 4 % 2 == 1 ? 0 : 4)
+Tiling tiling_of(const ConvShape &s, const ImplicitGemm &g) {
+    Tiling t{};
+    t.channels = s.c / s.groups, t.filters = s.k / s.groups;
+    t.padded_filters = round_up(t.filters, 4);
+    t.values = t.channels * s.r * s.s;
+    t.rows = s.r * s.s <= most_taps ? s.r : 1;
+    t.taps = t.rows * s.s;
+    t.slice = g.slice_channels * t.taps;
+    t.steps = ceil_div(t.channels, g.slice_channels) * (s.r / t.rows);
+    t.threads = g.tile_k / g.thread_k * (g.tile_pixels / g.thread_pixels) * g.warp_split;
+    t.warps = t.threads / 32;
+    t.by_filter = g.filters == 1 && t.rows == s.r && s.products() % 4 == 0 && t.slice % 4 == 0 &&
+                  t.channels % g.slice_channels == 0;
+    t.pitch = g.filters == 2 ? g.tile_k
+              : t.by_filter  ? t.slice + (t.slice / 4 % 2 == 1 ? 0 : 4)
                              : g.tile_k + 4;
-    o.stage_floats = (o.by_filter ? g.tile_k : o.slice) * o.pitch + o.slice * g.tile_pixels;
-    o.pixels = s.n * s.p() * s.q();
-    o.pixel_tiles = ceil_div(o.pixels, g.tile_pixels);
-    o.filter_tiles = ceil_div(o.filters, g.tile_k);
-    o.padded = s.pad_h > 0 || s.pad_w > 0;
-    o.wide_pixels = s.r * s.s == 1 && s.stride_h * s.stride_w == 1 && !o.padded && s.h * s.w % 4 == 0;
+    t.stage_floats = (t.by_filter ? g.tile_k : t.slice) * t.pitch + t.slice * g.tile_pixels;
+    t.pixels = s.n * s.p() * s.q();
+    t.pixel_tiles = ceil_div(t.pixels, g.tile_pixels);
+    t.filter_tiles = ceil_div(t.filters, g.tile_k);
+    t.lanes_n = lanes_along_pixels(g);
+    t.padded = s.pad_h > 0 || s.pad_w > 0;
+    t.wide_pixels = s.r * s.s == 1 && s.stride_h * s.stride_w == 1 && !t.padded && s.h * s.w % 4 == 0;
+    t.meets = g.split * g.warp_split > 1 || s.p() * s.q() % 4 != 0;
+    return t;
+}
+
+/// Why no shape has a plan with these knobs, or why this one has none with as many channels; "" if it may.
+std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
+    if (!power_of_two_in(g.tile_k, 16, 256))
+        return "tile_k must be 16, 32, 64, 128 or 256";
+    if (g.tile_pixels < 16 || g.tile_pixels % 16 != 0)
+        return "tile_pixels must be a multiple of 16";
+    if (!power_of_two_in(g.thread_k, 4, 16) || !power_of_two_in(g.thread_pixels, 4, 16))
+        return "thread_k and thread_pixels must be 4, 8 or 16";
+    if (!power_of_two_in(g.warp_split, 1, 8) || (g.staging != 2 && !power_of_two_in(g.split, 1, 8)))
+        return "split and warp_split must be 1, 2, 4 or 8";
+    if (g.stages < 2)
+        return "stages must be at least 2";
+    if (g.slice_channels > s.c / s.groups)
+        return "slice_channels = " + std::to_string(g.slice_channels) + " exceeds the " +
+               std::to_string(s.c / s.groups) + " channels of a group";
+    return "";
+}
+
+/// Why the warps of a CTA cannot share its tile and its steps; "" if they can.
+std::string check_tiling(const ImplicitGemm &g, const Tiling &t, const GpuLimits &limits) {
+    if (g.columns > 1)
+        return "columns is for staged rows";
+    if (const std::string why = check_warps(g); !why.empty())
+        return why;
+    if (t.by_filter ? t.slice / 4 < g.warp_split : t.slice % g.warp_split != 0)
+        return "a slice of " + std::to_string(t.slice) + " values has no " + std::to_string(g.warp_split) +
+               " parts";
+    if (t.by_filter && t.threads < t.slice / 4)
+        return "a row of " + std::to_string(t.slice) +
+               " values has more 16-byte copies than a CTA has threads";
+    if (const std::string why = check_split(g.split, t.steps); !why.empty())
+        return why;
+    if (t.threads > limits.max_threads_per_cta)
+        return "a CTA would have " + std::to_string(t.threads) + " threads";
+    if (g.filters == 2 && t.threads < g.tile_k / 4)
+        return "a row of " + std::to_string(g.tile_k) +
+               " filters has more 16-byte copies than a CTA has threads";
+    return "";
+}
+
+/// What a thread copies in a step, as the kernel shares the copies out.
+struct Copies {
+    std::int64_t units;          ///< of a tile's pixels: single ones, or fours where copies are wide
+    std::int64_t places;         ///< units of a thread
+    std::int64_t values_at_once; ///< of a filter, where copies have four bytes
+    double filters, pixels;      ///< copies of a thread, on average over those of a CTA
+};
+
+Copies copies_of(const ImplicitGemm &g, const Tiling &t) {
+    Copies o{};
+    const std::int64_t quads = g.tile_k / 4;
+    const std::int64_t warps_k = std::gcd(t.warps, quads);
+    o.values_at_once = 8 * (t.warps / warps_k);
+    o.units = g.tile_pixels / (t.wide_pixels ? 4 : 1);
+    std::int64_t lanes_p = std::min(t.threads, o.units);
+    while (o.units % lanes_p != 0)
+        --lanes_p;
+    o.places = o.units / lanes_p;
+    const std::int64_t sharers = std::gcd(t.threads / lanes_p, std::int64_t{g.slice_channels});
+    o.filters =
+        g.filters == 2 ? static_cast<double>(ceil_div(t.slice, t.threads / quads))
+        : t.by_filter
+            ? static_cast<double>(ceil_div(g.tile_k, std::max<std::int64_t>(1, t.threads / (t.slice / 4))))
+            : static_cast<double>(ceil_div(t.slice, o.values_at_once) * (quads / warps_k));
+    o.pixels = static_cast<double>(o.places * t.taps * g.slice_channels / sharers) *
+               static_cast<double>(lanes_p * sharers) / static_cast<double>(t.threads);
     return o;
 }
 
+/// Registers that the compiler may use for a thread; 0 where an SM has too few for the threads of a CTA.
+std::int64_t registers_for(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies,
+                           const GpuLimits &limits) {
+    // Accumulators, two buffers of fragments or four values of each filter, addresses.
+    const std::int64_t sums = g.thread_k * g.thread_pixels;
+    const std::int64_t wanted =
+        sums + (t.by_filter ? 4 : 2) * g.thread_k + 2 * g.thread_pixels +
+        (sums < (t.by_filter ? 32 : 64) ? 40 : 32) + (copies.places - 1) * (t.padded ? 10 : 4) +
+        (t.rows == s.r ? 0 : ceil_div(t.slice, copies.values_at_once)) +
+        // filters as they are, four bytes a copy: places of the copies
+        (g.filters == 1 && !t.by_filter && sums <= 16 ? 8 : 0) +
+        // and, of a last slice that is not whole, which of them are filters' values
+        (g.filters == 1 && !t.by_filter && copies.filters > 16.0 ? 16 : 0) +
+        // nine rows of a single step, none of which waits for a copy
+        (t.steps == 1 && t.slice == 9 &&
+                 ((g.filters == 2 && sums <= 16 && t.warps < 4) ||
+                  (g.tile_k == 4 * g.thread_k && std::has_single_bit(static_cast<unsigned>(g.tile_pixels))))
+             ? 16
+             : 0);
+    const std::int64_t registers = register_cap_for(wanted, t.threads, limits);
+    // Beside sums and operands a thread needs registers for addresses, positions and counters, and with
+    // several steps for the positions of the next step's copies. With 36 for all of these a kernel of 768
+    // threads spilled where it had several steps.
+    const std::int64_t beside = t.steps > 1 ? 40 : 32;
+    return registers < sums + g.thread_k + g.thread_pixels + beside ? 0 : registers;
+}
+
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
+Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, std::int64_t registers,
+                    const Gpu &gpu) {
+    Partition part;
+    part.kernel = ImplicitGemm::name;
+    part.template_arguments = shape_arguments(s, s.h, s.w);
+    for (const std::int64_t argument :
+         {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.thread_k},
+          std::int64_t{g.thread_pixels}, std::int64_t{g.slice_channels}, t.rows, std::int64_t{g.stages},
+          std::int64_t{g.warp_split}, std::int64_t{g.split}, std::int64_t{g.filters == 2}})
+        part.template_arguments.push_back(argument);
+    part.grid = {t.pixel_tiles * t.filter_tiles * g.split, s.groups, 1};
+    part.sharing_ctas = static_cast<double>(t.filter_tiles);
+    part.threads = t.threads;
+    if (g.split > 1) { // sums of each turn of each CTA
+        constexpr std::int64_t loads_under_way = 16;
+        const std::int64_t of_thread =
+            ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, part.threads);
+        part.cluster = g.split;
+        part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * g.warp_split * (g.split - 1) / g.split;
+        part.cluster_waits =
+            static_cast<double>(ceil_div(of_thread * g.split * g.warp_split, loads_under_way));
+    }
+    part.stages = g.stages;
+    part.steps = ceil_div(t.steps, g.split);
+    part.filter_count = s.k;
+    part.busy_warps = t.warps;
+    part.independent_sums = g.thread_k * g.thread_pixels;
+    part.snaked = true;
+    part.shared_bytes = 4 * std::max(g.stages * t.stage_floats,
+                                     t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
+    part.register_cap = registers;
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    return part;
+}
+
+/// Why the GPU cannot run the launch; "" if it can.
+std::string check_launch(const Partition &part, const GpuLimits &limits) {
+    if (part.ctas_per_sm < 1)
+        return too_little_shared_memory(part, limits);
+    if (part.grid[0] > std::int64_t{1} << 30)
+        return "more than 2^30 CTAs; take larger tiles";
+    return "";
+}
+
+/// Loads of a warp in a step, 128 bits wide.
+double loads_of_warp(const ImplicitGemm &g, const Tiling &t) {
+    return static_cast<double>(t.slice) / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0;
+}
+
+/// Wavefronts of these loads, of all warps of a CTA.
+double load_wavefronts_of(const ImplicitGemm &g, const Tiling &t, const Gpu &gpu) {
+    return static_cast<double>(t.warps) * loads_of_warp(g, t) *
+           gpu.architecture.uniform_wide_wavefronts->value;
+}
+
+/// Passes of a warp's asynchronous copy of filters, which shares the pipe with the loads.
+double filter_copy_passes(const ImplicitGemm &g, const Tiling &t) {
+    const std::int64_t quads = g.tile_k / 4, row_copies = t.slice / 4;
+    if (g.filters == 2)
+        return copy_passes_of(warp_lanes, 4, [&](std::int64_t lane) {
+            return lane / quads * t.padded_filters + lane % quads * 4;
+        });
+    if (t.by_filter)
+        return copy_passes_of(warp_lanes, 4, [&](std::int64_t lane) {
+            return lane / row_copies * t.values + lane % row_copies * 4;
+        });
+    return copy_passes_of(warp_lanes, 1, [&](std::int64_t lane) { return lane / 8 * t.values + lane % 8; });
+}
+
+/// And of its copy of pixels.
+double pixel_copy_passes(const ConvShape &s, const Tiling &t, const Copies &copies) {
+    const std::int64_t lanes = std::min(warp_lanes, copies.units);
+    return t.wide_pixels ? copy_passes_of(lanes, 4, [](std::int64_t lane) { return 4 * lane; })
+                         : copy_passes_of(lanes, 1, [&](std::int64_t lane) { return first_tap_of(s, lane); });
+}
+
+/// What a CTA does in a step.
+StepWork step_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies,
+                 const Gpu &gpu) {
+    StepWork step;
+    const double warps = static_cast<double>(t.warps), slice = static_cast<double>(t.slice);
+    step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
+    step.shared_wavefronts =
+        load_wavefronts_of(g, t, gpu) +
+        warps * (copies.filters * filter_copy_passes(g, t) + copies.pixels * pixel_copy_passes(s, t, copies));
+    step.instructions =
+        step.fmas / 32.0 + warps * (loads_of_warp(g, t) + copies.filters * instructions::unrolled_copy +
+                                    copies.pixels * instructions::unrolled_copy + instructions::step);
+    if (t.by_filter) { // a turn loads a quad of values of each filter and only then multiplies
+        step.turns = warps * static_cast<double>(t.slice / 4) / g.warp_split;
+        step.instructions += step.turns * instructions::iteration;
+    }
+    step.load_bytes = 4.0 * (slice * g.tile_k + channel_pixels(s, g.tile_pixels) * g.slice_channels *
+                                                    static_cast<double>(t.rows) / static_cast<double>(s.r));
+    return step;
+}
+
+/// Where the quads of a slice are no multiple of the parts of a step, some warps have one more.
+std::optional<double> busiest_scheduler_of(const ImplicitGemm &g, const Tiling &t) {
+    std::array<std::int64_t, 4> of_scheduler{};
+    if (!t.by_filter || t.warps % std::ssize(of_scheduler) != 0)
+        return std::nullopt;
+    const std::int64_t quads = t.slice / 4, tile_warps_of_part = t.warps / g.warp_split;
+    for (std::int64_t warp = 0; warp < t.warps; ++warp) {
+        const std::int64_t turn = warp / tile_warps_of_part;
+        of_scheduler[static_cast<std::size_t>(warp % std::ssize(of_scheduler))] +=
+            quads * (turn + 1) / g.warp_split - quads * turn / g.warp_split;
+    }
+    return static_cast<double>(*std::max_element(of_scheduler.begin(), of_scheduler.end())) *
+           static_cast<double>(of_scheduler.size()) / static_cast<double>(quads * tile_warps_of_part);
+}
+
+/// What a CTA does once.
+StepWork drain_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies) {
+    StepWork drain;
+    const double warps = static_cast<double>(t.warps);
+    const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
+    drain.store_bytes = stored_by_cta(s, g);
+    drain.instructions = warps * static_cast<double>(copies.places) *
+                             (instructions::place + (t.padded ? static_cast<double>(s.r * s.s) : 0.0)) +
+                         tile_quads / 32.0 *
+                             (t.meets ? g.warp_split * (instructions::placed_store +
+                                                        (g.split > 1 ? instructions::divided_copy : 0.0)) +
+                                            instructions::warp / g.split
+                                      : instructions::store);
+    if (!t.meets)
+        return drain;
+    // Where sums meet, a warp stores its own and reads what it adds up: of a cluster its own CTA's part, as
+    // what it reads of the others' memory counts nowhere; otherwise only where the tile has filters and
+    // pixels.
+    const double tile_warps = tile_quads * 4.0 / 32.0 * g.warp_split;
+    const double sum_stores = warps * static_cast<double>(g.thread_k * g.thread_pixels) / 4.0 *
+                              sum_store_passes(g, t.lanes_n, 4, t.by_filter ? 1 : 4);
+    const double there =
+        static_cast<double>(t.filters) / static_cast<double>(t.filter_tiles * g.tile_k) *
+        static_cast<double>(std::min(t.pixel_tiles * g.tile_pixels, round_up(t.pixels, warp_lanes))) /
+        static_cast<double>(t.pixel_tiles * g.tile_pixels);
+    drain.shared_wavefronts = sum_stores + (g.split > 1 ? tile_warps / g.split : tile_warps * there);
+    return drain;
+}
+
+/// Steps of the whole launch, as lanes and as warps do them, and wavefronts of their loads.
+struct StepsDone {
+    double lanes, warps, load_wavefronts;
+};
+
+StepsDone steps_done(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Partition &part,
+                     const Gpu &gpu) {
+    const double of_step = load_wavefronts_of(g, t, gpu);
+    const double all =
+        static_cast<double>(part.ctas) / static_cast<double>(g.split) * static_cast<double>(t.steps);
+    StepsDone done{all, all, all * of_step};
+    // Of a single step without a loop and four pixels a thread the compiler puts all arithmetic under the
+    // condition of the store: lanes and warps past the last pixel do none.
+    constexpr std::int64_t most_unrolled = 9;                                 // values, as the kernel does
+    const std::int64_t left = t.pixels - (t.pixel_tiles - 1) * g.tile_pixels; // of the last tile
+    if (t.steps == 1 && t.slice <= most_unrolled && !t.meets && g.thread_pixels == 4 &&
+        left < g.tile_pixels) {
+        const std::int64_t warp_pixels = t.lanes_n * 4;
+        const double warps_m = static_cast<double>(t.warps * warp_pixels / g.tile_pixels);
+        const double last_tiles = static_cast<double>(t.filter_tiles * s.groups);
+        done.lanes -= last_tiles * (1.0 - static_cast<double>(left) / g.tile_pixels);
+        done.warps -= last_tiles * (1.0 - static_cast<double>(ceil_div(left, warp_pixels) * warp_pixels) /
+                                              static_cast<double>(g.tile_pixels));
+        done.load_wavefronts -=
+            last_tiles * (of_step - warps_m * static_cast<double>(t.slice) *
+                                        (static_cast<double>(left / warp_pixels) *
+                                             row_load_passes(g, t.lanes_n, t.lanes_n) +
+                                         row_load_passes(g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
+    }
+    return done;
+}
+
+/// Something of a launch's pixels, and of its filters.
+struct OfBoth {
+    double pixels, filters;
+};
+
+/// Bytes that a CTA of each tile asks for: of pixels for a channel, of filters those of all groups. Copies of
+/// 16 bytes pass L1; of others it keeps what the taps have in common.
+OfBoth asked_bytes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Partition &part,
+                   const Gpu &gpu) {
+    const std::int64_t plane = s.h * s.w * 4;
+    const double pixels =
+        t.wide_pixels
+            ? wide_copy_bytes(4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, t.pixels)),
+                              odd_halves(0, {{plane, s.c}, {t.stage_floats * 4, g.stages}}),
+                              odd_halves(0, {{plane, s.c}}))
+            : footprint_bytes(s, std::min<std::int64_t>(g.tile_pixels, t.pixels));
+    const double filters_of_tile = static_cast<double>(std::min<std::int64_t>(g.tile_k, t.filters));
+    const double filters =
+        4.0 * static_cast<double>(t.filters * t.values * s.groups) *
+        (g.filters == 2 ? wide_copy_bytes(1.0, odd_halves(0, {{t.padded_filters * 4, t.values}}), 0.0)
+         : t.by_filter  ? wide_copy_bytes(1.0,
+                                          odd_halves(0, {{(t.pitch - t.values) * 4, g.tile_k},
+                                                         {t.slice * 4, t.steps},
+                                                         {t.stage_floats * 4, g.stages}}),
+                                          0.0)
+                        : filter_run_bytes(filters_of_tile, 4.0 * static_cast<double>(t.values), part, gpu) /
+                             (4.0 * filters_of_tile * static_cast<double>(t.values)));
+    return {pixels, filters};
+}
+
+/// Bytes that the launch requests from L2. CTAs of other filters, or of a neighbouring tile, may read on the
+/// same SM what is still in L1.
+OfBoth requested_bytes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Partition &part,
+                       const Gpu &gpu) {
+    const OfBoth asked = asked_bytes(s, g, t, part, gpu);
+    const double tiles = static_cast<double>(t.pixel_tiles * t.filter_tiles * s.groups);
+    const double images = g.tile_pixels > s.p() * s.q() ? 1.0 : static_cast<double>(s.n), // else as one
+        of_cta = static_cast<double>(t.channels) * asked.pixels / g.split;
+    const double of_image = static_cast<double>(s.input_bytes()) / images / static_cast<double>(s.groups);
+    // CTAs of a rank lie on the same SMs.
+    const double groups = static_cast<double>(s.groups), of_rank = asked.filters / groups / g.split,
+                 of_tile = of_rank / static_cast<double>(t.filter_tiles);
+    const bool filters_in_l1 = g.filters != 2 && !t.by_filter;
+    const double stored = part.drain.store_bytes;
+    const double pixels =
+        t.wide_pixels ? tiles * static_cast<double>(t.channels) * asked.pixels
+                      : images * read_through_l1(of_cta, std::max(of_cta, of_image / g.split),
+                                                 std::max(1.0, tiles * g.split / images), part, gpu,
+                                                 Again::anywhere, stored + (filters_in_l1 ? of_tile : 0.0));
+    const double filters =
+        filters_in_l1
+            ? groups * read_through_l1(of_tile, of_rank, static_cast<double>(part.ctas) / groups, part, gpu,
+                                       Again::in_turn, stored + (t.wide_pixels ? 0.0 : of_cta))
+            : static_cast<double>(t.pixel_tiles) * asked.filters;
+    return {pixels, filters};
+}
+
+/// Of these bytes the share whose requests can be coalesced with those of other SMs.
+OfBoth alike_shares(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
+    const std::int64_t plane = s.h * s.w * 4;
+    const double pixels =
+        t.wide_pixels
+            ? alike_in_lines((t.by_filter ? g.tile_k : t.slice) * t.pitch * 4,
+                             {{g.tile_pixels * 4 - plane, g.slice_channels},
+                              next_buffer(t.stage_floats * 4, g.slice_channels * plane, g.stages, t.steps),
+                              next_turn(g.slice_channels * plane, g.stages, t.steps),
+                              {-s.c * plane, s.n},
+                              {-g.tile_pixels * 4, t.pixel_tiles}})
+            : 1.0;
+    const double filters =
+        g.filters == 2 ? alike_in_lines(0, {{(t.pitch - t.padded_filters) * 4, t.slice},
+                                            next_buffer(t.stage_floats * 4, t.slice * t.padded_filters * 4,
+                                                        g.stages, t.steps),
+                                            next_turn(t.slice * t.padded_filters * 4, g.stages, t.steps),
+                                            {-g.tile_k * 4, t.filter_tiles}})
+        : t.by_filter  ? alike_in_lines(0, {{(t.pitch - t.values) * 4, g.tile_k},
+                                            next_buffer(t.stage_floats * 4, t.slice * 4, g.stages, t.steps),
+                                            next_turn(t.slice * 4, g.stages, t.steps)})
+                       : 1.0;
+    return {pixels, filters};
+}
+
+/// Fills in the work of the whole launch, and what SMs have in common of its reads.
+void count_work(Partition &part, const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Gpu &gpu) {
+    Work &work = part.work;
+    const StepsDone done = steps_done(s, g, t, part, gpu);
+    const double ctas = static_cast<double>(part.ctas);
+    work.fmas = done.lanes * part.step.fmas;
+    work.instructions = done.warps * part.step.instructions + ctas * part.drain.instructions;
+    work.shared_wavefronts = done.load_wavefronts + ctas * part.drain.shared_wavefronts;
+    work.shared_conflicts = 0.0;
+
+    const OfBoth reads = requested_bytes(s, g, t, part, gpu), alike = alike_shares(s, g, t);
+    work.l2_read_bytes = reads.pixels + reads.filters;
+    part.mergeable_reads =
+        mergeable_tiles(reads.pixels * alike.pixels, reads.filters * alike.filters, part, gpu);
+    // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
+    // pixels.
+    const std::int64_t run = t.meets ? std::min<std::int64_t>(warp_lanes, g.tile_pixels) : 4 * t.lanes_n;
+    work.l2_write_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(4 * run) *
+                          stored_bytes({warp_lanes, run, 1, 0}, std::gcd(s.p() * s.q(), run), 4);
+    fill_dram(work, s, gpu);
+}
+
 /// The launch that transposes the filters.
-Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Shape &o, const Gpu &gpu) {
+Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Gpu &gpu) {
     Partition part;
     part.kernel = "implicit_gemm_filters";
-    part.template_arguments = {o.channels, o.filters, s.r, s.s, g.slice_channels, o.rows};
+    part.template_arguments = {t.channels, t.filters, s.r, s.s, g.slice_channels, t.rows};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     constexpr std::int64_t tile = 32;
-    const std::int64_t values = o.steps * o.slice, padded_filters = round_up(o.filters, 4);
-    part.grid = {ceil_div(values, tile), ceil_div(padded_filters, tile), s.groups};
+    const std::int64_t values = t.steps * t.slice;
+    part.grid = {ceil_div(values, tile), ceil_div(t.padded_filters, tile), s.groups};
     part.threads = 256;
     part.shared_bytes = tile * (tile + 1) * 4;
     part.register_cap = 32;
@@ -152,7 +536,7 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Shape 
     part.work.shared_wavefronts = ctas * part.step.shared_wavefronts;
     part.work.shared_conflicts = 0.0;
     part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
-    part.work.l2_write_bytes = static_cast<double>(s.groups * values * padded_filters * 4);
+    part.work.l2_write_bytes = static_cast<double>(s.groups * values * t.padded_filters * 4);
     part.work.dram_read_bytes = static_cast<double>(s.filter_bytes());
     part.work.dram_write_bytes = 0.0;
     return part;
@@ -160,322 +544,39 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Shape 
 
 /// The plan of a setting in which no knob is left to choose.
 std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
-    const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
-    if (!power_of_two_in(g.tile_k, 16, 256))
-        return no("tile_k must be 16, 32, 64, 128 or 256");
-    if (g.tile_pixels < 16 || g.tile_pixels % 16 != 0)
-        return no("tile_pixels must be a multiple of 16");
-    if (!power_of_two_in(g.thread_k, 4, 16) || !power_of_two_in(g.thread_pixels, 4, 16))
-        return no("thread_k and thread_pixels must be 4, 8 or 16");
-    if (!power_of_two_in(g.warp_split, 1, 8) || (g.staging != 2 && !power_of_two_in(g.split, 1, 8)))
-        return no("split and warp_split must be 1, 2, 4 or 8");
-    if (g.stages < 2)
-        return no("stages must be at least 2");
-    if (g.slice_channels > s.c / s.groups)
-        return no("slice_channels = " + std::to_string(g.slice_channels) + " exceeds the " +
-                  std::to_string(s.c / s.groups) + " channels of a group");
+    if (const std::string why = check_knobs(g, s); !why.empty())
+        return Infeasible{why};
     if (g.staging == 2)
         return plan_of_rows(g, s, gpu);
-    if (g.columns > 1)
-        return no("columns is for staged rows");
+    const Tiling t = tiling_of(s, g);
+    if (const std::string why = check_tiling(g, t, gpu.limits); !why.empty())
+        return Infeasible{why};
     g.columns = 1; // nothing left to choose
-    const Shape o = shape_of(s, g);
-    const std::int64_t lanes_n = std::gcd(8, g.tile_pixels / g.thread_pixels), lanes_m = 32 / lanes_n;
-    if (g.tile_k % (g.thread_k * lanes_m) != 0 || g.tile_pixels % g.thread_pixels != 0 || lanes_n == 1)
-        return no("a tile of " + std::to_string(g.tile_k) + " filters and " + std::to_string(g.tile_pixels) +
-                  " pixels has no whole warps of threads with " + std::to_string(g.thread_k) + " x " +
-                  std::to_string(g.thread_pixels));
-    if (o.by_filter ? o.slice / 4 < g.warp_split : o.slice % g.warp_split != 0)
-        return no("a slice of " + std::to_string(o.slice) + " values has no " + std::to_string(g.warp_split) +
-                  " parts");
-    if (o.by_filter && o.threads < o.slice / 4)
-        return no("a row of " + std::to_string(o.slice) +
-                  " values has more 16-byte copies than a CTA has threads");
-    if (g.split > o.steps)
-        return no("split = " + std::to_string(g.split) + " exceeds the " + std::to_string(o.steps) +
-                  " steps there are");
+    const Copies copies = copies_of(g, t);
+    const std::int64_t registers = registers_for(s, g, t, copies, gpu.limits);
+    if (registers == 0)
+        return Infeasible{too_few_registers(g, t.threads)};
+    Partition part = launch_of(s, g, t, registers, gpu);
+    if (const std::string why = check_launch(part, gpu.limits); !why.empty())
+        return Infeasible{why};
+    fill_schedule(part, gpu.limits);
+    part.step = step_of(s, g, t, copies, gpu);
+    part.busiest_scheduler = busiest_scheduler_of(g, t);
+    part.drain = drain_of(s, g, t, copies);
+    count_work(part, s, g, t, gpu);
 
     Feasible out;
     out.rules = table1_rules(gpu.profile);
-    Partition part;
-    part.kernel = ImplicitGemm::name;
-    const std::int64_t of_shape[] = {s.n,      o.channels, s.h,          s.w,         o.filters,
-                                     s.groups, s.r,        s.s,          s.stride_h,  s.stride_w,
-                                     s.pad_h,  s.pad_w,    s.dilation_h, s.dilation_w};
-    part.template_arguments.assign(std::begin(of_shape), std::end(of_shape));
-    for (const std::int64_t argument :
-         {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.thread_k},
-          std::int64_t{g.thread_pixels}, std::int64_t{g.slice_channels}, o.rows, std::int64_t{g.stages},
-          std::int64_t{g.warp_split}, std::int64_t{g.split}, std::int64_t{g.filters == 2}})
-        part.template_arguments.push_back(argument);
-    part.grid = {o.pixel_tiles * o.filter_tiles * g.split, s.groups, 1};
-    part.sharing_ctas = static_cast<double>(o.filter_tiles);
-    part.threads = o.threads;
-    if (g.split > 1) { // sums of each turn of each CTA
-        constexpr std::int64_t loads_under_way = 16;
-        const std::int64_t of_thread =
-            ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, part.threads);
-        part.cluster = g.split;
-        part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * g.warp_split * (g.split - 1) / g.split;
-        part.cluster_waits =
-            static_cast<double>(ceil_div(of_thread * g.split * g.warp_split, loads_under_way));
-    }
-    part.stages = g.stages;
-    part.steps = ceil_div(o.steps, g.split);
-    part.filter_count = s.k;
-    part.busy_warps = part.threads / 32;
-    part.independent_sums = g.thread_k * g.thread_pixels;
-    part.snaked = true;
-    const bool meets = g.split * g.warp_split > 1 || s.p() * s.q() % 4 != 0; // sums go through shared memory
-    part.shared_bytes = 4 * std::max(g.stages * o.stage_floats,
-                                     meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
-    if (part.threads > gpu.limits.max_threads_per_cta)
-        return no("a CTA would have " + std::to_string(part.threads) + " threads");
-
-    if (g.filters == 2 && part.threads < g.tile_k / 4)
-        return no("a row of " + std::to_string(g.tile_k) +
-                  " filters has more 16-byte copies than a CTA has threads");
-
-    // Copies of a thread in a step, as the kernel shares them out.
-    const std::int64_t warps = part.threads / 32, quads = g.tile_k / 4;
-    const std::int64_t warps_k = std::gcd(warps, quads), warps_v = warps / warps_k;
-    const std::int64_t unit = o.wide_pixels ? 4 : 1, units = g.tile_pixels / unit;
-    std::int64_t lanes_p = std::min(part.threads, units);
-    while (units % lanes_p != 0)
-        --lanes_p;
-    const std::int64_t per_thread = units / lanes_p;
-    const std::int64_t sharers = std::gcd(part.threads / lanes_p, std::int64_t{g.slice_channels});
-    const double filter_copies =
-        g.filters == 2 ? static_cast<double>(ceil_div(o.slice, part.threads / quads))
-        : o.by_filter
-            ? static_cast<double>(ceil_div(g.tile_k, std::max<std::int64_t>(1, part.threads / (o.slice / 4))))
-            : static_cast<double>(ceil_div(o.slice, 8 * warps_v) * (quads / warps_k));
-    const double pixel_copies = static_cast<double>(per_thread * o.taps * g.slice_channels / sharers) *
-                                static_cast<double>(lanes_p * sharers) / static_cast<double>(part.threads);
-
-    // Accumulators, two buffers of fragments or four values of each filter, addresses.
-    const std::int64_t sums = g.thread_k * g.thread_pixels;
-    std::int64_t registers =
-        sums + (o.by_filter ? 4 : 2) * g.thread_k + 2 * g.thread_pixels +
-        (sums < (o.by_filter ? 32 : 64) ? 40 : 32) + (per_thread - 1) * (o.padded ? 10 : 4) +
-        (o.rows == s.r ? 0 : ceil_div(o.slice, 8 * warps_v)) +
-        // filters as they are, four bytes a copy: places of the copies
-        (g.filters == 1 && !o.by_filter && sums <= 16 ? 8 : 0) +
-        // and, of a last slice that is not whole, which of them are filters' values
-        (g.filters == 1 && !o.by_filter && filter_copies > 16.0 ? 16 : 0) +
-        // nine rows of a single step, none of which waits for a copy
-        (o.steps == 1 && o.slice == 9 &&
-                 ((g.filters == 2 && sums <= 16 && warps < 4) ||
-                  (g.tile_k == 4 * g.thread_k && std::has_single_bit(static_cast<unsigned>(g.tile_pixels))))
-             ? 16
-             : 0);
-    registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
-    if (const std::int64_t most = gpu.limits.registers_per_sm / part.threads; registers > most)
-        registers = most / 8 * 8;
-    // Beside sums and operands a thread needs registers for addresses, positions and counters, and with
-    // several steps for the positions of the next step's copies. With 36 for all of these a kernel of 768
-    // threads spilled where it had several steps.
-    const std::int64_t beside = o.steps > 1 ? 40 : 32;
-    if (registers < sums + g.thread_k + g.thread_pixels + beside)
-        return no(std::to_string(part.threads) + " threads of " + std::to_string(g.thread_k) + " x " +
-                  std::to_string(g.thread_pixels) + " sums need more registers than an SM has");
-    part.register_cap = registers;
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
-    if (part.ctas_per_sm < 1)
-        return no("a CTA needs " + std::to_string(part.shared_bytes) +
-                  " bytes of shared memory, the GPU gives " +
-                  std::to_string(gpu.limits.shared_bytes_per_cta));
-    if (part.grid[0] > std::int64_t{1} << 30)
-        return no("more than 2^30 CTAs; take larger tiles");
-    fill_schedule(part, gpu.limits);
-
-    const double warps_d = static_cast<double>(warps), slice = static_cast<double>(o.slice);
-    const double loads =
-        slice / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0; // of a warp, 128 bits wide
-    part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
-    const double load_wavefronts = warps_d * loads * gpu.architecture.uniform_wide_wavefronts->value;
-    // Asynchronous copies share the pipe with the loads.
-    const std::int64_t values_of_filter = o.channels * s.r * s.s;
-    const std::int64_t padded_filters = round_up(o.filters, 4), row_copies = o.slice / 4;
-    const double filter_copy =
-        g.filters == 2 ? copy_passes_of(warp_lanes, 4,
-                                        [&](std::int64_t lane) {
-                                            return lane / quads * padded_filters + lane % quads * 4;
-                                        })
-        : o.by_filter
-            ? copy_passes_of(warp_lanes, 4,
-                             [&](std::int64_t lane) {
-                                 return lane / row_copies * values_of_filter + lane % row_copies * 4;
-                             })
-            : copy_passes_of(warp_lanes, 1,
-                             [&](std::int64_t lane) { return lane / 8 * values_of_filter + lane % 8; });
-    const double pixel_copy =
-        o.wide_pixels
-            ? copy_passes_of(std::min(warp_lanes, units), 4, [](std::int64_t lane) { return 4 * lane; })
-            : copy_passes_of(std::min(warp_lanes, units), 1,
-                             [&](std::int64_t lane) { return first_tap_of(s, lane); });
-    part.step.shared_wavefronts =
-        load_wavefronts + warps_d * (filter_copies * filter_copy + pixel_copies * pixel_copy);
-    part.step.instructions =
-        part.step.fmas / 32.0 + warps_d * (loads + filter_copies * instructions::unrolled_copy +
-                                           pixel_copies * instructions::unrolled_copy + instructions::step);
-    if (o.by_filter) {
-        // A turn loads a quad of values of each filter and only then multiplies. Where the quads are no
-        // multiple of the parts, some warps have one more.
-        const std::int64_t quads_of_slice = o.slice / 4, tile_warps_of_part = warps / g.warp_split;
-        part.step.turns = warps_d * static_cast<double>(quads_of_slice) / g.warp_split;
-        part.step.instructions += part.step.turns * instructions::iteration;
-        std::array<std::int64_t, 4> of_scheduler{};
-        for (std::int64_t warp = 0; warp < warps; ++warp) {
-            const std::int64_t turn = warp / tile_warps_of_part;
-            of_scheduler[static_cast<std::size_t>(warp % std::ssize(of_scheduler))] +=
-                quads_of_slice * (turn + 1) / g.warp_split - quads_of_slice * turn / g.warp_split;
-        }
-        if (warps % std::ssize(of_scheduler) == 0)
-            part.busiest_scheduler =
-                static_cast<double>(*std::max_element(of_scheduler.begin(), of_scheduler.end())) *
-                static_cast<double>(of_scheduler.size()) /
-                static_cast<double>(quads_of_slice * tile_warps_of_part);
-    }
-
-    // Pixels that a tile needs of a channel: once if its taps overlap, as L1 keeps them from tap to tap.
-    const double rows_out = static_cast<double>(g.tile_pixels) / static_cast<double>(s.q());
-    const double footprint = std::min(
-        (rows_out * static_cast<double>(s.stride_h) + static_cast<double>((s.r - 1) * s.dilation_h)) *
-            static_cast<double>(s.w),
-        static_cast<double>(s.r * s.s * g.tile_pixels));
-    const double channel_pixels = std::min(footprint, static_cast<double>(s.n * s.h * s.w));
-    part.step.load_bytes =
-        4.0 * (slice * g.tile_k +
-               channel_pixels * g.slice_channels * static_cast<double>(o.rows) / static_cast<double>(s.r));
-    part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)) *
-                             static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters)) / g.split;
-    const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
-    part.drain.instructions = warps_d * static_cast<double>(per_thread) *
-                                  (instructions::place + (o.padded ? static_cast<double>(s.r * s.s) : 0.0)) +
-                              tile_quads / 32.0 *
-                                  (meets ? g.warp_split * (instructions::placed_store +
-                                                           (g.split > 1 ? instructions::divided_copy : 0.0)) +
-                                               instructions::warp / g.split
-                                         : instructions::store);
-    // Where sums meet, a warp stores its own and reads what it adds up: of a cluster its own CTA's part, as
-    // what it reads of the others' memory counts nowhere; otherwise only where the tile has filters and
-    // pixels.
-    const double tile_warps = tile_quads * 4.0 / 32.0 * g.warp_split;
-    const double sum_stores =
-        warps_d * static_cast<double>(sums) / 4.0 * sum_store_passes(g, lanes_n, 4, o.by_filter ? 1 : 4);
-    const double there =
-        static_cast<double>(o.filters) / static_cast<double>(o.filter_tiles * g.tile_k) *
-        static_cast<double>(std::min(o.pixel_tiles * g.tile_pixels, round_up(o.pixels, warp_lanes))) /
-        static_cast<double>(o.pixel_tiles * g.tile_pixels);
-    part.drain.shared_wavefronts =
-        meets ? sum_stores + (g.split > 1 ? tile_warps / g.split : tile_warps * there) : 0.0;
-
-    const double ctas = static_cast<double>(part.ctas), ranks = static_cast<double>(g.split);
-    const double all_steps = ctas / ranks * static_cast<double>(o.steps);
-    // Of a single step without a loop and four pixels a thread the compiler puts all arithmetic under the
-    // condition of the store: lanes and warps past the last pixel do none.
-    constexpr std::int64_t most_unrolled = 9;                                 // values, as the kernel does
-    const std::int64_t left = o.pixels - (o.pixel_tiles - 1) * g.tile_pixels; // of the last tile
-    double steps_done = all_steps, passes_done = all_steps * load_wavefronts, lanes_done = all_steps;
-    if (o.steps == 1 && o.slice <= most_unrolled && !meets && g.thread_pixels == 4 && left < g.tile_pixels) {
-        const std::int64_t warp_pixels = lanes_n * 4, last_tiles = o.filter_tiles * s.groups;
-        const double warps_m = static_cast<double>(warps * warp_pixels / g.tile_pixels);
-        const double without = static_cast<double>(last_tiles);
-        lanes_done -= without * (1.0 - static_cast<double>(left) / g.tile_pixels);
-        steps_done -= without * (1.0 - static_cast<double>(ceil_div(left, warp_pixels) * warp_pixels) /
-                                           static_cast<double>(g.tile_pixels));
-        passes_done -=
-            without * (load_wavefronts -
-                       warps_m * slice *
-                           (static_cast<double>(left / warp_pixels) * row_load_passes(g, lanes_n, lanes_n) +
-                            row_load_passes(g, lanes_n, ceil_div(left % warp_pixels, 4))));
-    }
-    Work &work = part.work;
-    work.fmas = lanes_done * part.step.fmas;
-    work.instructions = steps_done * part.step.instructions + ctas * part.drain.instructions;
-    work.shared_wavefronts = passes_done + ctas * part.drain.shared_wavefronts;
-    work.shared_conflicts = 0.0;
-    const double tiles = static_cast<double>(o.pixel_tiles * o.filter_tiles * s.groups);
-    const std::int64_t plane = s.h * s.w * 4, values = o.channels * s.r * s.s;
-    // Copies of 16 bytes pass L1; of others it keeps what the taps have in common.
-    const double of_pixels =
-        o.wide_pixels
-            ? wide_copy_bytes(4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)),
-                              odd_halves(0, {{plane, s.c}, {o.stage_floats * 4, g.stages}}),
-                              odd_halves(0, {{plane, s.c}}))
-            : footprint_bytes(s, std::min<std::int64_t>(g.tile_pixels, o.pixels));
-    const double filters_of_tile = static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters));
-    const double of_filters =
-        4.0 * static_cast<double>(o.filters * values * s.groups) *
-        (g.filters == 2 ? wide_copy_bytes(1.0, odd_halves(0, {{round_up(o.filters, 4) * 4, values}}), 0.0)
-         : o.by_filter  ? wide_copy_bytes(1.0,
-                                          odd_halves(0, {{(o.pitch - values) * 4, g.tile_k},
-                                                         {o.slice * 4, o.steps},
-                                                         {o.stage_floats * 4, g.stages}}),
-                                          0.0)
-                        : filter_run_bytes(filters_of_tile, 4.0 * static_cast<double>(values), part, gpu) /
-                             (4.0 * filters_of_tile * static_cast<double>(values)));
-    // CTAs of other filters, or of a neighbouring tile, may read on the same SM what is still in L1.
-    const double images = g.tile_pixels > s.p() * s.q() ? 1.0 : static_cast<double>(s.n), // else as one
-        of_cta = static_cast<double>(o.channels) * of_pixels / g.split;
-    const double of_image = static_cast<double>(s.input_bytes()) / images / static_cast<double>(s.groups);
-    // CTAs of a rank lie on the same SMs.
-    const double groups = static_cast<double>(s.groups), of_rank = of_filters / groups / g.split,
-                 of_tile = of_rank / static_cast<double>(o.filter_tiles);
-    const bool filters_in_l1 = g.filters != 2 && !o.by_filter;
-    const double stored = part.drain.store_bytes;
-    const double pixel_reads =
-        o.wide_pixels ? tiles * static_cast<double>(o.channels) * of_pixels
-                      : images * read_through_l1(of_cta, std::max(of_cta, of_image / g.split),
-                                                 std::max(1.0, tiles * g.split / images), part, gpu,
-                                                 Again::anywhere, stored + (filters_in_l1 ? of_tile : 0.0));
-    const double filter_reads =
-        filters_in_l1 ? groups * read_through_l1(of_tile, of_rank, ctas / groups, part, gpu, Again::in_turn,
-                                                 stored + (o.wide_pixels ? 0.0 : of_cta))
-                      : static_cast<double>(o.pixel_tiles) * of_filters;
-    work.l2_read_bytes = pixel_reads + filter_reads;
-    const double alike_pixels =
-        o.wide_pixels
-            ? alike_in_lines((o.by_filter ? g.tile_k : o.slice) * o.pitch * 4,
-                             {{g.tile_pixels * 4 - plane, g.slice_channels},
-                              next_buffer(o.stage_floats * 4, g.slice_channels * plane, g.stages, o.steps),
-                              next_turn(g.slice_channels * plane, g.stages, o.steps),
-                              {-s.c * plane, s.n},
-                              {-g.tile_pixels * 4, o.pixel_tiles}})
-            : 1.0;
-    const double alike_filters =
-        g.filters == 2 ? alike_in_lines(0, {{(o.pitch - padded_filters) * 4, o.slice},
-                                            next_buffer(o.stage_floats * 4, o.slice * padded_filters * 4,
-                                                        g.stages, o.steps),
-                                            next_turn(o.slice * padded_filters * 4, g.stages, o.steps),
-                                            {-g.tile_k * 4, o.filter_tiles}})
-        : o.by_filter  ? alike_in_lines(0, {{(o.pitch - values) * 4, g.tile_k},
-                                            next_buffer(o.stage_floats * 4, o.slice * 4, g.stages, o.steps),
-                                            next_turn(o.slice * 4, g.stages, o.steps)})
-                       : 1.0;
-    const double filter_tiles = static_cast<double>(o.filter_tiles),
-                 pixel_tiles = static_cast<double>(o.pixel_tiles);
-    part.mergeable_reads =
-        mergeable_reads(pixel_reads * alike_pixels, {filter_tiles, ranks}, part, gpu) +
-        mergeable_reads(filter_reads * alike_filters, {pixel_tiles, ranks * filter_tiles}, part, gpu);
-    // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
-    // pixels.
-    const std::int64_t run = meets ? std::min<std::int64_t>(warp_lanes, g.tile_pixels) : 4 * lanes_n;
-    work.l2_write_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(4 * run) *
-                          stored_bytes({warp_lanes, run, 1, 0}, std::gcd(s.p() * s.q(), run), 4);
-    fill_dram(work, s, gpu);
-
     out.paper_round_fmas = part.step.fmas;
     out.paper_round_bytes = part.step.load_bytes;
     if (g.filters == 2) {
-        out.plan.workspace_bytes = s.groups * o.steps * o.slice * round_up(o.filters, 4) * 4;
+        out.plan.workspace_bytes = s.groups * t.steps * t.slice * t.padded_filters * 4;
         part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
         part.early = true;
-        *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // they are in L2
-        out.plan.prepare = {prepare_launch(s, g, o, gpu)};
+        *part.work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // they are in L2
+        out.plan.prepare = {prepare_launch(s, g, t, gpu)};
         if (out.plan.prepare[0].grid[1] > 65535)
-            return no("the grid of the launch that prepares filters exceeds 65535 in y");
+            return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
     }
     out.plan.launches = {std::move(part)};
     return out;
@@ -487,7 +588,6 @@ struct Tile {
 };
 constexpr Tile tiles[] = {{128, 16, 8}, {128, 8, 8}, {64, 8, 8}, {32, 8, 8}, {128, 8, 4},
                           {64, 8, 4},   {32, 8, 4},  {32, 4, 8}, {32, 4, 4}, {16, 4, 4}};
-constexpr int pixel_tiles[] = {16, 32, 48, 64, 96, 128, 192};
 
 /// Channels of a step: some 16 values or more, equal parts for the warps, and no more than there are.
 int slice_channels_for(const ConvShape &s, int warp_split) {
@@ -522,6 +622,74 @@ std::vector<int> row_slices(const ConvShape &s, int warp_split) {
     return found;
 }
 
+std::vector<int> either(int given, std::initializer_list<int> tried) {
+    return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
+}
+
+/// Whether a tile has the knobs that are given and fits the filters: half of it would not be padding, and the
+/// smallest holds them all.
+bool worth_trying(const Tile &tile, const ImplicitGemm &given, std::int64_t filters_of_group) {
+    const auto differs = [](int knob, int value) { return knob != 0 && knob != value; };
+    if (differs(given.tile_k, tile.k) || differs(given.thread_k, tile.thread_k) ||
+        differs(given.thread_pixels, tile.thread_pixels))
+        return false;
+    return given.tile_k != 0 || (tile.k > 16 ? tile.k / 2 < filters_of_group : filters_of_group <= 16);
+}
+
+/// Not worth one are, unless their knobs are given: splitting what fills the chip, CTAs too small or too
+/// large, and preparing filters that are hardly used.
+bool worth_a_forecast(const ImplicitGemm &setting, const ImplicitGemm &given, const ConvShape &s,
+                      std::int64_t sms) {
+    const std::int64_t threads = std::int64_t{setting.tile_k} / setting.thread_k *
+                                 (setting.tile_pixels / std::max(1, setting.thread_pixels)) *
+                                 setting.warp_split;
+    const std::int64_t ctas = // of a split of 1
+        ceil_div(s.n * s.p() * s.q(), setting.tile_pixels) * ceil_div(s.k / s.groups, setting.tile_k) *
+        s.groups;
+    return !((setting.split > 1 && given.split == 0 && ctas * setting.split > 8 * sms) ||
+             (setting.warp_split > 1 && given.warp_split == 0 && (threads > 256 || ctas > 8 * sms)) ||
+             (given.warp_split == 0 && threads < 64) ||
+             (setting.filters == 2 && given.filters == 0 && ctas * setting.split < 2 * sms));
+}
+
+/// Adds what is worth trying of staging, channels of a step and buffers.
+void add_stagings(std::vector<ImplicitGemm> &found, ImplicitGemm setting, const ImplicitGemm &given,
+                  const ConvShape &s, const Gpu &gpu) {
+    std::vector<int> depths = {slice_channels_for(s, setting.warp_split)};
+    if (const int quads = quad_channels_for(s, setting.warp_split); quads != 0 && setting.filters == 1)
+        depths.push_back(quads);
+    if (given.slice_channels != 0)
+        depths = {given.slice_channels};
+    // Seen beside each other on 64 layers: with one tap, rows are faster up to some 256 channels, then
+    // slower; with fewer than four channels slower. On the layers of ResNet-50 with 32 images, 0.4e9 FMAs and
+    // more, slower by 15 to 45 %.
+    constexpr double large = 3e8;
+    const bool any = given.staging == 0 && given.stages == 0 && given.filters != 2;
+    const bool one_tap = s.r * s.s == 1;
+    const bool rows = !one_tap ? s.c / s.groups >= 4
+                               : s.stride_h * s.stride_w == 1 && s.c / s.groups <= 256 &&
+                                     s.k / s.groups <= 512 && s.fmas().value < large;
+    if (given.staging != 1 && (!any || rows) && (setting.filters == 1 || given.filters == 2)) {
+        setting.staging = 2, setting.stages = given.stages != 0 ? given.stages : 2;
+        for (const int channels : given.slice_channels != 0 ? depths : row_slices(s, setting.warp_split)) {
+            setting.slice_channels = channels;
+            found.push_back(setting);
+        }
+    }
+    if (given.staging == 2 || (any && one_tap && rows))
+        return;
+    setting.staging = 1;
+    for (const int channels : depths) {
+        setting.slice_channels = channels;
+        constexpr int usual_stages = 3;
+        setting.stages = given.stages != 0 ? given.stages : usual_stages;
+        const std::int64_t bytes = tiling_of(s, setting).stage_floats * 4 * setting.stages;
+        if (given.stages == 0 && 2 * bytes > gpu.limits.shared_bytes_per_sm)
+            setting.stages = 2; // room for a second CTA is worth more
+        found.push_back(setting);
+    }
+}
+
 } // namespace
 
 Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu) const {
@@ -535,86 +703,29 @@ Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu
             "newer; " +
             gpu.profile.id + " has " + gpu.profile.compute_capability};
     std::vector<ImplicitGemm> found;
-    const auto either = [](int given, std::initializer_list<int> tried) {
-        return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
-    };
-    const auto differs = [](int given, int value) { return given != 0 && given != value; };
-    const bool tile_given = tile_k != 0 && thread_k != 0 && thread_pixels != 0;
-    const std::int64_t pixels = s.n * s.p() * s.q(), filters_of_group = s.k / s.groups;
-    const std::vector<int> widths = tile_pixels != 0
-                                        ? std::vector<int>{tile_pixels}
-                                        : std::vector<int>(std::begin(pixel_tiles), std::end(pixel_tiles));
-    for (const Tile &tile : tiles) {
+    const std::int64_t pixels = s.n * s.p() * s.q();
+    const auto add = [&](int k, int k_of_thread, int pixels_of_thread) {
         ImplicitGemm setting = *this;
-        if (!tile_given) {
-            if (differs(tile_k, tile.k) || differs(thread_k, tile.thread_k) ||
-                differs(thread_pixels, tile.thread_pixels))
-                continue;
-            if (tile_k == 0 && tile.k > 16 && tile.k / 2 >= filters_of_group)
-                continue; // half of the tile would be padding
-            if (tile_k == 0 && tile.k == 16 && filters_of_group > 16)
-                continue;
-            setting.tile_k = tile.k, setting.thread_k = tile.thread_k,
-            setting.thread_pixels = tile.thread_pixels;
-        }
-        for (const int width : widths) {
+        setting.tile_k = k, setting.thread_k = k_of_thread, setting.thread_pixels = pixels_of_thread;
+        for (const int width : either(tile_pixels, {16, 32, 48, 64, 96, 128, 192})) {
             if (tile_pixels == 0 && width > 16 && width / 2 >= pixels)
                 continue;
             setting.tile_pixels = width;
-            const std::int64_t threads = std::int64_t{setting.tile_k} / setting.thread_k *
-                                         (width / std::max(1, setting.thread_pixels));
-            const std::int64_t ctas =
-                ceil_div(pixels, width) * ceil_div(filters_of_group, setting.tile_k) * s.groups;
-            const std::int64_t sms = gpu.limits.sm_count;
             for (const int turns : either(warp_split, {1, 2, 4, 8}))
                 for (const int parts : clusters ? either(split, {1, 2, 4, 8}) : std::vector<int>{1})
                     for (const int layout : either(filters, {1, 2})) {
-                        // Not worth a forecast: splitting what fills the chip, CTAs too small or too large,
-                        // and preparing filters that are hardly used.
-                        if ((parts > 1 && split == 0 && ctas * parts > 8 * sms) ||
-                            (turns > 1 && warp_split == 0 && (threads * turns > 256 || ctas > 8 * sms)) ||
-                            (warp_split == 0 && threads * turns < 64) ||
-                            (layout == 2 && filters == 0 && ctas * parts < 2 * sms))
-                            continue;
                         setting.warp_split = turns, setting.split = parts, setting.filters = layout;
-                        std::vector<int> depths = {slice_channels_for(s, turns)};
-                        if (const int quads = quad_channels_for(s, turns); quads != 0 && layout == 1)
-                            depths.push_back(quads);
-                        if (slice_channels != 0)
-                            depths = {slice_channels};
-                        // Seen beside each other on 64 layers: with one tap, rows are faster up to some 256
-                        // channels, then slower; with fewer than four channels slower. On the layers of
-                        // ResNet-50 with 32 images, 0.4e9 FMAs and more, slower by 15 to 45 %.
-                        constexpr double large = 3e8;
-                        const bool any = staging == 0 && stages == 0 && filters != 2;
-                        const bool one_tap = s.r * s.s == 1;
-                        const bool rows = !one_tap ? s.c / s.groups >= 4
-                                                   : s.stride_h * s.stride_w == 1 && s.c / s.groups <= 256 &&
-                                                         filters_of_group <= 512 && s.fmas().value < large;
-                        if (staging != 1 && (!any || rows) && (layout == 1 || filters == 2)) {
-                            setting.staging = 2, setting.stages = stages != 0 ? stages : 2;
-                            for (const int channels : slice_channels != 0 ? depths : row_slices(s, turns)) {
-                                setting.slice_channels = channels;
-                                found.push_back(setting);
-                            }
-                        }
-                        if (staging == 2 || (any && one_tap && rows))
-                            continue;
-                        setting.staging = 1;
-                        for (const int channels : depths) {
-                            setting.slice_channels = channels;
-                            constexpr int usual_stages = 3;
-                            setting.stages = stages != 0 ? stages : usual_stages;
-                            const std::int64_t bytes = shape_of(s, setting).stage_floats * 4 * setting.stages;
-                            if (stages == 0 && 2 * bytes > gpu.limits.shared_bytes_per_sm)
-                                setting.stages = 2; // room for a second CTA is worth more
-                            found.push_back(setting);
-                        }
+                        if (worth_a_forecast(setting, *this, s, gpu.limits.sm_count))
+                            add_stagings(found, setting, *this, s, gpu);
                     }
         }
-        if (tile_given)
-            break;
-    }
+    };
+    if (tile_k != 0 && thread_k != 0 && thread_pixels != 0)
+        add(tile_k, thread_k, thread_pixels);
+    else
+        for (const Tile &tile : tiles)
+            if (worth_trying(tile, *this, s.k / s.groups))
+                add(tile.k, tile.thread_k, tile.thread_pixels);
     if (found.empty())
         return Infeasible{"no tile that the model tries has these knobs; give all of "
                           "tile_k, tile_pixels, thread_k and thread_pixels"};

@@ -1,6 +1,7 @@
 #include "model/strategies/implicit_gemm_3xtf32.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/strategies/implicit_gemm_tile.hpp"
 #include "model/work/instructions.hpp"
 #include "model/work/l2_sectors.hpp"
 
@@ -8,7 +9,6 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,110 +66,45 @@ std::string outside(const ConvShape &s) {
     return "";
 }
 
-/// Numbers of a setting that several parts of a plan need.
-struct Shape {
+/// What follows from shape and knobs, and several parts of a plan need.
+struct Tiling {
     std::int64_t channels, filters; ///< of a group
     std::int64_t taps;
     bool by_channel; ///< a row is 8 channels of a tap, else 8 successive values
     std::int64_t rows, steps, pitch, stage_bytes, pixels, pixel_tiles, filter_tiles, groups_of_warps, threads;
+    std::int64_t padded_rows; ///< of whole steps
+    double warps;             ///< that multiply
     bool wide_pixels;
     bool tabled;              ///< where values lie is looked up in shared memory
     std::int64_t extra_bytes; ///< of shared memory beside the stages: barriers and the table
 };
 
-Shape shape_of(const ConvShape &s, const ImplicitGemm3xTf32 &g) {
-    Shape o{};
-    o.channels = s.c / s.groups, o.filters = s.k / s.groups;
-    o.taps = s.r * s.s;
+Tiling tiling_of(const ConvShape &s, const ImplicitGemm3xTf32 &g) {
+    Tiling t{};
+    t.channels = s.c / s.groups, t.filters = s.k / s.groups;
+    t.taps = s.r * s.s;
     constexpr std::int64_t most_taps =
         128; // eight channels of eight filters turned in 33 KB of shared memory
-    o.by_channel = o.channels % row_values == 0 && s.r * s.s <= most_taps;
-    o.rows = ceil_div(o.channels * s.r * s.s, row_values);
-    o.steps = ceil_div(o.rows, g.depth);
-    o.pitch = g.tile_pixels + 8;
-    o.stage_bytes = 4 * g.depth * row_values * (2 * g.tile_k + o.pitch);
-    o.pixels = s.n * s.p() * s.q();
-    o.pixel_tiles = ceil_div(o.pixels, g.tile_pixels);
-    o.filter_tiles = ceil_div(o.filters, g.tile_k);
-    o.groups_of_warps = g.tile_pixels / 64;
-    o.threads = (o.groups_of_warps + 1) * group_threads;
-    o.wide_pixels = o.by_channel && s.r * s.s == 1 && s.stride_h * s.stride_w == 1 &&
+    t.by_channel = t.channels % row_values == 0 && s.r * s.s <= most_taps;
+    t.rows = ceil_div(t.channels * s.r * s.s, row_values);
+    t.steps = ceil_div(t.rows, g.depth);
+    t.padded_rows = t.steps * g.depth;
+    t.pitch = g.tile_pixels + 8;
+    t.stage_bytes = 4 * g.depth * row_values * (2 * g.tile_k + t.pitch);
+    t.pixels = s.n * s.p() * s.q();
+    t.pixel_tiles = ceil_div(t.pixels, g.tile_pixels);
+    t.filter_tiles = ceil_div(t.filters, g.tile_k);
+    t.groups_of_warps = g.tile_pixels / 64;
+    t.warps = static_cast<double>(t.groups_of_warps * 4);
+    t.threads = (t.groups_of_warps + 1) * group_threads;
+    t.wide_pixels = t.by_channel && s.r * s.s == 1 && s.stride_h * s.stride_w == 1 &&
                     s.pad_h + s.pad_w == 0 && s.h * s.w % 4 == 0;
     constexpr std::int64_t most_places = 2048, most_distance = 32767, place_bytes = 8, barrier_bytes = 16;
-    const std::int64_t places = o.steps * g.depth * row_values;
-    o.tabled = !o.by_channel && places <= most_places && (s.r - 1) * s.dilation_h <= most_distance &&
+    const std::int64_t places = t.padded_rows * row_values;
+    t.tabled = !t.by_channel && places <= most_places && (s.r - 1) * s.dilation_h <= most_distance &&
                (s.s - 1) * s.dilation_w <= most_distance;
-    o.extra_bytes = g.stages * barrier_bytes + (o.tabled ? places * place_bytes : 0);
-    return o;
-}
-
-/// The launch that splits the filters and lays them out.
-Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Shape &o, const Gpu &gpu) {
-    Partition part;
-    part.kernel = "implicit_gemm_3xtf32_filters";
-    constexpr std::int64_t eight = 8, usual_rows = 16;
-    const std::int64_t padded_rows = o.steps * g.depth, taps = s.r * s.s;
-    const std::int64_t block_rows =
-        o.by_channel ? taps * ceil_div(usual_rows, taps) : usual_rows; // whole channels
-    part.template_arguments = {o.channels,  o.filters,  s.r * s.s,   g.tile_k,
-                               padded_rows, block_rows, o.by_channel};
-    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
-    part.grid = {ceil_div(padded_rows, block_rows), o.filter_tiles * g.tile_k / eight, s.groups};
-    part.threads = 128;
-    part.shared_bytes = eight * (block_rows * row_values + 1) * 4;
-    part.register_cap = 40;
-    part.busy_warps = 4;
-    part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
-    fill_schedule(part, gpu.limits);
-    const double values = static_cast<double>(eight * block_rows * row_values);
-    // A thread's batches of reads wait for each other: what each brings goes to shared memory before the
-    // next.
-    constexpr std::int64_t under_way = 8;
-    part.steps = ceil_div(eight * block_rows * row_values, part.threads * under_way);
-    // Warp instructions as counted on sm_90: of 32 values (their place by divisions, the way to shared
-    // memory), of 32 that are there, of 128 split and written.
-    const double steps = static_cast<double>(part.steps);
-    // Loads of the values that there are: of all groups and filters, up to eight of these.
-    const double loads = static_cast<double>(s.groups * round_up(o.filters, eight) *
-                                             ceil_div(o.channels * taps, papers::warp_threads));
-    part.step.instructions = (values / 32.0 * instructions::divided_copy +
-                              loads / static_cast<double>(part.ctas) * instructions::copy) /
-                             steps;
-    const std::int64_t block_values = block_rows * row_values, pitch = block_values + 1;
-    const double write_passes = shared_passes(eight * block_values, 1, [&](std::int64_t i) {
-                                    return i / block_values * pitch + i % block_values;
-                                }).taken;
-    part.step.shared_wavefronts = write_passes / steps;
-    // A thread reads four values of its filter and half row, one after another.
-    const auto read_passes = [&](std::int64_t rows) {
-        return 4.0 * shared_passes(rows * 2 * eight, 1, [&](std::int64_t i) {
-                         const std::int64_t row = i / (2 * eight), half = i / eight % 2;
-                         return i % eight * pitch + (o.by_channel
-                                                         ? (row / taps * eight + half * 4) * taps + row % taps
-                                                         : row * eight + half * 4);
-                     }).taken;
-    };
-    part.step.load_bytes = values * 4.0 / steps;
-    part.drain.instructions = values / 128.0 * instructions::divided_copy;
-    part.drain.shared_wavefronts = read_passes(block_rows);
-    part.drain.store_bytes = values * 8.0;
-    const double ctas = static_cast<double>(part.ctas);
-    part.work.fmas = 0.0;
-    const double rows_there =
-        static_cast<double>(padded_rows) / static_cast<double>(part.grid[0] * block_rows); // none behind them
-    part.work.instructions = ctas * (steps * part.step.instructions + rows_there * part.drain.instructions);
-    const double blocks = static_cast<double>(part.grid[0]);
-    part.work.shared_wavefronts =
-        ctas * (write_passes + ((blocks - 1.0) * part.drain.shared_wavefronts +
-                                read_passes(padded_rows - (part.grid[0] - 1) * block_rows)) /
-                                   blocks);
-    part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
-    part.work.l2_write_bytes =
-        static_cast<double>(s.groups * o.filter_tiles * padded_rows * g.tile_k * row_values * 8);
-    part.work.dram_read_bytes = static_cast<double>(s.filter_bytes());
-    part.work.dram_write_bytes = 0.0;
-    return part;
+    t.extra_bytes = g.stages * barrier_bytes + (t.tabled ? places * place_bytes : 0);
+    return t;
 }
 
 /// Registers of a thread that copies, of one that multiplies, and of one when the CTA starts.
@@ -179,16 +114,16 @@ struct Registers {
 
 /// Accumulators and sums, two buffers of split pixels, addresses. A CTA starts with as many registers for
 /// each thread; then the producers give some of theirs to the consumers.
-Registers registers_for(const ImplicitGemm3xTf32 &g, const Shape &o, const GpuLimits &limits) {
+Registers registers_for(const ImplicitGemm3xTf32 &g, const Tiling &t, const GpuLimits &limits) {
     constexpr std::int64_t eight = 8, beside_sums = 56, least_producer = 32, two_pixels_producer = 64;
     constexpr std::int64_t many_taps = 25; // whose places do not stay in registers
-    const std::int64_t usual_producer = o.by_channel || o.taps <= many_taps ? 40 : 48;
-    const std::int64_t groups = o.groups_of_warps, consumer = round_up(g.tile_k + beside_sums, eight);
+    const std::int64_t usual_producer = t.by_channel || t.taps <= many_taps ? 40 : 48;
+    const std::int64_t groups = t.groups_of_warps, consumer = round_up(g.tile_k + beside_sums, eight);
     const std::int64_t cap = round_up(ceil_div(consumer * groups + usual_producer, groups + 1), eight);
-    if (cap * o.threads <= limits.registers_per_sm)
+    if (cap * t.threads <= limits.registers_per_sm)
         return {usual_producer, consumer, cap};
-    const std::int64_t most = limits.registers_per_sm / o.threads / eight * eight;
-    const std::int64_t producer = groups < 4 || !o.by_channel ? least_producer : two_pixels_producer;
+    const std::int64_t most = limits.registers_per_sm / t.threads / eight * eight;
+    const std::int64_t producer = groups < 4 || !t.by_channel ? least_producer : two_pixels_producer;
     return {producer, (most * (groups + 1) - producer) / groups / eight * eight, most};
 }
 
@@ -198,8 +133,8 @@ struct Copying {
     double values, pixels;
 };
 
-Copying copying_of(const ImplicitGemm3xTf32 &g, const Shape &o) {
-    const std::int64_t units = g.tile_pixels / (o.wide_pixels ? 4 : 1);
+Copying copying_of(const ImplicitGemm3xTf32 &g, const Tiling &t) {
+    const std::int64_t units = g.tile_pixels / (t.wide_pixels ? 4 : 1);
     const std::int64_t lanes = std::min(units == 48 ? 32 : units, group_threads);
     return {static_cast<double>(row_values) * static_cast<double>(lanes) / group_threads,
             static_cast<double>(ceil_div(units, lanes))};
@@ -207,213 +142,342 @@ Copying copying_of(const ImplicitGemm3xTf32 &g, const Shape &o) {
 
 /// Bytes that the CTAs of a tile of `pixels` ask L2 for, each of them of its share of the rows: of a channel
 /// whose taps lie in two shares both read what their taps need.
-double tile_pixel_bytes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Shape &o,
+double tile_pixel_bytes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
                         std::int64_t pixels) {
-    if (o.wide_pixels) // past L1
-        return static_cast<double>(o.channels) * wide_copy_bytes(4.0 * static_cast<double>(pixels),
+    if (t.wide_pixels) // past L1
+        return static_cast<double>(t.channels) * wide_copy_bytes(4.0 * static_cast<double>(pixels),
                                                                  odd_halves(0, {{s.h * s.w * 4, s.c}}),
                                                                  odd_halves(0, {{s.h * s.w * 4, s.c}}));
     const double whole = footprint_bytes(s, pixels);
     const auto of_taps = [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t rows = (end - 1) / s.s - begin / s.s + 1;
-        return end - begin == o.taps ? whole : footprint_bytes(s, pixels, rows, rows > 1 ? s.s : end - begin);
+        return end - begin == t.taps ? whole : footprint_bytes(s, pixels, rows, rows > 1 ? s.s : end - begin);
     };
-    const std::int64_t of_row = o.by_channel ? 1 : row_values, at_once = o.by_channel ? row_values : 1,
-                       all = o.channels / at_once * o.taps; // taps of all channels, or of eight at once
+    const std::int64_t of_row = t.by_channel ? 1 : row_values, at_once = t.by_channel ? row_values : 1,
+                       all = t.channels / at_once * t.taps; // taps of all channels, or of eight at once
     double bytes = 0.0;
     for (std::int64_t rank = 0; rank < g.split; ++rank) {
         const auto first = [&](std::int64_t share) {
-            return std::min(all, o.steps * share / g.split * g.depth * of_row);
+            return std::min(all, t.steps * share / g.split * g.depth * of_row);
         };
         for (std::int64_t at = first(rank), next = 0; at < first(rank + 1); at = next) {
-            const std::int64_t channel = at / o.taps * o.taps;
-            next = std::min(first(rank + 1), channel + o.taps);
+            const std::int64_t channel = at / t.taps * t.taps;
+            next = std::min(first(rank + 1), channel + t.taps);
             bytes += of_taps(at - channel, next - channel);
         }
     }
     return static_cast<double>(at_once) * bytes;
 }
 
-/// The plan of a setting in which no knob is left to choose.
-std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) {
-    const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
-    if (g.tile_k != 32 && g.tile_k != 64 && g.tile_k != 128)
-        return no("tile_k must be 32, 64 or 128");
-    if (g.tile_pixels < 64 || g.tile_pixels % 64 != 0)
-        return no("tile_pixels must be 64, 128, 192 or 256");
-    if (g.depth != 2 && g.depth != 4 && g.depth != 8)
-        return no("depth must be 2, 4 or 8");
-    if (g.split != 1 && g.split != 2 && g.split != 4 && g.split != 8)
-        return no("split must be 1, 2, 4 or 8");
-    if (g.stages < 2)
-        return no("stages must be at least 2");
-    const Shape o = shape_of(s, g);
-    if (g.split > o.steps)
-        return no("split = " + std::to_string(g.split) + " exceeds the " + std::to_string(o.steps) +
-                  " steps there are");
+/// How the launch that prepares the filters divides them: a CTA has eight filters and `rows` rows, which it
+/// turns in shared memory, where a filter lies `pitch` floats from the next.
+struct Block {
+    static constexpr std::int64_t filters = 8;
+    std::int64_t rows, values, pitch;
+};
 
-    Feasible out;
-    out.rules = table1_rules(gpu.profile);
+Block block_of(const Tiling &t) {
+    constexpr std::int64_t usual_rows = 16;
+    const std::int64_t rows =
+        t.by_channel ? t.taps * ceil_div(usual_rows, t.taps) : usual_rows; // whole channels
+    return {rows, rows * row_values, rows * row_values + 1};
+}
+
+Partition prepare_launch_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
+                            const Block &block, const Gpu &gpu) {
+    Partition part;
+    part.kernel = "implicit_gemm_3xtf32_filters";
+    part.template_arguments = {t.channels,    t.filters,  t.taps,      g.tile_k,
+                               t.padded_rows, block.rows, t.by_channel};
+    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
+    part.grid = {ceil_div(t.padded_rows, block.rows), t.filter_tiles * g.tile_k / Block::filters, s.groups};
+    part.threads = 128;
+    part.shared_bytes = Block::filters * block.pitch * 4;
+    part.register_cap = 40;
+    part.busy_warps = 4;
+    part.independent_sums = 4;
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    // A thread's batches of reads wait for each other: what each brings goes to shared memory before the
+    // next.
+    constexpr std::int64_t under_way = 8;
+    part.steps = ceil_div(Block::filters * block.values, part.threads * under_way);
+    fill_schedule(part, gpu.limits);
+    return part;
+}
+
+/// Passes of the stores of a block to shared memory.
+double block_write_passes(const Block &block) {
+    return shared_passes(Block::filters * block.values, 1,
+                         [&](std::int64_t i) { return i / block.values * block.pitch + i % block.values; })
+        .taken;
+}
+
+/// Passes of the loads of `rows` rows: a thread reads four values of its filter and half row, one after
+/// another.
+double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows) {
+    constexpr std::int64_t eight = Block::filters;
+    return 4.0 * shared_passes(rows * 2 * eight, 1, [&](std::int64_t i) {
+                     const std::int64_t row = i / (2 * eight), half = i / eight % 2;
+                     return i % eight * block.pitch +
+                            (t.by_channel ? (row / t.taps * eight + half * 4) * t.taps + row % t.taps
+                                          : row * eight + half * 4);
+                 }).taken;
+}
+
+/// The launch that splits the filters and lays them out.
+Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t, const Gpu &gpu) {
+    const Block block = block_of(t);
+    Partition part = prepare_launch_of(s, g, t, block, gpu);
+    const double values = static_cast<double>(Block::filters * block.values),
+                 steps = static_cast<double>(part.steps), ctas = static_cast<double>(part.ctas);
+    // Loads of the values that there are: of all groups and filters, up to eight of these.
+    const double loads = static_cast<double>(s.groups * round_up(t.filters, Block::filters) *
+                                             ceil_div(t.channels * t.taps, papers::warp_threads));
+    // Warp instructions as counted on sm_90: of 32 values (their place by divisions, the way to shared
+    // memory), of 32 that are there, of 128 split and written.
+    part.step.instructions =
+        (values / 32.0 * instructions::divided_copy + loads / ctas * instructions::copy) / steps;
+    const double write_passes = block_write_passes(block);
+    part.step.shared_wavefronts = write_passes / steps;
+    part.step.load_bytes = values * 4.0 / steps;
+    part.drain.instructions = values / 128.0 * instructions::divided_copy;
+    part.drain.shared_wavefronts = block_read_passes(t, block, block.rows);
+    part.drain.store_bytes = values * 8.0;
+    part.work.fmas = 0.0;
+    const double rows_there = static_cast<double>(t.padded_rows) /
+                              static_cast<double>(part.grid[0] * block.rows); // none behind them
+    part.work.instructions = ctas * (steps * part.step.instructions + rows_there * part.drain.instructions);
+    const double blocks = static_cast<double>(part.grid[0]);
+    part.work.shared_wavefronts =
+        ctas *
+        (write_passes + ((blocks - 1.0) * part.drain.shared_wavefronts +
+                         block_read_passes(t, block, t.padded_rows - (part.grid[0] - 1) * block.rows)) /
+                            blocks);
+    part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
+    part.work.l2_write_bytes =
+        static_cast<double>(s.groups * t.filter_tiles * t.padded_rows * g.tile_k * row_values * 8);
+    part.work.dram_read_bytes = static_cast<double>(s.filter_bytes());
+    part.work.dram_write_bytes = 0.0;
+    return part;
+}
+
+/// Why these knobs make no setting; "" if they do.
+std::string check_knobs(const ImplicitGemm3xTf32 &g) {
+    if (g.tile_k != 32 && g.tile_k != 64 && g.tile_k != 128)
+        return "tile_k must be 32, 64 or 128";
+    if (g.tile_pixels < 64 || g.tile_pixels % 64 != 0)
+        return "tile_pixels must be 64, 128, 192 or 256";
+    if (g.depth != 2 && g.depth != 4 && g.depth != 8)
+        return "depth must be 2, 4 or 8";
+    if (g.split != 1 && g.split != 2 && g.split != 4 && g.split != 8)
+        return "split must be 1, 2, 4 or 8";
+    if (g.stages < 2)
+        return "stages must be at least 2";
+    return "";
+}
+
+/// Why a CTA cannot have such tiles, or a grid so many; "" if it can.
+std::string check_tiling(const ImplicitGemm3xTf32 &g, const Tiling &t, const Registers &registers) {
+    if (const std::string why = check_split(g.split, t.steps); !why.empty())
+        return why;
+    constexpr std::int64_t least_beside_sums = 32;
+    if (registers.consumer < g.tile_k + least_beside_sums)
+        return "the sums of " + std::to_string(g.tile_pixels) + " pixels by " + std::to_string(g.tile_k) +
+               " filters need more registers than an SM has";
+    if (t.pixel_tiles * t.filter_tiles * g.split > std::int64_t{1} << 30)
+        return "more than 2^30 CTAs; take larger tiles";
+    return "";
+}
+
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
+Partition launch_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
+                    const Registers &registers, const Gpu &gpu) {
     Partition part;
     part.kernel = ImplicitGemm3xTf32::name;
     part.variant = g.split > 1 ? "clusters" : "";
-    const Registers registers = registers_for(g, o, gpu.limits);
-    constexpr std::int64_t least_beside_sums = 32;
-    if (registers.consumer < g.tile_k + least_beside_sums)
-        return no("the sums of " + std::to_string(g.tile_pixels) + " pixels by " + std::to_string(g.tile_k) +
-                  " filters need more registers than an SM has");
-    const std::int64_t of_shape[] = {s.n,      o.channels, s.h,          s.w,         o.filters,
-                                     s.groups, s.r,        s.s,          s.stride_h,  s.stride_w,
-                                     s.pad_h,  s.pad_w,    s.dilation_h, s.dilation_w};
-    part.template_arguments.assign(std::begin(of_shape), std::end(of_shape));
+    part.template_arguments = shape_arguments(s, s.h, s.w);
     for (const std::int64_t argument :
          {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.depth}, std::int64_t{g.stages},
-          std::int64_t{g.split}, std::int64_t{o.by_channel}, std::int64_t{o.tabled}, registers.producer,
+          std::int64_t{g.split}, std::int64_t{t.by_channel}, std::int64_t{t.tabled}, registers.producer,
           registers.consumer})
         part.template_arguments.push_back(argument);
     part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
-    part.grid = {o.pixel_tiles * o.filter_tiles * g.split, s.groups, 1};
-    part.sharing_ctas = static_cast<double>(o.filter_tiles);
-    if (part.grid[0] > std::int64_t{1} << 30)
-        return no("more than 2^30 CTAs; take larger tiles");
+    part.early = true;
+    part.grid = {t.pixel_tiles * t.filter_tiles * g.split, s.groups, 1};
+    part.sharing_ctas = static_cast<double>(t.filter_tiles);
     if (g.split > 1) {
         constexpr std::int64_t loads_under_way = 16, consumers = 128;
         part.cluster = g.split;
         part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
         part.cluster_waits = static_cast<double>(ceil_div(
-            ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, o.groups_of_warps * consumers) *
+            ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, t.groups_of_warps * consumers) *
                 g.split,
             loads_under_way));
     }
-    part.threads = o.threads;
+    part.threads = t.threads;
     part.stages = g.stages;
-    part.steps = ceil_div(o.steps, g.split);
+    part.steps = ceil_div(t.steps, g.split);
     part.filter_count = s.k;
-    part.busy_warps = o.groups_of_warps * 4;
+    part.busy_warps = t.groups_of_warps * 4;
     part.copy_warps = 4;
-    part.shared_bytes = std::max(g.stages * o.stage_bytes,
+    part.shared_bytes = std::max(g.stages * t.stage_bytes,
                                  g.split > 1 ? std::int64_t{g.tile_k} * (g.tile_pixels + 4) * 4 : 0) +
-                        o.extra_bytes;
+                        t.extra_bytes;
     part.register_cap = registers.cap;
     part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
-    if (part.ctas_per_sm < 1)
-        return no("a CTA needs " + std::to_string(part.shared_bytes) + " bytes of shared memory and " +
-                  std::to_string(part.register_cap * part.threads) + " registers, the GPU gives " +
-                  std::to_string(gpu.limits.shared_bytes_per_cta) + " and " +
-                  std::to_string(gpu.limits.registers_per_sm));
-    fill_schedule(part, gpu.limits);
+    return part;
+}
 
-    // Work of a step: wgmma reads a row's filters for each product and 64 pixels; a consumer warp reads its
-    // pixels by two 64-bit loads a row, two passes each; asynchronous copies take clocks of the same pipe, as
-    // measured on an H200 for those of implicit_gemm.
+/// Wavefronts of the loads of a step: a consumer warp reads its pixels by two 64-bit loads a row, two passes
+/// each.
+double load_wavefronts_of(const ImplicitGemm3xTf32 &g, const Tiling &t) {
+    return static_cast<double>(g.depth) * t.warps * 2.0 * 2.0;
+}
+
+/// Wavefronts of a step: wgmma reads a row's filters for each product and 64 pixels; asynchronous copies take
+/// clocks of the same pipe, as measured on an H200 for those of implicit_gemm.
+double step_wavefronts_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t) {
     constexpr double wavefront_bytes = 128.0;
     const std::int64_t lanes =
-        std::min<std::int64_t>(warp_lanes, o.wide_pixels ? g.tile_pixels / 4 : g.tile_pixels);
+        std::min<std::int64_t>(warp_lanes, t.wide_pixels ? g.tile_pixels / 4 : g.tile_pixels);
     const double pixel_copy =
-        o.wide_pixels ? copy_passes_of(lanes, 4, [](std::int64_t lane) { return 4 * lane; })
+        t.wide_pixels ? copy_passes_of(lanes, 4, [](std::int64_t lane) { return 4 * lane; })
                       : copy_passes_of(lanes, 1, [&](std::int64_t lane) { return first_tap_of(s, lane); });
-    const double depth = g.depth, warps = static_cast<double>(part.busy_warps);
-    const double pixel_copies = depth * row_values * g.tile_pixels / (o.wide_pixels ? 128.0 : 32.0);
-    const double load_wavefronts = depth * warps * 2.0 * 2.0;
-    // A producer warp looks up where its values lie, one after another.
-    const double lookups =
-        o.tabled ? depth * row_values * 4.0 * std::min(1.0, static_cast<double>(g.tile_pixels) / 128.0) : 0.0;
-    part.step.tensor_fmas = depth * row_values * products_of_parts * g.tile_k * g.tile_pixels;
-    part.step.shared_wavefronts = load_wavefronts +
-                                  depth * products_of_parts * static_cast<double>(o.groups_of_warps) *
-                                      g.tile_k * 32.0 / wavefront_bytes +
-                                  depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes + pixel_copies * pixel_copy;
-    // Warp instructions, as counted on sm_90 and read in its code. Of a row of a consumer and of a step of a
-    // producer. A producer thread has some of a row's values, and of each a copy for every pixel of its own:
-    // where channels come in eights, an address and the copy; else also where the value lies, looked up or
-    // divided out. At a padded edge it compares: once for all channels of a pixel, else for every copy.
-    const Copying its = copying_of(g, o);
+    const double depth = g.depth;
+    const double pixel_copies = depth * row_values * g.tile_pixels / (t.wide_pixels ? 128.0 : 32.0);
+    return load_wavefronts_of(g, t) +
+           depth * products_of_parts * static_cast<double>(t.groups_of_warps) * g.tile_k * 32.0 /
+               wavefront_bytes +
+           depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes + pixel_copies * pixel_copy;
+}
+
+/// Warp instructions of a producer for a row, as counted on sm_90 and read in its code. A thread has some of
+/// a row's values, and of each a copy for every pixel of its own: where channels come in eights, an address
+/// and the copy; else also where the value lies, looked up or divided out. At a padded edge it compares: once
+/// for all channels of a pixel, else for every copy.
+double row_copying_of(const ConvShape &s, const Tiling &t, const Copying &its) {
     const bool padded = s.pad_h + s.pad_w > 0;
     const double copies = its.values * its.pixels;
-    const double row_copying =
-        o.by_channel
-            ? copies * instructions::unrolled_copy + (padded ? its.pixels * instructions::guard : 0.0)
-            : its.values * (o.tabled ? instructions::unrolled_copy : instructions::store) +
-                  copies * (instructions::iteration + (padded ? instructions::guard : 0.0));
-    part.step.copying = 4.0 * (instructions::place + instructions::step + depth * row_copying);
+    return t.by_channel
+               ? copies * instructions::unrolled_copy + (padded ? its.pixels * instructions::guard : 0.0)
+               : its.values * (t.tabled ? instructions::unrolled_copy : instructions::store) +
+                     copies * (instructions::iteration + (padded ? instructions::guard : 0.0));
+}
+
+/// What a CTA does in a step.
+StepWork step_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t) {
+    StepWork step;
+    const double depth = g.depth;
+    const Copying its = copying_of(g, t);
+    step.tensor_fmas = depth * row_values * products_of_parts * g.tile_k * g.tile_pixels;
+    step.shared_wavefronts = step_wavefronts_of(s, g, t);
+    step.copying = 4.0 * (instructions::place + instructions::step + depth * row_copying_of(s, t, its));
     // A warp waits for where a value lies before it copies it.
-    part.step.turns = o.tabled ? 4.0 * depth * its.values : 0.0;
-    part.step.instructions = depth * warps * instructions::divided_copy + part.step.copying;
-    const double rows_out = static_cast<double>(g.tile_pixels) / static_cast<double>(s.q());
-    const double footprint = std::min(
-        (rows_out * static_cast<double>(s.stride_h) + static_cast<double>((s.r - 1) * s.dilation_h)) *
-            static_cast<double>(s.w),
-        static_cast<double>(s.r * s.s * g.tile_pixels));
-    const double channel_pixels = std::min(footprint, static_cast<double>(s.n * s.h * s.w));
+    step.turns = t.tabled ? 4.0 * depth * its.values : 0.0;
+    step.instructions = depth * t.warps * instructions::divided_copy + step.copying;
     const double step_channels = depth * row_values / static_cast<double>(s.r * s.s);
-    part.step.load_bytes = depth * row_values * 8.0 * g.tile_k + 4.0 * channel_pixels * step_channels;
-    part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, o.pixels)) *
-                             static_cast<double>(std::min<std::int64_t>(g.tile_k, o.filters)) / g.split;
-    const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels) / 32.0;
-    // Results: a store has the pixels of a warp, four filters at a time; in pairs where planes are even.
-    // Where the last tile is not full, each is compared. Of a cluster a CTA stores its sums and adds up its
-    // share: for each of its turns a consumer reads what each CTA has.
-    const double stores = static_cast<double>(ceil_div(o.pixels, 16) * ceil_div(o.filters, 4)) /
-                          static_cast<double>(o.pixel_tiles * o.filter_tiles) *
-                          (s.p() * s.q() % 2 == 0 ? 1.0 : 2.0);
-    const double table = o.tabled ? static_cast<double>(o.steps * g.depth * row_values) / 32.0 : 0.0;
-    part.drain.instructions = (warps + 4.0) * instructions::copy + table * instructions::copy;
-    if (g.split > 1)
-        part.drain.instructions +=
-            (warps + 4.0) * instructions::warp +
-            warps *
-                static_cast<double>(
-                    ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, 32 * part.busy_warps)) *
-                (instructions::loop + instructions::store * g.split);
-    else
-        part.drain.instructions += stores * instructions::store;
+    step.load_bytes =
+        depth * row_values * 8.0 * g.tile_k + 4.0 * channel_pixels(s, g.tile_pixels) * step_channels;
+    return step;
+}
+
+/// What a CTA does once. Results: a store has the pixels of a warp, four filters at a time; in pairs where
+/// planes are even. Where the last tile is not full, each is compared. Of a cluster a CTA stores its sums and
+/// adds up its share: for each of its turns a consumer reads what each CTA has.
+StepWork drain_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t) {
+    StepWork drain;
+    drain.store_bytes = stored_by_cta(s, g);
+    const double places = t.tabled ? static_cast<double>(t.padded_rows * row_values) : 0.0;
+    drain.instructions = (t.warps + 4.0) * instructions::copy + places / 32.0 * instructions::copy;
+    if (g.split > 1) {
+        const std::int64_t share = std::int64_t{g.tile_k} * g.tile_pixels / g.split;
+        drain.instructions += (t.warps + 4.0) * instructions::warp +
+                              t.warps *
+                                  static_cast<double>(ceil_div(share, t.groups_of_warps * group_threads)) *
+                                  (instructions::loop + instructions::store * g.split);
+    } else {
+        const double stores = static_cast<double>(ceil_div(t.pixels, 16) * ceil_div(t.filters, 4)) /
+                              static_cast<double>(t.pixel_tiles * t.filter_tiles) *
+                              (s.p() * s.q() % 2 == 0 ? 1.0 : 2.0);
+        drain.instructions += stores * instructions::store;
+    }
     // The table takes two passes for 32 places. A CTA of a cluster writes its sums in two passes for 32
     // pairs, and reads its own of its share; what it reads of the others' memory counts as theirs nowhere.
-    const double table_passes =
-        o.tabled ? static_cast<double>(o.steps * g.depth * row_values) * 2.0 / 32.0 : 0.0;
-    part.drain.shared_wavefronts = table_passes + (g.split > 1 ? tile_warps * (1.0 + 1.0 / g.split) : 0.0);
+    const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels) / 32.0;
+    drain.shared_wavefronts = places * 2.0 / 32.0 + (g.split > 1 ? tile_warps * (1.0 + 1.0 / g.split) : 0.0);
+    return drain;
+}
 
-    // The taps of a channel read nearly the same pixels, and the prepared filters are in L2.
-    part.new_share = std::min(1.0, depth * (o.by_channel ? 1.0 : static_cast<double>(row_values)) /
-                                       static_cast<double>(o.taps));
+/// Fills in what the launch reads from L2, and what SMs have in common of it. Filters come as they lie; of
+/// pixels, L1 keeps what the taps have in common, but not of copies of 16 bytes.
+void count_reads(Partition &part, const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
+                 double all_steps, const Gpu &gpu) {
+    const std::int64_t last_pixels = t.pixels - (t.pixel_tiles - 1) * g.tile_pixels;
+    const double pixel_reads =
+        static_cast<double>(t.filter_tiles * s.groups) *
+        (static_cast<double>(t.pixel_tiles - 1) * tile_pixel_bytes(s, g, t, g.tile_pixels) +
+         tile_pixel_bytes(s, g, t, last_pixels));
+    const double filter_reads = all_steps * g.depth * row_values * 8.0 * g.tile_k;
+    part.work.l2_read_bytes = filter_reads + pixel_reads;
+    const double alike = t.wide_pixels ? alike_in_lines(0, {{s.h * s.w * 4, s.c}}) : 1.0;
+    part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, gpu);
+}
 
+/// Fills in the work of the whole launch.
+void count_work(Partition &part, const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
+                const Gpu &gpu) {
     const double ctas = static_cast<double>(part.ctas);
-    const double all_steps = ctas / g.split * static_cast<double>(o.steps);
+    const double all_steps = ctas / g.split * static_cast<double>(t.steps);
+    // A producer warp looks up where its values lie, one after another.
+    const double lookups = t.tabled ? static_cast<double>(g.depth) * row_values * 4.0 *
+                                          std::min(1.0, static_cast<double>(g.tile_pixels) / 128.0)
+                                    : 0.0;
     Work &work = part.work;
     work.fmas = 0.0;
     work.tensor_fmas = all_steps * *part.step.tensor_fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
     work.shared_wavefronts_by_address =
-        all_steps * (load_wavefronts + lookups) + ctas * part.drain.shared_wavefronts;
+        all_steps * (load_wavefronts_of(g, t) + lookups) + ctas * part.drain.shared_wavefronts;
     work.shared_wavefronts = work.shared_wavefronts_by_address;
-    // Filters come as they lie; of pixels, L1 keeps what the taps have in common, but not of copies of 16
-    // bytes.
-    const std::int64_t last_pixels = o.pixels - (o.pixel_tiles - 1) * g.tile_pixels;
-    const double pixel_reads =
-        static_cast<double>(o.filter_tiles * s.groups) *
-        (static_cast<double>(o.pixel_tiles - 1) * tile_pixel_bytes(s, g, o, g.tile_pixels) +
-         tile_pixel_bytes(s, g, o, last_pixels));
-    const double filter_reads = all_steps * depth * row_values * 8.0 * g.tile_k;
-    work.l2_read_bytes = filter_reads + pixel_reads;
-    const double alike = o.wide_pixels ? alike_in_lines(0, {{s.h * s.w * 4, s.c}}) : 1.0;
-    const double ranks = static_cast<double>(g.split), filter_tiles = static_cast<double>(o.filter_tiles);
-    part.mergeable_reads =
-        mergeable_reads(pixel_reads * alike, {filter_tiles, ranks}, part, gpu) +
-        mergeable_reads(filter_reads, {static_cast<double>(o.pixel_tiles), ranks * filter_tiles}, part, gpu);
+    count_reads(part, s, g, t, all_steps, gpu);
+    // The taps of a channel read nearly the same pixels, and the prepared filters are in L2.
+    part.new_share = std::min(1.0, g.depth * (t.by_channel ? 1.0 : static_cast<double>(row_values)) /
+                                       static_cast<double>(t.taps));
     work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
     // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, gpu);
     *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // prepared, they are in L2
+}
 
+/// The plan of a setting in which no knob is left to choose.
+std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) {
+    if (const std::string why = check_knobs(g); !why.empty())
+        return Infeasible{why};
+    const Tiling t = tiling_of(s, g);
+    const Registers registers = registers_for(g, t, gpu.limits);
+    if (const std::string why = check_tiling(g, t, registers); !why.empty())
+        return Infeasible{why};
+    Partition part = launch_of(s, g, t, registers, gpu);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
+                          " bytes of shared memory and " + std::to_string(part.register_cap * part.threads) +
+                          " registers, the GPU gives " + std::to_string(gpu.limits.shared_bytes_per_cta) +
+                          " and " + std::to_string(gpu.limits.registers_per_sm)};
+    fill_schedule(part, gpu.limits);
+    part.step = step_of(s, g, t);
+    part.drain = drain_of(s, g, t);
+    count_work(part, s, g, t, gpu);
+
+    Feasible out;
+    out.rules = table1_rules(gpu.profile);
     out.paper_round_fmas = *part.step.tensor_fmas / products_of_parts;
     out.paper_round_bytes = part.step.load_bytes;
     out.plan.workspace_bytes =
-        s.groups * o.filter_tiles * o.steps * g.depth * g.tile_k * row_values * 8; // two floats a value
-    out.plan.prepare = {prepare_launch(s, g, o, gpu)};
+        s.groups * t.filter_tiles * t.padded_rows * g.tile_k * row_values * 8; // two floats a value
+    out.plan.prepare = {prepare_launch(s, g, t, gpu)};
     if (out.plan.prepare[0].grid[1] > 65535)
-        return no("the grid of the launch that prepares filters exceeds 65535 in y");
-    part.early = true;
+        return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
     out.plan.launches = {std::move(part)};
     return out;
 }
@@ -424,13 +488,13 @@ int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) 
     constexpr std::int64_t least = 2, most = 4;
     ImplicitGemm3xTf32 largest = g;
     largest.stages = most;
-    const Shape o = shape_of(s, largest);
+    const Tiling t = tiling_of(s, largest);
     std::int64_t stages = least;
-    for (std::int64_t ctas = resident_ctas(gpu, o.threads, registers_for(g, o, gpu.limits).cap, 0); ctas > 0;
+    for (std::int64_t ctas = resident_ctas(gpu, t.threads, registers_for(g, t, gpu.limits).cap, 0); ctas > 0;
          --ctas) {
         stages = (gpu.limits.shared_bytes_per_sm / ctas - gpu.limits.shared_bytes_reserved_per_cta -
-                  o.extra_bytes) /
-                 o.stage_bytes;
+                  t.extra_bytes) /
+                 t.stage_bytes;
         if (stages >= least)
             break;
     }

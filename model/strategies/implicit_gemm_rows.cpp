@@ -1,17 +1,18 @@
 #include "model/strategies/implicit_gemm_rows.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/strategies/implicit_gemm_tile.hpp"
 #include "model/work/instructions.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
-#include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace convcast {
 
@@ -37,6 +38,11 @@ Map map_of(const ConvShape &s) {
     return m;
 }
 
+/// Rows of an image that its outputs need, those in the padding included.
+std::int64_t image_rows_of(const ConvShape &s, const Map &m) {
+    return (m.p - 1) * m.stride_h + (s.r - 1) * s.dilation_h + 1;
+}
+
 /// What a tile stages when rows are blocks of `columns` units; the kernel has the same formulas.
 struct Staged {
     std::int64_t unit_tiles, column_blocks, rows, copy_floats, channel_floats;
@@ -47,7 +53,7 @@ Staged staged_of(const ConvShape &s, const Map &m, const ImplicitGemm &g, std::i
     const std::int64_t units = s.n * m.p * columns, tile_units = g.tile_pixels / g.thread_pixels;
     o.unit_tiles = ceil_div(units, tile_units);
     o.column_blocks = ceil_div(m.q, columns * g.thread_pixels);
-    const std::int64_t image_rows = (m.p - 1) * m.stride_h + (s.r - 1) * s.dilation_h + 1;
+    const std::int64_t image_rows = image_rows_of(s, m);
     const std::int64_t unit_grid = std::gcd(tile_units, columns);
     const std::int64_t out_rows = std::min(s.n * m.p, ceil_div(columns - unit_grid + tile_units, columns));
     const std::int64_t row_grid = tile_units % columns == 0 ? std::gcd(out_rows, m.p) : 1;
@@ -96,7 +102,7 @@ double pixel_load_passes(const ConvShape &s, const Map &m, const ImplicitGemm &g
     constexpr std::int64_t most_tiles = 64;
     const std::int64_t tile_units = g.tile_pixels / g.thread_pixels, units = s.n * m.p * g.columns;
     const std::int64_t warps = std::min(most_tiles, ceil_div(units, tile_units)) * (tile_units / lanes_n);
-    const std::int64_t image_rows = (m.p - 1) * m.stride_h + (s.r - 1) * s.dilation_h + 1;
+    const std::int64_t image_rows = image_rows_of(s, m);
     double passes = 0.0;
     for (std::int64_t warp = 0; warp < warps; ++warp)
         passes += shared_passes(warp_lanes, 4, [&](std::int64_t lane) {
@@ -151,312 +157,428 @@ double sum_store_passes(const ImplicitGemm &g, std::int64_t lanes_n, std::int64_
         .taken;
 }
 
-std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
-    const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
-    if (g.filters == 2)
-        return no("staged rows read the filters as they lie; filters must be 1");
-    if (g.stages != 2)
-        return no("staged rows have two buffers; stages must be 2");
-    if (s.n * s.c * s.h * s.w >= std::int64_t{1} << 31)
-        return no("staged rows count the input with 32 bits");
-    const std::int64_t channels = s.c / s.groups, filters = s.k / s.groups, taps = s.r * s.s;
-    const std::int64_t tile_units = g.tile_pixels / g.thread_pixels;
-    const std::int64_t lanes_n = std::gcd(std::int64_t{8}, tile_units), lanes_m = 32 / lanes_n;
-    if (g.tile_pixels % g.thread_pixels != 0 || lanes_n == 1 || g.tile_k % (g.thread_k * lanes_m) != 0)
-        return no("a tile of " + std::to_string(g.tile_k) + " filters and " + std::to_string(g.tile_pixels) +
-                  " pixels has no whole warps of threads with " + std::to_string(g.thread_k) + " x " +
-                  std::to_string(g.thread_pixels));
-    if (channels % g.slice_channels != 0 || g.slice_channels % g.warp_split != 0)
-        return no("staged rows need slice_channels that divide the " + std::to_string(channels) +
-                  " channels and that warp_split divides");
-    const std::int64_t steps = channels / g.slice_channels;
-    if (g.split > steps)
-        return no("split = " + std::to_string(g.split) + " exceeds the " + std::to_string(steps) +
-                  " steps there are");
-    const Map m = map_of(s);
-    if (g.columns == 0)
-        g.columns = columns_for(s, m, g, gpu.architecture);
-    if (g.columns > ceil_div(m.q, std::int64_t{g.thread_pixels}))
-        return no("columns = " + std::to_string(g.columns) + " exceeds the units of a row");
-    const Staged o = staged_of(s, m, g, g.columns);
+namespace {
 
+/// What follows from shape and knobs, and several parts of a plan need.
+struct Tiling {
+    Map map;
+    Staged staged;
+    std::int64_t channels, filters; ///< of a group
+    std::int64_t taps, slice, steps, tile_units, lanes_n, threads, sums, stage_floats, pixel_tiles,
+        filter_tiles;
+    std::int64_t group_channels; ///< of a step, for the warps that have a part of it to themselves
+    bool several;                ///< steps of a CTA
+    bool meets;                  ///< sums go through shared memory
+};
+
+Tiling tiling_of(const ConvShape &s, const Map &m, const ImplicitGemm &g) {
+    Tiling t{};
+    t.map = m;
+    t.staged = staged_of(s, m, g, g.columns);
+    t.channels = s.c / s.groups, t.filters = s.k / s.groups, t.taps = s.r * s.s;
+    t.slice = g.slice_channels * t.taps;
+    t.steps = t.channels / g.slice_channels;
+    t.tile_units = g.tile_pixels / g.thread_pixels;
+    t.lanes_n = lanes_along_pixels(g);
+    t.threads = g.tile_k / g.thread_k * t.tile_units * g.warp_split;
+    t.sums = g.thread_k * g.thread_pixels;
+    t.stage_floats = t.slice * (g.tile_k + 4) + g.slice_channels * t.staged.channel_floats;
+    t.pixel_tiles = t.staged.unit_tiles * t.staged.column_blocks;
+    t.filter_tiles = ceil_div(t.filters, std::int64_t{g.tile_k});
+    t.group_channels = g.slice_channels / g.warp_split;
+    t.several = t.steps > g.split;
+    t.meets = g.split * g.warp_split > 1 || m.q % 4 != 0;
+    return t;
+}
+
+/// Why staged rows cannot be had with these knobs, however wide they are; "" if they can.
+std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
+    if (g.filters == 2)
+        return "staged rows read the filters as they lie; filters must be 1";
+    if (g.stages != 2)
+        return "staged rows have two buffers; stages must be 2";
+    if (s.n * s.c * s.h * s.w >= std::int64_t{1} << 31)
+        return "staged rows count the input with 32 bits";
+    if (const std::string why = check_warps(g); !why.empty())
+        return why;
+    const std::int64_t channels = s.c / s.groups;
+    if (channels % g.slice_channels != 0 || g.slice_channels % g.warp_split != 0)
+        return "staged rows need slice_channels that divide the " + std::to_string(channels) +
+               " channels and that warp_split divides";
+    return check_split(g.split, channels / g.slice_channels);
+}
+
+/// What a thread copies in a step, as the kernel shares the copies out.
+struct Copies {
+    std::int64_t copiers;      ///< threads that copy filters
+    std::int64_t quad;         ///< values of a copy of filters: 4 or 1
+    std::int64_t side, beside; ///< copies of a filter side by side, and how many of these at once
+    std::int64_t turns;        ///< over the filters of a tile
+    std::int64_t filters;      ///< copies of a thread
+    std::int64_t of_channel;   ///< copies of a channel's pixels, of all threads
+    std::int64_t places;       ///< of these, those of a thread
+    std::int64_t pixels;       ///< copies of a thread, of all channels
+};
+
+Copies copies_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
+    Copies o{};
+    o.copiers = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(t.threads)));
+    const bool wide_filters = s.products() % 4 == 0 && t.slice % 4 == 0;
+    o.quad = wide_filters ? 4 : 1, o.side = wide_filters ? 2 : 8;
+    const std::int64_t at_once = o.copiers / o.side;
+    o.turns = std::max<std::int64_t>(1, g.tile_k / at_once);
+    o.beside = std::max<std::int64_t>(1, at_once / g.tile_k);
+    o.filters = ceil_div(t.slice / o.quad, o.side * o.beside) * o.turns;
+    o.of_channel = t.staged.copy_floats / (t.map.aligned ? 4 : 1);
+    o.places = ceil_div(o.of_channel, t.threads);
+    const std::int64_t sharers =
+        std::max<std::int64_t>(1, std::min(std::int64_t{g.slice_channels}, t.threads / o.of_channel));
+    o.pixels = o.places * ceil_div(std::int64_t{g.slice_channels}, sharers) * s.s;
+    return o;
+}
+
+/// Why a GPU cannot have such CTAs, or so many; "" if it can.
+std::string check_tiling(const ImplicitGemm &g, const Tiling &t, const Copies &copies,
+                         const GpuLimits &limits) {
+    if (t.threads > limits.max_threads_per_cta)
+        return "a CTA would have " + std::to_string(t.threads) + " threads";
+    constexpr std::int64_t most_places = 16, most_kept = 96;
+    if (copies.places > most_places || copies.filters * copies.quad > most_kept)
+        return "a step would have more copies of a thread than registers hold; take fewer slice_channels";
+    if (t.pixel_tiles * t.filter_tiles * g.split > std::int64_t{1} << 30)
+        return "more than 2^30 CTAs; take larger tiles";
+    return "";
+}
+
+/// Filters of the next step come in parts between which the threads multiply, so that they need few
+/// registers.
+struct Parts {
+    std::int64_t count;
+    std::int64_t kept; ///< values of a part, in registers of a thread
+};
+
+Parts parts_of(const Tiling &t, const Copies &copies) {
+    if (!t.several)
+        return {1, 0};
+    const std::int64_t kept_at_most = t.sums >= 64 ? 12 : 20;
+    const auto kept = [&](std::int64_t parts) { return ceil_div(copies.filters, parts) * copies.quad; };
+    std::int64_t parts = 1;
+    while (parts < t.group_channels && kept(parts) > kept_at_most) {
+        do
+            ++parts;
+        while (t.group_channels % parts != 0);
+    }
+    return {parts, kept(parts)};
+}
+
+/// Registers that the compiler may use for a thread; 0 where an SM has too few for the threads of a CTA.
+std::int64_t registers_for(const ImplicitGemm &g, const Tiling &t, const Copies &copies, std::int64_t kept,
+                           const GpuLimits &limits) {
+    // Sums, operands with those that follow, filters on their way, addresses.
+    const std::int64_t operands = g.thread_k + g.thread_pixels;
+    constexpr std::int64_t few_taps = 9;
+    std::int64_t wanted = t.sums + 2 * operands + kept + 3 * copies.places + (t.taps > few_taps ? 40 : 32);
+    constexpr std::int64_t warp = 32, of_all_copies = 16;
+    if (t.threads == warp) // which has the places of every copy to itself
+        wanted += of_all_copies;
+    if (constexpr std::int64_t three_warps = 3 * warp; t.threads % three_warps == 0)
+        wanted += 8; // lanes and rows of a copy by division
+    const std::int64_t registers = register_cap_for(wanted, t.threads, limits);
+    return registers < t.sums + operands + kept + 2 * copies.places + 28 ? 0 : registers;
+}
+
+/// Shared memory of a CTA of a cluster that needs `bytes`. Clusters fill one SM before the next, so that some
+/// SMs would have two CTAs and others none; with so much shared memory that no more CTAs fit than there must
+/// be, they spread. A cluster stays in a GPC. With one CTA an SM, 24 clusters of 5 did not run at once on an
+/// H200, and 12 of 8 did.
+std::int64_t spreading_bytes(std::int64_t bytes, std::int64_t ctas, std::int64_t split, const Gpu &gpu) {
+    const auto sms_of_gpc = static_cast<std::int64_t>(gpu.architecture.sms_of_small_gpc->value),
+               sms_of_gpcs = static_cast<std::int64_t>(gpu.architecture.sms_of_large_gpc->value);
+    const std::int64_t spread = gpu.limits.sm_count / sms_of_gpcs * (sms_of_gpc / split * split);
+    const std::int64_t needed = ceil_div(ctas, std::max<std::int64_t>(1, spread));
+    const std::int64_t too_much = round_up( // for one CTA more
+        gpu.limits.shared_bytes_per_sm / (needed + 1) - gpu.limits.shared_bytes_reserved_per_cta + 1, 128);
+    return std::max(bytes, std::min<std::int64_t>(too_much, gpu.limits.shared_bytes_per_cta));
+}
+
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
+Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, std::int64_t parts,
+                    std::int64_t registers, const Gpu &gpu) {
     Partition part;
     part.kernel = "implicit_gemm_rows";
     // Where sums of several warps or CTAs meet, rows that are no multiple of four are stored one float of
     // four at a time, each into a sector of its own.
-    part.variant = g.split * g.warp_split == 1 ? "" : m.q % 4 == 0 ? "sums meet" : "sums meet, loose stores";
-    part.threads = g.tile_k / g.thread_k * tile_units * g.warp_split;
-    if (part.threads > gpu.limits.max_threads_per_cta)
-        return no("a CTA would have " + std::to_string(part.threads) + " threads");
-    const std::int64_t slice = g.slice_channels * taps;
-    const bool several = steps > g.split;
-    const std::int64_t stage_floats = slice * (g.tile_k + 4) + g.slice_channels * o.channel_floats;
-
-    // Copies of a thread, as the kernel shares them out.
-    const std::int64_t copiers =
-        static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(part.threads)));
-    const bool wide_filters = s.products() % 4 == 0 && slice % 4 == 0;
-    const std::int64_t quad = wide_filters ? 4 : 1, side = wide_filters ? 2 : 8, at_once = copiers / side;
-    const std::int64_t turns = std::max<std::int64_t>(1, g.tile_k / at_once),
-                       beside = std::max<std::int64_t>(1, at_once / g.tile_k);
-    const std::int64_t filter_copies = ceil_div(slice / quad, side * beside) * turns;
-    const std::int64_t channel_copies = o.copy_floats / (m.aligned ? 4 : 1),
-                       places = ceil_div(channel_copies, part.threads),
-                       sharers = std::max<std::int64_t>(
-                           1, std::min(std::int64_t{g.slice_channels}, part.threads / channel_copies));
-    const std::int64_t pixel_copies = places * ceil_div(std::int64_t{g.slice_channels}, sharers) * s.s;
-    constexpr std::int64_t most_places = 16, most_kept = 96;
-    if (places > most_places || filter_copies * quad > most_kept)
-        return no("a step would have more copies of a thread than registers hold; take fewer slice_channels");
-
-    // Filters of the next step come in parts between which the threads multiply, so that they need few
-    // registers.
-    const std::int64_t group_channels = g.slice_channels / g.warp_split, sums = g.thread_k * g.thread_pixels;
-    const std::int64_t kept_at_most = sums >= 64 ? 12 : 20;
-    std::int64_t parts = 1;
-    while (several && parts < group_channels && ceil_div(filter_copies, parts) * quad > kept_at_most) {
-        do
-            ++parts;
-        while (group_channels % parts != 0);
-    }
-    const std::int64_t kept = several ? ceil_div(filter_copies, parts) * quad : 0;
-
-    const std::int64_t of_kernel[] = {s.n,
-                                      channels,
-                                      m.h,
-                                      m.w,
-                                      filters,
-                                      s.groups,
-                                      s.r,
-                                      s.s,
-                                      s.stride_h,
-                                      s.stride_w,
-                                      s.pad_h,
-                                      s.pad_w,
-                                      s.dilation_h,
-                                      s.dilation_w,
-                                      g.tile_k,
-                                      g.tile_pixels,
-                                      g.thread_k,
-                                      g.thread_pixels,
-                                      g.slice_channels,
-                                      g.columns,
-                                      parts,
-                                      g.warp_split,
-                                      g.split};
-    part.template_arguments.assign(std::begin(of_kernel), std::end(of_kernel));
-    const std::int64_t pixel_tiles = o.unit_tiles * o.column_blocks,
-                       filter_tiles = ceil_div(filters, std::int64_t{g.tile_k});
-    part.grid = {pixel_tiles * filter_tiles * g.split, s.groups, 1};
-    part.sharing_ctas = static_cast<double>(filter_tiles);
-    if (part.grid[0] > std::int64_t{1} << 30)
-        return no("more than 2^30 CTAs; take larger tiles");
+    part.variant = g.split * g.warp_split == 1 ? ""
+                   : t.map.q % 4 == 0          ? "sums meet"
+                                               : "sums meet, loose stores";
+    part.template_arguments = shape_arguments(s, t.map.h, t.map.w);
+    for (const std::int64_t argument :
+         {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.thread_k},
+          std::int64_t{g.thread_pixels}, std::int64_t{g.slice_channels}, std::int64_t{g.columns}, parts,
+          std::int64_t{g.warp_split}, std::int64_t{g.split}})
+        part.template_arguments.push_back(argument);
+    part.grid = {t.pixel_tiles * t.filter_tiles * g.split, s.groups, 1};
+    part.sharing_ctas = static_cast<double>(t.filter_tiles);
+    part.threads = t.threads;
+    part.stages = 2;
+    part.steps = ceil_div(t.steps, std::int64_t{g.split});
+    part.filter_count = s.k;
+    part.busy_warps = part.threads / 32;
+    part.independent_sums = t.sums;
+    part.snaked = true;
+    part.shared_bytes = 4 * std::max((t.several ? 2 : 1) * t.stage_floats,
+                                     t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
     if (g.split > 1) { // sums of each CTA, four at a time
         part.cluster = g.split;
         part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
         part.cluster_waits =
             static_cast<double>(ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / 4, part.threads * g.split));
+        part.shared_bytes = spreading_bytes(part.shared_bytes, part.grid[0] * s.groups, g.split, gpu);
     }
-    part.stages = 2;
-    part.steps = ceil_div(steps, std::int64_t{g.split});
-    part.filter_count = s.k;
-    part.busy_warps = part.threads / 32;
-    part.independent_sums = sums;
-    part.snaked = true;
-    const bool meets = g.split * g.warp_split > 1 || m.q % 4 != 0; // sums go through shared memory
-    part.shared_bytes = 4 * std::max((several ? 2 : 1) * stage_floats,
-                                     meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
-    if (g.split > 1) {
-        // Clusters fill one SM before the next, so that some SMs would have two CTAs and others none; with so
-        // much shared memory that no more CTAs fit than there must be, they spread. A cluster stays in a GPC.
-        // With one CTA an SM, 24 clusters of 5 did not run at once on an H200, and 12 of 8 did.
-        const auto sms_of_gpc = static_cast<std::int64_t>(gpu.architecture.sms_of_small_gpc->value),
-                   sms_of_gpcs = static_cast<std::int64_t>(gpu.architecture.sms_of_large_gpc->value);
-        const std::int64_t spread = gpu.limits.sm_count / sms_of_gpcs * (sms_of_gpc / g.split * g.split);
-        const std::int64_t needed = ceil_div(part.grid[0] * s.groups, std::max<std::int64_t>(1, spread));
-        const std::int64_t too_much = round_up( // for one CTA more
-            gpu.limits.shared_bytes_per_sm / (needed + 1) - gpu.limits.shared_bytes_reserved_per_cta + 1,
-            128);
-        part.shared_bytes =
-            std::max(part.shared_bytes, std::min<std::int64_t>(too_much, gpu.limits.shared_bytes_per_cta));
-    }
-
-    // Sums, operands with those that follow, filters on their way, addresses.
-    const std::int64_t operands = g.thread_k + g.thread_pixels;
-    constexpr std::int64_t few_taps = 9;
-    std::int64_t registers = sums + 2 * operands + kept + 3 * places + (taps > few_taps ? 40 : 32);
-    constexpr std::int64_t warp = 32, of_all_copies = 16;
-    if (part.threads == warp) // which has the places of every copy to itself
-        registers += of_all_copies;
-    if (constexpr std::int64_t three_warps = 3 * warp; part.threads % three_warps == 0)
-        registers += 8; // lanes and rows of a copy by division
-    registers = std::clamp<std::int64_t>(round_up(registers, 8), 64, 255);
-    if (const std::int64_t most = gpu.limits.registers_per_sm / part.threads; registers > most)
-        registers = most / 8 * 8;
-    if (registers < sums + operands + kept + 2 * places + 28)
-        return no(std::to_string(part.threads) + " threads of " + std::to_string(g.thread_k) + " x " +
-                  std::to_string(g.thread_pixels) + " sums need more registers than an SM has");
     part.register_cap = registers;
     // Of a single step nothing is kept for a next one: registers of a thread at most, as compiled for sm_90
     // (NVRTC 13.0, 50 settings).
-    const std::int64_t further = sums < 64 ? (g.slice_channels == 1 ? 24 : 48) : taps == 1 ? 48 : 56;
+    const std::int64_t further = t.sums < 64 ? (g.slice_channels == 1 ? 24 : 48) : t.taps == 1 ? 48 : 56;
     part.ctas_per_sm = resident_ctas(
-        gpu, part.threads, several ? registers : std::min(registers, sums + further), part.shared_bytes);
-    if (part.ctas_per_sm < 1)
-        return no("a CTA needs " + std::to_string(part.shared_bytes) +
-                  " bytes of shared memory, the GPU gives " +
-                  std::to_string(gpu.limits.shared_bytes_per_cta));
-    fill_schedule(part, gpu.limits);
+        gpu, part.threads, t.several ? registers : std::min(registers, t.sums + further), part.shared_bytes);
+    return part;
+}
 
-    const double warps = static_cast<double>(part.busy_warps);
-    const double group_taps = static_cast<double>(group_channels * taps);
-    const double loads = group_taps * static_cast<double>(operands) / 4.0; // of a warp
+/// Passes of a warp's loads in a step.
+double load_passes_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Gpu &gpu) {
     // Units side by side may lie in rows of the map that meet the same banks.
-    const double pixel_passes = pixel_load_passes(s, m, g, lanes_n);
-    const double load_passes =
-        group_taps / 4.0 *
-        (static_cast<double>(g.thread_k) * gpu.architecture.uniform_wide_wavefronts->value +
-         static_cast<double>(g.thread_pixels) * pixel_passes);
-    // Warp instructions beside arithmetic and loads, as counted on sm_90: a step that others follow, a turn
-    // of its loop; a copy of pixels, of filter values their loads and, one by one, stores; the start of a
-    // CTA, and for each place of the map that a thread copies which taps lie inside.
-    constexpr std::int64_t most_row_fmas = 640, most_fmas = 128, most_unrolled = 4; // as the kernel unrolls
-    const std::int64_t row_fmas = s.s * sums, part_channels = group_channels / parts;
+    const double pixel_passes = pixel_load_passes(s, t.map, g, t.lanes_n);
+    return static_cast<double>(t.group_channels * t.taps) / 4.0 *
+           (static_cast<double>(g.thread_k) * gpu.architecture.uniform_wide_wavefronts->value +
+            static_cast<double>(g.thread_pixels) * pixel_passes);
+}
+
+/// Turns of the loops of a step, as the kernel unrolls them.
+std::int64_t loop_turns_of(const ConvShape &s, const Tiling &t, std::int64_t parts) {
+    constexpr std::int64_t most_row_fmas = 640, most_fmas = 128, most_unrolled = 4;
+    const std::int64_t row_fmas = s.s * t.sums, part_channels = t.group_channels / parts;
     std::int64_t channels_a_turn = 1;
-    if (taps == 1)
+    if (t.taps == 1)
         for (channels_a_turn =
                  std::min(part_channels, std::clamp<std::int64_t>(most_fmas / row_fmas, 1, most_unrolled));
              part_channels % channels_a_turn != 0;)
             --channels_a_turn;
-    const std::int64_t loop_turns =
-        group_channels / channels_a_turn * (s.r * row_fmas <= most_row_fmas ? 1 : s.r);
-    part.step.fmas = static_cast<double>(slice * g.tile_k * g.tile_pixels);
-    const double filter_instructions =
-        static_cast<double>(filter_copies) * (instructions::unrolled_copy + static_cast<double>(quad));
-    // A warp loads `side` pieces side by side of each of its filters, which lie apart.
-    const double filter_passes = static_cast<double>(filter_copies) *
-                                 (gather_passes(warp_lanes, static_cast<int>(quad),
-                                                [&](std::int64_t lane) {
-                                                    return lane / side * channels * taps + lane % side * quad;
-                                                }) +
-                                  static_cast<double>(quad));
-    // Threads side by side copy the places of a row block, then of the row below.
-    const std::int64_t pitch = g.columns * g.thread_pixels;
-    const double pixel_passes_of_copy =
-        m.aligned
-            ? copy_passes_of(std::min(warp_lanes, channel_copies), 4,
-                             [&](std::int64_t lane) { return lane * 4 / pitch * m.w + lane * 4 % pitch; })
-            : copy_passes_of(std::min(warp_lanes, channel_copies), 1, [&](std::int64_t lane) {
-                  return lane / pitch * m.w + lane % pitch * s.stride_w;
-              });
-    part.step.shared_wavefronts =
-        warps * (load_passes + filter_passes + static_cast<double>(pixel_copies) * pixel_passes_of_copy);
-    part.step.instructions =
-        part.step.fmas / 32.0 + warps * (loads + filter_instructions +
-                                         instructions::unrolled_copy * static_cast<double>(pixel_copies) +
-                                         (several ? instructions::step : 0.0) +
-                                         static_cast<double>(loop_turns) * instructions::iteration);
-    const std::int64_t pixels = s.n * s.p() * s.q();
-    part.drain.store_bytes = 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, pixels)) *
-                             static_cast<double>(std::min<std::int64_t>(g.tile_k, filters)) / g.split;
-    const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
-    // Results: of a filter that neighbouring lanes exchange halves for; of four stored right away; of a sum
-    // and a column of pixels where all pass through shared memory; of four that a thread adds up, and of each
-    // CTA of a cluster that it reads.
-    const bool adds_up = g.split * g.warp_split > 1;
-    const auto turns_of_all = [&](std::int64_t count) {
-        return static_cast<double>(ceil_div(count, part.threads));
-    };
-    const double results =
-        adds_up ? turns_of_all(std::int64_t{g.tile_k} * g.tile_pixels / 4 / g.split) *
-                      (instructions::place + (g.split > 1 ? g.split * instructions::store : 0.0))
-        : meets ? static_cast<double>(sums) * instructions::unrolled_copy +
-                      turns_of_all(g.tile_pixels) * instructions::place
-        : g.thread_pixels == 8 ? g.thread_k * instructions::loop
-                               : static_cast<double>(sums) / 4.0 * instructions::store;
-    part.drain.instructions =
-        warps * (instructions::warp + static_cast<double>(places * s.s) * instructions::copy +
-                 (g.split > 1 ? instructions::loop : 0.0) + results);
-    // Warps that store filters: those that copy, as long as there are values for them.
-    double filter_stores = 0.0;
-    for (std::int64_t thread = 0; thread < copiers; thread += warp_lanes)
-        if (const std::int64_t left = slice / quad - thread / side / g.tile_k * side; left > 0)
-            filter_stores += static_cast<double>(ceil_div(left, side * beside) * turns * quad);
-    // Where sums meet, a warp stores its own; the reads are of warps with outputs. Of a cluster, CTAs first
-    // add up what their warps have, and what they read of the others' memory counts nowhere.
-    const double tile_warps = tile_quads * 4.0 / 32.0;
-    const double there =
-        static_cast<double>(filters) / static_cast<double>(filter_tiles * g.tile_k); // of a tile's filters
-    const double sum_stores =
-        warps * static_cast<double>(sums) / 4.0 * sum_store_passes(g, lanes_n, g.thread_pixels, 4);
-    const double sum_reads = g.split == 1 ? there * tile_warps * g.warp_split
-                                          : there * tile_warps / g.split +
-                                                (g.warp_split > 1 ? tile_warps * (g.warp_split + 1.0) : 0.0);
-    part.drain.shared_wavefronts = meets ? sum_stores + sum_reads : 0.0;
+    return t.group_channels / channels_a_turn * (s.r * row_fmas <= most_row_fmas ? 1 : s.r);
+}
 
-    const double tiles = static_cast<double>(pixel_tiles * filter_tiles * s.groups);
-    Work &work = part.work;
-    // Of a single step the compiler puts all arithmetic under the condition of the store.
-    const bool stored_alone = steps == 1 && !meets && g.thread_pixels == 4;
-    const double units_there = static_cast<double>(s.n * m.p * (m.q / g.thread_pixels)) /
-                               static_cast<double>(pixel_tiles * tile_units);
-    work.fmas = tiles * static_cast<double>(steps) * part.step.fmas * (stored_alone ? units_there : 1.0);
-    work.instructions =
-        tiles * (static_cast<double>(steps) * part.step.instructions + g.split * part.drain.instructions);
-    work.shared_wavefronts = tiles * (static_cast<double>(steps) * (warps * load_passes + filter_stores) +
-                                      g.split * part.drain.shared_wavefronts);
-    work.shared_conflicts = 0.0;
-    // Rows and columns of tiles that reach beyond the image or into its padding are read in part.
-    const std::int64_t block = g.columns * g.thread_pixels;
-    const double row_bytes = 4.0 / static_cast<double>(o.column_blocks) *
-                             covered(o.column_blocks, (block - 1) * s.stride_w + (s.s - 1) * s.dilation_w + 1,
-                                     block * s.stride_w, s.pad_w, m.w);
-    const Stride rows_apart{m.w * 4, m.h}, planes_apart{s.h * s.w * 4, s.c};
-    const std::int64_t plane = s.h * s.w * 4, first_pixel = slice * (g.tile_k + 4) * 4;
-    const std::initializer_list<Stride> runs_apart = {
-        {(g.columns * g.thread_pixels - m.w) * 4, o.rows},
-        {o.channel_floats * 4 - plane, g.slice_channels},
-        next_buffer(stage_floats * 4, g.slice_channels * plane, g.stages, steps),
-        next_turn(g.slice_channels * plane, g.stages, steps),
-        {-s.c * plane, s.n},
-        {-g.columns * g.thread_pixels * 4, o.column_blocks}};
-    const double staged_row = m.aligned ? wide_copy_bytes(row_bytes, odd_halves(first_pixel, runs_apart),
-                                                          odd_halves(0, {rows_apart, planes_apart}))
-                                        : spanned_bytes(row_bytes);
-    const std::int64_t image_rows = (m.p - 1) * m.stride_h + (s.r - 1) * s.dilation_h + 1;
-    const std::int64_t last_row = (o.unit_tiles - 1) * tile_units / g.columns;
-    const std::int64_t beyond = last_row / m.p * image_rows + last_row % m.p * m.stride_h + o.rows -
+/// Passes of a warp's copies of filters in a step, which go through registers.
+double filter_passes_of(const Tiling &t, const Copies &copies) {
+    // A warp loads `side` pieces side by side of each of its filters, which lie apart.
+    const auto first_word = [&](std::int64_t lane) {
+        return lane / copies.side * t.channels * t.taps + lane % copies.side * copies.quad;
+    };
+    return static_cast<double>(copies.filters) *
+           (gather_passes(warp_lanes, static_cast<int>(copies.quad), first_word) +
+            static_cast<double>(copies.quad));
+}
+
+/// Passes of a warp's asynchronous copy of pixels. Threads side by side copy the places of a row block, then
+/// of the row below.
+double pixel_copy_passes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies) {
+    const std::int64_t pitch = g.columns * g.thread_pixels, w = t.map.w,
+                       lanes = std::min(warp_lanes, copies.of_channel);
+    if (t.map.aligned)
+        return copy_passes_of(lanes, 4,
+                              [&](std::int64_t lane) { return lane * 4 / pitch * w + lane * 4 % pitch; });
+    return copy_passes_of(lanes, 1,
+                          [&](std::int64_t lane) { return lane / pitch * w + lane % pitch * s.stride_w; });
+}
+
+/// What a CTA does in a step, but for the bytes that it loads.
+StepWork step_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies,
+                 std::int64_t parts, double load_passes) {
+    StepWork step;
+    const double warps = static_cast<double>(t.threads / 32);
+    step.fmas = static_cast<double>(t.slice * g.tile_k * g.tile_pixels);
+    step.shared_wavefronts =
+        warps * (load_passes + filter_passes_of(t, copies) +
+                 static_cast<double>(copies.pixels) * pixel_copy_passes(s, g, t, copies));
+    // Warp instructions beside arithmetic, as counted on sm_90: loads; copies of filter values, which are
+    // loaded and stored, one by one, and of pixels; a step that others follow; turns of its loop.
+    const double loads = static_cast<double>(t.group_channels * t.taps) *
+                         static_cast<double>(g.thread_k + g.thread_pixels) / 4.0;
+    const double filter_instructions = static_cast<double>(copies.filters) *
+                                       (instructions::unrolled_copy + static_cast<double>(copies.quad));
+    step.instructions = step.fmas / 32.0 +
+                        warps * (loads + filter_instructions +
+                                 instructions::unrolled_copy * static_cast<double>(copies.pixels) +
+                                 (t.several ? instructions::step : 0.0) +
+                                 static_cast<double>(loop_turns_of(s, t, parts)) * instructions::iteration);
+    return step;
+}
+
+/// Instructions of a warp for its results: of a filter that neighbouring lanes exchange halves for; of four
+/// stored right away; of a sum and a column of pixels where all pass through shared memory; of four that a
+/// thread adds up, and of each CTA of a cluster that it reads.
+double result_instructions(const ImplicitGemm &g, const Tiling &t) {
+    const auto turns_of_all = [&](std::int64_t count) {
+        return static_cast<double>(ceil_div(count, t.threads));
+    };
+    if (g.split * g.warp_split > 1)
+        return turns_of_all(std::int64_t{g.tile_k} * g.tile_pixels / 4 / g.split) *
+               (instructions::place + (g.split > 1 ? g.split * instructions::store : 0.0));
+    if (t.meets)
+        return static_cast<double>(t.sums) * instructions::unrolled_copy +
+               turns_of_all(g.tile_pixels) * instructions::place;
+    return g.thread_pixels == 8 ? g.thread_k * instructions::loop
+                                : static_cast<double>(t.sums) / 4.0 * instructions::store;
+}
+
+/// Passes of sums that meet. A warp stores its own; the reads are of warps with outputs. Of a cluster, CTAs
+/// first add up what their warps have, and what they read of the others' memory counts nowhere.
+double meeting_passes(const ImplicitGemm &g, const Tiling &t) {
+    const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels / 4) * 4.0 / 32.0;
+    const double there = static_cast<double>(t.filters) /
+                         static_cast<double>(t.filter_tiles * g.tile_k); // of a tile's filters
+    const double stores = static_cast<double>(t.threads / 32) * static_cast<double>(t.sums) / 4.0 *
+                          sum_store_passes(g, t.lanes_n, g.thread_pixels, 4);
+    const double reads = g.split == 1 ? there * tile_warps * g.warp_split
+                                      : there * tile_warps / g.split +
+                                            (g.warp_split > 1 ? tile_warps * (g.warp_split + 1.0) : 0.0);
+    return stores + reads;
+}
+
+/// What a CTA does once: its start, for each place of the map that a thread copies which taps lie inside, and
+/// the results.
+StepWork drain_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies) {
+    StepWork drain;
+    drain.store_bytes = stored_by_cta(s, g);
+    drain.instructions = static_cast<double>(t.threads / 32) *
+                         (instructions::warp + static_cast<double>(copies.places * s.s) * instructions::copy +
+                          (g.split > 1 ? instructions::loop : 0.0) + result_instructions(g, t));
+    drain.shared_wavefronts = t.meets ? meeting_passes(g, t) : 0.0;
+    return drain;
+}
+
+/// Stores of filters to shared memory in a step, by the warps that copy, as long as there are values for
+/// them.
+double filter_stores_of(const ImplicitGemm &g, const Tiling &t, const Copies &copies) {
+    double stores = 0.0;
+    for (std::int64_t thread = 0; thread < copies.copiers; thread += warp_lanes)
+        if (const std::int64_t left = t.slice / copies.quad - thread / copies.side / g.tile_k * copies.side;
+            left > 0)
+            stores +=
+                static_cast<double>(ceil_div(left, copies.side * copies.beside) * copies.turns * copies.quad);
+    return stores;
+}
+
+/// The share of staged rows' runs that `share`, odd_halves or alike_in_lines, gives.
+double share_of_runs(double (*share)(std::int64_t, std::initializer_list<Stride>), const ConvShape &s,
+                     const ImplicitGemm &g, const Tiling &t) {
+    const std::int64_t plane = s.h * s.w * 4, first_pixel = t.slice * (g.tile_k + 4) * 4;
+    return share(first_pixel, {{(g.columns * g.thread_pixels - t.map.w) * 4, t.staged.rows},
+                               {t.staged.channel_floats * 4 - plane, g.slice_channels},
+                               next_buffer(t.stage_floats * 4, g.slice_channels * plane, g.stages, t.steps),
+                               next_turn(g.slice_channels * plane, g.stages, t.steps),
+                               {-s.c * plane, s.n},
+                               {-g.columns * g.thread_pixels * 4, t.staged.column_blocks}});
+}
+
+/// Rows of a channel that a tile reads, on average. Those of tiles that reach beyond the last image or into
+/// its padding are read in part.
+double staged_rows(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
+    const Map &m = t.map;
+    const std::int64_t image_rows = image_rows_of(s, m);
+    const std::int64_t last_row = (t.staged.unit_tiles - 1) * t.tile_units / g.columns;
+    const std::int64_t beyond = last_row / m.p * image_rows + last_row % m.p * m.stride_h + t.staged.rows -
                                 s.n * image_rows; // rows of the last tile
     const double inside = static_cast<double>(std::min(image_rows, m.h)) / static_cast<double>(image_rows);
-    const double staged_rows = std::min(
-        static_cast<double>(s.n * m.h),
-        inside * (static_cast<double>(o.rows) - static_cast<double>(std::max<std::int64_t>(0, beyond)) /
-                                                    static_cast<double>(o.unit_tiles)));
-    const double staged_bytes = // through L1, whole rows follow one another
-        m.aligned
-            ? staged_rows * staged_row
-            : std::min(staged_rows * staged_row, spanned_bytes(staged_rows * static_cast<double>(m.w) * 4.0));
-    const double pixel_reads = tiles * static_cast<double>(channels) * staged_bytes;
+    return std::min(static_cast<double>(s.n * m.h),
+                    inside * (static_cast<double>(t.staged.rows) -
+                              static_cast<double>(std::max<std::int64_t>(0, beyond)) /
+                                  static_cast<double>(t.staged.unit_tiles)));
+}
+
+/// Bytes of a channel that a CTA requests from L2; so do columns of tiles beyond the image's.
+double staged_bytes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
+    const Map &m = t.map;
+    const std::int64_t block = g.columns * g.thread_pixels, blocks = t.staged.column_blocks;
+    const double row_bytes = 4.0 / static_cast<double>(blocks) *
+                             covered(blocks, (block - 1) * s.stride_w + (s.s - 1) * s.dilation_w + 1,
+                                     block * s.stride_w, s.pad_w, m.w);
+    const double rows = staged_rows(s, g, t);
+    if (m.aligned)
+        return rows * wide_copy_bytes(row_bytes, share_of_runs(odd_halves, s, g, t),
+                                      odd_halves(0, {{m.w * 4, m.h}, {s.h * s.w * 4, s.c}}));
+    return std::min(rows * spanned_bytes(row_bytes), // through L1, whole rows follow one another
+                    spanned_bytes(rows * static_cast<double>(m.w) * 4.0));
+}
+
+/// Fills in what the launch, and so a step, reads from L2, and what SMs have in common of it.
+void count_reads(Partition &part, const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
+                 const Gpu &gpu) {
+    const double of_channel = staged_bytes(s, g, t);
+    const double tiles = static_cast<double>(t.pixel_tiles * t.filter_tiles * s.groups);
+    const double pixel_reads = tiles * static_cast<double>(t.channels) * of_channel;
     // CTAs of a rank lie on the same SMs.
     const double groups = static_cast<double>(s.groups),
                  of_rank = static_cast<double>(s.filter_bytes()) / groups / g.split;
     const double filter_reads =
         groups *
-        read_through_l1(of_rank / static_cast<double>(filter_tiles), of_rank,
+        read_through_l1(of_rank / static_cast<double>(t.filter_tiles), of_rank,
                         static_cast<double>(part.ctas) / groups, part, gpu, Again::in_turn,
                         part.drain.store_bytes +
-                            (m.aligned ? 0.0 : static_cast<double>(channels) / g.split * staged_bytes));
-    work.l2_read_bytes = filter_reads + pixel_reads;
-    part.step.load_bytes = *work.l2_read_bytes / (tiles * static_cast<double>(steps));
-    const double alike = m.aligned ? alike_in_lines(first_pixel, runs_apart) : 1.0;
-    const double ranks = static_cast<double>(g.split), filter_tiles_d = static_cast<double>(filter_tiles);
-    part.mergeable_reads =
-        mergeable_reads(pixel_reads * alike, {filter_tiles_d, ranks}, part, gpu) +
-        mergeable_reads(filter_reads, {static_cast<double>(pixel_tiles), ranks * filter_tiles_d}, part, gpu);
-    work.l2_write_bytes = g.split * g.warp_split == 1 && m.q % 4 != 0
-                              ? loosely_written_bytes(s, m, g)
-                              : written_bytes(s, m.p == 1 ? StoredAlong::planes : StoredAlong::rows);
+                            (t.map.aligned ? 0.0 : static_cast<double>(t.channels) / g.split * of_channel));
+    const double all = filter_reads + pixel_reads;
+    part.work.l2_read_bytes = all;
+    part.step.load_bytes = all / (tiles * static_cast<double>(t.steps));
+    const double alike = t.map.aligned ? share_of_runs(alike_in_lines, s, g, t) : 1.0;
+    part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, gpu);
+}
+
+/// Fills in the work of the whole launch.
+void count_work(Partition &part, const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
+                const Copies &copies, double load_passes, const Gpu &gpu) {
+    const double tiles = static_cast<double>(t.pixel_tiles * t.filter_tiles * s.groups),
+                 steps = static_cast<double>(t.steps), warps = static_cast<double>(part.busy_warps);
+    Work &work = part.work;
+    // Of a single step the compiler puts all arithmetic under the condition of the store.
+    const bool stored_alone = t.steps == 1 && !t.meets && g.thread_pixels == 4;
+    const double units_there = static_cast<double>(s.n * t.map.p * (t.map.q / g.thread_pixels)) /
+                               static_cast<double>(t.pixel_tiles * t.tile_units);
+    work.fmas = tiles * steps * part.step.fmas * (stored_alone ? units_there : 1.0);
+    work.instructions = tiles * (steps * part.step.instructions + g.split * part.drain.instructions);
+    work.shared_wavefronts = tiles * (steps * (warps * load_passes + filter_stores_of(g, t, copies)) +
+                                      g.split * part.drain.shared_wavefronts);
+    work.shared_conflicts = 0.0;
+    count_reads(part, s, g, t, gpu);
+    work.l2_write_bytes = g.split * g.warp_split == 1 && t.map.q % 4 != 0
+                              ? loosely_written_bytes(s, t.map, g)
+                              : written_bytes(s, t.map.p == 1 ? StoredAlong::planes : StoredAlong::rows);
     fill_dram(work, s, gpu);
+}
+
+} // namespace
+
+std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
+    if (const std::string why = check_knobs(g, s); !why.empty())
+        return Infeasible{why};
+    const Map m = map_of(s);
+    if (g.columns == 0)
+        g.columns = columns_for(s, m, g, gpu.architecture);
+    if (g.columns > ceil_div(m.q, std::int64_t{g.thread_pixels}))
+        return Infeasible{"columns = " + std::to_string(g.columns) + " exceeds the units of a row"};
+    const Tiling t = tiling_of(s, m, g);
+    const Copies copies = copies_of(s, g, t);
+    if (const std::string why = check_tiling(g, t, copies, gpu.limits); !why.empty())
+        return Infeasible{why};
+    const Parts parts = parts_of(t, copies);
+    const std::int64_t registers = registers_for(g, t, copies, parts.kept, gpu.limits);
+    if (registers == 0)
+        return Infeasible{too_few_registers(g, t.threads)};
+    Partition part = launch_of(s, g, t, parts.count, registers, gpu);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    fill_schedule(part, gpu.limits);
+    const double load_passes = load_passes_of(s, g, t, gpu);
+    part.step = step_of(s, g, t, copies, parts.count, load_passes);
+    part.drain = drain_of(s, g, t, copies);
+    count_work(part, s, g, t, copies, load_passes, gpu);
 
     Feasible out;
     out.rules = table1_rules(gpu.profile);
