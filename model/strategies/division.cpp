@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 
 namespace convcast::division {
 
@@ -86,6 +89,51 @@ double band_written_bytes(const ConvShape &s, Tile tile, std::int64_t rows, std:
     return bytes * static_cast<double>(filters);
 }
 
+double copy_instructions(std::int64_t floats, bool wide) {
+    // The copy with what keeps it behind loads of shared memory, address steps, the loop; a warp's start.
+    const double copies = static_cast<double>(ceil_div(floats, wide ? 128 : 32));
+    return instructions::copy * copies + instructions::copy * std::min(copies, warps_per_cta);
+}
+
+double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::int64_t group) {
+    // The place of a value costs a division by its taps, where there are several; zeros fill the last group.
+    const double per_copy = taps == 1 ? instructions::copy : instructions::divided_copy;
+    const double copies = static_cast<double>(ceil_div(ceil_div(filters, group) * group * taps, 32));
+    return per_copy * copies + instructions::copy * std::min(copies, warps_per_cta);
+}
+
+Partition launch_of(const char *kernel, const ConvShape &s, const Gpu &gpu, std::int64_t pieces) {
+    Partition part;
+    part.kernel = kernel;
+    part.parts = gpu.limits.sm_count;
+    part.pieces = pieces;
+    part.grid = {papers::ctas_per_sm * part.parts, s.n, 1};
+    part.sharing_ctas = static_cast<double>(part.grid[0]);
+    part.threads = papers::threads_per_cta;
+    part.register_cap = register_cap;
+    part.stages = pieces > 1 ? 2 : 1;
+    part.filter_count = s.k;
+    return part;
+}
+
+void fill_residency(Partition &part, const ConvShape &s, const Gpu &gpu, Tile tile,
+                    std::int64_t shared_floats) {
+    part.shared_bytes = shared_floats * 4;
+    part.template_arguments = {s.r, s.s, tile.rows, tile.group, part.stages, copies_wide(s) ? 1 : 0};
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, registers_of(s, tile), part.shared_bytes);
+}
+
+namespace {
+
+/// Warps of a CTA that have outputs in a call of convolve_band.
+std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
+    const std::int64_t units = ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group);
+    return std::clamp<std::int64_t>(ceil_div(units, papers::warp_threads), 1,
+                                    papers::threads_per_cta / papers::warp_threads);
+}
+
+/// Makes the step of the first half of a full share that of an average CTA with a share (F18): its FFMAs and
+/// what goes with them by the launch's, its copies by `copying`, the warp instructions of those of all steps.
 void average_step(Partition &part, double copying) {
     const double steps = static_cast<double>((part.ctas - part.idle_ctas) * part.steps);
     StepWork &step = part.step;
@@ -100,25 +148,42 @@ void average_step(Partition &part, double copying) {
         *value *= share;
 }
 
-std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
-    const std::int64_t units = ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group);
-    return std::clamp<std::int64_t>(ceil_div(units, papers::warp_threads), 1,
-                                    papers::threads_per_cta / papers::warp_threads);
+} // namespace
+
+void fill_cta(Partition &part, const ConvShape &s, const Gpu &gpu, std::int64_t shares,
+              const FirstHalf &half) {
+    fill_schedule(part, gpu.limits);
+    // Second halves that have no part of a piece are not idle: they have their copies and barriers.
+    part.idle_ctas = part.ctas - shares * 2 * s.n;
+    if (part.idle_ctas > 0) // such a CTA makes two divisions to find that it has no share
+        part.idle_instructions = instructions::place * warps_per_cta;
+    part.step = band_work(s, half.tile, half.rows, half.filters);
+    part.step.load_bytes = half.step_bytes;
+    part.step.copying = half.step_copies + piece_instructions(part.pieces);
+    part.step.instructions += part.step.copying;
+    part.drain.instructions = cta_instructions + half.once_copies +
+                              static_cast<double>(part.pieces - part.steps) * piece_instructions(part.pieces);
+    part.independent_sums = half.tile.rows * half.tile.group;
+    // Where second halves have none, of an average CTA half of the warps that the first has.
+    part.busy_warps = busy_warps(s, half.tile, half.rows, half.filters);
+    if (half.alone)
+        part.busy_warps = ceil_div(part.busy_warps, 2);
+    Work &work = part.work;
+    work.fmas = work.instructions = work.shared_wavefronts = work.shared_conflicts = 0.0;
+    work.l2_read_bytes = work.l2_write_bytes = 0.0;
 }
 
-double copy_instructions(std::int64_t floats, bool wide) {
-    // The copy with what keeps it behind loads of shared memory, address steps, the loop; a warp's start.
-    const double copies = static_cast<double>(ceil_div(floats, wide ? 128 : 32));
-    return instructions::copy * copies + instructions::copy * std::min(copies, warps_per_cta);
+void finish_work(Partition &part, const ConvShape &s, const Gpu &gpu, double copying) {
+    average_step(part, copying);
+    *part.work.instructions += static_cast<double>(part.idle_ctas) * part.idle_instructions.value_or(0.0);
+    part.partial_write_bytes =
+        written_in_part(*part.work.l2_write_bytes, static_cast<double>(s.output_bytes()));
+    fill_dram(part.work, s, gpu);
 }
 
-double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::int64_t group) {
-    // The place of a value costs a division by its taps, where there are several; zeros fill the last group.
-    const double per_copy = taps == 1 ? instructions::copy : instructions::divided_copy;
-    const double copies = static_cast<double>(ceil_div(ceil_div(filters, group) * group * taps, 32));
-    return per_copy * copies + instructions::copy * std::min(copies, warps_per_cta);
-}
+namespace {
 
+/// The rules of section 3.1, where the profile has the numbers.
 Rules rules(const ConvShape &shape, const GpuProfile &profile) {
     Rules rules = table1_rules(profile);
     if (!rules.n_fma)
@@ -143,18 +208,65 @@ Rules rules(const ConvShape &shape, const GpuProfile &profile) {
     return rules;
 }
 
+/// Why the divisions cannot do a shape; "" if they can.
 std::string unsupported(const ConvShape &shape) {
     if (const std::string why = outside_papers(shape); !why.empty())
         return why;
     return shape.c == 1 ? "" : "the single-channel divisions need c = 1, got c = " + std::to_string(shape.c);
 }
 
+/// Remark when the pieces that run differ from the paper's.
 void remark_pieces(Rules &rules, const char *letter, std::int64_t paper, std::int64_t run) {
     rules.run_pieces = run;
     if (paper != run)
         rules.remarks.push_back(std::string("runs ") + letter + " = " + std::to_string(run) +
                                 ", the paper's rules give " + std::to_string(paper) +
                                 ": two CTAs an SM with double buffers need more shared memory than D counts");
+}
+
+/// The smallest integer in [first, last] for which `fits` holds, if more pieces never need more room.
+template <class Fits>
+std::optional<std::int64_t> smallest_fitting(std::int64_t first, std::int64_t last, const Fits &fits) {
+    if (first > last || !fits(last))
+        return std::nullopt;
+    while (first < last) {
+        const std::int64_t middle = first + (last - first) / 2;
+        if (fits(middle))
+            last = middle;
+        else
+            first = middle + 1;
+    }
+    return first;
+}
+
+} // namespace
+
+std::variant<Feasible, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, std::int64_t pieces,
+                                           const Method &method) {
+    if (const std::string why = unsupported(s); !why.empty())
+        return Infeasible{why, true};
+    Feasible out;
+    out.rules = rules(s, gpu.profile);
+    const std::int64_t paper = (out.rules.*method.candidate).value_or(1);
+    const std::int64_t first = pieces > 0 ? pieces : paper,
+                       last = pieces > 0 ? pieces : std::min(method.most, most_pieces);
+    if (first > method.most)
+        return Infeasible{"pieces = " + std::to_string(first) + " exceeds the " +
+                          std::to_string(method.most) + " " + method.cut};
+    const auto fits = [&](std::int64_t count) {
+        return method.launch(s, gpu, count).ctas_per_sm >= papers::ctas_per_sm;
+    };
+    if (const std::optional<std::int64_t> count = smallest_fitting(first, last, fits)) {
+        remark_pieces(out.rules, method.letter, paper, *count);
+        out.paper_round_fmas = static_cast<double>(method.round_fmas(s, gpu.limits.sm_count, *count));
+        out.paper_round_bytes = static_cast<double>(method.round_bytes(s, gpu.limits.sm_count, *count));
+        out.plan.launches = {method.launch_with_work(s, gpu, *count)};
+        return out;
+    }
+    return Infeasible{
+        "two CTAs of an SM do not fit its shared memory of " +
+        std::to_string(gpu.limits.shared_bytes_per_sm) + " bytes with " +
+        (pieces > 0 ? "pieces = " + std::to_string(pieces) : std::string("any number of pieces"))};
 }
 
 } // namespace convcast::division

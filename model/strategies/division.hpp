@@ -5,6 +5,11 @@
 #include "model/strategies/strategy.hpp"
 #include "model/work/instructions.hpp"
 
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
+
 namespace convcast::division {
 
 inline constexpr std::int64_t register_cap = 64; ///< two CTAs of 512 threads fill a file of 65,536 registers
@@ -17,6 +22,11 @@ struct Tile {
 };
 Tile choose_tile(std::int64_t rows, std::int64_t filters);
 
+/// Whether rows of the map are copied 16 bytes a lane.
+inline bool copies_wide(const ConvShape &shape) {
+    return shape.w % 4 == 0;
+}
+
 /// Registers of a thread as compiled for sm_90 (NVRTC 13.0): a third CTA fits an SM where a thread has few
 /// sums and taps.
 std::int64_t registers_of(const ConvShape &shape, Tile tile);
@@ -27,13 +37,6 @@ StepWork band_work(const ConvShape &shape, Tile tile, std::int64_t rows, std::in
 /// Bytes of the sectors that such a call writes: warps begin anew in each band and go on from one group of
 /// filters to the next.
 double band_written_bytes(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
-
-/// Makes the step of the first half of a full share that of an average CTA with a share (F18): its FFMAs and
-/// what goes with them by the launch's, its copies by `copying`, the warp instructions of those of all steps.
-void average_step(Partition &part, double copying);
-
-/// Warps of a CTA that have outputs in such a call.
-std::int64_t busy_warps(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
 
 /// What copying `floats` floats of map, or `filters` filters, to shared memory costs in warp instructions.
 double copy_instructions(std::int64_t floats, bool wide);
@@ -48,8 +51,41 @@ constexpr double piece_instructions(std::int64_t pieces) {
                        : instructions::loop) *
            warps_per_cta;
 }
-/// And of a CTA that finds no share for itself: two divisions.
-inline constexpr double idle_cta_instructions = instructions::place * warps_per_cta;
+/// The launch of a division, without what depends on its tiles.
+Partition launch_of(const char *kernel, const ConvShape &shape, const Gpu &gpu, std::int64_t pieces);
+
+/// Its tiles, shared memory and resident CTAs: two CTAs an SM, which the paper's division needs, may not fit.
+void fill_residency(Partition &part, const ConvShape &shape, const Gpu &gpu, Tile tile,
+                    std::int64_t shared_floats);
+
+/// The CTA that has the first half of every piece of a full share.
+struct FirstHalf {
+    Tile tile;
+    std::int64_t rows, filters;     ///< of a step
+    bool alone;                     ///< the second half has none
+    double step_bytes, step_copies; ///< of a step's copies to shared memory: bytes, warp instructions
+    double once_copies;             ///< warp instructions of those before the first piece
+};
+
+/// What its steps and its start cost, of `shares` shares an image; the work of the launch starts at zero.
+void fill_cta(Partition &part, const ConvShape &shape, const Gpu &gpu, std::int64_t shares,
+              const FirstHalf &half);
+
+/// Calls add_cta(half, share, CTAs) for both halves of the full shares of `all`, and of the last one, which
+/// has the rest.
+template <class Add>
+void over_ctas(std::int64_t all, std::int64_t share, std::int64_t images, const Add &add_cta) {
+    const std::int64_t full = all / share, rest = all % share;
+    for (const std::int64_t half : {0, 1}) {
+        add_cta(half, share, static_cast<double>(full * images));
+        if (rest > 0)
+            add_cta(half, rest, static_cast<double>(images));
+    }
+}
+
+/// What follows from the work of all CTAs that have a share: the average step of `copying`, the warp
+/// instructions of the copies of all steps, the idle CTAs, and what DRAM sees.
+void finish_work(Partition &part, const ConvShape &shape, const Gpu &gpu, double copying);
 
 /// The part of an image's `shares` whose two halves run on the same SM (F19). The halves lie N_SM apart in
 /// the grid. The first shares have their halves on different SMs (halves_apart), and so has every share
@@ -61,28 +97,33 @@ inline double halves_meet(std::int64_t shares, const Architecture &architecture)
     return static_cast<double>(meet) / static_cast<double>(shares);
 }
 
-/// The rules of section 3.1, where the profile has the numbers.
-Rules rules(const ConvShape &shape, const GpuProfile &profile);
+/// How the plan of one division differs from that of the other.
+struct Method {
+    const char *letter; ///< the paper's, of its pieces
+    const char *cut;    ///< what is cut into pieces, `most` of them at most
+    std::int64_t most;
+    std::optional<std::int64_t> Rules::*candidate;
+    std::int64_t (*round_fmas)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
+    std::int64_t (*round_bytes)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
+    /// The launch without and with its work, which walks over the pieces.
+    Partition (*launch)(const ConvShape &, const Gpu &, std::int64_t pieces);
+    Partition (*launch_with_work)(const ConvShape &, const Gpu &, std::int64_t pieces);
+};
 
-/// Why the divisions cannot do a shape; "" if they can.
-std::string unsupported(const ConvShape &shape);
+/// The plan with `pieces` pieces or, of 0, the paper's or the next number of which two CTAs fit an SM. The
+/// number is the rules' run_pieces.
+std::variant<Feasible, Infeasible> plan_of(const ConvShape &shape, const Gpu &gpu, std::int64_t pieces,
+                                           const Method &method);
 
-/// The smallest integer in [first, last] for which `fits` holds, if more pieces never need more room.
-template <class Fits>
-std::optional<std::int64_t> smallest_fitting(std::int64_t first, std::int64_t last, const Fits &fits) {
-    if (first > last || !fits(last))
-        return std::nullopt;
-    while (first < last) {
-        const std::int64_t middle = first + (last - first) / 2;
-        if (fits(middle))
-            last = middle;
-        else
-            first = middle + 1;
-    }
-    return first;
+/// The same, as the plan of strategy S.
+template <class S>
+PlanResult<S> planned_by(const S &strategy, const ConvShape &shape, const Gpu &gpu, const Method &method) {
+    std::variant<Feasible, Infeasible> plan = plan_of(shape, gpu, strategy.pieces, method);
+    if (const auto *infeasible = std::get_if<Infeasible>(&plan))
+        return *infeasible;
+    Planned<S> planned{strategy, std::move(std::get<Feasible>(plan))};
+    planned.strategy.pieces = static_cast<int>(planned.feasible.rules.run_pieces.value());
+    return planned;
 }
-
-/// Remark when the pieces that run differ from the paper's.
-void remark_pieces(Rules &rules, const char *letter, std::int64_t paper, std::int64_t run);
 
 } // namespace convcast::division

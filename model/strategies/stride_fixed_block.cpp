@@ -65,10 +65,324 @@ const std::vector<Knob<StrideFixedBlock>> &StrideFixedBlock::knobs() {
 
 namespace {
 
-std::int64_t stage_floats(const ConvShape &s, std::int64_t segment, std::int64_t tile_w,
-                          std::int64_t tile_k) {
-    const std::int64_t lines = papers::lines_touched(segment * 4, s.s);
-    return (tile_k + 1) * round_up(segment, 4) + lines * (tile_w + round_up(s.s - 1, 4));
+/// Why the kernels have no such segments; "" if they have.
+std::string wrong_segment(const StrideFixedBlock &knobs, std::int64_t channel_bytes) {
+    const int bytes = knobs.segment_bytes;
+    if (bytes == 32 || bytes == 64 || bytes == 128 || bytes == channel_bytes)
+        return "";
+    return "segment_bytes must be 32, 64, 128 or, up to " + std::to_string(largest_channel_bytes) +
+           ", r * s * 4 = " + std::to_string(channel_bytes) + "; got " + std::to_string(bytes);
+}
+
+/// Positions along the flattened image.
+std::int64_t flat_positions(const ConvShape &s) {
+    return (s.p() - 1) * s.w + s.q();
+}
+
+/// Bytes of a step as the paper counts them.
+std::int64_t paper_step_bytes(const StrideFixedBlock &knobs, const ConvShape &s) {
+    return papers::step_bytes(knobs.segment_bytes, s.s, knobs.tile_w, knobs.tile_k);
+}
+
+/// The least M' of rule 3, where the profile has the numbers for it.
+std::optional<std::int64_t> least_tile_k(const StrideFixedBlock &knobs, const Rules &rules) {
+    if (!rules.n_fma)
+        return std::nullopt;
+    return papers::tile_k_min(*rules.n_fma, knobs.segment_bytes, knobs.tile_w);
+}
+
+/// Gives the free knobs their values; why the others are wrong, "" if they are not.
+std::string settle(StrideFixedBlock &knobs, const ConvShape &s, const Gpu &gpu, const Rules &rules) {
+    if (knobs.segment_bytes == 0)
+        knobs.segment_bytes = 64;
+    const std::int64_t channel_bytes = s.r * s.s * 4;
+    if (knobs.segment_bytes == 1 && channel_bytes <= largest_channel_bytes)
+        knobs.segment_bytes = static_cast<int>(channel_bytes);
+    if (std::string why = wrong_segment(knobs, channel_bytes); !why.empty())
+        return why;
+    if (knobs.tile_w == 0)
+        knobs.tile_w = static_cast<int>(std::min<std::int64_t>(128, round_up(flat_positions(s), 32)));
+    if (knobs.tile_w % 32 != 0)
+        return "tile_w must be a multiple of 32, got " + std::to_string(knobs.tile_w);
+    if (knobs.tile_k == 0) {
+        const std::int64_t wanted = round_up(least_tile_k(knobs, rules).value_or(64), 16);
+        knobs.tile_k = static_cast<int>(std::min({wanted, round_up(s.k, 16), largest_tile_k}));
+        while (knobs.tile_k > 16 && paper_step_bytes(knobs, s) * 2 > gpu.limits.shared_bytes_per_cta)
+            knobs.tile_k -= 16;
+    }
+    if (knobs.filters_per_thread == 0)
+        knobs.filters_per_thread = knobs.tile_k >= 64 ? 8 : 4;
+    const int per_thread = knobs.filters_per_thread;
+    if (per_thread != 4 && per_thread != 8 && per_thread != 16)
+        return "filters_per_thread must be 4, 8 or 16, got " + std::to_string(per_thread);
+    if (knobs.tile_k % per_thread != 0)
+        return "tile_k = " + std::to_string(knobs.tile_k) +
+               " is no multiple of filters_per_thread = " + std::to_string(per_thread);
+    return "";
+}
+
+/// What follows from the shape and settled knobs.
+struct Tiling {
+    std::int64_t tile_w, tile_k, stages, per_thread; ///< as the knobs say
+    std::int64_t segment, values;                    ///< of a filter: in a step, and all
+    std::int64_t columns;                            ///< of pixels, a thread's
+    bool wide_lines, wide_filters;                   ///< copied 16 bytes a lane
+    std::int64_t lines;                ///< that a segment can touch: the kernel always brings as many
+    std::int64_t line_floats;          ///< of one as moved
+    std::int64_t pitch, buffered_line; ///< floats from one filter, or line, to the next in shared memory
+    std::int64_t stage_floats;         ///< of a buffer: filters, offsets, lines
+};
+
+Tiling tiling_of(const StrideFixedBlock &knobs, const ConvShape &s) {
+    Tiling t{};
+    t.tile_w = knobs.tile_w;
+    t.tile_k = knobs.tile_k;
+    t.stages = knobs.stages;
+    t.per_thread = knobs.filters_per_thread;
+    t.segment = knobs.segment_bytes / 4;
+    t.values = s.c * s.r * s.s;
+    t.columns = t.tile_w / 32;
+    t.wide_lines = s.w % 4 == 0;
+    t.wide_filters = t.values % 4 == 0 && t.segment % 4 == 0;
+    t.lines = papers::lines_touched(knobs.segment_bytes, s.s);
+    t.pitch = round_up(t.segment, 4);
+    t.buffered_line = t.tile_w + round_up(s.s - 1, 4);
+    t.line_floats = t.wide_lines ? t.buffered_line : t.tile_w + s.s - 1;
+    t.stage_floats = (t.tile_k + 1) * t.pitch + t.lines * t.buffered_line;
+    return t;
+}
+
+Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+    Partition part;
+    part.kernel = StrideFixedBlock::name;
+    part.template_arguments = {s.r,
+                               s.s,
+                               t.segment,
+                               t.tile_w,
+                               t.tile_k,
+                               t.stages,
+                               t.per_thread,
+                               t.wide_lines ? 1 : 0,
+                               t.wide_filters ? 1 : 0};
+    part.grid = {ceil_div(flat_positions(s), t.tile_w), ceil_div(s.k, t.tile_k), s.n};
+    part.sharing_ctas = static_cast<double>(part.grid[0] * part.grid[1]);
+    part.threads = 32 * t.tile_k / t.per_thread;
+    part.stages = t.stages;
+    part.steps = ceil_div(t.values, t.segment);
+    part.filter_count = s.k;
+    part.busy_warps = part.threads / 32;
+    part.copy_passes = t.wide_lines && t.wide_filters ? gpu.architecture.wide_copy_passes->value
+                                                      : gpu.architecture.narrow_copy_passes->value;
+    part.independent_sums = t.per_thread * t.columns;
+    part.shared_bytes = t.stage_floats * 4 * t.stages;
+    part.variant = std::to_string(t.per_thread) + " filters a thread";
+    constexpr std::int64_t addresses = 60;
+    part.register_cap = std::clamp<std::int64_t>(
+        round_up(t.per_thread * t.columns + 4 * t.per_thread + t.columns + addresses, 8), 64, 255);
+    if (const std::int64_t most = gpu.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
+        part.register_cap > most)
+        part.register_cap = most / 8 * 8;
+    // Of a single value nothing is kept for a next one, as compiled for sm_90 (NVRTC 13.0).
+    constexpr std::int64_t kept = 24;
+    part.ctas_per_sm =
+        resident_ctas(gpu, part.threads, part.register_cap - (t.segment == 1 ? kept : 0), part.shared_bytes);
+    return part;
+}
+
+/// Why the GPU cannot run the launch; "" if it can.
+std::string does_not_fit(const Partition &part, const Gpu &gpu, const Tiling &t) {
+    if (part.grid[1] > 65535)
+        return "the grid exceeds 65535 in y; take a larger tile_k";
+    if (part.threads > gpu.limits.max_threads_per_cta ||
+        part.register_cap < t.per_thread * t.columns + 4 * t.per_thread + t.columns + 24)
+        return "tile_k = " + std::to_string(t.tile_k) +
+               " with filters_per_thread = " + std::to_string(t.per_thread) +
+               " and tile_w = " + std::to_string(t.tile_w) +
+               " needs more registers or threads than a CTA has";
+    if (part.ctas_per_sm < 1)
+        return "a CTA needs " + std::to_string(part.shared_bytes) +
+               " bytes of shared memory, the GPU gives " + std::to_string(gpu.limits.shared_bytes_per_cta);
+    return "";
+}
+
+/// Passes through shared memory of a warp's loads in a step, and their instructions but those of pixels.
+struct Loads {
+    double wide, wavefronts;
+};
+
+Loads loads_of(const Gpu &gpu, const Tiling &t) {
+    const double seg = static_cast<double>(t.segment), col = static_cast<double>(t.columns);
+    const double wide_loads =
+        std::ceil(seg / 4.0) * static_cast<double>(t.per_thread + 1); // four values, or offsets
+    // Of a segment's last four values the compiler reads no more than there are: one or two by one pass.
+    const double narrow_loads =
+        t.segment % 4 == 1 || t.segment % 4 == 2 ? static_cast<double>(t.per_thread + 1) : 0.0;
+    return {wide_loads,
+            seg * col + wide_loads * gpu.architecture.uniform_wide_wavefronts->value - narrow_loads};
+}
+
+/// What a step costs, and what a CTA does once.
+void fill_step(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+    const double warps = static_cast<double>(part.threads) / 32.0;
+    const double seg = static_cast<double>(t.segment), col = static_cast<double>(t.columns);
+    const Loads loads = loads_of(gpu, t);
+    // Warp instructions beside arithmetic and loads, as counted on sm_90: a value of the segment (its pixels'
+    // address), a filter copy, a line copy (divisions of the line index), the offset of a value, a step
+    // (loop, barrier), the start, a column of pixels (its place by division), an output of a filter that is
+    // there.
+    // A warp that has nothing left to copy leaves the loop: all together make a turn for 32 copies.
+    const auto turns_of = [](std::int64_t copies) {
+        return static_cast<double>(ceil_div(copies, warp_lanes));
+    };
+    const double copying =
+        turns_of(t.tile_k * t.segment / (t.wide_filters ? 4 : 1)) * instructions::copy +
+        turns_of(t.lines * t.line_floats / (t.wide_lines ? 4 : 1)) * instructions::divided_copy +
+        turns_of(t.segment) * instructions::divided_copy;
+    part.step.fmas = seg * static_cast<double>(t.tile_w * t.tile_k);
+    part.step.shared_wavefronts = warps * loads.wavefronts + turns_of(t.segment); // and the offsets' stores
+    part.step.instructions =
+        part.step.fmas / 32.0 +
+        warps * (seg * col + loads.wide + seg * instructions::unrolled_copy + instructions::step) + copying;
+    part.step.load_bytes = static_cast<double>(t.tile_k * t.segment + t.lines * t.line_floats) * 4.0;
+    part.drain.store_bytes = static_cast<double>(std::min(t.tile_w, flat_positions(s))) *
+                             static_cast<double>(std::min(t.tile_k, s.k)) * 4.0;
+    part.drain.instructions =
+        warps * (instructions::warp + col * instructions::divided_copy) +
+        col * instructions::placed_store * static_cast<double>(s.k) / static_cast<double>(part.grid[1]);
+}
+
+/// What all CTAs ask L2 for, and the share of it that SMs can have coalesced (W6).
+struct Reads {
+    double bytes, alike;
+};
+
+Reads filter_reads(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Partition &part) {
+    const double tiles = static_cast<double>(part.grid[1]);
+    if (t.wide_filters) { // wide copies pass L1
+        const std::initializer_list<Stride> apart = {
+            {(t.pitch - t.values) * 4, t.tile_k},
+            next_buffer(t.stage_floats * 4, t.segment * 4, t.stages, part.steps),
+            next_turn(t.segment * 4, t.stages, part.steps),
+            {-t.tile_k * t.values * 4, part.grid[1]}};
+        const double bytes =
+            wide_copy_bytes(1.0, odd_halves(0, apart), 0.0) * static_cast<double>(s.filter_bytes());
+        const bool inside = inside_lines(t.segment * 4, {t.pitch * 4, t.stage_floats * 4, t.values * 4});
+        return {bytes * static_cast<double>(part.grid[0] * s.n), inside ? 1.0 : alike_in_lines(0, apart)};
+    }
+    // Others meet in L1 what an earlier step has read. The CTAs of a row of the grid read the same filters.
+    const double bytes = tiles * filter_run_bytes(static_cast<double>(s.k) / tiles,
+                                                  static_cast<double>(t.values) * 4.0, part, gpu);
+    const double of_tile = bytes / tiles;
+    return {
+        std::min(static_cast<double>(part.grid[1] * s.n) * read_through_l1(of_tile, of_tile,
+                                                                           static_cast<double>(part.grid[0]),
+                                                                           part, gpu, Again::in_turn),
+                 read_through_l1(of_tile, bytes, static_cast<double>(part.ctas), part, gpu, Again::in_turn)),
+        1.0};
+}
+
+/// Floats of one line that lie inside the image, summed over the tiles and averaged over the filter's rows.
+double clipped_floats(const ConvShape &s, const Tiling &t, std::int64_t tiles) {
+    double floats = 0.0;
+    const std::int64_t plane = s.h * s.w;
+    for (std::int64_t r = 0; r < s.r; ++r) {
+        const std::int64_t start = r * s.w;
+        const std::int64_t whole = std::clamp<std::int64_t>((plane - start - t.line_floats) / t.tile_w + 1, 0,
+                                                            plane < start + t.line_floats ? 0 : tiles);
+        floats += static_cast<double>(whole * t.line_floats);
+        for (std::int64_t tile = whole; tile < tiles; ++tile)
+            floats += static_cast<double>(
+                std::clamp<std::int64_t>(plane - start - tile * t.tile_w, 0, t.line_floats));
+    }
+    return floats / static_cast<double>(s.r);
+}
+
+/// Shares of the lines whose destination and source lie 16 bytes modulo 32 apart, and no bytes modulo 128.
+struct Offsets {
+    double crossed, alike;
+};
+
+Offsets line_offsets(const ConvShape &s, const Tiling &t, std::int64_t steps) {
+    const std::int64_t first_line = (t.tile_k + 1) * t.pitch * 4;
+    // Destination less source of a step's lines, of as many steps as tell all there is.
+    constexpr std::int64_t enough_steps = 128;
+    std::array<double, 8> lines_at{}; // by 16 bytes of a line of 128
+    for (std::int64_t step = 0; step < std::min(steps, enough_steps); ++step)
+        for (std::int64_t l = 0; l < t.lines; ++l) {
+            const std::int64_t line = step * t.segment / s.s + l;
+            const std::int64_t apart = step % t.stages * t.stage_floats + l * t.buffered_line -
+                                       line / s.r * (s.h * s.w) - line % s.r * s.w;
+            lines_at[static_cast<std::size_t>(((first_line / 4 + apart) / 4 % 8 + 8) % 8)] += 1.0;
+        }
+    const double all_at = std::accumulate(lines_at.begin(), lines_at.end(), 0.0);
+    return {(lines_at[1] + lines_at[3] + lines_at[5] + lines_at[7]) / all_at, lines_at[0] / all_at};
+}
+
+Reads map_reads(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Partition &part) {
+    const double line_bytes = clipped_floats(s, t, part.grid[0]) * 4.0;
+    const double tiles = static_cast<double>(part.grid[0]), readers = static_cast<double>(part.grid[1] * s.n),
+                 rows = static_cast<double>(s.r);
+    if (t.wide_lines) {
+        const Offsets offsets = line_offsets(s, t, part.steps);
+        const double all_lines =
+            tiles * wide_copy_bytes(line_bytes / tiles, offsets.crossed,
+                                    odd_halves(0, {{s.w * 4, s.r}, {s.h * s.w * 4, s.c}}));
+        // A line past the last channel moves nothing: only the last step has any.
+        const double moved_lines = static_cast<double>(part.steps) * static_cast<double>(t.lines);
+        return {readers * all_lines * moved_lines, offsets.alike};
+    }
+    // Others than wide copies meet in L1 what an earlier step has read, or a line that overlaps theirs.
+    const double all_lines = line_bytes + tiles * spanned_bytes(0.0);
+    const double span = static_cast<double>(t.tile_w + s.s - 1);
+    const double apart = std::min(1.0, ((rows - 1.0) * static_cast<double>(s.w) + span) / (rows * span));
+    const double reads = readers * all_lines * (static_cast<double>(s.c) * rows * apart);
+    // CTAs of other filters may read on the same SM what is still in L1.
+    const double images = static_cast<double>(s.n), of_image = static_cast<double>(s.input_bytes()) / images;
+    const double of_images = static_cast<double>(part.grid[0] * part.grid[1]),
+                 of_cta = reads / images / of_images;
+    return {images *
+                read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part, gpu, Again::anywhere),
+            1.0};
+}
+
+/// The work of the whole launch.
+void fill_work(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+    const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(part.steps);
+    Work &work = part.work;
+    work.fmas = ctas * steps * part.step.fmas;
+    work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
+    work.shared_wavefronts = ctas * steps * part.step.shared_wavefronts;
+    work.shared_conflicts = 0.0;
+    const Reads filters = filter_reads(s, gpu, t, part), map = map_reads(s, gpu, t, part);
+    work.l2_read_bytes = filters.bytes + map.bytes;
+    const double tiles = static_cast<double>(part.grid[0]), filter_tiles = static_cast<double>(part.grid[1]);
+    part.mergeable_reads =
+        mergeable_reads(filters.bytes * filters.alike,
+                        tiles > 1.0 ? Readers{tiles, 1.0} : Readers{static_cast<double>(s.n), filter_tiles},
+                        part, gpu) +
+        mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, gpu);
+    work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
+    fill_dram(work, s, gpu);
+}
+
+/// The paper's numbers of the setting, and where it breaks the paper's rules.
+void add_rules(Feasible &out, const StrideFixedBlock &knobs, const ConvShape &s, const Gpu &gpu) {
+    Rules &rules = out.rules;
+    rules.segment_bytes = knobs.segment_bytes;
+    rules.tile_w = knobs.tile_w;
+    rules.tile_k_min = least_tile_k(knobs, rules);
+    rules.step_fma = papers::step_fmas(knobs.segment_bytes, knobs.tile_w, knobs.tile_k);
+    if (knobs.segment_bytes % 32 != 0)
+        rules.remarks.push_back("rule 1: S = " + std::to_string(knobs.segment_bytes) +
+                                " is no multiple of 32 bytes");
+    if (rules.tile_k_min && knobs.tile_k < *rules.tile_k_min)
+        rules.remarks.push_back("M' = " + std::to_string(knobs.tile_k) + " is below rule 3's " +
+                                std::to_string(*rules.tile_k_min));
+    if (paper_step_bytes(knobs, s) * 2 > gpu.limits.shared_bytes_per_sm)
+        rules.remarks.push_back("rule 4: a step's bytes exceed S_shared / 2");
+    out.paper_round_fmas = static_cast<double>(*rules.step_fma);
+    out.paper_round_bytes = static_cast<double>(paper_step_bytes(knobs, s));
 }
 
 } // namespace
@@ -79,239 +393,19 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     if (s.c == 1)
         return Infeasible{
             "stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split", true};
-    Planned<StrideFixedBlock> planned;
+    Planned<StrideFixedBlock> planned{*this, {}};
     Feasible &out = planned.feasible;
-    StrideFixedBlock &knobs = planned.strategy;
-    knobs = *this;
     out.rules = table1_rules(gpu.profile);
-
-    const std::int64_t flat = (s.p() - 1) * s.w + s.q(); // positions along the flattened image
-    if (knobs.segment_bytes == 0)
-        knobs.segment_bytes = 64;
-    const std::int64_t channel_bytes = s.r * s.s * 4;
-    if (knobs.segment_bytes == 1 && channel_bytes <= largest_channel_bytes)
-        knobs.segment_bytes = static_cast<int>(channel_bytes);
-    if (knobs.segment_bytes != 32 && knobs.segment_bytes != 64 && knobs.segment_bytes != 128 &&
-        knobs.segment_bytes != channel_bytes)
-        return Infeasible{"segment_bytes must be 32, 64, 128 or, up to " +
-                          std::to_string(largest_channel_bytes) + ", r * s * 4 = " +
-                          std::to_string(channel_bytes) + "; got " + std::to_string(knobs.segment_bytes)};
-    if (knobs.tile_w == 0)
-        knobs.tile_w = static_cast<int>(std::min<std::int64_t>(128, round_up(flat, 32)));
-    if (knobs.tile_w % 32 != 0)
-        return Infeasible{"tile_w must be a multiple of 32, got " + std::to_string(knobs.tile_w)};
-    std::optional<std::int64_t> least_tile_k;
-    if (out.rules.n_fma)
-        least_tile_k = papers::tile_k_min(*out.rules.n_fma, knobs.segment_bytes, knobs.tile_w);
-    if (knobs.tile_k == 0) {
-        const std::int64_t wanted = round_up(least_tile_k.value_or(64), 16);
-        knobs.tile_k = static_cast<int>(std::min({wanted, round_up(s.k, 16), largest_tile_k}));
-        while (knobs.tile_k > 16 &&
-               papers::step_bytes(knobs.segment_bytes, s.s, knobs.tile_w, knobs.tile_k) * 2 >
-                   gpu.limits.shared_bytes_per_cta)
-            knobs.tile_k -= 16;
-    }
-    if (knobs.filters_per_thread == 0)
-        knobs.filters_per_thread = knobs.tile_k >= 64 ? 8 : 4;
-    const std::int64_t per_thread = knobs.filters_per_thread;
-    if (per_thread != 4 && per_thread != 8 && per_thread != 16)
-        return Infeasible{"filters_per_thread must be 4, 8 or 16, got " + std::to_string(per_thread)};
-    if (knobs.tile_k % per_thread != 0)
-        return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) +
-                          " is no multiple of filters_per_thread = " + std::to_string(per_thread)};
-
-    const std::int64_t segment = knobs.segment_bytes / 4, columns = knobs.tile_w / 32;
-    const std::int64_t values = s.c * s.r * s.s;
-    const bool wide_lines = s.w % 4 == 0, wide_filters = values % 4 == 0 && segment % 4 == 0;
-    Partition part;
-    part.kernel = name;
-    part.template_arguments = {s.r,
-                               s.s,
-                               segment,
-                               knobs.tile_w,
-                               knobs.tile_k,
-                               knobs.stages,
-                               per_thread,
-                               wide_lines ? 1 : 0,
-                               wide_filters ? 1 : 0};
-    part.grid = {ceil_div(flat, knobs.tile_w), ceil_div(s.k, knobs.tile_k), s.n};
-    part.sharing_ctas = static_cast<double>(part.grid[0] * part.grid[1]);
-    if (part.grid[1] > 65535)
-        return Infeasible{"the grid exceeds 65535 in y; take a larger tile_k"};
-    part.threads = 32 * knobs.tile_k / per_thread;
-    part.stages = knobs.stages;
-    part.steps = ceil_div(values, segment);
-    part.filter_count = s.k;
-    part.busy_warps = part.threads / 32;
-    part.copy_passes = wide_lines && wide_filters ? gpu.architecture.wide_copy_passes->value
-                                                  : gpu.architecture.narrow_copy_passes->value;
-    part.independent_sums = per_thread * columns;
-    part.shared_bytes = stage_floats(s, segment, knobs.tile_w, knobs.tile_k) * 4 * knobs.stages;
-    part.variant = std::to_string(per_thread) + " filters a thread";
-    constexpr std::int64_t addresses = 60;
-    part.register_cap = std::clamp<std::int64_t>(
-        round_up(per_thread * columns + 4 * per_thread + columns + addresses, 8), 64, 255);
-    if (const std::int64_t most = gpu.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
-        part.register_cap > most)
-        part.register_cap = most / 8 * 8;
-    // Of a single value nothing is kept for a next one, as compiled for sm_90 (NVRTC 13.0).
-    constexpr std::int64_t kept = 24;
-    part.ctas_per_sm =
-        resident_ctas(gpu, part.threads, part.register_cap - (segment == 1 ? kept : 0), part.shared_bytes);
-    if (part.threads > gpu.limits.max_threads_per_cta ||
-        part.register_cap < per_thread * columns + 4 * per_thread + columns + 24)
-        return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) + " with filters_per_thread = " +
-                          std::to_string(per_thread) + " and tile_w = " + std::to_string(knobs.tile_w) +
-                          " needs more registers or threads than a CTA has"};
-    if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
-                          " bytes of shared memory, the GPU gives " +
-                          std::to_string(gpu.limits.shared_bytes_per_cta)};
+    if (const std::string why = settle(planned.strategy, s, gpu, out.rules); !why.empty())
+        return Infeasible{why};
+    const Tiling tiling = tiling_of(planned.strategy, s);
+    Partition part = launch_of(s, gpu, tiling);
+    if (const std::string why = does_not_fit(part, gpu, tiling); !why.empty())
+        return Infeasible{why};
     fill_schedule(part, gpu.limits);
-
-    // Lines as moved: the kernel always brings as many as a segment can touch.
-    const std::int64_t lines = papers::lines_touched(knobs.segment_bytes, s.s);
-    const std::int64_t line_floats =
-        wide_lines ? knobs.tile_w + round_up(s.s - 1, 4) : knobs.tile_w + s.s - 1;
-    double clipped_floats = 0.0; // of one line, summed over the tiles and averaged over the filter's rows
-    const std::int64_t plane = s.h * s.w;
-    for (std::int64_t r = 0; r < s.r; ++r) {
-        const std::int64_t start = r * s.w;
-        const std::int64_t whole =
-            std::clamp<std::int64_t>((plane - start - line_floats) / knobs.tile_w + 1, 0,
-                                     plane < start + line_floats ? 0 : part.grid[0]);
-        clipped_floats += static_cast<double>(whole * line_floats);
-        for (std::int64_t tile = whole; tile < part.grid[0]; ++tile)
-            clipped_floats += static_cast<double>(
-                std::clamp<std::int64_t>(plane - start - tile * knobs.tile_w, 0, line_floats));
-    }
-    clipped_floats /= static_cast<double>(s.r);
-
-    const double warps = static_cast<double>(part.threads) / 32.0;
-    const double seg = static_cast<double>(segment), col = static_cast<double>(columns);
-    const double wide_loads =
-        std::ceil(seg / 4.0) * static_cast<double>(per_thread + 1); // four values, or offsets
-    // Of a segment's last four values the compiler reads no more than there are: one or two by one pass.
-    const double narrow_loads =
-        segment % 4 == 1 || segment % 4 == 2 ? static_cast<double>(per_thread + 1) : 0.0;
-    const double wavefronts =
-        seg * col + wide_loads * gpu.architecture.uniform_wide_wavefronts->value - narrow_loads;
-    // Warp instructions beside arithmetic and loads, as counted on sm_90: a value of the segment (its pixels'
-    // address), a filter copy, a line copy (divisions of the line index), the offset of a value, a step
-    // (loop, barrier), the start, a column of pixels (its place by division), an output of a filter that is
-    // there.
-    // A warp that has nothing left to copy leaves the loop: all together make a turn for 32 copies.
-    const auto turns_of = [](std::int64_t copies) {
-        return static_cast<double>(ceil_div(copies, warp_lanes));
-    };
-    const double copying = turns_of(knobs.tile_k * segment / (wide_filters ? 4 : 1)) * instructions::copy +
-                           turns_of(lines * line_floats / (wide_lines ? 4 : 1)) * instructions::divided_copy +
-                           turns_of(segment) * instructions::divided_copy;
-    part.step.fmas = seg * static_cast<double>(knobs.tile_w * knobs.tile_k);
-    part.step.shared_wavefronts = warps * wavefronts + turns_of(segment); // and the offsets' stores
-    part.step.instructions =
-        part.step.fmas / 32.0 +
-        warps * (seg * col + wide_loads + seg * instructions::unrolled_copy + instructions::step) + copying;
-    part.step.load_bytes = static_cast<double>(knobs.tile_k * segment + lines * line_floats) * 4.0;
-    part.drain.store_bytes = static_cast<double>(std::min<std::int64_t>(knobs.tile_w, flat)) *
-                             static_cast<double>(std::min<std::int64_t>(knobs.tile_k, s.k)) * 4.0;
-    part.drain.instructions =
-        warps * (instructions::warp + col * instructions::divided_copy) +
-        col * instructions::placed_store * static_cast<double>(s.k) / static_cast<double>(part.grid[1]);
-
-    const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(part.steps);
-    Work &work = part.work;
-    work.fmas = ctas * steps * part.step.fmas;
-    work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
-    work.shared_wavefronts = ctas * steps * part.step.shared_wavefronts;
-    work.shared_conflicts = 0.0;
-    // A line past the last channel moves nothing: only the last step has any.
-    const double moved_lines = steps * static_cast<double>(lines);
-    const std::int64_t step_floats = stage_floats(s, segment, knobs.tile_w, knobs.tile_k),
-                       pitch = round_up(segment, 4);
-    const double filter_reads = static_cast<double>(part.grid[0] * s.n),
-                 tile_reads = static_cast<double>(part.grid[1] * s.n);
-    // Wide copies pass L1; others meet there what an earlier step has read, or a line that overlaps theirs.
-    const double filter_tiles = static_cast<double>(part.grid[1]);
-    const std::initializer_list<Stride> filters_apart = {
-        {(pitch - values) * 4, knobs.tile_k},
-        next_buffer(step_floats * 4, segment * 4, knobs.stages, part.steps),
-        next_turn(segment * 4, knobs.stages, part.steps),
-        {-knobs.tile_k * values * 4, part.grid[1]}};
-    const double filter_bytes =
-        wide_filters
-            ? wide_copy_bytes(1.0, odd_halves(0, filters_apart), 0.0) * static_cast<double>(s.filter_bytes())
-            : filter_tiles * filter_run_bytes(static_cast<double>(s.k) / filter_tiles,
-                                              static_cast<double>(values) * 4.0, part, gpu);
-    const double line_bytes = clipped_floats * 4.0;
-    const std::int64_t buffered_line = round_up(s.s - 1, 4) + knobs.tile_w;
-    const double clipped_tiles = static_cast<double>(part.grid[0]);
-    const std::int64_t first_line = (knobs.tile_k + 1) * pitch * 4;
-    // Destination less source of a step's lines, of as many steps as tell all there is.
-    constexpr std::int64_t enough_steps = 128;
-    std::array<double, 8> lines_at{}; // by 16 bytes of a line of 128
-    for (std::int64_t step = 0; step < std::min(part.steps, enough_steps); ++step)
-        for (std::int64_t l = 0; l < lines; ++l) {
-            const std::int64_t line = step * segment / s.s + l;
-            const std::int64_t apart =
-                step % knobs.stages * step_floats + l * buffered_line - line / s.r * plane - line % s.r * s.w;
-            lines_at[static_cast<std::size_t>(((first_line / 4 + apart) / 4 % 8 + 8) % 8)] += 1.0;
-        }
-    const double all_at = std::accumulate(lines_at.begin(), lines_at.end(), 0.0);
-    const double lines_crossed = (lines_at[1] + lines_at[3] + lines_at[5] + lines_at[7]) / all_at,
-                 lines_alike = lines_at[0] / all_at;
-    const double all_lines =
-        wide_lines ? clipped_tiles * wide_copy_bytes(line_bytes / clipped_tiles, lines_crossed,
-                                                     odd_halves(0, {{s.w * 4, s.r}, {plane * 4, s.c}}))
-                   : line_bytes + clipped_tiles * spanned_bytes(0.0);
-    const double rows = static_cast<double>(s.r), span = static_cast<double>(knobs.tile_w + s.s - 1);
-    const double apart = std::min(1.0, ((rows - 1.0) * static_cast<double>(s.w) + span) / (rows * span));
-    double map_reads =
-        tile_reads * all_lines * (wide_lines ? moved_lines : static_cast<double>(s.c) * rows * apart);
-    const double images = static_cast<double>(s.n), of_image = static_cast<double>(s.input_bytes()) / images;
-    const double of_images = static_cast<double>(part.grid[0] * part.grid[1]),
-                 of_cta = map_reads / images / of_images;
-    if (!wide_lines) // CTAs of other filters may read on the same SM what is still in L1
-        map_reads = images * read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part, gpu,
-                                             Again::anywhere);
-    // The CTAs of a row of the grid read the same filters.
-    const double of_tile = filter_bytes / filter_tiles;
-    const double all_filter_reads =
-        wide_filters
-            ? filter_bytes * filter_reads
-            : std::min(tile_reads * read_through_l1(of_tile, of_tile, static_cast<double>(part.grid[0]), part,
-                                                    gpu, Again::in_turn),
-                       read_through_l1(of_tile, filter_bytes, ctas, part, gpu, Again::in_turn));
-    work.l2_read_bytes = all_filter_reads + map_reads;
-    const double tiles_d = static_cast<double>(part.grid[0]);
-    part.mergeable_reads =
-        mergeable_reads(
-            all_filter_reads *
-                (wide_filters && !inside_lines(segment * 4, {pitch * 4, step_floats * 4, values * 4})
-                     ? alike_in_lines(0, filters_apart)
-                     : 1.0),
-            tiles_d > 1.0 ? Readers{tiles_d, 1.0} : Readers{images, filter_tiles}, part, gpu) +
-        mergeable_reads(map_reads * (wide_lines ? lines_alike : 1.0), {filter_tiles, tiles_d}, part, gpu);
-    work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
-    fill_dram(work, s, gpu);
-
-    out.rules.segment_bytes = knobs.segment_bytes;
-    out.rules.tile_w = knobs.tile_w;
-    out.rules.tile_k_min = least_tile_k;
-    out.rules.step_fma = papers::step_fmas(knobs.segment_bytes, knobs.tile_w, knobs.tile_k);
-    if (knobs.segment_bytes % 32 != 0)
-        out.rules.remarks.push_back("rule 1: S = " + std::to_string(knobs.segment_bytes) +
-                                    " is no multiple of 32 bytes");
-    if (least_tile_k && knobs.tile_k < *least_tile_k)
-        out.rules.remarks.push_back("M' = " + std::to_string(knobs.tile_k) + " is below rule 3's " +
-                                    std::to_string(*least_tile_k));
-    if (papers::step_bytes(knobs.segment_bytes, s.s, knobs.tile_w, knobs.tile_k) * 2 >
-        gpu.limits.shared_bytes_per_sm)
-        out.rules.remarks.push_back("rule 4: a step's bytes exceed S_shared / 2");
-    out.paper_round_fmas = static_cast<double>(*out.rules.step_fma);
-    out.paper_round_bytes =
-        static_cast<double>(papers::step_bytes(knobs.segment_bytes, s.s, knobs.tile_w, knobs.tile_k));
+    fill_step(part, s, gpu, tiling);
+    fill_work(part, s, gpu, tiling);
+    add_rules(out, planned.strategy, s, gpu);
     out.plan.launches = {std::move(part)};
     return planned;
 }
