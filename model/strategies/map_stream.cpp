@@ -156,10 +156,10 @@ Partition launch_of(const Tiling &o, const Gpu &gpu) {
 }
 
 /// Loads of a lane's pixels, of a channel: pixel (r, s) of position j lies at r * W + s + 32 j, and what is
-/// unrolled together is loaded once where several of these are the same.
-double pixel_loads_of(const ConvShape &s, std::int64_t columns) {
-    constexpr std::int64_t most_unrolled = 1024; // FFMAs, as the kernel does: else a filter row at a time
-    if (s.r * s.s * columns * group > most_unrolled)
+/// unrolled together (all taps of a channel, else a row of them) is loaded once where several of these are
+/// the same.
+double pixel_loads_of(const ConvShape &s, std::int64_t columns, bool unrolled) {
+    if (!unrolled)
         return static_cast<double>(s.r * s.s * columns);
     // Whether an earlier row has met the pixel at a later position.
     const auto met_before = [&](std::int64_t r, std::int64_t x, std::int64_t j) {
@@ -191,11 +191,11 @@ struct Block {
 Block block_of(const Tiling &o, const Gpu &gpu) {
     const double t = static_cast<double>(o.taps), columns = static_cast<double>(o.knobs.columns);
     const double pieces = static_cast<double>(o.knobs.pieces), rows = static_cast<double>(o.s.r);
-    constexpr double most_unrolled = 1024.0; // as the kernel does: all taps of a channel, or a row of them
+    constexpr double most_unrolled = 1024.0; // FFMAs, as the kernel does
     Block b;
     b.fmas = t * columns * static_cast<double>(group);
     const bool whole = b.fmas <= most_unrolled;
-    const double pixel_loads = pixel_loads_of(o.s, o.knobs.columns);
+    const double pixel_loads = pixel_loads_of(o.s, o.knobs.columns, whole);
     const double loads = pixel_loads + t * static_cast<double>(group) / 4.0;
     b.passes =
         pixel_loads + t * static_cast<double>(group) / 4.0 * gpu.architecture.uniform_wide_wavefronts->value;
