@@ -4,11 +4,9 @@
 #include "model/work/instructions.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

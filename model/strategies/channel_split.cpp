@@ -4,7 +4,6 @@
 #include "model/work/instructions.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>

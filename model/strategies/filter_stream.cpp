@@ -181,14 +181,14 @@ Partition launch_of(const Tiling &o, const Gpu &gpu) {
     return part;
 }
 
-/// What a channel costs in warp instructions, as counted on sm_90.
+/// What a channel costs. Warp instructions beside arithmetic and loads, as counted on sm_90: of a warp a
+/// channel and a column of taps of a loop; of a CTA's copies one, the start of a warp that has any and of
+/// all.
 struct Channel {
     double outputs = 0.0;                      ///< sums of a thread
     double pixel_loads = 0.0, tap_loads = 0.0; ///< of a warp; a filter value is the same for a warp
     double taps_at_once = 0.0;                 ///< that the kernel unrolls
-    double instructions =
-        0.0;              ///< of a warp: beside arithmetic and loads a channel, a column of taps of a loop
-    double copying = 0.0; ///< of a CTA: a copy, the start of a warp that has any and of all on a channel
+    double instructions = 0.0, copying = 0.0;  ///< of a warp, with FMAs and loads; of a CTA's copies
 };
 Channel channel_of(const Tiling &o) {
     constexpr double most_unrolled = 512.0; // as the kernel does: all taps of a channel, or a column of them

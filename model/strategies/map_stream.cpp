@@ -206,7 +206,7 @@ Block block_of(const Tiling &o, const Gpu &gpu) {
     return b;
 }
 
-/// Warps that have `count` positions.
+/// Runs of 32 positions that `count` of them make.
 double runs_of(std::int64_t count) {
     return static_cast<double>(ceil_div(count, warp_lanes));
 }
