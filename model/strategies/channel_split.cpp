@@ -4,7 +4,6 @@
 #include "model/work/instructions.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -81,6 +80,234 @@ Partition sum_launch(const ConvShape &s, std::int64_t parts, const Gpu &gpu) {
     return part;
 }
 
+/// How the channels are divided over the SMs.
+struct Division {
+    const ConvShape &s;
+    const GpuLimits &limits;
+    std::int64_t channels = ceil_div(s.c, limits.sm_count), parts = ceil_div(s.c, channels); ///< C' of a part
+    std::int64_t taps = s.r * s.s;
+    std::int64_t rows = s.p() >= 4 ? 4 : s.p() >= 2 ? 2 : 1; ///< of a thread
+    std::int64_t bank_floats(std::int64_t tile_k) const { return round_up(tile_k * channels * taps, 4); }
+    std::int64_t band_floats(std::int64_t height) const {
+        return round_up((round_up(height, rows) + s.r - 1) * s.w, 4);
+    }
+};
+
+/// Replaces automatic knobs by what runs. Why there is no such launch, or "".
+std::string choose(ChannelSplit &knobs, const Division &d) {
+    const ConvShape &s = d.s;
+    if (s.output_bytes() > most_workspace / d.parts)
+        return std::to_string(d.parts) + " partial sums of every output need more than 8 GiB of workspace";
+    const std::int64_t shared_floats = d.limits.shared_bytes_per_cta / 4, filter_floats = d.channels * d.taps;
+    if (knobs.tile_k == 0)
+        knobs.tile_k = static_cast<int>(
+            std::clamp<std::int64_t>(shared_floats / 2 / filter_floats / group * group, group,
+                                     std::min<std::int64_t>(65536, round_up(s.k, group))));
+    if (knobs.tile_k % group != 0)
+        return "tile_k = " + std::to_string(knobs.tile_k) + " is no multiple of 4";
+    knobs.tile_k = static_cast<int>(std::min<std::int64_t>(knobs.tile_k, round_up(s.k, group)));
+    const auto fits = [&](std::int64_t height) {
+        return d.bank_floats(knobs.tile_k) + knobs.stages * d.channels * d.band_floats(height) <=
+               shared_floats;
+    };
+    std::int64_t band = knobs.tile_h;
+    if (band == 0)
+        for (band = std::min<std::int64_t>(32, s.p()); band > 1 && !fits(band); band = (band + 1) / 2) {
+        }
+    band = std::min(band, s.p());
+    if (!fits(band))
+        return "C' = " + std::to_string(d.channels) + " channels of " + std::to_string(knobs.tile_k) +
+               " filters and " + std::to_string(knobs.stages) + " bands of " + std::to_string(band) +
+               " rows do not fit in shared memory";
+    knobs.tile_h = static_cast<int>(band);
+    return "";
+}
+
+/// What follows from the division and the knobs. A unit is what a thread computes at a time.
+struct Tiling : Division {
+    const ChannelSplit &knobs;
+    std::int64_t band = knobs.tile_h, pieces = ceil_div(s.p(), band);
+    std::int64_t tile_k = knobs.tile_k, filter_pieces = ceil_div(s.k, tile_k);
+    std::int64_t filters = std::min(tile_k, s.k); ///< that there are, of a full piece
+    std::int64_t units = ceil_div(band, rows) * s.q() * ceil_div(filters, group); ///< of a step
+    bool wide = s.w % 4 == 0; ///< 16 bytes of the map in a copy
+    // The last of each may be smaller.
+    std::int64_t last_band = s.p() - (pieces - 1) * band, last_filters = s.k - (filter_pieces - 1) * tile_k;
+    std::int64_t last_channels = s.c - (parts - 1) * channels;
+};
+
+/// Grid, threads, shared memory, registers and how many CTAs an SM holds.
+Partition launch_of(const Tiling &o, const Gpu &gpu) {
+    const ConvShape &s = o.s;
+    const std::int64_t stages = o.knobs.stages;
+    Partition part;
+    part.kernel = ChannelSplit::name;
+    part.template_arguments = {s.r, s.s, s.w, o.rows, group, stages, o.wide ? 1 : 0};
+    part.operands = {{Memory::input, 0}, {Memory::filters, 0}, {Memory::workspace, 0}};
+    part.parts = o.parts;
+    part.pieces = o.pieces;
+    part.tile_h = o.band;
+    part.tile_k = o.tile_k;
+    part.bank_floats = o.bank_floats(o.tile_k);
+    part.band_floats = o.band_floats(o.band);
+    part.shared_bytes = (part.bank_floats + stages * o.channels * part.band_floats) * 4;
+    part.grid = {o.parts, s.n, 1};
+    part.sharing_ctas = 1.0;
+    part.threads = cta_threads;
+    part.register_cap =
+        std::clamp<std::int64_t>(round_up(o.rows * group + o.rows + s.r - 1 + 2 * group + 36, 8), 96, 128);
+    part.stages = stages;
+    part.steps = o.filter_pieces * o.pieces;
+    part.filter_count = 0; // it writes partial sums: memory of its own, not the output
+    part.independent_sums = o.rows * group;
+    part.busy_warps = std::clamp<std::int64_t>(ceil_div(o.units, 32), 1, cta_threads / 32);
+    part.copy_passes =
+        o.wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    return part;
+}
+
+constexpr double cta_warps = static_cast<double>(cta_threads) / 32.0;
+
+/// Loads of a column of taps, of a thread's pixels.
+double column_loads(const Tiling &o) {
+    return static_cast<double>(o.rows + o.s.r - 1);
+}
+
+/// Warp instructions beside FMAs of all units of a band, as counted on sm_90: a unit (its place by
+/// divisions), a column of taps, an output that is there; rows and filters that are not there are not stored.
+double units_of_band(const Tiling &o, std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
+    const std::int64_t filled_rows = round_up(band_rows, o.rows), filled = round_up(filters, group);
+    const double there = static_cast<double>(band_rows * filters) / static_cast<double>(filled_rows * filled);
+    const double outputs = static_cast<double>(o.rows * group), columns = static_cast<double>(o.s.s);
+    return static_cast<double>(ceil_div(filled_rows / o.rows * o.s.q() * (filled / group), warp_lanes)) *
+           (instructions::place + there * outputs * instructions::placed_store +
+            static_cast<double>(channels) *
+                (columns * (column_loads(o) + instructions::iteration) + static_cast<double>(o.taps)));
+}
+
+/// And of a CTA's copies of a band: a copy of pixels, a warp's start on a channel; a step of a warp, its
+/// start.
+double copying_of_band(const Tiling &o, std::int64_t band_rows, std::int64_t channels) {
+    const std::int64_t copies =
+        ceil_div((band_rows + o.s.r - 1) * o.s.w, o.wide ? 4 * warp_lanes : warp_lanes);
+    return static_cast<double>(channels) *
+               (static_cast<double>(copies) * instructions::copy + cta_warps * instructions::iteration) +
+           cta_warps * instructions::step;
+}
+
+/// And of its copies of a piece of filters: a filter and 32 of its values, a warp's start.
+double copying_of_filters(const Tiling &o, std::int64_t filters, std::int64_t channels) {
+    return static_cast<double>(round_up(filters, group)) *
+               (static_cast<double>(ceil_div(channels * o.taps, warp_lanes)) * instructions::copy +
+                instructions::loop) +
+           cta_warps * instructions::loop;
+}
+
+/// Passes of a band through shared memory.
+double band_passes(const Tiling &o, std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
+    const Units its{ceil_div(filters, group), ceil_div(band_rows, o.rows) * o.s.q(), o.s.q(), o.rows * o.s.w};
+    return static_cast<double>(channels) *
+           (static_cast<double>(o.s.s) * column_loads(o) * position_passes(its).taken +
+            static_cast<double>(o.taps) * group_passes(its, channels * o.taps * group, group));
+}
+
+/// Sum over all CTAs: of_band(rows, filters, channels) of all bands of a piece of filters, and
+/// of_piece(filters, channels).
+template <class OfBand, class OfPiece>
+double sum_over(const Tiling &o, const OfBand &of_band, const OfPiece &of_piece) {
+    const auto piece = [&](std::int64_t filters, std::int64_t channels) {
+        return (static_cast<double>(o.pieces) - 1.0) * of_band(o.band, filters, channels) +
+               of_band(o.last_band, filters, channels) + of_piece(filters, channels);
+    };
+    const auto cta = [&](std::int64_t channels) {
+        return static_cast<double>(o.filter_pieces - 1) * piece(o.tile_k, channels) +
+               piece(o.last_filters, channels);
+    };
+    return static_cast<double>(o.s.n) *
+           (static_cast<double>(o.parts - 1) * cta(o.channels) + cta(o.last_channels));
+}
+
+/// Sets what a CTA does in a step and once.
+void fill_cta(Partition &part, const Tiling &o) {
+    const ConvShape &s = o.s;
+    const double t = static_cast<double>(o.taps), here = static_cast<double>(o.channels);
+    part.step.fmas = static_cast<double>(o.units) * static_cast<double>(o.rows * group) * t * here;
+    part.step.turns = static_cast<double>(o.units) / 32.0 * here * static_cast<double>(s.s);
+    part.step.copying = copying_of_band(o, o.band, o.channels) +
+                        copying_of_filters(o, o.filters, o.channels) / static_cast<double>(o.pieces);
+    part.step.instructions =
+        part.step.fmas / 32.0 + units_of_band(o, o.band, o.filters, o.channels) + part.step.copying;
+    part.step.shared_wavefronts = band_passes(o, o.band, o.filters, o.channels);
+    part.step.load_bytes = here * static_cast<double>((o.band + s.r - 1) * s.w) * 4.0;
+    part.step.store_bytes = written_bytes_of_columns(s, o.rows) / static_cast<double>(s.output_bytes()) *
+                            static_cast<double>(o.filters * o.band * s.q()) * 4.0;
+    part.drain.load_bytes = static_cast<double>(s.k) * here * t * 4.0;
+    part.drain.instructions = cta_warps * instructions::warp;
+}
+
+/// What the cores and shared memory do in the whole launch.
+Work core_work_of(const Tiling &o, const Partition &part) {
+    const ConvShape &s = o.s;
+    const double all_units =
+        static_cast<double>((o.pieces - 1) * ceil_div(o.band, o.rows) + ceil_div(o.last_band, o.rows)) *
+        static_cast<double>(s.q() * ceil_div(s.k, group) * s.n); // of one channel part
+    const double fmas = all_units * static_cast<double>(s.c) * static_cast<double>(o.rows * group) *
+                        static_cast<double>(o.taps);
+    const auto passes = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
+        return band_passes(o, band_rows, filters, channels);
+    };
+    const auto of_band = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
+        return units_of_band(o, band_rows, filters, channels) + copying_of_band(o, band_rows, channels);
+    };
+    const auto of_piece = [&](std::int64_t filters, std::int64_t channels) {
+        return copying_of_filters(o, filters, channels);
+    };
+    Work work;
+    work.fmas = fmas;
+    work.shared_wavefronts = sum_over(o, passes, [](std::int64_t, std::int64_t) { return 0.0; });
+    work.shared_conflicts = 0.0;
+    work.instructions = fmas / 32.0 + sum_over(o, of_band, of_piece) +
+                        static_cast<double>(part.ctas) * part.drain.instructions;
+    return work;
+}
+
+/// Bytes that a CTA requests from L2 for a band of a channel, on average.
+double map_bytes_of(const Tiling &o, const Partition &part) {
+    const ConvShape &s = o.s;
+    const double band_bytes =
+        (static_cast<double>(s.p()) / static_cast<double>(o.pieces) + static_cast<double>(s.r - 1)) *
+        static_cast<double>(s.w) * 4.0;
+    if (!o.wide)
+        return spanned_bytes(band_bytes);
+    const std::int64_t plane = s.h * s.w * 4, buffer = part.band_floats * 4;
+    const Stride bands_apart{o.band * s.w * 4, o.pieces}, parts_apart{o.channels * plane, o.parts},
+        images_apart{s.c * plane, s.n};
+    return wide_copy_bytes(band_bytes,
+                           odd_halves(part.bank_floats * 4, {{buffer - plane, o.channels},
+                                                             {o.channels * buffer, o.knobs.stages},
+                                                             parts_apart,
+                                                             bands_apart,
+                                                             images_apart}),
+                           odd_halves(0, {{plane, o.channels}, parts_apart, bands_apart, images_apart}));
+}
+
+/// Adds what L2 and DRAM see of the whole launch to its work.
+void add_traffic(Partition &part, const Tiling &o, const Gpu &gpu) {
+    const ConvShape &s = o.s;
+    const double parts = static_cast<double>(o.parts), bytes = static_cast<double>(s.output_bytes());
+    const double filter_run = static_cast<double>(o.channels) * static_cast<double>(o.taps) * 4.0;
+    Work &work = part.work;
+    work.l2_read_bytes =
+        static_cast<double>(s.n) * static_cast<double>(s.c) * static_cast<double>(o.filter_pieces) *
+            static_cast<double>(o.pieces) * map_bytes_of(o, part) +
+        static_cast<double>(part.ctas) * static_cast<double>(s.k) * spanned_bytes(filter_run);
+    work.l2_write_bytes = parts * written_bytes_of_columns(s, o.rows);
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, parts * bytes);
+    work.dram_read_bytes = static_cast<double>(s.input_bytes() + s.filter_bytes());
+    work.dram_write_bytes = beyond_l2(parts * bytes, gpu);
+}
+
 } // namespace
 
 PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) const {
@@ -91,182 +318,30 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) 
     Planned<ChannelSplit> planned;
     ChannelSplit &knobs = planned.strategy;
     knobs = *this;
-    Feasible &out = planned.feasible;
-    out.rules = table1_rules(gpu.profile);
-    const GpuLimits &limits = gpu.limits;
+    const Division division{s, gpu.limits};
+    if (const std::string why = choose(knobs, division); !why.empty())
+        return Infeasible{why};
+    const Tiling o{division, knobs};
 
-    Partition part;
-    part.kernel = name;
-    part.operands = {{Memory::input, 0}, {Memory::filters, 0}, {Memory::workspace, 0}};
-    const std::int64_t channels = ceil_div(s.c, limits.sm_count), taps = s.r * s.s; // C'
-    part.parts = ceil_div(s.c, channels);
-    if (s.output_bytes() > most_workspace / part.parts)
-        return Infeasible{std::to_string(part.parts) +
-                          " partial sums of every output need more than 8 GiB of workspace"};
-    out.plan.workspace_bytes = part.parts * s.output_bytes();
-    out.rules.remarks.push_back("C' = " + std::to_string(channels) + ": " + std::to_string(part.parts) +
-                                " partial sums of every output, " + std::to_string(out.plan.workspace_bytes) +
-                                " bytes, are written and read again");
-
-    const std::int64_t rows = s.p() >= 4 ? 4 : s.p() >= 2 ? 2 : 1; // of a thread
-    const std::int64_t shared_floats = limits.shared_bytes_per_cta / 4, filter_floats = channels * taps;
-    if (knobs.tile_k == 0)
-        knobs.tile_k = static_cast<int>(
-            std::clamp<std::int64_t>(shared_floats / 2 / filter_floats / group * group, group,
-                                     std::min<std::int64_t>(65536, round_up(s.k, group))));
-    if (knobs.tile_k % group != 0)
-        return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) + " is no multiple of 4"};
-    part.tile_k = std::min<std::int64_t>(knobs.tile_k, round_up(s.k, group));
-    knobs.tile_k = static_cast<int>(part.tile_k);
-    part.bank_floats = round_up(part.tile_k * filter_floats, 4);
-    const auto fits = [&](std::int64_t height) {
-        part.band_floats = round_up((round_up(height, rows) + s.r - 1) * s.w, 4);
-        return part.bank_floats + knobs.stages * channels * part.band_floats <= shared_floats;
-    };
-    std::int64_t band = knobs.tile_h;
-    if (band == 0)
-        for (band = std::min<std::int64_t>(32, s.p()); band > 1 && !fits(band); band = (band + 1) / 2) {
-        }
-    band = std::min(band, s.p());
-    if (!fits(band))
-        return Infeasible{"C' = " + std::to_string(channels) + " channels of " + std::to_string(part.tile_k) +
-                          " filters and " + std::to_string(knobs.stages) + " bands of " +
-                          std::to_string(band) + " rows do not fit in shared memory"};
-    knobs.tile_h = static_cast<int>(band);
-    part.tile_h = band;
-    part.pieces = ceil_div(s.p(), band);
-
-    const bool wide = s.w % 4 == 0;
-    part.template_arguments = {s.r, s.s, s.w, rows, group, knobs.stages, wide ? 1 : 0};
-    part.grid = {part.parts, s.n, 1};
-    part.sharing_ctas = 1.0;
-    part.threads = cta_threads;
-    part.register_cap =
-        std::clamp<std::int64_t>(round_up(rows * group + rows + s.r - 1 + 2 * group + 36, 8), 96, 128);
-    part.stages = knobs.stages;
-    const std::int64_t filter_pieces = ceil_div(s.k, part.tile_k);
-    part.steps = filter_pieces * part.pieces;
-    part.filter_count = 0; // it writes partial sums: memory of its own, not the output
-    part.independent_sums = rows * group;
-    part.shared_bytes = (part.bank_floats + knobs.stages * channels * part.band_floats) * 4;
-    const std::int64_t units = ceil_div(band, rows) * s.q() * ceil_div(std::min(part.tile_k, s.k), group);
-    part.busy_warps = std::clamp<std::int64_t>(ceil_div(units, 32), 1, cta_threads / 32);
-    part.copy_passes =
-        wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    Partition part = launch_of(o, gpu);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads with " +
                           std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
-    fill_schedule(part, limits);
+    fill_schedule(part, gpu.limits);
+    fill_cta(part, o);
+    part.work = core_work_of(o, part);
+    add_traffic(part, o, gpu);
 
-    // A unit is what a thread computes at a time. Warp instructions beside arithmetic and loads, as counted
-    // on sm_90: a unit (its place by divisions), a column of taps, an output that is there; a copy of pixels,
-    // a warp's start on a channel; a filter and 32 of its values copied, a warp's start on a piece of
-    // filters; a step of a warp, its start.
-    const double t = static_cast<double>(taps), outputs = static_cast<double>(rows * group);
-    const double columns = static_cast<double>(s.s), column_loads = static_cast<double>(rows + s.r - 1);
-    const double here = static_cast<double>(channels), all_channels = static_cast<double>(s.c);
-    const double unit_warps = static_cast<double>(units) / 32.0,
-                 warps = static_cast<double>(cta_threads) / 32.0;
-    // Of a band, all units of 32 threads, beside FMAs; rows and filters that are not there are not stored.
-    const auto units_of_band = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t of_channels) {
-        const std::int64_t filled_rows = round_up(band_rows, rows), filled = round_up(filters, group);
-        const double there =
-            static_cast<double>(band_rows * filters) / static_cast<double>(filled_rows * filled);
-        return static_cast<double>(ceil_div(filled_rows / rows * s.q() * (filled / group), warp_lanes)) *
-               (instructions::place + there * outputs * instructions::placed_store +
-                static_cast<double>(of_channels) * (columns * (column_loads + instructions::iteration) + t));
-    };
-    const auto copying_of_band = [&](std::int64_t band_rows, std::int64_t of_channels) {
-        return static_cast<double>(of_channels) *
-                   (static_cast<double>(
-                        ceil_div((band_rows + s.r - 1) * s.w, wide ? 4 * warp_lanes : warp_lanes)) *
-                        instructions::copy +
-                    warps * instructions::iteration) +
-               warps * instructions::step;
-    };
-    const auto copying_of_filters = [&](std::int64_t filters, std::int64_t of_channels) {
-        return static_cast<double>(round_up(filters, group)) *
-                   (static_cast<double>(ceil_div(of_channels * taps, warp_lanes)) * instructions::copy +
-                    instructions::loop) +
-               warps * instructions::loop;
-    };
-    const double bands_d = static_cast<double>(part.pieces);
-    part.step.fmas = static_cast<double>(units) * outputs * t * here;
-    part.step.turns = unit_warps * here * columns;
-    part.step.copying =
-        copying_of_band(band, channels) + copying_of_filters(std::min(part.tile_k, s.k), channels) / bands_d;
-    part.step.instructions =
-        part.step.fmas / 32.0 + units_of_band(band, std::min(part.tile_k, s.k), channels) + part.step.copying;
-    const auto band_passes = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t of_channels) {
-        const Units its{ceil_div(filters, group), ceil_div(band_rows, rows) * s.q(), s.q(), rows * s.w};
-        return static_cast<double>(of_channels) * (columns * column_loads * position_passes(its).taken +
-                                                   t * group_passes(its, of_channels * taps * group, group));
-    };
-    part.step.shared_wavefronts = band_passes(band, std::min(part.tile_k, s.k), channels);
-    part.step.load_bytes = here * static_cast<double>((band + s.r - 1) * s.w) * 4.0;
-    part.drain.load_bytes = static_cast<double>(s.k) * here * t * 4.0;
-    part.step.store_bytes = written_bytes_of_columns(s, rows) / static_cast<double>(s.output_bytes()) *
-                            static_cast<double>(std::min(part.tile_k, s.k) * band * s.q()) * 4.0;
-    part.drain.instructions = warps * instructions::warp;
-
-    const std::int64_t last_band = s.p() - (part.pieces - 1) * band;
-    const double all_units =
-        static_cast<double>((part.pieces - 1) * ceil_div(band, rows) + ceil_div(last_band, rows)) *
-        static_cast<double>(s.q() * ceil_div(s.k, group) * s.n); // of one channel part
-    const double parts_d = static_cast<double>(part.parts), ctas = static_cast<double>(part.ctas);
-    const double images = static_cast<double>(s.n), bytes = static_cast<double>(s.output_bytes());
-    Work &work = part.work;
-    work.fmas = all_units * all_channels * outputs * t;
-    const std::int64_t last_filters = s.k - (filter_pieces - 1) * part.tile_k,
-                       last_channels = s.c - (part.parts - 1) * channels;
-    // Of all bands of a piece of filters, all pieces and CTAs; the last of each may be smaller.
-    const auto of_all = [&](const auto &of_band, const auto &of_piece) {
-        const auto piece = [&](std::int64_t filters, std::int64_t of_channels) {
-            return (bands_d - 1.0) * of_band(band, filters, of_channels) +
-                   of_band(last_band, filters, of_channels) + of_piece(filters, of_channels);
-        };
-        const auto cta = [&](std::int64_t of_channels) {
-            return static_cast<double>(filter_pieces - 1) * piece(part.tile_k, of_channels) +
-                   piece(last_filters, of_channels);
-        };
-        return images * (static_cast<double>(part.parts - 1) * cta(channels) + cta(last_channels));
-    };
-    work.shared_wavefronts = of_all(band_passes, [](std::int64_t, std::int64_t) { return 0.0; });
-    work.shared_conflicts = 0.0;
-    work.instructions = work.fmas.value_or(0.0) / 32.0 +
-                        of_all(
-                            [&](std::int64_t band_rows, std::int64_t filters, std::int64_t of_channels) {
-                                return units_of_band(band_rows, filters, of_channels) +
-                                       copying_of_band(band_rows, of_channels);
-                            },
-                            copying_of_filters) +
-                        ctas * part.drain.instructions;
-    const double band_bytes = (static_cast<double>(s.p()) / bands_d + static_cast<double>(s.r - 1)) *
-                              static_cast<double>(s.w) * 4.0;
-    const std::int64_t plane = s.h * s.w * 4, buffer = part.band_floats * 4;
-    const Stride bands_apart{band * s.w * 4, part.pieces}, parts_apart{channels * plane, part.parts},
-        images_apart{s.c * plane, s.n};
-    const double map_bytes =
-        wide ? wide_copy_bytes(band_bytes,
-                               odd_halves(part.bank_floats * 4, {{buffer - plane, channels},
-                                                                 {channels * buffer, knobs.stages},
-                                                                 parts_apart,
-                                                                 bands_apart,
-                                                                 images_apart}),
-                               odd_halves(0, {{plane, channels}, parts_apart, bands_apart, images_apart}))
-             : spanned_bytes(band_bytes);
-    work.l2_read_bytes = images * all_channels * static_cast<double>(filter_pieces) * bands_d * map_bytes +
-                         ctas * static_cast<double>(s.k) * spanned_bytes(here * t * 4.0);
-    work.l2_write_bytes = parts_d * written_bytes_of_columns(s, rows);
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, parts_d * bytes);
-    work.dram_read_bytes = static_cast<double>(s.input_bytes() + s.filter_bytes());
-    work.dram_write_bytes = beyond_l2(parts_d * bytes, gpu);
+    Feasible &out = planned.feasible;
+    out.plan.workspace_bytes = o.parts * s.output_bytes();
+    out.rules = table1_rules(gpu.profile);
+    out.rules.remarks.push_back("C' = " + std::to_string(o.channels) + ": " + std::to_string(o.parts) +
+                                " partial sums of every output, " + std::to_string(out.plan.workspace_bytes) +
+                                " bytes, are written and read again");
     out.paper_round_fmas = part.step.fmas;
     out.paper_round_bytes = part.step.load_bytes;
     average_step(part);
-    const Partition sum = sum_launch(s, part.parts, gpu);
-    out.plan.launches = {std::move(part), sum};
+    out.plan.launches = {std::move(part), sum_launch(s, o.parts, gpu)};
     return planned;
 }
 
