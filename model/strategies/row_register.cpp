@@ -71,27 +71,20 @@ const std::vector<Knob<RowRegister>> &RowRegister::knobs() {
     return list;
 }
 
-PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const Gpu &gpu) const {
-    if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
-        return Infeasible{why, true};
-    if (s.c != 1)
-        return Infeasible{"Chen's special case needs c = 1, got c = " + std::to_string(s.c), true};
-    const std::int64_t bytes = s.element_bytes(), constant_values = constant_bank_bytes / bytes;
-    if (s.r * s.s > constant_values)
-        return Infeasible{"one filter exceeds the 64 KB of constant memory", true};
+namespace {
 
-    Planned<RowRegister> planned;
-    Feasible &out = planned.feasible;
-    RowRegister &knobs = planned.strategy;
-    knobs = *this;
-    const Bytes bank_width = gpu.profile.bank_width ? gpu.profile.bank_width->value : Bytes(4.0);
-    const std::int64_t ratio = papers::bank_ratio(bank_width, s.element_bytes());
-    if (!gpu.profile.bank_width)
-        out.assumptions.push_back("bank width 4 B: the profile has none");
+/// Filters of a launch: as many as constant memory holds.
+std::int64_t launch_filters(const ConvShape &s) {
+    return std::min(s.k, constant_bank_bytes / s.element_bytes() / (s.r * s.s));
+}
+
+/// Gives the free knobs their values, `ratio` of them the paper's unit; why the others are wrong, "" if they
+/// are not.
+std::string settle(RowRegister &knobs, const ConvShape &s, std::int64_t ratio) {
     if (knobs.unit == 0)
         knobs.unit = static_cast<int>(ratio);
     if (knobs.unit != 1 && knobs.unit != 2 && knobs.unit != 4)
-        return Infeasible{"unit must be 1, 2 or 4, got " + std::to_string(knobs.unit)};
+        return "unit must be 1, 2 or 4, got " + std::to_string(knobs.unit);
     if (knobs.tile_w == 0)
         knobs.tile_w = static_cast<int>(std::min<std::int64_t>(256, round_up(s.q(), 32 * knobs.unit)));
     if (knobs.units == 0)
@@ -99,154 +92,233 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const Gpu &gpu) co
              knobs.units > 1 && knobs.tile_w % (32 * knobs.unit * knobs.units) != 0; knobs.units /= 2) {
         }
     if (knobs.tile_w % (32 * knobs.unit * knobs.units) != 0)
-        return Infeasible{
-            "tile_w = " + std::to_string(knobs.tile_w) +
-            " is no multiple of 32 * unit * units = " + std::to_string(32 * knobs.unit * knobs.units)};
+        return "tile_w = " + std::to_string(knobs.tile_w) +
+               " is no multiple of 32 * unit * units = " + std::to_string(32 * knobs.unit * knobs.units);
     if (knobs.tile_h == 0)
         knobs.tile_h = 8;
-
-    const std::int64_t threads = knobs.tile_w / (knobs.unit * knobs.units);
-    const std::int64_t taps = s.r * s.s;
-    const std::int64_t launch_filters = std::min(s.k, constant_values / taps);
-    if (knobs.tile_k == 0 || knobs.tile_k > launch_filters)
-        knobs.tile_k = static_cast<int>(launch_filters);
+    const std::int64_t filters = launch_filters(s);
+    if (knobs.tile_k == 0 || knobs.tile_k > filters)
+        knobs.tile_k = static_cast<int>(filters);
     constexpr std::int64_t most_launches = 256;
-    if (ceil_div(s.k, launch_filters) > most_launches)
-        return Infeasible{std::to_string(s.k) + " filters need more than " + std::to_string(most_launches) +
-                          " launches of 64 KB of constant memory each"};
+    if (ceil_div(s.k, filters) > most_launches)
+        return std::to_string(s.k) + " filters need more than " + std::to_string(most_launches) +
+               " launches of 64 KB of constant memory each";
+    return "";
+}
+
+/// What follows from the shape and settled knobs.
+struct Tiling {
+    std::int64_t tile_w, tile_h, unit, units;
+    std::int64_t bytes, taps;     ///< of an element; of a filter
+    std::int64_t threads, pixels; ///< of a CTA; of a thread
+    std::int64_t window_units;    ///< that a unit's taps reach
+    std::int64_t row_pixels;      ///< of the input, behind a row of a tile
+    std::int64_t tiles_x, tiles_y;
+    bool whole_units;  ///< units are stored whole
+    bool loads_values; ///< filter values are loaded
+};
+
+Tiling tiling_of(const RowRegister &knobs, const ConvShape &s) {
+    Tiling t{};
+    t.tile_w = knobs.tile_w;
+    t.tile_h = knobs.tile_h;
+    t.unit = knobs.unit;
+    t.units = knobs.units;
+    t.bytes = s.element_bytes();
+    t.taps = s.r * s.s;
+    t.pixels = t.unit * t.units;
+    t.threads = t.tile_w / t.pixels;
+    t.window_units = ceil_div(t.unit + s.s - 1, t.unit);
+    t.row_pixels = t.tile_w + s.s - 1;
+    t.tiles_x = ceil_div(s.q(), t.tile_w);
+    t.tiles_y = ceil_div(s.p(), t.tile_h);
+    t.whole_units = t.unit > 1 && s.q() % t.unit == 0;
+    t.loads_values = loads_filter_values(s, t.pixels);
+    return t;
+}
+
+/// The launch of the filters from `begin` on, `tile_k` of them a CTA.
+Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t, std::int64_t begin,
+                    std::int64_t tile_k) {
+    Partition part;
+    part.kernel = RowRegister::name;
+    part.template_arguments = {s.r, s.s, t.threads, t.unit, t.units, t.whole_units ? 1 : 0};
+    if (s.dtype != DataType::f32)
+        part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
+    part.variant = t.loads_values ? "filter values loaded" : "";
+    part.filter_begin = begin;
+    part.filter_count = std::min(launch_filters(s), s.k - begin);
+    part.constant_bytes = part.filter_count * t.taps * t.bytes;
+    part.tile_h = t.tile_h;
+    part.tile_k = std::min(tile_k, part.filter_count);
+    const std::int64_t tiles_k = ceil_div(part.filter_count, part.tile_k);
+    part.grid = {t.tiles_x, t.tiles_y, s.n * tiles_k};
+    part.sharing_ctas = static_cast<double>(t.tiles_x * t.tiles_y * tiles_k);
+    part.threads = t.threads;
+    part.shared_bytes = round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16);
+    part.register_cap = registers_needed(s, t.unit, t.units, t.threads);
+    part.ctas_per_sm = resident_ctas(gpu, t.threads, part.register_cap, part.shared_bytes);
+    part.stages = 2;
+    part.steps = std::min(t.tile_h, s.p());
+    part.busy_warps = t.threads / 32;
+    // The loop over filters is unrolled twice.
+    part.independent_sums = 2 * t.pixels;
+    return part;
+}
+
+/// Why the GPU cannot run the launch; "" if it can.
+std::string does_not_fit(const Partition &part) {
+    if (part.grid[1] > 65535 || part.grid[2] > 65535)
+        return "the grid exceeds 65535 in y or z; take a larger tile_h or tile_k";
+    if (part.ctas_per_sm < 1)
+        return "a CTA of " + std::to_string(part.threads) + " threads does not fit an SM";
+    return "";
+}
+
+/// What a row of a tile costs. Warp instructions are those of a warp, as counted on sm_90.
+struct Row {
+    double instructions, of_filter; ///< of the row itself, and of each filter
+    double computing;               ///< share of the warps that compute
+    double wavefronts;              ///< of a CTA
+    double reads, conflicts;        ///< of the window, a thread's; of each by a CTA
+};
+
+Row row_of(const ConvShape &s, const Tiling &t) {
+    const double pixels = static_cast<double>(t.pixels), taps = static_cast<double>(t.taps);
+    const double fetches = static_cast<double>(ceil_div(t.row_pixels, t.threads));
+    const double window = static_cast<double>(t.units * t.window_units);
+    const std::int64_t unit_bytes = t.unit * t.bytes;
+    const Passes read = shared_passes(t.threads, static_cast<int>(std::max<std::int64_t>(1, unit_bytes / 4)),
+                                      [&](std::int64_t thread) { return thread * unit_bytes / 4; });
+    // A fetch (address, predicate), a filter (constant loads' addresses, loop, pointers).
+    // Short elements are widened: a pixel on its way into the window, a filter value for every row.
+    const bool widens_filters = s.dtype == DataType::f16;
+    const bool widens_pixels = widens_filters || (s.dtype == DataType::i8 && t.unit > 1);
+    // Units that are stored whole are computed only by warps that have any.
+    const std::int64_t unit_warp = warp_lanes * t.unit, last_q = s.q() - (t.tiles_x - 1) * t.tile_w;
+    const double stores = t.whole_units ? static_cast<double>(t.units) : pixels;
+    const double computing =
+        t.whole_units
+            ? static_cast<double>((t.tiles_x - 1) * (t.tile_w / unit_warp) + ceil_div(last_q, unit_warp)) /
+                  static_cast<double>(t.tiles_x * (t.tile_w / unit_warp))
+            : 1.0;
+    return {fetches * instructions::loop + window * (widens_pixels ? 1.0 + static_cast<double>(t.unit) : 1.0),
+            instructions::placed_store +
+                computing * (taps * (pixels + (widens_filters ? 2.0 : 1.0)) + stores),
+            computing,
+            // Of the last fetch only warps that have pixels of the row store any.
+            static_cast<double>(ceil_div(t.row_pixels, warp_lanes)) + window * read.taken, window,
+            read.taken - read.least};
+}
+
+/// One step is one output row of the tile, all its filters.
+void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Row &row) {
+    const double warps = static_cast<double>(t.threads) / 32.0, taps = static_cast<double>(t.taps);
+    const double filters = static_cast<double>(part.tile_k);
+    part.step.fmas = row.computing * static_cast<double>(t.tile_w) * taps * filters;
+    part.step.instructions = warps * (row.instructions + filters * row.of_filter);
+    part.step.shared_wavefronts = row.wavefronts;
+    // FFMAs take filter values right from constant memory: a row's filters pass line after line, which
+    // the cache of operands does not keep until the next row.
+    constexpr double line_bytes = 64.0;
+    if (!t.loads_values)
+        part.step.constant_lines =
+            warps * std::ceil(filters * taps * static_cast<double>(t.bytes) / line_bytes);
+    part.step.load_bytes = static_cast<double>(std::min(t.row_pixels, s.w) * t.bytes);
+    part.step.store_bytes = static_cast<double>(std::min(t.tile_w, s.q()) * s.result_bytes()) * filters;
+}
+
+/// Rows of the input that the tiles of all images pass, those of a single filter tile.
+double passed_rows(const ConvShape &s, const Tiling &t) {
+    const double images = static_cast<double>(s.n);
+    return static_cast<double>(s.p() * t.tiles_x) * images +
+           static_cast<double>((s.r - 1) * t.tiles_y * t.tiles_x) * images;
+}
+
+/// What the SMs ask L2 for. Rows come through L1, where whole ones follow one another. CTAs of other filters
+/// read the same pixels, otherwise those below the rows that their filters share. And the filters are copied
+/// to constant memory.
+void fill_reads(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+    const double images = static_cast<double>(s.n), tiles = static_cast<double>(t.tiles_x * t.tiles_y);
+    const double tiles_k = static_cast<double>(ceil_div(part.filter_count, part.tile_k));
+    const std::int64_t columns = ceil_div(s.w + (t.tiles_x - 1) * (s.s - 1), t.tiles_x);
+    const double rows_of_cta = passed_rows(s, t) / (images * tiles),
+                 row_bytes = static_cast<double>(std::min(t.row_pixels, columns) * t.bytes);
+    const double of_cta = t.tiles_x == 1 ? spanned_bytes(rows_of_cta * row_bytes, t.bytes)
+                                         : rows_of_cta * spanned_bytes(row_bytes, t.bytes);
+    const double of_image = static_cast<double>(s.h * s.w * s.c * t.bytes);
+    const double pixel_reads = images * read_through_l1(of_cta, std::max(of_cta, of_image), tiles * tiles_k,
+                                                        part, gpu, Again::anywhere);
+    part.work.l2_read_bytes = pixel_reads + static_cast<double>(part.constant_bytes);
+    const Readers readers =
+        tiles_k > 1.0 ? Readers{tiles_k, tiles}
+                      : Readers{static_cast<double>(t.tile_h + s.r - 1) / static_cast<double>(t.tile_h),
+                                static_cast<double>(t.tiles_x)};
+    part.mergeable_reads = mergeable_reads(pixel_reads, readers, part, gpu);
+}
+
+/// The work of the whole launch.
+void fill_work(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t, const Row &row) {
+    const double warps = static_cast<double>(t.threads) / 32.0,
+                 count = static_cast<double>(part.filter_count);
+    const double tiles_k = static_cast<double>(ceil_div(part.filter_count, part.tile_k));
+    const double rows = static_cast<double>(s.p() * t.tiles_x) * static_cast<double>(s.n);
+    const double passed = passed_rows(s, t);
+    Work &work = part.work;
+    // Of a single pixel a thread, of a single unit that is stored whole and of one tap, those past the
+    // edge are not computed: the compiler puts the sum under the store's condition. Others are computed
+    // together, as counted on sm_90.
+    const bool edge_left_out =
+        t.pixels == 1 || (t.whole_units && t.units == 1) || (t.unit == 1 && t.taps == 1);
+    const double outputs =
+        edge_left_out ? static_cast<double>(s.n * s.p() * s.q()) : rows * static_cast<double>(t.tile_w);
+    work.fmas = outputs * static_cast<double>(t.taps) * count;
+    work.instructions = warps * (passed * row.instructions * tiles_k + rows * (count * row.of_filter));
+    work.shared_wavefronts = passed * tiles_k * row.wavefronts;
+    work.shared_conflicts = passed * tiles_k * row.reads * row.conflicts;
+    fill_reads(part, s, gpu, t);
+    // Single pixels of neighbouring units: every store meets the same sectors again. Of one pixel each a
+    // warp stores a part of one row.
+    const double of_rows = static_cast<double>(s.n * s.k) *
+                           stored_bytes({round_up(s.q(), 32), s.q(), s.p(), s.q()}, s.q(), s.result_bytes());
+    work.l2_write_bytes = (t.unit == 1 ? of_rows : written_bytes(s)) * count / static_cast<double>(s.k) *
+                          (t.whole_units ? 1.0 : static_cast<double>(t.unit));
+    fill_dram(work, s, gpu);
+    *work.dram_write_bytes *= count / static_cast<double>(s.k);
+    if (part.filter_begin > 0) // the first launch brought the input
+        work.dram_read_bytes = 0.0;
+}
+
+} // namespace
+
+PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const Gpu &gpu) const {
+    if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
+        return Infeasible{why, true};
+    if (s.c != 1)
+        return Infeasible{"Chen's special case needs c = 1, got c = " + std::to_string(s.c), true};
+    if (s.r * s.s > constant_bank_bytes / s.element_bytes())
+        return Infeasible{"one filter exceeds the 64 KB of constant memory", true};
+
+    Planned<RowRegister> planned{*this, {}};
+    Feasible &out = planned.feasible;
+    const Bytes bank_width = gpu.profile.bank_width ? gpu.profile.bank_width->value : Bytes(4.0);
+    if (!gpu.profile.bank_width)
+        out.assumptions.push_back("bank width 4 B: the profile has none");
+    const std::int64_t ratio = papers::bank_ratio(bank_width, s.element_bytes());
+    if (const std::string why = settle(planned.strategy, s, ratio); !why.empty())
+        return Infeasible{why};
     out.rules = table1_rules(gpu.profile);
     out.rules.bank_ratio = bank_width.value / static_cast<double>(s.element_bytes());
 
-    const std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
-    const std::int64_t row_pixels = knobs.tile_w + s.s - 1;
-    for (std::int64_t begin = 0; begin < s.k; begin += launch_filters) {
-        Partition part;
-        part.kernel = name;
-        const int thread_pixels = knobs.unit * knobs.units;
-        const bool whole_units = knobs.unit > 1 && s.q() % knobs.unit == 0;
-        part.template_arguments = {s.r, s.s, threads, knobs.unit, knobs.units, whole_units ? 1 : 0};
-        if (s.dtype != DataType::f32)
-            part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
-        const bool loads_values = loads_filter_values(s, thread_pixels);
-        part.variant = loads_values ? "filter values loaded" : "";
-        part.filter_begin = begin;
-        part.filter_count = std::min(launch_filters, s.k - begin);
-        part.constant_bytes = part.filter_count * taps * bytes;
-        part.tile_h = knobs.tile_h;
-        part.tile_k = std::min<std::int64_t>(knobs.tile_k, part.filter_count);
-        const std::int64_t tiles_k = ceil_div(part.filter_count, part.tile_k);
-        part.grid = {tiles_x, tiles_y, s.n * tiles_k};
-        part.sharing_ctas = static_cast<double>(tiles_x * tiles_y * tiles_k);
-        if (tiles_y > 65535 || part.grid[2] > 65535)
-            return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_h or tile_k"};
-        part.threads = threads;
-        const std::int64_t window_units = ceil_div(knobs.unit + s.s - 1, knobs.unit);
-        part.shared_bytes = round_up((knobs.tile_w + (window_units - 1) * knobs.unit) * bytes, 16);
-        part.register_cap = registers_needed(s, knobs.unit, knobs.units, threads);
-        part.ctas_per_sm = resident_ctas(gpu, threads, part.register_cap, part.shared_bytes);
-        if (part.ctas_per_sm < 1)
-            return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};
-        part.stages = 2;
-        part.steps = std::min<std::int64_t>(knobs.tile_h, s.p());
+    const Tiling tiling = tiling_of(planned.strategy, s);
+    const Row row = row_of(s, tiling);
+    for (std::int64_t begin = 0; begin < s.k; begin += launch_filters(s)) {
+        Partition part = launch_of(s, gpu, tiling, begin, planned.strategy.tile_k);
+        if (const std::string why = does_not_fit(part); !why.empty())
+            return Infeasible{why};
         fill_schedule(part, gpu.limits);
-
-        // One step is one output row of the tile, all its filters.
-        const double warps = static_cast<double>(threads) / 32.0;
-        const double pixels = static_cast<double>(thread_pixels), t = static_cast<double>(taps);
-        const double filters = static_cast<double>(part.tile_k);
-        const double fetches = static_cast<double>(ceil_div(row_pixels, threads));
-        const double window = static_cast<double>(knobs.units * window_units);
-        const std::int64_t unit_bytes = knobs.unit * bytes;
-        const Passes read =
-            shared_passes(threads, static_cast<int>(std::max<std::int64_t>(1, unit_bytes / 4)),
-                          [&](std::int64_t thread) { return thread * unit_bytes / 4; });
-        // As counted on sm_90: a fetch (address, predicate), a filter (constant loads' addresses, loop,
-        // pointers).
-        // Short elements are widened: a pixel on its way into the window, a filter value for every row.
-        const bool widens_filters = s.dtype == DataType::f16;
-        const bool widens_pixels = widens_filters || (s.dtype == DataType::i8 && knobs.unit > 1);
-        const double row_instructions =
-            fetches * instructions::loop + window * (widens_pixels ? 1.0 + knobs.unit : 1.0);
-        // Units that are stored whole are computed only by warps that have any, as counted on sm_90.
-        const double stores = whole_units ? static_cast<double>(knobs.units) : pixels;
-        const std::int64_t unit_warp = warp_lanes * knobs.unit, last_q = s.q() - (tiles_x - 1) * knobs.tile_w;
-        const double computing = whole_units
-                                     ? static_cast<double>((tiles_x - 1) * (knobs.tile_w / unit_warp) +
-                                                           ceil_div(last_q, unit_warp)) /
-                                           static_cast<double>(tiles_x * (knobs.tile_w / unit_warp))
-                                     : 1.0;
-        const auto filter_instructions = [&](double count) {
-            return count * ((whole_units ? instructions::placed_store : instructions::placed_store) +
-                            computing * (t * (pixels + (widens_filters ? 2.0 : 1.0)) + stores));
-        };
-        // Of the last fetch only warps that have pixels of the row store any.
-        const double row_wavefronts =
-            static_cast<double>(ceil_div(row_pixels, warp_lanes)) + window * read.taken;
-        part.step.fmas = computing * static_cast<double>(knobs.tile_w) * t * filters;
-        part.step.instructions = warps * (row_instructions + filter_instructions(filters));
-        part.step.shared_wavefronts = row_wavefronts;
-        // FFMAs take filter values right from constant memory: a row's filters pass line after line, which
-        // the cache of operands does not keep until the next row.
-        constexpr double line_bytes = 64.0;
-        if (!loads_values)
-            part.step.constant_lines =
-                warps * std::ceil(filters * t * static_cast<double>(bytes) / line_bytes);
-        part.busy_warps = threads / 32;
-        // The loop over filters is unrolled twice.
-        part.independent_sums = 2 * thread_pixels;
-        part.step.load_bytes = static_cast<double>(std::min(row_pixels, s.w) * bytes);
-        part.step.store_bytes =
-            static_cast<double>(std::min<std::int64_t>(knobs.tile_w, s.q()) * s.result_bytes()) * filters;
-
-        const double images = static_cast<double>(s.n), count = static_cast<double>(part.filter_count);
-        const double rows = static_cast<double>(s.p() * tiles_x) * images;
-        const double passed_rows = rows + static_cast<double>((s.r - 1) * tiles_y * tiles_x) * images;
-        Work &work = part.work;
-        // Of a single pixel a thread, of a single unit that is stored whole and of one tap, those past the
-        // edge are not computed: the compiler puts the sum under the store's condition. Others are computed
-        // together, as counted on sm_90.
-        const bool edge_left_out =
-            thread_pixels == 1 || (whole_units && knobs.units == 1) || (knobs.unit == 1 && taps == 1);
-        const double outputs = edge_left_out ? static_cast<double>(s.n * s.p() * s.q())
-                                             : rows * static_cast<double>(knobs.tile_w);
-        work.fmas = outputs * t * count;
-        work.instructions = warps * (passed_rows * row_instructions * static_cast<double>(tiles_k) +
-                                     rows * filter_instructions(count));
-        work.shared_wavefronts = passed_rows * static_cast<double>(tiles_k) * row_wavefronts;
-        work.shared_conflicts =
-            passed_rows * static_cast<double>(tiles_k) * window * (read.taken - read.least);
-        // Rows come through L1, where whole ones follow one another. CTAs of other filters read the same
-        // pixels, otherwise those below the rows that their filters share. And the filters are copied to
-        // constant memory.
-        const double tiles = static_cast<double>(tiles_x * tiles_y);
-        const double rows_of_cta = passed_rows / (images * tiles),
-                     row_bytes = static_cast<double>(
-                         std::min(row_pixels, ceil_div(s.w + (tiles_x - 1) * (s.s - 1), tiles_x)) * bytes);
-        const double of_cta = tiles_x == 1 ? spanned_bytes(rows_of_cta * row_bytes, bytes)
-                                           : rows_of_cta * spanned_bytes(row_bytes, bytes);
-        const double of_image = static_cast<double>(s.h * s.w * s.c * bytes);
-        const double pixel_reads =
-            images * read_through_l1(of_cta, std::max(of_cta, of_image), tiles * static_cast<double>(tiles_k),
-                                     part, gpu, Again::anywhere);
-        work.l2_read_bytes = pixel_reads + static_cast<double>(part.constant_bytes);
-        const Readers readers =
-            tiles_k > 1
-                ? Readers{static_cast<double>(tiles_k), tiles}
-                : Readers{static_cast<double>(knobs.tile_h + s.r - 1) / static_cast<double>(knobs.tile_h),
-                          static_cast<double>(tiles_x)};
-        part.mergeable_reads = mergeable_reads(pixel_reads, readers, part, gpu);
-        // Single pixels of neighbouring units: every store meets the same sectors again. Of one pixel each a
-        // warp stores a part of one row.
-        const double of_rows =
-            static_cast<double>(s.n * s.k) *
-            stored_bytes({round_up(s.q(), 32), s.q(), s.p(), s.q()}, s.q(), s.result_bytes());
-        work.l2_write_bytes = (knobs.unit == 1 ? of_rows : written_bytes(s)) * count /
-                              static_cast<double>(s.k) *
-                              (whole_units ? 1.0 : static_cast<double>(knobs.unit));
-        fill_dram(work, s, gpu);
-        *work.dram_write_bytes *= count / static_cast<double>(s.k);
-        if (begin > 0) // the first launch brought the input
-            work.dram_read_bytes = 0.0;
+        fill_step(part, s, tiling, row);
+        fill_work(part, s, gpu, tiling, row);
         out.plan.launches.push_back(std::move(part));
     }
     const Partition &first = out.plan.launches.front();
