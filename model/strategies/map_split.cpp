@@ -102,7 +102,7 @@ void add_ctas(Partition &part, double &copying, const ConvShape &s, const Tiling
 
 /// What all CTAs ask L2 for of the filters: all parts of the map go through all of them at the same time.
 double filter_reads(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Partition &part) {
-    const double halves = t.piece_filters > 1 ? 2.0 : 1.0;
+    const auto halves = static_cast<double>(t.piece_filters > 1 ? 2 : 1);
     const double of_image = halves * spanned_bytes(static_cast<double>(s.filter_bytes()) / halves);
     // L1 keeps them from one image to the next as far as the lines that are stored leave it.
     constexpr double line = 128.0;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -259,185 +260,263 @@ const std::vector<Knob<PatchRegister>> &PatchRegister::knobs() {
     return list;
 }
 
-PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const Gpu &gpu) const {
-    if (const std::string why = outside_papers(s); !why.empty())
-        return Infeasible{why, true};
-    if (s.c != 1)
-        return Infeasible{"the single-channel kernels need c = 1, got c = " + std::to_string(s.c), true};
-    if (s.r * s.s > 64)
-        return Infeasible{"a patch of more than 64 taps does not stay in registers", true};
-    if (s.q() > 65536)
-        return Infeasible{"rows of more than 65536 outputs exceed the stores' offsets", true};
+namespace {
 
-    Planned<PatchRegister> planned;
-    Feasible &out = planned.feasible;
-    PatchRegister &knobs = planned.strategy;
-    knobs = *this;
+/// Why the strategy never does such shapes; "" if it does.
+std::string outside(const ConvShape &s) {
+    if (std::string why = outside_papers(s); !why.empty())
+        return why;
+    if (s.c != 1)
+        return "the single-channel kernels need c = 1, got c = " + std::to_string(s.c);
+    if (s.r * s.s > 64)
+        return "a patch of more than 64 taps does not stay in registers";
+    if (s.q() > 65536)
+        return "rows of more than 65536 outputs exceed the stores' offsets";
+    return "";
+}
+
+/// Why knobs that are set are wrong; "" if they are not.
+std::string wrong_knob(const PatchRegister &knobs, const ConvShape &s) {
     if (knobs.threads % 32 != 0)
-        return Infeasible{"threads must be a multiple of 32, got " + std::to_string(knobs.threads)};
-    if (vector != 0 && vector != 1 && vector != 4)
-        return Infeasible{"vector must be 1 or 4, got " + std::to_string(vector)};
-    if (vector == 4 && s.p() * s.q() % 4 != 0)
-        return Infeasible{"planes of " + std::to_string(s.p() * s.q()) +
-                          " outputs have no aligned vectors of 4"};
-    // The knobs that are free take the values of the lowest cost; of equals the first.
+        return "threads must be a multiple of 32, got " + std::to_string(knobs.threads);
+    if (knobs.vector != 0 && knobs.vector != 1 && knobs.vector != 4)
+        return "vector must be 1 or 4, got " + std::to_string(knobs.vector);
+    if (knobs.vector == 4 && s.p() * s.q() % 4 != 0)
+        return "planes of " + std::to_string(s.p() * s.q()) + " outputs have no aligned vectors of 4";
+    return "";
+}
+
+/// Whether a thread has the registers and the map the rows.
+bool is_possible(const ConvShape &s, const Gpu &gpu, Outputs o, std::int64_t threads) {
+    constexpr std::int64_t most_registers = 200;
+    return s.p() * s.q() % o.vector == 0 && o.band * o.rows <= s.p() &&
+           registers_needed(s, o) < most_registers &&
+           resident_ctas(gpu, threads, registers_needed(s, o), 4096) > 0;
+}
+
+/// The knobs, of which those that are free take the values of the lowest cost; of equals the first. Absent:
+/// nothing is possible.
+std::optional<PatchRegister> cheapest(const PatchRegister &asked, const ConvShape &s, const Gpu &gpu) {
     const auto free_or = [](int value, std::vector<int> values) {
         return value != 0 ? std::vector<int>{value} : values;
     };
+    std::optional<PatchRegister> chosen;
     double best = 0.0;
-    for (const int v : free_or(vector, {4, 1}))
-        for (const int r : free_or(rows, {8, 4, 2, 1}))
-            for (const int t : free_or(threads, {128, 256, 64, 512}))
-                for (const int k : free_or(tile_k, {32, 64, 16, 8, 4, 2, 1})) {
+    for (const int v : free_or(asked.vector, {4, 1}))
+        for (const int r : free_or(asked.rows, {8, 4, 2, 1}))
+            for (const int t : free_or(asked.threads, {128, 256, 64, 512}))
+                for (const int k : free_or(asked.tile_k, {32, 64, 16, 8, 4, 2, 1})) {
                     const Outputs o = outputs_of(s, r, v);
-                    constexpr std::int64_t most_registers = 200;
-                    const bool possible = s.p() * s.q() % v == 0 && o.band * r <= s.p() &&
-                                          registers_needed(s, o) < most_registers &&
-                                          resident_ctas(gpu, t, registers_needed(s, o), 4096) > 0;
-                    if (!possible)
+                    if (!is_possible(s, gpu, o, t))
                         continue;
-                    const double c = cost(s, gpu, o, t, std::min(std::int64_t{k}, ceil_div(s.k, o.classes)));
-                    if (best == 0.0 || c < best)
-                        best = c, knobs.rows = r, knobs.vector = v, knobs.threads = t, knobs.tile_k = k;
+                    const std::int64_t tile_k = std::min(std::int64_t{k}, ceil_div(s.k, o.classes));
+                    const double c = cost(s, gpu, o, t, tile_k);
+                    if (!chosen || c < best)
+                        best = c, chosen = PatchRegister{r, v, t, static_cast<int>(tile_k)};
                 }
-    if (best == 0.0)
-        return Infeasible{"rows = " + std::to_string(rows) + ", vector = " + std::to_string(vector) +
-                          ": more rows than the map has, or more registers than a thread has"};
-    const Outputs outputs = outputs_of(s, knobs.rows, knobs.vector);
+    return chosen;
+}
 
-    knobs.tile_k = static_cast<int>(std::min(std::int64_t{knobs.tile_k}, ceil_div(s.k, outputs.classes)));
-    const std::int64_t positions = positions_of(s, outputs);
+/// What follows from the shape and settled knobs.
+struct Tiling {
+    Outputs outputs;
+    std::int64_t threads, tile_k, taps;
+    std::int64_t positions; ///< of a map
+    Grid grid;
+    bool shares_taps; ///< in shared memory; of a single filter they go right to registers
+};
+
+Tiling tiling_of(const PatchRegister &knobs, const ConvShape &s, const Gpu &gpu) {
+    const Outputs o = outputs_of(s, knobs.rows, knobs.vector);
+    return {o,
+            knobs.threads,
+            knobs.tile_k,
+            s.r * s.s,
+            positions_of(s, o),
+            grid_of(s, gpu, o, knobs.threads, knobs.tile_k),
+            knobs.tile_k > 1};
+}
+
+Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
     Partition part;
-    part.kernel = name;
-    const Grid grid = grid_of(s, gpu, outputs, knobs.threads, knobs.tile_k);
-    const bool streamed = is_streamed(s, gpu);
+    part.kernel = PatchRegister::name;
     part.template_arguments = {s.r,
                                s.s,
-                               knobs.rows,
-                               knobs.vector,
+                               t.outputs.rows,
+                               t.outputs.vector,
                                s.q(),
-                               outputs.band,
-                               outputs.classes,
-                               grid.chunks,
-                               streamed ? 1 : 0,
-                               knobs.tile_k == 1 ? 1 : 0};
-    part.grid = {grid.positions, grid.filters, grid.chunks * s.n};
-    part.sharing_ctas = static_cast<double>(grid.positions * grid.filters * grid.chunks);
-    if (part.grid[1] > 65535 || part.grid[2] > 65535 || positions > std::int64_t{1} << 30)
-        return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_k"};
-    part.threads = knobs.threads;
-    part.tile_k = knobs.tile_k;
+                               t.outputs.band,
+                               t.outputs.classes,
+                               t.grid.chunks,
+                               is_streamed(s, gpu) ? 1 : 0,
+                               t.shares_taps ? 0 : 1};
+    part.grid = {t.grid.positions, t.grid.filters, t.grid.chunks * s.n};
+    part.sharing_ctas = static_cast<double>(t.grid.positions * t.grid.filters * t.grid.chunks);
+    part.threads = t.threads;
+    part.tile_k = t.tile_k;
     part.filter_count = s.k;
-    part.shared_bytes =
-        knobs.tile_k == 1 ? 0 : round_up(knobs.tile_k, group_of(s.r * s.s)) * padded(s.r * s.s) * 4;
-    part.register_cap = registers_needed(s, outputs);
-    part.ctas_per_sm =
-        resident_ctas(gpu, part.threads, registers_of(s, outputs, knobs.tile_k), part.shared_bytes);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
+    part.shared_bytes = t.shares_taps ? bank_values(s, t.tile_k) * 4 : 0;
+    part.register_cap = registers_needed(s, t.outputs);
+    part.ctas_per_sm = resident_ctas(gpu, t.threads, registers_of(s, t.outputs, t.tile_k), part.shared_bytes);
     part.stages = 1;
     part.steps = 1;
-    part.busy_warps = ceil_div(std::min(part.threads, positions), 32);
-    part.independent_sums = knobs.rows * knobs.vector;
-    fill_schedule(part, gpu.limits);
+    part.busy_warps = ceil_div(std::min(t.threads, t.positions), 32);
+    part.independent_sums = t.outputs.rows * t.outputs.vector;
+    return part;
+}
 
-    WarpCounts counts = counts_of(s, outputs, part.threads, part.tile_k);
-    const Compiled its = compiled(s, outputs);
-    const double taps_d = static_cast<double>(s.r * s.s), stores = static_cast<double>(knobs.rows);
-    const double pixel_loads = static_cast<double>(pixels_of(s, outputs) / load_step(s, outputs));
-    double copies = 0.0, all_copies = 0.0; // of taps, by the warps of a full CTA and of all
-    if (knobs.tile_k == 1) {
+/// Why the GPU cannot run the launch; "" if it can.
+std::string does_not_fit(const Partition &part, const Tiling &t) {
+    if (part.grid[1] > 65535 || part.grid[2] > 65535 || t.positions > std::int64_t{1} << 30)
+        return "the grid exceeds 65535 in y or z; take a larger tile_k";
+    if (part.ctas_per_sm < 1)
+        return "a CTA of " + std::to_string(part.threads) + " threads does not fit an SM";
+    return "";
+}
+
+/// Counts of a warp as compiled, where cost() takes rougher ones.
+WarpCounts compiled_counts(const ConvShape &s, const Tiling &t) {
+    WarpCounts counts = counts_of(s, t.outputs, t.threads, t.tile_k);
+    const Compiled its = compiled(s, t.outputs);
+    const double taps = static_cast<double>(t.taps), stores = static_cast<double>(t.outputs.rows);
+    const double pixel_loads = static_cast<double>(pixels_of(s, t.outputs) / load_step(s, t.outputs));
+    if (!t.shares_taps) {
         counts.instructions_per_filter = counts.fmas_per_filter + stores;
-        counts.instructions_once = pixel_loads + taps_d + its.once;
-    } else {
-        const std::int64_t values = bank_values(s, knobs.tile_k);
-        const double loads = s.r * s.s == 1  ? 0.25
-                             : s.r * s.s < 4 ? taps_d / 2.0 // two values each
-                                             : static_cast<double>(padded(s.r * s.s)) / 4.0;
-        counts.instructions_per_filter = counts.fmas_per_filter + loads + stores + its.per_filter;
-        counts.instructions_once = pixel_loads + its.once;
-        copies = static_cast<double>(ceil_div(values, 32));
-        // Of the filters of a class the last CTA has those that are left.
-        for (std::int64_t which = 0; which < outputs.classes; ++which) {
-            const std::int64_t its_filters = (s.k + outputs.classes - 1 - which) / outputs.classes;
-            const std::int64_t left = its_filters % knobs.tile_k;
-            all_copies += static_cast<double>(its_filters / knobs.tile_k) * copies +
-                          static_cast<double>(ceil_div(bank_values(s, left), 32));
-        }
-        all_copies *= static_cast<double>(part.grid[0] * part.grid[2]);
-        // A copied tap waits for its load before the next one is asked for; the first beside the pixels.
-        part.drain.line_waits = static_cast<double>(ceil_div(values, part.threads) - 1);
+        counts.instructions_once = pixel_loads + taps + its.once;
+        return counts;
     }
-    // Of a small map a CTA has fewer positions than threads; warps without any end at once.
-    const std::int64_t lanes = std::min(part.threads, positions);
-    const double warps = static_cast<double>(ceil_div(lanes, 32)), filters = static_cast<double>(part.tile_k);
-    // Of the input a CTA reads either a strip of its threads' columns or whole rows.
-    const std::int64_t columns = ceil_div(positions, grid.positions * grid.chunks) * knobs.vector,
-                       band = outputs.band;
+    const double loads = t.taps == 1  ? 0.25
+                         : t.taps < 4 ? taps / 2.0 // two values each
+                                      : static_cast<double>(padded(t.taps)) / 4.0;
+    counts.instructions_per_filter = counts.fmas_per_filter + loads + stores + its.per_filter;
+    counts.instructions_once = pixel_loads + its.once;
+    return counts;
+}
+
+/// Copies of `filters` filters' taps by the warps of a CTA.
+double copies_of(const ConvShape &s, std::int64_t filters) {
+    return static_cast<double>(ceil_div(bank_values(s, filters), 32));
+}
+
+/// The same by those of all CTAs: of the filters of a class the last CTA has those that are left.
+double all_copies(const ConvShape &s, const Tiling &t) {
+    double copies = 0.0;
+    for (std::int64_t which = 0; which < t.outputs.classes; ++which) {
+        const std::int64_t its_filters = (s.k + t.outputs.classes - 1 - which) / t.outputs.classes;
+        copies += static_cast<double>(its_filters / t.tile_k) * copies_of(s, t.tile_k) +
+                  copies_of(s, its_filters % t.tile_k);
+    }
+    return copies * static_cast<double>(t.grid.positions * (t.grid.chunks * s.n));
+}
+
+/// Bytes of the pixels of a CTA, which reads either a strip of its threads' columns or whole rows.
+double pixel_bytes(const ConvShape &s, const Tiling &t) {
+    const std::int64_t rows = t.outputs.rows,
+                       columns = ceil_div(t.positions, t.grid.positions * t.grid.chunks) * t.outputs.vector;
     const double runs = row_runs(columns, s.q()), columns_d = static_cast<double>(columns);
     const double input_bytes =
         s.q() >= columns
-            ? static_cast<double>(band * (knobs.rows - 1) + s.r) *
+            ? static_cast<double>(t.outputs.band * (rows - 1) + s.r) *
                   ((columns_d + runs * static_cast<double>(s.s - 1)) * 4.0 + runs * spanned_bytes(0.0))
-            : spanned_bytes(
-                  (columns_d / static_cast<double>(s.q()) * knobs.rows + static_cast<double>(s.r - 1)) *
-                  static_cast<double>(s.w) * 4.0);
+            : spanned_bytes((columns_d / static_cast<double>(s.q()) * static_cast<double>(rows) +
+                             static_cast<double>(s.r - 1)) *
+                            static_cast<double>(s.w) * 4.0);
+    return std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0);
+}
+
+/// A CTA fetches its pixels and taps, then computes: its warps wait for that together.
+void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const WarpCounts &counts) {
+    // Of a small map a CTA has fewer positions than threads; warps without any end at once.
+    const std::int64_t lanes = std::min(t.threads, t.positions);
+    const double warps = static_cast<double>(ceil_div(lanes, 32)), filters = static_cast<double>(t.tile_k);
+    const double all_warps = static_cast<double>(t.threads) / 32.0;
     // A warp issues its FFMAs for all lanes, also where the map has fewer.
     part.step.fmas = warps * 32.0 * filters * counts.fmas_per_filter;
-    // A CTA fetches its pixels and taps, then computes: its warps wait for that together.
     part.step.instructions = warps * filters * counts.instructions_per_filter;
-    const bool shares_taps = knobs.tile_k > 1;
-    part.step.shared_wavefronts = shares_taps ? filters * tap_passes(s.r * s.s, lanes) : 0.0;
-    const double all_warps = static_cast<double>(part.threads) / 32.0;
-    // Warps without positions: where taps are copied they load their pixels all the same.
-    const double busy_share = static_cast<double>(ceil_div(positions, 32)) /
-                              (static_cast<double>(grid.positions * grid.chunks) * all_warps);
-    const double once = knobs.tile_k > 1 ? counts.instructions_once
-                                         : busy_share * counts.instructions_once +
-                                               std::max(0.0, 1.0 - busy_share) * instructions::place;
-    part.drain.instructions = all_warps * once + copies * its.per_copy;
-    part.drain.shared_wavefronts = warps * counts.l1_passes_once;
-    const double pixel_bytes = std::min(input_bytes, static_cast<double>(s.h * s.w) * 4.0);
-    part.step.load_bytes = pixel_bytes + spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
+    part.step.shared_wavefronts = t.shares_taps ? filters * tap_passes(t.taps, lanes) : 0.0;
+    part.step.load_bytes = pixel_bytes(s, t) + spanned_bytes(filters * static_cast<double>(t.taps) * 4.0);
     // Of the average CTA: the last ones of a map and of the filters store less.
     part.step.store_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(part.ctas);
+    part.drain.shared_wavefronts = warps * counts.l1_passes_once;
+    if (t.shares_taps) { // warps without positions load their pixels all the same
+        part.drain.instructions =
+            all_warps * counts.instructions_once + copies_of(s, t.tile_k) * compiled(s, t.outputs).per_copy;
+        // A copied tap waits for its load before the next one is asked for; the first beside the pixels.
+        part.drain.line_waits = static_cast<double>(ceil_div(bank_values(s, t.tile_k), t.threads) - 1);
+        return;
+    }
+    const double busy_share = static_cast<double>(ceil_div(t.positions, 32)) /
+                              (static_cast<double>(t.grid.positions * t.grid.chunks) * all_warps);
+    part.drain.instructions = all_warps * (busy_share * counts.instructions_once +
+                                           std::max(0.0, 1.0 - busy_share) * instructions::place);
+}
 
-    // Only whole warps past the last position are idle; a filter past the last one is not computed.
-    // The lane before the first of a plane that is moved by a vector computes the first once more.
-    const double busy = static_cast<double>(positions * s.n * s.k + (outputs.classes - 1) * (s.n * s.k / 2));
-    const double busy_warps = static_cast<double>(ceil_div(positions + outputs.classes - 1, 32) * s.n);
-    const double all_filters = static_cast<double>(s.k);
-    Work &work = part.work;
-    work.fmas = busy * counts.fmas_per_filter;
-    work.instructions = static_cast<double>(part.ctas) * part.drain.instructions +
-                        busy_warps * all_filters * counts.instructions_per_filter;
-    const std::int64_t planes = s.n * s.k, moved = outputs.classes == 2 ? planes / 2 : 0;
-    work.shared_wavefronts =
-        shares_taps ? static_cast<double>(planes - moved) * tap_passes(s.r * s.s, positions) +
-                          static_cast<double>(moved) * tap_passes(s.r * s.s, positions + 1) + all_copies
-                    : 0.0;
-    work.shared_conflicts = 0.0;
-    // CTAs of other filters may find the pixels in L1, and neighbours the taps.
-    const double position_ctas = static_cast<double>(part.grid[0]), ctas_d = static_cast<double>(part.ctas),
-                 image_bytes = std::max(pixel_bytes, spanned_bytes(static_cast<double>(s.h * s.w) * 4.0)),
+/// What the SMs ask L2 for: CTAs of other filters may find the pixels in L1, and neighbours the taps.
+void fill_reads(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+    const double of_cta = pixel_bytes(s, t), images = static_cast<double>(s.n);
+    const double position_ctas = static_cast<double>(part.grid[0]), ctas = static_cast<double>(part.ctas),
+                 image_bytes = std::max(of_cta, spanned_bytes(static_cast<double>(s.h * s.w) * 4.0)),
                  all_taps = spanned_bytes(static_cast<double>(s.filter_bytes()));
-    const double pixel_reads = static_cast<double>(s.n) * read_through_l1(pixel_bytes, image_bytes,
-                                                                          ctas_d / static_cast<double>(s.n),
-                                                                          part, gpu, Again::anywhere);
-    const double tap_reads = read_through_l1(std::min(all_taps, part.step.load_bytes - pixel_bytes), all_taps,
-                                             ctas_d, part, gpu, Again::in_turn);
-    work.l2_read_bytes = pixel_reads + tap_reads;
+    const double pixel_reads =
+        images * read_through_l1(of_cta, image_bytes, ctas / images, part, gpu, Again::anywhere);
+    const double tap_reads = read_through_l1(std::min(all_taps, part.step.load_bytes - of_cta), all_taps,
+                                             ctas, part, gpu, Again::in_turn);
+    part.work.l2_read_bytes = pixel_reads + tap_reads;
     part.mergeable_reads =
         mergeable_reads(pixel_reads, {static_cast<double>(part.grid[1]), position_ctas}, part, gpu) +
         mergeable_reads(tap_reads, {position_ctas, 1.0}, part, gpu);
-    const double stored = static_cast<double>(positions * knobs.rows * knobs.vector * s.n * s.k) * 4.0;
-    work.l2_write_bytes = knobs.vector == 1 ? stored * written_bytes_of_columns(s, knobs.rows) /
-                                                  static_cast<double>(s.output_bytes())
-                                            : stored;
-    if (knobs.vector == 1)
-        part.partial_write_bytes = written_in_part(*work.l2_write_bytes, stored);
-    fill_dram(work, s, gpu);
+}
 
+/// The work of the whole launch.
+void fill_work(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t,
+               const WarpCounts &counts) {
+    const auto [rows, vector, band, classes] = t.outputs;
+    // Only whole warps past the last position are idle; a filter past the last one is not computed.
+    // The lane before the first of a plane that is moved by a vector computes the first once more.
+    const std::int64_t planes = s.n * s.k, moved = classes == 2 ? planes / 2 : 0;
+    const double busy_warps = static_cast<double>(ceil_div(t.positions + classes - 1, 32) * s.n);
+    Work &work = part.work;
+    work.fmas = static_cast<double>(t.positions * planes + moved) * counts.fmas_per_filter;
+    work.instructions = static_cast<double>(part.ctas) * part.drain.instructions +
+                        busy_warps * static_cast<double>(s.k) * counts.instructions_per_filter;
+    work.shared_wavefronts = t.shares_taps
+                                 ? static_cast<double>(planes - moved) * tap_passes(t.taps, t.positions) +
+                                       static_cast<double>(moved) * tap_passes(t.taps, t.positions + 1) +
+                                       all_copies(s, t)
+                                 : 0.0;
+    work.shared_conflicts = 0.0;
+    fill_reads(part, s, gpu, t);
+    const double stored = static_cast<double>(t.positions * rows * vector * planes) * 4.0;
+    work.l2_write_bytes = stored;
+    if (vector == 1) {
+        work.l2_write_bytes =
+            stored * written_bytes_of_columns(s, rows) / static_cast<double>(s.output_bytes());
+        part.partial_write_bytes = written_in_part(*work.l2_write_bytes, stored);
+    }
+    fill_dram(work, s, gpu);
+}
+
+} // namespace
+
+PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const Gpu &gpu) const {
+    if (const std::string why = outside(s); !why.empty())
+        return Infeasible{why, true};
+    if (const std::string why = wrong_knob(*this, s); !why.empty())
+        return Infeasible{why};
+    const std::optional<PatchRegister> knobs = cheapest(*this, s, gpu);
+    if (!knobs)
+        return Infeasible{"rows = " + std::to_string(rows) + ", vector = " + std::to_string(vector) +
+                          ": more rows than the map has, or more registers than a thread has"};
+    Planned<PatchRegister> planned{*knobs, {}};
+    Feasible &out = planned.feasible;
+    const Tiling tiling = tiling_of(*knobs, s, gpu);
+    Partition part = launch_of(s, gpu, tiling);
+    if (const std::string why = does_not_fit(part, tiling); !why.empty())
+        return Infeasible{why};
+    fill_schedule(part, gpu.limits);
+    const WarpCounts counts = compiled_counts(s, tiling);
+    fill_step(part, s, tiling, counts);
+    fill_work(part, s, gpu, tiling, counts);
     out.rules = table1_rules(gpu.profile);
     out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
     out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
