@@ -16,13 +16,6 @@ namespace convcast::division {
 
 using papers::ceil_div;
 
-std::int64_t registers_of(const ConvShape &shape, Tile tile) {
-    constexpr std::int64_t few = 40;
-    const std::int64_t taps = shape.r * shape.s, sums = tile.rows * tile.group;
-    const bool square = tile.rows == 2 && tile.group == 2;
-    return (taps == 1 && sums <= 4 && !square) || (taps == 9 && sums == 1) ? few : register_cap;
-}
-
 Tile choose_tile(std::int64_t rows, std::int64_t filters) {
     const std::int64_t row_tile = rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
     // 4 x 8 accumulators do not fit beside their operands in 64 registers; 4 x 4 loads less per FMA than 2
@@ -101,6 +94,21 @@ double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::in
     const double copies = static_cast<double>(ceil_div(ceil_div(filters, group) * group * taps, 32));
     return per_copy * copies + instructions::copy * std::min(copies, warps_per_cta);
 }
+
+namespace {
+
+constexpr std::int64_t register_cap = 64; // two CTAs of 512 threads fill a file of 65,536 registers
+
+/// Registers of a thread as compiled for sm_90 (NVRTC 13.0): a third CTA fits an SM where a thread has few
+/// sums and taps.
+std::int64_t registers_of(const ConvShape &shape, Tile tile) {
+    constexpr std::int64_t few = 40;
+    const std::int64_t taps = shape.r * shape.s, sums = tile.rows * tile.group;
+    const bool square = tile.rows == 2 && tile.group == 2;
+    return (taps == 1 && sums <= 4 && !square) || (taps == 9 && sums == 1) ? few : register_cap;
+}
+
+} // namespace
 
 Partition launch_of(const char *kernel, const ConvShape &s, const Gpu &gpu, std::int64_t pieces) {
     Partition part;

@@ -1,4 +1,4 @@
-// What the two single-channel divisions share: the rules of section 3.1 and the inner loop's cost.
+// What the two single-channel divisions share: the rules of section 3.1, the plan, and what a CTA costs.
 #pragma once
 
 #include "model/paper/papers.hpp"
@@ -12,8 +12,6 @@
 
 namespace convcast::division {
 
-inline constexpr std::int64_t register_cap = 64; ///< two CTAs of 512 threads fill a file of 65,536 registers
-
 inline constexpr std::int64_t most_pieces = 65536;
 
 /// Rows and filters that a thread computes at a time (kernel convolve_band).
@@ -26,10 +24,6 @@ Tile choose_tile(std::int64_t rows, std::int64_t filters);
 inline bool copies_wide(const ConvShape &shape) {
     return shape.w % 4 == 0;
 }
-
-/// Registers of a thread as compiled for sm_90 (NVRTC 13.0): a third CTA fits an SM where a thread has few
-/// sums and taps.
-std::int64_t registers_of(const ConvShape &shape, Tile tile);
 
 /// What one call of convolve_band costs for a band of `rows` rows and `filters` filters.
 StepWork band_work(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
@@ -51,6 +45,7 @@ constexpr double piece_instructions(std::int64_t pieces) {
                        : instructions::loop) *
            warps_per_cta;
 }
+
 /// The launch of a division, without what depends on its tiles.
 Partition launch_of(const char *kernel, const ConvShape &shape, const Gpu &gpu, std::int64_t pieces);
 
@@ -86,16 +81,6 @@ void over_ctas(std::int64_t all, std::int64_t share, std::int64_t images, const 
 /// What follows from the work of all CTAs that have a share: the average step of `copying`, the warp
 /// instructions of the copies of all steps, the idle CTAs, and what DRAM sees.
 void finish_work(Partition &part, const ConvShape &shape, const Gpu &gpu, double copying);
-
-/// The part of an image's `shares` whose two halves run on the same SM (F19). The halves lie N_SM apart in
-/// the grid. The first shares have their halves on different SMs (halves_apart), and so has every share
-/// behind those that follow (halves_together).
-inline double halves_meet(std::int64_t shares, const Architecture &architecture) {
-    const auto alone = static_cast<std::int64_t>(architecture.halves_apart->value),
-               together = static_cast<std::int64_t>(architecture.halves_together->value);
-    const std::int64_t meet = shares <= alone ? 0 : shares - alone < together ? shares - alone : together;
-    return static_cast<double>(meet) / static_cast<double>(shares);
-}
 
 /// How the plan of one division differs from that of the other.
 struct Method {

@@ -55,6 +55,16 @@ std::int64_t band_floats_of(const ConvShape &s, std::int64_t rows) {
     return (rows + s.r - 1) * s.w;
 }
 
+/// The part of an image's `shares` whose two halves run on the same SM (F19). The halves lie N_SM apart in
+/// the grid. The first shares have their halves on different SMs (halves_apart), and so has every share
+/// behind those that follow (halves_together).
+double halves_meet(std::int64_t shares, const Architecture &architecture) {
+    const auto alone = static_cast<std::int64_t>(architecture.halves_apart->value),
+               together = static_cast<std::int64_t>(architecture.halves_together->value);
+    const std::int64_t meet = shares <= alone ? 0 : shares - alone < together ? shares - alone : together;
+    return static_cast<double>(meet) / static_cast<double>(shares);
+}
+
 /// What a CTA asks L2 for of the map behind `band_rows` rows. Copies of 16 bytes pass L1; of others the two
 /// halves, on the same SM, find there what the other has read.
 double band_read(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Partition &part,
@@ -102,7 +112,7 @@ void add_ctas(Partition &part, double &copying, const ConvShape &s, const Tiling
 
 /// What all CTAs ask L2 for of the filters: all parts of the map go through all of them at the same time.
 double filter_reads(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Partition &part) {
-    const double halves = t.piece_filters > 1 ? 2.0 : 1.0;
+    const auto halves = static_cast<double>(t.piece_filters > 1 ? 2 : 1);
     const double of_image = halves * spanned_bytes(static_cast<double>(s.filter_bytes()) / halves);
     // L1 keeps them from one image to the next as far as the lines that are stored leave it.
     constexpr double line = 128.0;

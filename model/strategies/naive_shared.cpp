@@ -80,7 +80,7 @@ struct Tiling {
     std::int64_t filter_floats, tile_floats; ///< the tile's of all channels
     std::int64_t tiles_x, tiles_y;
     bool shared_map;
-    bool unrolled;   ///< the kernel's loop over taps, where the map is in global memory
+    bool unrolled;   ///< taps of small filters, as the kernel does with a map in global memory
     double tiles;    ///< of a map
     double channels; ///< of a step
 };

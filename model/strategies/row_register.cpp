@@ -78,7 +78,7 @@ std::int64_t launch_filters(const ConvShape &s) {
     return std::min(s.k, constant_bank_bytes / s.element_bytes() / (s.r * s.s));
 }
 
-/// Gives the free knobs their values, `ratio` of them the paper's unit; why the others are wrong, "" if they
+/// Gives the free knobs their values, `unit` the paper's ratio; why the others are wrong, "" if they
 /// are not.
 std::string settle(RowRegister &knobs, const ConvShape &s, std::int64_t ratio) {
     if (knobs.unit == 0)

@@ -65,15 +65,6 @@ const std::vector<Knob<StrideFixedBlock>> &StrideFixedBlock::knobs() {
 
 namespace {
 
-/// Why the kernels have no such segments; "" if they have.
-std::string wrong_segment(const StrideFixedBlock &knobs, std::int64_t channel_bytes) {
-    const int bytes = knobs.segment_bytes;
-    if (bytes == 32 || bytes == 64 || bytes == 128 || bytes == channel_bytes)
-        return "";
-    return "segment_bytes must be 32, 64, 128 or, up to " + std::to_string(largest_channel_bytes) +
-           ", r * s * 4 = " + std::to_string(channel_bytes) + "; got " + std::to_string(bytes);
-}
-
 /// Positions along the flattened image.
 std::int64_t flat_positions(const ConvShape &s) {
     return (s.p() - 1) * s.w + s.q();
@@ -98,8 +89,10 @@ std::string settle(StrideFixedBlock &knobs, const ConvShape &s, const Gpu &gpu, 
     const std::int64_t channel_bytes = s.r * s.s * 4;
     if (knobs.segment_bytes == 1 && channel_bytes <= largest_channel_bytes)
         knobs.segment_bytes = static_cast<int>(channel_bytes);
-    if (std::string why = wrong_segment(knobs, channel_bytes); !why.empty())
-        return why;
+    if (const int bytes = knobs.segment_bytes;
+        bytes != 32 && bytes != 64 && bytes != 128 && bytes != channel_bytes)
+        return "segment_bytes must be 32, 64, 128 or, up to " + std::to_string(largest_channel_bytes) +
+               ", r * s * 4 = " + std::to_string(channel_bytes) + "; got " + std::to_string(bytes);
     if (knobs.tile_w == 0)
         knobs.tile_w = static_cast<int>(std::min<std::int64_t>(128, round_up(flat_positions(s), 32)));
     if (knobs.tile_w % 32 != 0)
@@ -205,27 +198,17 @@ std::string does_not_fit(const Partition &part, const Gpu &gpu, const Tiling &t)
     return "";
 }
 
-/// Passes through shared memory of a warp's loads in a step, and their instructions but those of pixels.
-struct Loads {
-    double wide, wavefronts;
-};
-
-Loads loads_of(const Gpu &gpu, const Tiling &t) {
+/// What a step costs, and what a CTA does once.
+void fill_step(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+    const double warps = static_cast<double>(part.threads) / 32.0;
     const double seg = static_cast<double>(t.segment), col = static_cast<double>(t.columns);
     const double wide_loads =
         std::ceil(seg / 4.0) * static_cast<double>(t.per_thread + 1); // four values, or offsets
     // Of a segment's last four values the compiler reads no more than there are: one or two by one pass.
     const double narrow_loads =
         t.segment % 4 == 1 || t.segment % 4 == 2 ? static_cast<double>(t.per_thread + 1) : 0.0;
-    return {wide_loads,
-            seg * col + wide_loads * gpu.architecture.uniform_wide_wavefronts->value - narrow_loads};
-}
-
-/// What a step costs, and what a CTA does once.
-void fill_step(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
-    const double warps = static_cast<double>(part.threads) / 32.0;
-    const double seg = static_cast<double>(t.segment), col = static_cast<double>(t.columns);
-    const Loads loads = loads_of(gpu, t);
+    const double wavefronts =
+        seg * col + wide_loads * gpu.architecture.uniform_wide_wavefronts->value - narrow_loads;
     // Warp instructions beside arithmetic and loads, as counted on sm_90: a value of the segment (its pixels'
     // address), a filter copy, a line copy (divisions of the line index), the offset of a value, a step
     // (loop, barrier), the start, a column of pixels (its place by division), an output of a filter that is
@@ -239,10 +222,10 @@ void fill_step(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling
         turns_of(t.lines * t.line_floats / (t.wide_lines ? 4 : 1)) * instructions::divided_copy +
         turns_of(t.segment) * instructions::divided_copy;
     part.step.fmas = seg * static_cast<double>(t.tile_w * t.tile_k);
-    part.step.shared_wavefronts = warps * loads.wavefronts + turns_of(t.segment); // and the offsets' stores
+    part.step.shared_wavefronts = warps * wavefronts + turns_of(t.segment); // and the offsets' stores
     part.step.instructions =
         part.step.fmas / 32.0 +
-        warps * (seg * col + loads.wide + seg * instructions::unrolled_copy + instructions::step) + copying;
+        warps * (seg * col + wide_loads + seg * instructions::unrolled_copy + instructions::step) + copying;
     part.step.load_bytes = static_cast<double>(t.tile_k * t.segment + t.lines * t.line_floats) * 4.0;
     part.drain.store_bytes = static_cast<double>(std::min(t.tile_w, flat_positions(s))) *
                              static_cast<double>(std::min(t.tile_k, s.k)) * 4.0;
