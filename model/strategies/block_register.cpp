@@ -302,11 +302,14 @@ SharedAccess shared_access_of(const Tiling &o) {
     return all;
 }
 
-/// Warp instructions of a CTA's copies of a step, on average over the grid. Each warp turns as often as the
+/// Which CTA of the grid.
+enum class Tile { average, full };
+
+/// Warp instructions of a CTA's copies of a step. Each warp turns as often as the
 /// kernel's loops have work for any of its threads; what lies past the last filter or row takes the turn's
 /// comparison only. As compiled for sm_90: a turn (its place; by divisions where a thread's copies do not
 /// stay in one column), a copy.
-double copying_of(const Tiling &o) {
+double copying_of(const Tiling &o, Tile tile) {
     const std::int64_t filters_a_pass = o.threads / o.taps, rows_a_pass = o.threads / o.row_copies;
     // Of a loop over `all` by `a_pass` side by side, each `copies` wide: turns of all warps that meet one of
     // the first `there`.
@@ -344,11 +347,13 @@ double copying_of(const Tiling &o) {
     const auto average = [](double of_full, double of_last, std::int64_t full) {
         return (static_cast<double>(full) * of_full + of_last) / static_cast<double>(full + 1);
     };
+    if (tile == Tile::full)
+        return of_filters(o.knobs.tile_k) + of_pixels(o.rows);
     return average(of_filters(o.knobs.tile_k), of_filters(o.s.k - full_k * o.knobs.tile_k), full_k) +
            average(of_pixels(o.rows), of_pixels(o.s.h - full_y * o.knobs.tile_h), full_y);
 }
 
-StepWork step_of(const Tiling &o, const SharedAccess &access) {
+StepWork step_of(const Tiling &o, const SharedAccess &access, Tile tile) {
     const double warps = static_cast<double>(ceil_div(o.threads, 32));
     const double channel_rows = static_cast<double>(o.knobs.channels * o.s.r);
     // Short elements: one instruction more to widen what is read (a single byte is widened by its load), and
@@ -371,7 +376,7 @@ StepWork step_of(const Tiling &o, const SharedAccess &access) {
         warps * (access.pixel_loads + access.weight_loads + widened +
                  static_cast<double>(o.knobs.channels) * instructions::iteration +
                  (whole ? 0.0 : channel_rows * instructions::iteration) + puts + instructions::loop) +
-        (o.short_type ? warps * puts * instructions::unrolled_copy : copying_of(o));
+        (o.short_type ? warps * puts * instructions::unrolled_copy : copying_of(o, tile));
     step.load_bytes = static_cast<double>(
         (o.taps * std::min<std::int64_t>(o.knobs.tile_k, o.s.k) +
          o.knobs.channels * std::min(o.rows, o.s.h) * std::min(o.knobs.tile_w + o.s.s - 1, o.s.w)) *
@@ -528,9 +533,12 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const Gpu &gpu
                           std::to_string(gpu.limits.shared_bytes_per_cta)};
     fill_schedule(part, gpu.limits);
     const SharedAccess access = shared_access_of(o);
-    part.step = step_of(o, access);
+    part.step = step_of(o, access, Tile::average);
     part.drain = drain_of(o, access, part.ctas);
     part.work = core_work_of(o, access, part);
+    // Where no SM has two CTAs the launch takes as long as one with a full tile.
+    if (part.ctas <= gpu.limits.sm_count)
+        part.step = step_of(o, access, Tile::full);
     add_traffic(part, o, gpu);
 
     Feasible &out = planned.feasible;

@@ -232,21 +232,6 @@ void remark_pieces(Rules &rules, const char *letter, std::int64_t paper, std::in
                                 ": two CTAs an SM with double buffers need more shared memory than D counts");
 }
 
-/// The smallest integer in [first, last] for which `fits` holds, if more pieces never need more room.
-template <class Fits>
-std::optional<std::int64_t> smallest_fitting(std::int64_t first, std::int64_t last, const Fits &fits) {
-    if (first > last || !fits(last))
-        return std::nullopt;
-    while (first < last) {
-        const std::int64_t middle = first + (last - first) / 2;
-        if (fits(middle))
-            last = middle;
-        else
-            first = middle + 1;
-    }
-    return first;
-}
-
 } // namespace
 
 std::variant<Feasible, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, std::int64_t pieces,

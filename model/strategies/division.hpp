@@ -111,4 +111,19 @@ PlanResult<S> planned_by(const S &strategy, const ConvShape &shape, const Gpu &g
     return planned;
 }
 
+/// The smallest integer in [first, last] for which `fits` holds, if more pieces never need more room.
+template <class Fits>
+std::optional<std::int64_t> smallest_fitting(std::int64_t first, std::int64_t last, const Fits &fits) {
+    if (first > last || !fits(last))
+        return std::nullopt;
+    while (first < last) {
+        const std::int64_t middle = first + (last - first) / 2;
+        if (fits(middle))
+            last = middle;
+        else
+            first = middle + 1;
+    }
+    return first;
+}
+
 } // namespace convcast::division
