@@ -38,13 +38,16 @@ int facts(const Words &words) {
         const Run run = read_document(file);
         code = std::max(code, code_of(run));
         const GpuProfile profile = document_profile("facts", run, arguments, file);
-        if (facts.device_code_hash.empty()) {
+        if (facts.architecture.empty()) {
             facts.device_code_hash = run.producer.device_code_hash;
             facts.architecture = architecture_of(profile);
             capability = capability_of(profile);
         } else if (facts.device_code_hash != run.producer.device_code_hash) {
             throw UsageError("facts: " + file +
                              " was measured with other kernels than the documents before it");
+        } else if (facts.architecture != architecture_of(profile)) {
+            throw UsageError("facts: " + file + " was measured on " + architecture_of(profile) +
+                             ", the documents before it on " + facts.architecture);
         }
         for (CountedCall &call :
              counted_calls(run, profile, arguments.has("all") ? WhichCalls::all : WhichCalls::training))
@@ -53,6 +56,8 @@ int facts(const Words &words) {
     Facts derived = derive_facts(calls, architecture_for(capability).numbers);
     derived.architecture = facts.architecture, derived.device_code_hash = facts.device_code_hash;
     facts = std::move(derived);
+    note(fmt::format("all kernels: cold code {:.0f} clk, {:.2f} clk an instruction of a copy, drift {:.1f}",
+                     facts.cold_clocks, facts.once_clocks, facts.drift));
     for (const CompiledWork &kernel : facts.kernels)
         note(fmt::format(
             "{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); merging {:.2f}",

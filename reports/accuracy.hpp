@@ -1,5 +1,5 @@
 // How accurate the forecast is, on the shapes whose times nothing was fitted to: the tables of
-// docs/evidence.md. The error of a forecast is |forecast / measured - 1|.
+// docs/accuracy.md. The error of a forecast is |forecast / measured - 1|.
 #pragma once
 
 #include "model/fit/fit.hpp"

@@ -80,7 +80,7 @@ def stages():
     boxes = [("shape", "sizes of tensors", ""), ("plan", "grids, waves,", "resident CTAs"), ("counts", "from the source", "and addresses"),
              ("counts\nas compiled", "instructions, reads", ""), ("time", "a tree of terms,", "an interval"),
              ("regime", "what hides", "the latency")]
-    equations = ["", "O1 O2 F9 F18 F19", "W3–W10 F12 F13", "W1 W2 W6", "F1–F34 M1 S1 I1 I2", "R1–R5"]
+    equations = ["", "O1 O2 F9 F18 F19", "W3–W10 F12 F13", "W1 W2 W6", "F1–F33 M1 S1 I1 I2", "R1–R5"]
     given = [("a convolution", "", 0), ("strategy, knobs", "and GPU limits", 1), ("facts", "from counters", 3),
              ("profile (probes),", "calibration (times)", 4)]
     width, gap, left, top, height = 138, 22, 21, 120, 84

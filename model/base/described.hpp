@@ -350,6 +350,8 @@ class Reader {
                 required(json, path, member.name, field, range);
             }
         });
+        if constexpr (requires { T::former_members; }) // of documents that earlier versions wrote
+            known.insert(known.end(), T::former_members.begin(), T::former_members.end());
         refuse_unknown(*json.object(), path, known);
         if constexpr (requires(const FieldProblem &say) { out.check(say); })
             out.check([&](const std::string &field, const std::string &message) {

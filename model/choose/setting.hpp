@@ -1,4 +1,5 @@
-// The plan of a strategy: where it leaves knobs to the model, that of its setting with the shortest forecast.
+// The plan of a strategy: where it leaves knobs to the model, that of its setting with the shortest forecast,
+// with the facts of its kernels and the four numbers as assumed, so that it does not depend on a calibration.
 #pragma once
 
 #include "model/machine/architecture.hpp"

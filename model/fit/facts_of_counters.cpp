@@ -219,6 +219,8 @@ struct Stalls {
     Pace pace;
     double once_clocks = 0.0; ///< for an instruction of a copy, or of what a CTA does once
     double cold_clocks = 0.0; ///< F15, that a launch's first warps wait for code
+    double cases = 0.0;       ///< whose stalls were counted
+    bool cold = true;         ///< cold_clocks tell something: no FFMA reads constants
 };
 
 /// W2: what warps wait for by themselves, as least squares of what they did. A case counts as far as they
@@ -257,7 +259,9 @@ Stalls stalls_of(const std::vector<Paced> &cases, std::optional<double> once_clo
              .copy_alu_share = std::nullopt,
              .constant_clocks = quantile(constant_waits, 0.5)},
             once_clocks.value_or(every + clocks[2]),
-            cold[0]};
+            cold[0],
+            static_cast<double>(mixes.size()),
+            constant_waits.empty()};
 }
 
 /// Of what copies, starts and ends of CTAs neither leave to the pipe of FFMAs nor to shared memory, integers
@@ -272,7 +276,7 @@ constexpr double logic_of_copies = 0.64;
 void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
     std::vector<std::array<double, 2>> mixes;
     std::vector<double> shares;
-    bool in_turn = true;
+    bool in_turn = !cases.empty();
     for (const Paced &its : cases) {
         const std::map<std::string, double> &counters = its.call->counters;
         const auto pipe = sum_of(counters, std::array<const char *, 1>{fma_pipe}),
@@ -289,7 +293,7 @@ void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
             std::clamp((all - *pipe - *shared - its.loads * its.instructions) / others, 0.0, 1.0));
     }
     pace.alu_share = quantile(shares, 0.5);
-    if (!in_turn)
+    if (!in_turn || shares.empty())
         return;
     const std::array<double, 2> share = least_squares(mixes, shares);
     pace.alu_share = std::min(1.0, share[0]);
@@ -378,16 +382,17 @@ Facts derive_facts(const std::vector<CountedCall> &calls, const Architecture &ar
         }
     }
     // Means over the kernels, each as often as it was counted.
-    double cold = 0.0, once = 0.0, all = 0.0;
+    double cold = 0.0, cold_cases = 0.0, once = 0.0, cases_of_all = 0.0;
     for (const auto &[place, cases] : paced) {
         const Stalls its = stalls_of(cases, std::nullopt);
-        const auto times = static_cast<double>(cases.size());
-        cold += its.cold_clocks * times, once += its.once_clocks * times, all += times;
+        once += its.once_clocks * its.cases, cases_of_all += its.cases;
+        if (its.cold)
+            cold += its.cold_clocks * its.cases, cold_cases += its.cases;
     }
-    if (all <= 0.0)
+    if (cases_of_all <= 0.0)
         return facts;
-    facts.cold_clocks = cold / all;
-    facts.once_clocks = once / all;
+    facts.once_clocks = once / cases_of_all;
+    facts.cold_clocks = cold_cases > 0.0 ? cold / cold_cases : 0.0;
     for (const auto &[place, cases] : paced) {
         Pace &pace = facts.kernels[place].pace;
         pace = stalls_of(cases, facts.once_clocks).pace;

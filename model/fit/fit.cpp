@@ -260,6 +260,8 @@ double mean_regret(const std::vector<MeasuredCall> &calls, const GpuProfile &pro
     for (const auto &[shape, its] : shapes)
         if (its.settings >= 2)
             regrets.push_back(its.its_time / its.least_time - 1.0);
+    if (regrets.empty())
+        throw UsageError("fit: no shape has two measured calls to choose from");
     return mean_of(regrets);
 }
 

@@ -34,7 +34,7 @@ struct FittedNumbers {
                          ())
 };
 
-/// Equations of the time model (docs/model.md) that can be left out, to see what each is worth.
+/// Equations of the time model (docs/equations.md) that can be left out, to see what each is worth.
 enum class Equation : std::uint8_t {
     F3,
     F4,

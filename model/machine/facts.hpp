@@ -5,6 +5,7 @@
 
 #include <boost/describe.hpp>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@ struct Pace {
     double alu_share = 0.0;    ///< of all but FFMAs, those that the pipe of integers and logic executes
     /// And of copies, or of what a CTA does once; absent: alu_share, that of all.
     std::optional<double> copy_alu_share = std::nullopt;
+    /// Read over in plans of earlier versions: they are numbers of all kernels now.
+    static constexpr std::array<const char *, 2> former_members = {"once_clocks", "cold_clocks"};
     double constant_clocks = 0.0; ///< that a warp waits for each line of constant memory it comes to (F24)
     BOOST_DESCRIBE_CLASS(Pace, (), (ffma_clocks, other_clocks, alu_share, copy_alu_share, constant_clocks),
                          (), ())

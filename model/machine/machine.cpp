@@ -87,7 +87,8 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
 std::vector<Measured> measured_numbers(const GpuProfile &p) {
     std::vector<Measured> numbers;
     const auto add = [&](double Machine::*number, const auto &param) {
-        if (param && param->spread && param->value.value > 0.0)
+        // A spread that reaches zero says nothing of a number that is above it.
+        if (param && param->spread && param->value.value > 0.0 && param->spread->p05 > 0.0)
             numbers.push_back(
                 {number, param->spread->p05 / param->value.value, param->spread->p95 / param->value.value});
     };

@@ -111,7 +111,8 @@ bool is_compute_capability(const std::string &text) {
         return !part.empty() && part.size() <= most &&
                std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
     };
-    return dot != std::string::npos && digits(std::string_view(text).substr(0, dot), 2) &&
+    const bool padded = dot == 2 && text[0] == '0'; // "09.0" would be another name of 9.0
+    return dot != std::string::npos && !padded && digits(std::string_view(text).substr(0, dot), 2) &&
            digits(std::string_view(text).substr(dot + 1), 1);
 }
 

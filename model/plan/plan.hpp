@@ -36,7 +36,7 @@ struct Launch {
     std::int64_t threads = 0;            ///< per CTA, one dimension
     std::int64_t shared_bytes = 0;       ///< dynamic, per CTA
     std::int64_t register_cap = 0;       ///< of a thread; compiled in as __maxnreg__
-    std::int64_t ctas_per_sm = 0;        ///< resident, by threads, registers at the cap and shared memory
+    std::int64_t ctas_per_sm = 0;        ///< resident, by threads, registers as planned and shared memory
     std::int64_t filter_begin = 0, filter_count = 0; ///< filters this launch computes
     std::int64_t parts = 0, pieces = 0;              ///< single-channel divisions: SMs divided over, P or Q
     std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map
@@ -108,6 +108,8 @@ struct AsCompiled {
 
 /// One launch: compiled and launched as it is forecast, as both read the same object.
 struct Partition : Launch, Counts, AsCompiled {
+    /// Read over in documents of earlier versions, which count and forecast anew.
+    static constexpr std::array<const char *, 2> former_members = {"loads_first", "longest_warp"};
     BOOST_DESCRIBE_CLASS(Partition, (Launch, Counts, AsCompiled), (), (), ())
 };
 

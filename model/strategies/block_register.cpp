@@ -369,8 +369,8 @@ StepWork step_of(const Tiling &o, const SharedAccess &access, Tile tile) {
     step.fmas = static_cast<double>(o.taps * o.knobs.tile_k * o.tile_pixels);
     step.turns = warps * static_cast<double>(whole ? o.knobs.channels : o.knobs.channels * o.s.r);
     step.shared_wavefronts = access.pixel_passes + access.weight_loads * access.weight.taken + warps * puts;
-    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a channel and, where they are a
-    // loop, a filter row (addresses); a step (loop, barrier, pointers).
+    // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a channel and, where
+    // they are a loop, a filter row (addresses); a step (loop, barrier, pointers).
     step.instructions =
         static_cast<double>(o.taps * o.width * o.group) * warps +
         warps * (access.pixel_loads + access.weight_loads + widened +

@@ -37,9 +37,9 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     const double outputs = static_cast<double>(tile.rows * tile.group);
     // A group of eight is read as two halves.
     const double group_reads = tile.group > 4 ? static_cast<double>(tile.group) / 4.0 : 1.0;
-    // Warp instructions beside arithmetic and loads, as compiled for sm_90: a warp starts, a unit finds its
-    // place with two divisions, loops over the filter's columns, where it has several, and stores its outputs
-    // (address, comparison, store).
+    // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a warp starts, a unit
+    // finds its place with two divisions, loops over the filter's columns, where it has several, and stores
+    // its outputs (address, comparison, store).
     const double columns = static_cast<double>(s.s),
                  per_column = instructions::iteration + static_cast<double>(s.r);
     work.fmas = units * outputs * taps;

@@ -181,9 +181,9 @@ Partition launch_of(const Tiling &o, const Gpu &gpu) {
     return part;
 }
 
-/// What a channel costs. Warp instructions beside arithmetic and loads, as counted on sm_90: of a warp a
-/// channel and a column of taps of a loop; of a CTA's copies one, the start of a warp that has any and of
-/// all.
+/// What a channel costs. Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: of
+/// a warp a channel and a column of taps of a loop; of a CTA's copies one, the start of a warp that has any
+/// and of all.
 struct Channel {
     double outputs = 0.0;                      ///< sums of a thread
     double pixel_loads = 0.0, tap_loads = 0.0; ///< of a warp; a filter value is the same for a warp

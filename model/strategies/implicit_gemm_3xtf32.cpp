@@ -436,9 +436,8 @@ void count_work(Partition &part, const ConvShape &s, const ImplicitGemm3xTf32 &g
     work.fmas = 0.0;
     work.tensor_fmas = all_steps * *part.step.tensor_fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
-    work.shared_wavefronts_by_address =
+    work.shared_wavefronts =
         all_steps * (load_wavefronts_of(g, t) + lookups) + ctas * part.drain.shared_wavefronts;
-    work.shared_wavefronts = work.shared_wavefronts_by_address;
     count_reads(part, s, g, t, all_steps, gpu);
     // The taps of a channel read nearly the same pixels, and the prepared filters are in L2.
     part.new_share = std::min(1.0, g.depth * (t.by_channel ? 1.0 : static_cast<double>(row_values)) /

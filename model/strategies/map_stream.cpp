@@ -185,9 +185,9 @@ struct Block {
     double ends = 0.0;               ///< and once
     double stored = 0.0; ///< for 32 positions that follow one another and one filter, on average over pieces
 };
-/// Warp instructions beside arithmetic and loads, as compiled for sm_90: a channel and, where they are a
-/// loop, a row of taps; a block of positions and 32 of them (their place by division), an output stored, one
-/// of an earlier piece read again.
+/// Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a channel and, where
+/// they are a loop, a row of taps; a block of positions and 32 of them (their place by division), an output
+/// stored, one of an earlier piece read again.
 Block block_of(const Tiling &o, const Gpu &gpu) {
     const double t = static_cast<double>(o.taps), columns = static_cast<double>(o.knobs.columns);
     const double pieces = static_cast<double>(o.knobs.pieces), rows = static_cast<double>(o.s.r);

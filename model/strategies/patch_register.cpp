@@ -226,7 +226,8 @@ bool is_possible(const ConvShape &s, const Gpu &gpu, Outputs o, std::int64_t thr
 
 Infeasible impossible(const PatchRegister &knobs) {
     return Infeasible{"rows = " + std::to_string(knobs.rows) + ", vector = " + std::to_string(knobs.vector) +
-                      ": more rows than the map has, or more registers than a thread has"};
+                      ", threads = " + std::to_string(knobs.threads) +
+                      ": more rows than the map has, or more threads or registers than there are"};
 }
 
 /// What the knobs make of a shape.
@@ -423,6 +424,8 @@ Settings<PatchRegister> PatchRegister::settings(const ConvShape &s, const Gpu &g
 PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const Gpu &gpu) const {
     if (std::optional<Infeasible> why = refused(*this, s))
         return std::move(*why);
+    if (rows < 1 || vector < 1 || threads < 1 || tile_k < 1)
+        return Infeasible{"a plan needs all of rows, vector, threads and tile_k"};
     if (!is_possible(s, gpu, outputs_of(s, rows, vector), threads))
         return impossible(*this);
     const Tiling tiling = tiling_of(*this, s, gpu);

@@ -24,6 +24,7 @@ struct PatchRegister {
     static const std::vector<Knob<PatchRegister>> &knobs();
     /// Those to try, of each free knob the values that fit.
     Settings<PatchRegister> settings(const ConvShape &shape, const Gpu &gpu) const;
+    /// Of such a setting.
     PlanResult<PatchRegister> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const PatchRegister &) const = default;
 };

@@ -49,7 +49,8 @@ template <class S> struct Planned {
 
 template <class S> using PlanResult = std::variant<Planned<S>, Infeasible>;
 
-/// What a strategy that searches for its best setting tries, best guess first.
+/// What a strategy that searches for its best setting tries: model/choose/setting.cpp takes that with the
+/// shortest forecast, the first of equals.
 template <class S> using Settings = std::variant<std::vector<S>, Infeasible>;
 
 } // namespace convcast

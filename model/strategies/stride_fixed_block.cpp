@@ -209,11 +209,11 @@ void fill_step(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling
         t.segment % 4 == 1 || t.segment % 4 == 2 ? static_cast<double>(t.per_thread + 1) : 0.0;
     const double wavefronts =
         seg * col + wide_loads * gpu.architecture.uniform_wide_wavefronts->value - narrow_loads;
-    // Warp instructions beside arithmetic and loads, as counted on sm_90: a value of the segment (its pixels'
-    // address), a filter copy, a line copy (divisions of the line index), the offset of a value, a step
-    // (loop, barrier), the start, a column of pixels (its place by division), an output of a filter that is
-    // there.
-    // A warp that has nothing left to copy leaves the loop: all together make a turn for 32 copies.
+    // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a value of the
+    // segment (its pixels' address), a filter copy, a line copy (divisions of the line index), the offset of
+    // a value, a step (loop, barrier), the start, a column of pixels (its place by division), an output of a
+    // filter that is there. A warp that has nothing left to copy leaves the loop: all together make a turn
+    // for 32 copies.
     const auto turns_of = [](std::int64_t copies) {
         return static_cast<double>(ceil_div(copies, warp_lanes));
     };

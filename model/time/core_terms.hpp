@@ -123,9 +123,9 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
                    m.clock / 1e6);
 }
 
-/// What the cores of an SM need for the work of `ctas` CTAs, done in any order (F3). An SM has 128 lanes for
-/// FFMAs, so an FFMA takes an issue slot of its scheduler for a clock like any other instruction, and their
-/// times add. Integers have a pipe of half the width, beside which other instructions issue (F10). Shared
+/// What the cores of an SM need for the work of `ctas` CTAs, done in any order (F3). With 128 lanes an
+/// SM, an FFMA takes an issue slot of its scheduler for a clock like any other instruction, and their times
+/// add. Integers have a pipe of their own, beside which other instructions issue (F10). Shared
 /// memory overlaps with issue as far as there are warps to use both (F5). Tensor cores overlap with both
 /// (F14).
 template <Yield T>

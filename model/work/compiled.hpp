@@ -11,7 +11,7 @@
 namespace convcast {
 
 /// The plan as the strategies count it, with the instructions and loads that its kernels have by `facts`;
-/// kernels without facts stay as they are.
+/// a variant without facts takes those of its kernel's commonest one, kernels without facts stay as they are.
 Plan with_facts(Plan plan, const Facts &facts, const Architecture &architecture);
 
 /// The launch with the numbers of its kernel, one of `facts`.

@@ -1,10 +1,10 @@
 // Warp instructions beside arithmetic and loads of operands that the same lines of source take in every
-// kernel. What a kernel's code takes more or less, its facts say (W1 of docs/model.md).
+// kernel. What a kernel's code takes more or less, its facts say (W1 of docs/equations.md).
 #pragma once
 
 namespace convcast::instructions {
 
-// As counted on sm_90 over all kernels, rounded: the middle of what each costs there.
+// Warp instructions each, as counted on sm_90 over all kernels, rounded: the middle of what each costs there.
 inline constexpr double unrolled_copy = 3.0; ///< a copy or load at a constant offset from the one before
 inline constexpr double copy = 14.0;         ///< one in a loop: comparison, two addresses, the copy
 inline constexpr double divided_copy = 28.0; ///< whose place is found by a division besides

@@ -94,7 +94,8 @@ MergeableReads operator+(MergeableReads a, const MergeableReads &b);
 /// them: only requests of one GPC can be coalesced (W6).
 MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const Gpu &gpu);
 
-/// How requests of a kernel's SMs coalesce on their way to L2: two facts of the kernel (W6).
+/// How requests of a kernel's SMs coalesce on their way to L2: a fact of the kernel, and one of all kernels
+/// (W6).
 struct Merging {
     double met = 0.0; ///< how likely two requests are under way at once, times the readers; 0: none coalesce
     /// Exponent of desynchronisation: SMs that start in lockstep drift apart as time^drift. 0.5 is a random

@@ -19,15 +19,6 @@ Work total_work(const Plan &plan) {
                              &Work::shared_conflicts, &Work::l2_read_bytes, &Work::l2_write_bytes,
                              &Work::dram_read_bytes, &Work::dram_write_bytes})
         add(field);
-    bool repeats = false;
-    double by_address = 0.0;
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches) {
-            repeats = repeats || part.work.shared_wavefronts_by_address;
-            by_address += forecast_of(part.work, &Work::shared_wavefronts_by_address).value_or(0.0);
-        }
-    if (repeats)
-        total.shared_wavefronts_by_address = by_address;
     return total;
 }
 

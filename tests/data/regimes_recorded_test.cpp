@@ -264,7 +264,7 @@ TEST(RecordedRegimes, PartsOfTheGpuAreForecastAsWellAsAllOfIt) {
     }
 }
 
-/// What the README and docs/evidence.md say of a kernel that the model has not met.
+/// What the README and docs/accuracy.md say of a kernel that the model has not met.
 TEST(RecordedRegimes, TheErrorGrowsByWhatAForecastDoesNotKnowOfAKernel) {
     const std::vector<MeasuredCall> calls =
         measured_calls(read_recorded("sweep.json.gz"), find_profile("h200"),
@@ -274,14 +274,14 @@ TEST(RecordedRegimes, TheErrorGrowsByWhatAForecastDoesNotKnowOfAKernel) {
     const LeftOut &all = rows.back();
     EXPECT_EQ(all.test, 2579);
     // The four numbers hold for a strategy that they were fitted without ...
-    EXPECT_LE(all.left_out, 0.082);
+    EXPECT_LE(all.left_out, 0.083);
     EXPECT_LE(all.left_out, all.fitted + 0.005);
     // ... but for naive_global: the others do not tell how long its first wave waits for DRAM.
     for (const LeftOut &row : rows)
         EXPECT_LE(row.left_out, row.fitted + (row.strategy == "naive_global" ? 0.025 : 0.01)) << row.strategy;
-    EXPECT_NEAR(all.probes_and_counters, 0.089, 0.001);
-    EXPECT_NEAR(all.without_counters, 0.119, 0.001);
-    EXPECT_NEAR(all.new_kernel, 0.116, 0.001);
+    EXPECT_NEAR(all.probes_and_counters, 0.090, 0.001);
+    EXPECT_NEAR(all.without_counters, 0.117, 0.001);
+    EXPECT_NEAR(all.new_kernel, 0.115, 0.001);
 }
 
 } // namespace

@@ -355,6 +355,16 @@ TEST(ImplicitGemm3xTf32, PlanByHand) {
     EXPECT_TRUE(uses_tensor_cores(plan));
 }
 
+TEST(ImplicitGemm, ByFilterSharesQuadsUnevenly) {
+    const char *knobs = "implicit_gemm:tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=8,slice_channels=4,"
+                        "stages=3,warp_split=4,split=1,filters=1,staging=1,columns=1";
+    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c16h26w26k896r3s3_pad1x1"),
+                              find_profile("h200"), knowledge_for(find_profile("h200")));
+    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
+    // 36 values of a step are 9 quads; four warps, one of each scheduler, have 2, 2, 2 and 3.
+    EXPECT_DOUBLE_EQ(*item.prediction->plan->launches[0].busiest_scheduler, 3.0 / (9.0 / 4.0));
+}
+
 /// As instrumented code counts loads and stores on an H200, filters' preparation included. The chip's own
 /// counter sees 14,301 and 22,068: loads that wait while tensor cores read count more than once there.
 TEST(ImplicitGemm3xTf32, WavefrontsByAddressAreExact) {
@@ -365,8 +375,8 @@ TEST(ImplicitGemm3xTf32, WavefrontsByAddressAreExact) {
     };
     const Work small = work_of("implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=4,stages=3,split=8"),
                large = work_of("implicit_gemm_3xtf32:tile_k=32,tile_pixels=256,depth=4,stages=4,split=1");
-    EXPECT_DOUBLE_EQ(*small.shared_wavefronts_by_address, 12864);
-    EXPECT_DOUBLE_EQ(*large.shared_wavefronts_by_address, 17344);
+    EXPECT_DOUBLE_EQ(*small.shared_wavefronts, 12864);
+    EXPECT_DOUBLE_EQ(*large.shared_wavefronts, 17344);
 }
 
 TEST(ImplicitGemm3xTf32, RefusesWithReasons) {
