@@ -145,7 +145,11 @@ const std::vector<ArchitectureField> &architecture_fields() {
 
         {"register_unit", plain, {1, 4096}, true, 1, "registers that a warp gets are multiples of it"},
         {"shared_unit", "B", {1, 65536}, true, 1, "shared memory that a CTA gets is a multiple of it"},
-        {"never_shared", "B", bytes, true, 1,
+        {"never_shared",
+         "B",
+         {1024, 1 << 24},
+         true,
+         1,
          "part of the L1 and shared memory of an SM that is never shared"},
         {"shared_sizes", "B", bytes, true, 0, "sizes that the driver divides shared memory from L1 at"},
         {"shared_latency", "clk", clocks, false, 1,
@@ -213,7 +217,7 @@ const std::vector<ArchitectureField> &architecture_fields() {
          1,
          "of bandwidth against bytes in flight (M1), where the profile has none"},
 
-        {"gpcs", plain, {1, 16}, true, 1, "GPCs"},
+        {"gpcs", plain, {1, 15}, true, 1, "GPCs"},
         {"first_of_a_gpc", plain, {0, 1024}, true, 1, "CTAs of a launch that go to half of one GPC first"},
         {"runs_before_its_rest",
          plain,
@@ -291,6 +295,8 @@ void Architecture::check(const FieldProblem &problem) const {
                                                                     std::greater_equal<>()) != values.end()))
             problem(value, "expected ascending numbers, for example [0, 8192, 16384]");
     });
+    if (sms_of_small_gpc && sms_of_large_gpc && sms_of_small_gpc->value > sms_of_large_gpc->value)
+        problem("sms_of_small_gpc/value", "expected at most sms_of_large_gpc");
 }
 
 Architecture read_architecture(const std::string &text, const std::string &file) {

@@ -25,9 +25,12 @@ struct Machine {
     double partial_sector; ///< time of a sector written in part over that of a whole one
     std::int64_t clusters_of_4_sms, clusters_of_8_sms;
     // Of the architecture (docs/architecture.md).
-    double integer_clocks; ///< that an instruction keeps its scheduler's pipe of integers and logic busy
-    double tensor_clock_share, turnover_clocks, early_gap_s;
-    std::int64_t second_round_elsewhere;
+    double integer_clocks;     ///< that an instruction keeps its scheduler's pipe of integers and logic busy
+    double tensor_clock_share; ///< of the clock, what is left while tensor cores multiply (F29)
+    double turnover_clocks;    ///< from a CTA's end until the next one runs in its slot (F25)
+    double early_gap_s;        ///< from a launch's end until one that started early goes on (F30)
+    std::int64_t
+        second_round_elsewhere; ///< CTAs of a second round on other SMs than those of the first (F19)
 
     bool has(Equation equation) const { return !omitted.contains(equation); }
 };

@@ -142,10 +142,6 @@ std::vector<Ablation> ablations() {
     all.push_back({"W1: per_warp_step", {}, each_kernel([](CompiledWork &k) { k.per_warp_step = 0.0; })});
     all.push_back({"W2: one ffma_clocks for all kernels", {}, one_for_all(&Pace::ffma_clocks)});
     all.push_back({"W2: one other_clocks for all kernels", {}, one_for_all(&Pace::other_clocks)});
-    all.push_back({"F15: no cold code, by the facts", {}, [](Facts facts) {
-                       facts.cold_clocks = 0.0;
-                       return facts;
-                   }});
     all.push_back({"W2: one alu_share for all kernels", {}, [](const Facts &facts) {
                        Facts out = one_for_all(&Pace::alu_share)(facts);
                        for (CompiledWork &kernel : out.kernels)

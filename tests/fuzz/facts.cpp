@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     if (!facts)
         return -1;
     const ConvShape shape = ConvShape::parse(fuzz::shapes[size % std::size(fuzz::shapes)]);
-    const auto planned = plan(fuzz::any_strategy(data, size), shape, profile);
+    const auto planned = plan(fuzz::any_strategy(data, size), shape, profile, *facts);
     if (const auto *good = std::get_if<PlannedStrategy>(&planned))
         forecast_time(with_facts(good->feasible.plan, *facts, Gpu(profile).architecture), shape, profile);
     return 0;

@@ -83,6 +83,10 @@ TEST(EquationI1, OneSourceByHand) {
     EXPECT_NEAR(wider->low_s.value / ns, 0.8 * 11150.0, 1e-8);
     EXPECT_NEAR(wider->high_s.value / ns,
                 11150.0 * std::exp(std::hypot(std::log(1.25), std::log(11300.0 / 11150.0))), 1e-8);
+    // Samples below zero say nothing of a time.
+    profile.launch_floor->spread = Spread{-1e-3, 1e-6, 1.15e-6, 15};
+    const auto absurd = forecast_call(plan, small_shape, profile, calibration);
+    EXPECT_NEAR(absurd->high_s.value / ns, 1.25 * 11150.0, 1e-8);
 }
 
 TEST(EquationI2, EveryNodeASum) {

@@ -1,5 +1,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/machine/knowledge.hpp"
+#include "model/predict.hpp"
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
 #include "model/shape/conv_shape.hpp"
@@ -338,6 +340,25 @@ TEST(Runs, RoundTripAndEveryProblem) {
     } catch (const InputError &error) {
         EXPECT_EQ(error.problems.size(), 2u) << error.what();
     }
+}
+
+/// Members of a plan that earlier versions wrote and that are gone.
+TEST(Runs, PlansOfEarlierVersionsAreRead) {
+    Run run;
+    run.profile_id = "h200";
+    run.cases = {predict(parse_strategy("map_stream"), ConvShape::parse("n1c64h28w28k64r3s3"),
+                         find_profile("h200"), knowledge_for(find_profile("h200")))};
+    std::string text = write_run(run);
+    const auto before = [&](const std::string &field, const std::string &former) {
+        const std::size_t at = text.find(field);
+        ASSERT_NE(at, std::string::npos) << field;
+        text.insert(at, former);
+    };
+    before("\"alu_share\"", "\"once_clocks\": 2, \"cold_clocks\": 500, ");
+    before("\"snaked\"", "\"loads_first\": true, \"longest_warp\": 1.5, ");
+    const Run read = read_run(text, "old.json");
+    EXPECT_TRUE(read.unread.empty());
+    EXPECT_EQ(read.cases.size(), 1U);
 }
 
 TEST(Runs, CasesThatCannotBeReadKeepTheirPlace) {
