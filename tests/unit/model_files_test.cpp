@@ -344,7 +344,7 @@ TEST(Runs, RoundTripAndEveryProblem) {
 
 /// Members of a plan that earlier versions wrote and that are gone.
 TEST(Runs, PlansOfEarlierVersionsAreRead) {
-    Run run;
+    convcast::Run run;
     run.profile_id = "h200";
     run.cases = {predict(parse_strategy("map_stream"), ConvShape::parse("n1c64h28w28k64r3s3"),
                          find_profile("h200"), knowledge_for(find_profile("h200")))};
@@ -356,7 +356,7 @@ TEST(Runs, PlansOfEarlierVersionsAreRead) {
     };
     before("\"alu_share\"", "\"once_clocks\": 2, \"cold_clocks\": 500, ");
     before("\"snaked\"", "\"loads_first\": true, \"longest_warp\": 1.5, ");
-    const Run read = read_run(text, "old.json");
+    const convcast::Run read = read_run(text, "old.json");
     EXPECT_TRUE(read.unread.empty());
     EXPECT_EQ(read.cases.size(), 1U);
 }
