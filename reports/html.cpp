@@ -1,6 +1,7 @@
 #include "reports/html.hpp"
 
 #include "model/base/embedded.hpp"
+#include "reports/page_data.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,16 +23,7 @@ std::string policy_hash(const std::string &hex) {
     std::string bytes;
     for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
         bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-    constexpr const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string out;
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        unsigned group = 0;
-        for (std::size_t j = 0; j < 3; ++j)
-            group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
-        for (std::size_t j = 0; j < 4; ++j)
-            out += i + j <= bytes.size() ? letters[group >> (18 - 6 * j) & 63u] : '=';
-    }
-    return "'sha256-" + out + "'";
+    return "'sha256-" + base64(bytes) + "'";
 }
 
 /// Without the line breaks and indentation of to_text, and with nothing that could end a script element.
@@ -56,14 +48,17 @@ std::string count(std::int64_t n, const char *one, const char *many) {
     return fmt::format("{} {}", n, n == 1 ? one : many);
 }
 
-void HtmlWriter::open(const std::string &title) {
+void HtmlWriter::open(const std::string &title, const std::string &summary) {
     add("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
         "style-src {}; script-src {}; "
         "img-src data:; base-uri 'none'; form-action 'none'\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, "
-        "initial-scale=1\">\n<title>{}</title>\n<style>",
-        policy_hash(CONVCAST_PAGE_CSS_SHA256), policy_hash(CONVCAST_PAGE_JS_SHA256), escape_xml(title));
+        "initial-scale=1\">\n{}<title>{}</title>\n<style>",
+        policy_hash(CONVCAST_PAGE_CSS_SHA256), policy_hash(CONVCAST_PAGE_JS_SHA256),
+        summary.empty() ? ""
+                        : fmt::format("<meta name=\"description\" content=\"{}\">\n", escape_xml(summary)),
+        escape_xml(title));
     out_ += embedded("page.css") + "</style>\n</head>\n<body>\n<header>\n";
     add("<h1>{}</h1>\n", escape_xml(title));
 }
@@ -71,6 +66,16 @@ void HtmlWriter::open(const std::string &title) {
 std::string HtmlWriter::close(const JsonArray &rows) {
     out_ += "</main>\n<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
     out_ += "<script type=\"application/json\" id=\"cases\">" + inline_json(JsonValue(rows)) + "</script>\n";
+    out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
+    return std::move(out_);
+}
+
+std::string HtmlWriter::close(const std::string &columns, const std::vector<std::string> &explanations) {
+    out_ += "</main>\n<aside id=\"case\" class=\"scripted\" aria-label=\"one case\" hidden></aside>\n"
+            "<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
+    add("<script type=\"text/plain\" id=\"columns\">{}</script>\n", packed_text(columns));
+    for (const std::string &chunk : explanations)
+        add("<script type=\"text/plain\" class=\"explanations\">{}</script>\n", chunk);
     out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
     return std::move(out_);
 }

@@ -27,12 +27,15 @@ class HtmlWriter {
         fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
     }
 
-    /// Up to <header>, which holds `title` as its heading; style and policy are those of page.css and
-    /// page.js.
-    void open(const std::string &title);
+    /// Up to <header>, which holds `title` as its heading. `summary` is what a search or a link shows of the
+    /// page. Style and policy are those of page.css and page.js.
+    void open(const std::string &title, const std::string &summary = "");
     /// From </main> on. `rows` is what the script sorts, filters and shows: the rows of the table with the id
     /// "table" refer to it by their index in data-case.
     std::string close(const JsonArray &rows);
+    /// The same where the script makes the table itself, from packed columns and explanations
+    /// (page_data.hpp).
+    std::string close(const std::string &columns, const std::vector<std::string> &explanations);
 
     /// The drawing with its caption, or why there is none.
     void figure(const Figure &figure);

@@ -1,113 +1,424 @@
-// The page is complete without this: it adds sorting, filters, and marks and rows that light up together.
+// The pages can be read without this. It adds marks that say which case they are, and tables that sort and filter;
+// on the page of a run also the table of all cases and the view of one.
 'use strict';
 (() => {
-  const cases = JSON.parse(document.getElementById('cases').textContent);
-  const table = document.getElementById('table');
-  const body = table.tBodies[0];
-  const rows = new Map([...body.rows].map((row) => [row.dataset.case, row]));
-  const texts = new Map([...rows].map(([id, row]) => [id, row.textContent.toLowerCase()]));
-  const marks = new Map();
-  for (const mark of document.querySelectorAll('svg [data-case]')) {
-    if (!marks.has(mark.dataset.case)) marks.set(mark.dataset.case, []);
-    marks.get(mark.dataset.case).push(mark);
-  }
   document.documentElement.classList.add('js');
+  const byId = (id) => document.getElementById(id);
+  const make = (tag, attributes = {}, ...children) => {
+    const made = document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes)) if (value !== null) made.setAttribute(key, value);
+    made.append(...children.filter((child) => child !== null));
+    return made;
+  };
 
-  // Light the row and all marks of one case, and say which it is.
-  const lit = document.getElementById('lit');
-  let current = null;
-  function light(id) {
-    if (id === current) return;
-    for (const [which, on] of [[current, false], [id, true]]) {
-      if (which === null) continue;
-      rows.get(which)?.classList.toggle('lit', on);
-      for (const mark of marks.get(which) ?? []) mark.classList.toggle('lit', on);
-    }
-    current = id;
-    lit.textContent = id === null ? '' : cases[Number(id)].text;
-  }
-  const caseOf = (event) => event.target.closest?.('[data-case]')?.dataset.case ?? null;
-  for (const kind of ['mouseover', 'focusin']) document.addEventListener(kind, (event) => light(caseOf(event)));
+  // The marks of all figures. A path holds those of a series: each begins with an M, data-cases has their ids in order.
+  const figures = [...document.querySelectorAll('svg')].map((svg) => ({
+    svg,
+    paths: [...svg.querySelectorAll('path.marks')].map((path) => {
+      const ids = path.dataset.cases.split(','), labels = (path.dataset.labels ?? '').split('\n');
+      const marks = path.getAttribute('d').split(/(?=M)/).map((d, i) => {
+        const [, x, y] = /^M\s*(-?[\d.]+)[ ,]*(-?[\d.]+)/.exec(d);
+        return { d, x: Number(x), y: Number(y), id: ids[i] === '' ? null : Number(ids[i]), label: labels[i] ?? '' };
+      });
+      return { path, marks, shown: marks };
+    }),
+  })).filter((figure) => figure.paths.length > 0);
 
-  // A click on a mark or row opens how that forecast comes about.
-  function explain(id) {
-    const why = document.getElementById('w' + id);
-    if (!why) return;
-    why.open = true;
-    why.scrollIntoView({ block: 'nearest' });
-    why.querySelector('summary').focus();
-    light(id);
-  }
-  document.addEventListener('click', (event) => {
-    const link = event.target.closest?.('a');
-    if (link) {
-      const target = /^#w(\d+)$/.exec(link.getAttribute('href'));
-      if (target) {
-        event.preventDefault();
-        explain(target[1]);
+  function nearest(svg, event) {
+    const figure = figures.find((candidate) => candidate.svg === svg);
+    const matrix = svg.getScreenCTM();
+    if (!figure || !matrix) return null;
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
+    let best = null, least = (12 / matrix.a) ** 2;
+    for (const { shown } of figure.paths)
+      for (const mark of shown) {
+        const distance = (mark.x - at.x) ** 2 + (mark.y - at.y) ** 2;
+        if (distance < least) [best, least] = [mark, distance];
       }
-    } else if (!event.target.closest?.('summary')) {
-      const id = caseOf(event);
-      if (id !== null) explain(id);
-    }
-  });
-  // A link to a case from outside: open what it names.
-  function followHash() {
-    const target = /^#([cw])(\d+)$/.exec(location.hash);
-    if (target) {
-      if (target[1] === 'w') explain(target[2]);
-      light(target[2]);
-    }
+    return best;
   }
-  addEventListener('hashchange', followHash);
-  followHash();
 
-  // Sorting: numbers and words, cases without a value last either way.
-  const heads = [...table.tHead.querySelectorAll('th[data-key]')];
-  for (const head of heads) {
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.append(...head.childNodes);
-    head.append(button);
+  // A ring around each mark of one case, in every figure that has it.
+  function ring(id) {
+    for (const old of document.querySelectorAll('svg .ring')) old.remove();
+    if (id === null) return;
+    for (const { svg, paths } of figures)
+      for (const { shown } of paths)
+        for (const mark of shown)
+          if (mark.id === id) {
+            const circle = document.createElementNS('http://www.w3.org/2000/svg', 'circle');
+            for (const [key, value] of Object.entries({ class: 'ring', cx: mark.x, cy: mark.y, r: 5 })) circle.setAttribute(key, value);
+            svg.append(circle);
+          }
   }
-  function sort(head) {
-    const key = head.dataset.key;
-    const down = head.getAttribute('aria-sort') === 'ascending';
-    for (const other of heads) other.removeAttribute('aria-sort');
-    head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
-    const value = (row) => cases[Number(row.dataset.case)][key] ?? null;
-    const sorted = [...rows.values()].sort((a, b) => {
-      const x = value(a), y = value(b);
-      if (x === null || y === null) return (x === null) - (y === null);
-      const order = typeof x === 'number' ? x - y : x.localeCompare(y, 'en', { numeric: true });
-      return down ? -order : order;
+
+  function show(wanted) {
+    for (const { paths } of figures)
+      for (const series of paths) {
+        series.shown = series.marks.filter((mark) => mark.id === null || wanted(mark.id));
+        series.path.setAttribute('d', series.shown.map((mark) => mark.d).join(''));
+      }
+  }
+
+  // What lies under the pointer or has the focus: its mark is ringed, `text(id)` is said at the bottom.
+  const lit = byId('lit');
+  function follow(text, open, changed = () => {}) {
+    let current = null;
+    const light = (id, label = '') => {
+      if (id !== current) {
+        changed(current, id);
+        ring(id);
+        current = id;
+      }
+      lit.textContent = id === null ? label : text(id);
+    };
+    const of = (event) => {
+      const own = event.target.closest?.('[data-case]');
+      if (own) return { id: Number(own.dataset.case), label: '' };
+      const svg = event.target.closest?.('svg');
+      return (svg && nearest(svg, event)) ?? { id: null, label: '' };
+    };
+    let last = null;
+    document.addEventListener('mousemove', (event) => {
+      if (last === null) requestAnimationFrame(() => { const { id, label } = of(last); last = null; light(id, label); });
+      last = event;
     });
-    body.append(...sorted);
+    document.addEventListener('focusin', (event) => { if (event.target.closest?.('[data-case]')) light(of(event).id); });
+    document.addEventListener('click', (event) => {
+      if (event.target.closest?.('a, button, summary, input, select')) return;
+      const { id } = of(event);
+      if (id !== null) open(id);
+    });
+    return light;
   }
-  table.tHead.addEventListener('click', (event) => {
-    const head = event.target.closest('button')?.closest('th');
-    if (head) sort(head);
-  });
 
-  // Filters: all words of the text, and the ticked boxes; marks in the figures fade with their rows.
-  const form = document.querySelector('.filters');
-  const shown = document.getElementById('shown');
-  function filter() {
-    const words = document.getElementById('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
-    const ticked = (kind) => new Set([...form.querySelectorAll(`[data-${kind}]`)]
-      .filter((box) => box.checked).map((box) => box.dataset[kind]));
-    const statuses = ticked('status'), groups = ticked('group');
-    let count = 0;
-    for (const [id, row] of rows) {
-      const data = cases[Number(id)], text = texts.get(id);
-      const on = statuses.has(data.status) && groups.has(data.group) && words.every((word) => text.includes(word));
-      row.hidden = !on;
-      for (const mark of marks.get(id) ?? []) mark.setAttribute('visibility', on ? 'visible' : 'hidden');
-      count += on;
-    }
-    shown.textContent = `${count} of ${rows.size} ${table.dataset.rows ?? 'cases'} shown`;
+  const absent = (value) => value === null || value === undefined;
+  function compare(x, y, down) {
+    if (absent(x) || absent(y)) return absent(x) - absent(y); // what has no value comes last either way
+    const order = typeof x === 'number' ? x - y : x.localeCompare(y, 'en', { numeric: true });
+    return down ? -order : order;
   }
-  form.addEventListener('input', filter);
-  form.addEventListener('submit', (event) => event.preventDefault());
-  filter();
+
+  // A word with its meaning, by a tap.
+  const meaning = make('div', { id: 'meaning', role: 'status', hidden: '' });
+  document.body.append(meaning);
+  document.addEventListener('click', (event) => {
+    const word = event.target.closest?.('button.word');
+    meaning.hidden = !word || meaning.dataset.word === word.dataset.word && !meaning.hidden;
+    if (meaning.hidden) return;
+    meaning.dataset.word = word.dataset.word;
+    const name = word.dataset.word.replace(/[^\w-]/g, '_');
+    meaning.replaceChildren(make('strong', {}, word.dataset.word), ': ', byId('word-' + name)?.nextElementSibling?.textContent ?? '');
+    const at = word.getBoundingClientRect();
+    meaning.style.left = Math.max(8, Math.min(at.left, innerWidth - 340)) + 'px';
+    meaning.style.top = at.bottom + scrollY + 6 + 'px';
+  });
+  document.addEventListener('keydown', (event) => { if (event.key === 'Escape') meaning.hidden = true; });
+
+  async function unpack(text) {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text());
+  }
+
+  // ---- the page of a profile: a table that is there already
+  function profilePage() {
+    const data = JSON.parse(byId('cases').textContent);
+    const table = byId('table'), body = table.tBodies[0];
+    const rows = new Map([...body.rows].map((row) => [Number(row.dataset.case), row]));
+    const texts = new Map([...rows].map(([id, row]) => [id, row.textContent.toLowerCase()]));
+    follow((id) => data[id].text, () => {}, (before, now) => {
+      rows.get(before)?.classList.remove('lit');
+      rows.get(now)?.classList.add('lit');
+    });
+    const heads = [...table.tHead.querySelectorAll('th[data-key]')];
+    for (const head of heads) {
+      const button = make('button', { type: 'button' });
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener('click', () => {
+        const down = head.getAttribute('aria-sort') === 'ascending';
+        for (const other of heads) other.removeAttribute('aria-sort');
+        head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+        const value = (row) => data[Number(row.dataset.case)][head.dataset.key];
+        body.append(...[...rows.values()].sort((a, b) => compare(value(a), value(b), down)));
+      });
+    }
+    const form = document.querySelector('.filters');
+    function filter() {
+      const words = byId('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
+      const ticked = (kind) => new Set([...form.querySelectorAll(`[data-${kind}]`)].filter((box) => box.checked).map((box) => box.dataset[kind]));
+      const kinds = ['status', 'group'].filter((kind) => form.querySelector(`[data-${kind}]`)).map((kind) => [kind, ticked(kind)]);
+      let count = 0;
+      for (const [id, row] of rows) {
+        const on = kinds.every(([kind, of]) => of.has(data[id][kind])) && words.every((word) => texts.get(id).includes(word));
+        row.hidden = !on;
+        count += on;
+      }
+      show((id) => rows.get(id) ? !rows.get(id).hidden : true);
+      byId('shown').textContent = `${count} of ${rows.size} ${table.dataset.rows ?? 'cases'} shown`;
+    }
+    form.addEventListener('input', filter);
+    form.addEventListener('submit', (event) => event.preventDefault());
+    filter();
+  }
+
+  // ---- the page of a run
+  const micro = (value) => absent(value) ? '–' : value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : value.toFixed(0);
+  const percent = (value) => absent(value) ? '–' : (value < 0 ? '−' : '+') + Math.abs(100 * value).toFixed(1) + ' %';
+  const factor = (value) => absent(value) ? '–' : value.toFixed(value < 9.995 ? 2 : 1) + '×';
+  const regimeWord = { c: 'compute', b: 'bulk', e: 'exposed', '-': '–' };
+
+  function casesOf(columns) {
+    const text = (key) => columns[key].index.map((i) => i < 0 ? null : columns[key].texts[i]);
+    const texts = Object.fromEntries(['study', 'shape', 'name', 'group', 'status', 'note', 'limiter'].map((key) => [key, text(key)]));
+    return texts.shape.map((shape, id) => {
+      const one = { id, regimes: columns.regimes[id], size: columns.gfma[columns.shape.index[id]], baseline: columns.baseline[columns.group.index[id]] === 1 };
+      for (const key of Object.keys(texts)) one[key] = texts[key][id];
+      for (const key of ['predicted', 'low', 'high', 'tier0', 'cold', 'cold_low', 'cold_high', 'warm', 'error', 'speedup', 'l2_error']) one[key] = columns[key][id];
+      one.regime = one.regimes[3] === '-' ? one.regimes[2] : one.regimes[3];
+      one.abs_error = absent(one.error) ? null : Math.abs(one.error);
+      one.search = [one.study, shape, one.name, one.status, one.note, one.limiter].join(' ').toLowerCase();
+      return one;
+    });
+  }
+  const describe = (one) => `${one.shape} ${one.name}` + (absent(one.predicted) ? '' : `: forecast ${micro(one.predicted)} µs`) +
+    (absent(one.cold) ? '' : `${absent(one.predicted) ? ':' : ','} measured ${micro(one.cold)} µs`) + (absent(one.error) ? '' : ` (${percent(one.error)})`);
+
+  const gridColumns = [
+    { key: 'shape', name: 'shape', text: (one) => one.shape },
+    { key: 'name', name: 'strategy or baseline', text: (one) => one.name },
+    { key: 'predicted', name: 'forecast, µs', number: true, text: (one) => micro(one.predicted) },
+    { key: 'cold', name: 'measured, µs', number: true, text: (one) => absent(one.cold) && one.status !== 'ok' ? one.status.replace('_', ' ') : micro(one.cold) },
+    { key: 'warm', name: 'warm, µs', number: true, text: (one) => micro(one.warm) },
+    { key: 'abs_error', name: 'error', number: true, text: (one) => percent(one.error) },
+    { key: 'regime', name: 'regime', text: (one) => regimeWord[one.regime] },
+    { key: 'limiter', name: 'limiter', text: (one) => one.limiter ?? '–' },
+    { key: 'speedup', name: 'vs cuDNN', number: true, text: (one) => factor(one.speedup) },
+    { key: 'size', name: 'GFMA', number: true, text: (one) => absent(one.size) ? '–' : one.size < 0.01 ? one.size.toExponential(1) : one.size.toPrecision(3) },
+  ];
+
+  // Only the rows in view are in the document.
+  function makeGrid(place, cases, open) {
+    const height = 28;
+    let rows = cases, first = -1, selected = 0, sorted = { key: null, down: false };
+    const heads = gridColumns.map((column) => {
+      const button = make('button', { type: 'button' }, column.name);
+      const head = make('th', { scope: 'col', class: column.number ? 'number' : null, 'data-key': column.key }, button);
+      button.addEventListener('click', () => {
+        // The error is most asked for by its size: largest first.
+        const down = sorted.key === column.key ? !sorted.down : column.key === 'abs_error';
+        sorted = { key: column.key, down };
+        for (const other of heads) other.removeAttribute('aria-sort');
+        head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+        update(rows);
+      });
+      return head;
+    });
+    const before = make('tr', { class: 'space' }, make('td', { colspan: gridColumns.length }));
+    const after = make('tr', { class: 'space' }, make('td', { colspan: gridColumns.length }));
+    const body = make('tbody');
+    place.append(make('table', {}, make('thead', {}, make('tr', {}, ...heads)), body));
+    function row(one, i) {
+      return make('tr', { 'data-case': one.id, class: i === selected ? 'selected' : null, 'aria-rowindex': i + 1 },
+        ...gridColumns.map((column) => make('td', { class: column.number ? 'number' : null, title: column.key === 'name' ? one.name : null }, column.text(one))));
+    }
+    function draw(force) {
+      const from = Math.max(0, Math.floor(place.scrollTop / height) - 8);
+      if (!force && from === first) return;
+      first = from;
+      const to = Math.min(rows.length, from + Math.ceil(place.clientHeight / height) + 16);
+      before.style.height = from * height + 'px';
+      after.style.height = (rows.length - to) * height + 'px';
+      body.replaceChildren(before, ...rows.slice(from, to).map((one, i) => row(one, from + i)), after);
+    }
+    function update(wanted) {
+      rows = [...wanted];
+      if (sorted.key !== null) rows.sort((a, b) => compare(a[sorted.key], b[sorted.key], sorted.down) || a.id - b.id);
+      else rows.sort((a, b) => a.id - b.id);
+      selected = 0;
+      place.scrollTop = 0;
+      place.setAttribute('aria-rowcount', rows.length);
+      draw(true);
+    }
+    place.addEventListener('scroll', () => draw(false));
+    addEventListener('resize', () => draw(true));
+    place.addEventListener('keydown', (event) => {
+      const page = Math.floor(place.clientHeight / height) - 2;
+      const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -rows.length, End: rows.length }[event.key];
+      if (step !== undefined && event.target === place) {
+        event.preventDefault();
+        selected = Math.max(0, Math.min(rows.length - 1, selected + step));
+        const top = selected * height;
+        if (top < place.scrollTop) place.scrollTop = top;
+        if (top > place.scrollTop + place.clientHeight - 3 * height) place.scrollTop = top - place.clientHeight + 3 * height;
+        draw(true);
+      } else if (event.key === 'Enter' && event.target === place && rows[selected]) {
+        open(rows[selected].id);
+      }
+    });
+    update(cases);
+    return { update, neighbour: (id, step) => rows[rows.findIndex((one) => one.id === id) + step] ?? null };
+  }
+
+  function bars(entries, measured) {
+    const most = Math.max(entries.reduce((sum, [, value]) => sum + value, 0), measured ?? 0) || 1;
+    let from = 0;
+    const list = make('dl', { class: 'bars' });
+    for (const [name, value] of entries) {
+      const bar = make('i');
+      bar.style.marginLeft = 100 * from / most + '%';
+      bar.style.width = Math.max(0.4, 100 * value / most) + '%';
+      from += value;
+      if (value > 0.002 * most) list.append(make('div', {}, make('dt', {}, name), make('dd', {}, bar), make('dd', { class: 'number' }, micro(value))));
+    }
+    if (!absent(measured)) {
+      const bar = make('i', { class: 'measured' });
+      bar.style.width = 100 * measured / most + '%';
+      list.append(make('div', {}, make('dt', {}, 'measured'), make('dd', {}, bar), make('dd', { class: 'number' }, micro(measured))));
+    }
+    return list;
+  }
+
+  // A node's children are made when it is opened.
+  function branch([name, how, value, children], open) {
+    const label = [make('span', { class: 'number' }, micro(value) + ' µs'), make('b', {}, name), make('small', {}, how)];
+    if (children.length === 0) return make('div', { class: 'leaf' }, ...label);
+    const node = make('details', {}, make('summary', {}, ...label));
+    const fill = () => { if (node.children.length === 1) node.append(...children.map((child) => branch(child, false))); };
+    node.addEventListener('toggle', fill);
+    if (open) {
+      fill();
+      node.open = true;
+    }
+    return node;
+  }
+
+  function facts(entries) {
+    return make('dl', { class: 'facts' }, ...entries.filter(([, value]) => !absent(value) && value !== '–').map(([name, value]) =>
+      make('div', {}, make('dt', {}, name), make('dd', {}, value))));
+  }
+
+  function regimesOf(one) {
+    return ['paper’s rule', 'physical rule', 'forecast', 'counters'].map((who, i) => [who, regimeWord[one.regimes[i]]])
+      .filter(([, word]) => word !== '–').map(([who, word]) => `${word} (${who})`).join(', ');
+  }
+
+  async function runPage() {
+    const columns = await unpack(byId('columns').textContent);
+    const cases = casesOf(columns);
+    const chunks = [...document.querySelectorAll('.explanations')], unpacked = new Map(), placeOf = new Map();
+    columns.chunks.forEach((ids, chunk) => ids.forEach((id, at) => placeOf.set(id, [chunk, at])));
+    async function explanation(id) {
+      if (!placeOf.has(id)) return null;
+      const [chunk, at] = placeOf.get(id);
+      if (!unpacked.has(chunk)) unpacked.set(chunk, unpack(chunks[chunk].textContent));
+      return (await unpacked.get(chunk))[at];
+    }
+
+    // One case, beside the page; its address is #case=ID, and the way back is where the reader was.
+    const panel = byId('case');
+    const open = (id) => { if (location.hash !== `#case=${id}`) { history.pushState({ opened: true }, '', `#case=${id}`); view(); } };
+    function close() {
+      if (history.state?.opened) history.back();
+      else { history.replaceState(null, '', location.pathname + location.search); view(); }
+    }
+    const light = follow((id) => describe(cases[id]), open);
+    const grid = makeGrid(byId('grid'), cases, open);
+    async function view() {
+      const id = Number(/^#case=(\d+)$/.exec(location.hash)?.[1] ?? -1), one = cases[id];
+      panel.hidden = !one;
+      document.documentElement.classList.toggle('with-case', Boolean(one));
+      if (!one) return;
+      light(id);
+      const why = await explanation(id);
+      const step = (to, word) => {
+        const other = grid.neighbour(id, to);
+        const button = make('button', { type: 'button', 'aria-label': word, disabled: other ? null : '' }, to < 0 ? '‹' : '›');
+        button.addEventListener('click', () => { history.replaceState(history.state, '', `#case=${other.id}`); view(); });
+        return button;
+      };
+      const shut = make('button', { type: 'button', class: 'shut', 'aria-label': 'close' }, '×');
+      shut.addEventListener('click', close);
+      const verdict = one.status !== 'ok' && absent(one.predicted) ? one.status.replace('_', ' ')
+        : absent(one.cold) ? `forecast ${micro(one.predicted)} µs` : absent(one.predicted) ? `measured ${micro(one.cold)} µs`
+        : `forecast ${micro(one.predicted)} µs, measured ${micro(one.cold)} µs: ` + (one.abs_error < 0.005 ? 'exact' : `${(100 * one.abs_error).toFixed(1)} % too ${one.error < 0 ? 'fast' : 'slow'}`);
+      const command = `convcast predict --gpu ${columns.gpu} --shape ${one.shape} --strategy ${one.name}`;
+      const parts = [
+        make('header', {}, make('h2', {}, one.shape), make('span', {}, step(-1, 'the case before'), step(1, 'the next case'), shut)),
+        make('p', { class: 'name' }, one.name), make('p', { class: 'verdict' }, verdict),
+        one.note ? make('p', { class: 'note' }, one.note) : null, why?.reason ? make('p', { class: 'note' }, why.reason) : null,
+        facts([
+          ['interval of the forecast', absent(one.low) ? null : `${micro(one.low)} to ${micro(one.high)} µs`],
+          ['samples, 5 % to 95 %', absent(one.cold_low) ? null : `${micro(one.cold_low)} to ${micro(one.cold_high)} µs`],
+          ['warm', absent(one.warm) ? null : micro(one.warm) + ' µs'],
+          ['speed of light', absent(one.tier0) ? null : `${micro(one.tier0)} µs` + (absent(one.cold ?? one.predicted) || one.tier0 <= 0 ? '' : `, ${((one.cold ?? one.predicted) / one.tier0).toFixed(1)}× away`)],
+          ['regime', regimesOf(one) || null], ['limiter', one.limiter], ['vs cuDNN', absent(one.speedup) ? null : factor(one.speedup)],
+          ['rel. L2 error', absent(one.l2_error) ? null : one.l2_error.toExponential(1)], ['study', one.study],
+        ]),
+      ];
+      if (why?.bars) parts.push(make('h3', {}, 'Where the time goes, µs'), bars(why.bars, one.cold));
+      if (why?.tree) parts.push(make('h3', {}, 'How the forecast comes about'), make('div', { class: 'tree' }, branch(why.tree, true)));
+      if (why?.rules) parts.push(make('h3', {}, 'The papers’ rules'), facts(why.rules));
+      if (why?.assumed) parts.push(make('h3', {}, 'Assumed'), make('ul', {}, ...why.assumed.map((said) => make('li', {}, said))));
+      if (!one.baseline) parts.push(make('h3', {}, 'The same from the command line'), make('pre', {}, command));
+      panel.replaceChildren(...parts.filter((part) => part !== null));
+      panel.scrollTop = 0;
+      shut.focus({ preventScroll: true });
+    }
+    addEventListener('popstate', view);
+    addEventListener('hashchange', view);
+    document.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !panel.hidden) close(); });
+    document.addEventListener('click', (event) => {
+      const link = event.target.closest?.('a[data-case]');
+      if (!link) return;
+      event.preventDefault();
+      open(Number(link.dataset.case));
+    });
+
+    // Filters act on the table and on every figure.
+    const form = document.querySelector('.filters');
+    for (const select of form.querySelectorAll('select')) {
+      const key = select.dataset.key;
+      for (const value of [...new Set(cases.map((one) => one[key]))].filter((value) => value !== null && value !== '-').sort())
+        select.append(make('option', { value }, key === 'regime' ? regimeWord[value] : value.replace('_', key === 'status' ? ' ' : '_')));
+      select.parentElement.hidden = select.options.length < 3;
+    }
+    const number = (id, otherwise) => byId(id).value === '' ? otherwise : Number(byId(id).value);
+    function filter() {
+      const words = byId('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
+      const chosen = [...form.querySelectorAll('select')].filter((select) => select.value !== '').map((select) => [select.dataset.key, select.value]);
+      const leastError = number('least-error', 0) / 100, leastSize = number('least-size', -1), mostSize = number('most-size', Infinity);
+      const on = cases.map((one) => chosen.every(([key, value]) => one[key] === value) && words.every((word) => one.search.includes(word)) &&
+        (leastError <= 0 || one.abs_error >= leastError) && (one.size ?? 0) >= leastSize && (one.size ?? 0) <= mostSize);
+      const kept = cases.filter((one) => on[one.id]);
+      grid.update(kept);
+      show((id) => on[id]);
+      ring(null);
+      byId('shown').textContent = `${kept.length} of ${cases.length} cases shown`;
+      const group = byId('of-group').value;
+      for (const row of document.querySelectorAll('[data-strategy]')) {
+        row.classList.toggle('chosen', row.dataset.strategy === group);
+        row.classList.toggle('faded', group !== '' && row.dataset.strategy !== group);
+      }
+    }
+    form.addEventListener('input', filter);
+    form.addEventListener('reset', () => setTimeout(filter));
+    form.addEventListener('submit', (event) => event.preventDefault());
+    for (const row of document.querySelectorAll('tr[data-strategy]')) {
+      const head = row.querySelector('th');
+      const button = make('button', { type: 'button' }, head.textContent);
+      head.replaceChildren(button);
+      button.addEventListener('click', () => {
+        const select = byId('of-group');
+        select.value = select.value === row.dataset.strategy ? '' : row.dataset.strategy;
+        filter();
+      });
+    }
+    filter();
+    view();
+    document.documentElement.dataset.ready = '1';
+  }
+
+  if (byId('columns')) runPage();
+  else profilePage();
 })();

@@ -383,29 +383,67 @@ class SvgWriter {
             out_ += fmt::format("<path stroke=\"none\" d=\"{}\"/>\n</g>\n", span_bars(series));
             return;
         }
-        for (const Point &point : series.points) {
-            const Placed placed = place(point, ranges_);
-            const std::string at =
-                fmt::format("M{} {}", coordinate(x_of(placed.x)), coordinate(y_of(placed.y)));
-            const std::string id = point.id ? fmt::format(" data-case=\"{}\"", *point.id) : "";
-            std::string shape;
-            if (series.drawn == Drawn::bars) {
-                const double begin = x_of(ranges_.x.clamp(point.from.value_or(ranges_.x.low)));
-                shape = fmt::format(
-                    "M{} {}H{}v{}H{}z", coordinate(begin), coordinate(y_of(placed.y) - row_height * 0.36),
-                    coordinate(x_of(placed.x)), coordinate(row_height * 0.72), coordinate(begin));
-            } else if (placed.clamped()) {
-                shape = at + edge_path(placed.dx, placed.dy);
-            } else if (series.drawn == Drawn::points || series.drawn == Drawn::lines) {
-                shape = at + marker_path(series.style, series.hollow, size_of_mark(series));
-            } else {
-                continue;
+        if (use_ == SvgUse::in_page)
+            marks_together(series);
+        else
+            for (const Point &point : series.points) {
+                const Placed placed = place(point, ranges_);
+                const std::string shape = mark_shape(series, point, placed);
+                if (!shape.empty())
+                    out_ += fmt::format("<path{}{} d=\"{}\"><title>{}</title></path>\n",
+                                        placed.clamped() ? " class=\"beyond\"" : "",
+                                        point.id ? fmt::format(" data-case=\"{}\"", *point.id) : "", shape,
+                                        escape_xml(point.label));
             }
-            out_ +=
-                fmt::format("<path{}{} d=\"{}\"><title>{}</title></path>\n",
-                            placed.clamped() ? " class=\"beyond\"" : "", id, shape, escape_xml(point.label));
-        }
         out_ += "</g>\n";
+    }
+
+    /// All marks of a series as two paths, those within the axes and those beyond, so that thousands of
+    /// points are few elements. Each mark begins with an M; data-cases has their ids in the same order, empty
+    /// for a mark of none, and data-labels the labels of those.
+    void marks_together(const Series &series) {
+        constexpr std::size_t many = 400; // from here on marks are dots: shapes could not be told apart
+        const bool dots = series.drawn == Drawn::points && figure_.point_count() > many;
+        for (const bool beyond : {false, true}) {
+            std::string path, ids, labels;
+            for (const Point &point : series.points) {
+                const Placed placed = place(point, ranges_);
+                if (placed.clamped() != beyond)
+                    continue;
+                const std::string shape =
+                    dots && !beyond ? at_point(placed) + "h0" : mark_shape(series, point, placed);
+                if (shape.empty())
+                    continue;
+                ids += (path.empty() ? "" : ",") + (point.id ? std::to_string(*point.id) : std::string());
+                labels += (path.empty() ? "" : "\n") + (point.id ? std::string() : point.label);
+                path += shape;
+            }
+            if (path.empty())
+                continue;
+            const bool labelled = labels.find_first_not_of('\n') != std::string::npos;
+            out_ += fmt::format("<path class=\"marks{}{}\" data-cases=\"{}\"{} d=\"{}\"/>\n",
+                                dots && !beyond ? " dots" : "", beyond ? " beyond" : "", ids,
+                                labelled ? " data-labels=\"" + escape_xml(labels) + "\"" : "", path);
+        }
+    }
+
+    std::string at_point(const Placed &placed) const {
+        return fmt::format("M{} {}", coordinate(x_of(placed.x)), coordinate(y_of(placed.y)));
+    }
+
+    /// The path of one mark; empty where the series has none.
+    std::string mark_shape(const Series &series, const Point &point, const Placed &placed) const {
+        if (series.drawn == Drawn::bars) {
+            const double begin = x_of(ranges_.x.clamp(point.from.value_or(ranges_.x.low)));
+            return fmt::format("M{} {}H{}v{}H{}z", coordinate(begin),
+                               coordinate(y_of(placed.y) - row_height * 0.36), coordinate(x_of(placed.x)),
+                               coordinate(row_height * 0.72), coordinate(begin));
+        }
+        if (placed.clamped())
+            return at_point(placed) + edge_path(placed.dx, placed.dy);
+        if (series.drawn == Drawn::points || series.drawn == Drawn::lines)
+            return at_point(placed) + marker_path(series.style, series.hollow, size_of_mark(series));
+        return "";
     }
 
     /// Small where a line or a bar needs to be seen too.

@@ -93,22 +93,6 @@ std::string unpack(const std::string &packed, const std::string &path) {
     return text;
 }
 
-/// Without a time stamp, so that equal text gives equal files.
-std::string pack(const std::string &text) {
-    z_stream stream{};
-    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, gzip_window, 9, Z_DEFAULT_STRATEGY) != Z_OK)
-        throw std::bad_alloc();
-    const std::unique_ptr<z_stream, int (*)(z_stream *)> end(&stream, deflateEnd);
-    std::string packed(deflateBound(&stream, text.size()), '\0');
-    stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data()));
-    stream.avail_in = static_cast<uInt>(text.size());
-    stream.next_out = reinterpret_cast<Bytef *>(packed.data());
-    stream.avail_out = static_cast<uInt>(packed.size());
-    deflate(&stream, Z_FINISH);
-    packed.resize(stream.total_out);
-    return packed;
-}
-
 [[noreturn]] void fail_to_write(const std::string &path, int error) {
     if (error == EPIPE)
         throw ClosedPipe(path + " is closed");
@@ -160,6 +144,21 @@ void write_and_close(std::FILE *file, const std::string &text, const std::string
 }
 
 } // namespace
+
+std::string gzip(const std::string &text) {
+    z_stream stream{};
+    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, gzip_window, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+        throw std::bad_alloc();
+    const std::unique_ptr<z_stream, int (*)(z_stream *)> end(&stream, deflateEnd);
+    std::string packed(deflateBound(&stream, text.size()), '\0');
+    stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data()));
+    stream.avail_in = static_cast<uInt>(text.size());
+    stream.next_out = reinterpret_cast<Bytef *>(packed.data());
+    stream.avail_out = static_cast<uInt>(packed.size());
+    deflate(&stream, Z_FINISH);
+    packed.resize(stream.total_out);
+    return packed;
+}
 
 std::string read_file(const std::string &path) {
     const auto unpacked = [](std::string text, const std::string &name) {
@@ -234,7 +233,7 @@ void exit_now(int code) {
 }
 
 void write_file_atomically(const std::string &path, const std::string &content) {
-    const std::string text = path.ends_with(".gz") ? pack(content) : content;
+    const std::string text = path.ends_with(".gz") ? gzip(content) : content;
     if (path == "-") {
         if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
             fail_to_write("standard output", errno);

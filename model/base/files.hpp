@@ -8,6 +8,9 @@ namespace convcast {
 /// A gzip file is unpacked, whatever its name. Throws InputError with the reason.
 std::string read_file(const std::string &path);
 
+/// A text as one gzip member. Without a time stamp, so that equal text gives equal bytes.
+std::string gzip(const std::string &text);
+
 /// False also for a name that no file can have.
 bool file_exists(const std::string &path);
 

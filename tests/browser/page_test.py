@@ -4,6 +4,8 @@
 usage: page_test.py PATH/TO/page.html
 exit status: 0 passed, 1 failed, 2 usage, 77 skipped (no browser or driver)
 """
+import base64
+import gzip
 import json
 import os
 import pathlib
@@ -73,8 +75,33 @@ class Driver:
 VISIBLE = "return [...document.querySelectorAll('#table tbody tr')].filter(r => !r.hidden)"
 
 
+def unpack(text):
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+def cases_of(page):
+    """The cases as the page's script reads them: columns with texts by index."""
+    columns = unpack(re.search(r'id="columns">([^<]*)<', page)[1])
+    cases = []
+    for i in range(len(columns["regimes"])):
+        case = {key: columns[key][i] for key in ("predicted", "cold", "warm", "error", "speedup")}
+        for key in ("study", "shape", "name", "group", "status", "note", "limiter"):
+            at = columns[key]["index"][i]
+            case[key] = None if at < 0 else columns[key]["texts"][at]
+        case["id"] = i
+        case["baseline"] = columns["baseline"][columns["group"]["index"][i]] == 1
+        cases.append(case)
+    return cases
+
+
+GRID = "return [...document.querySelectorAll('#grid tbody tr[data-case]')].map(r => Number(r.dataset.case))"
+MARKS = ("return [...document.querySelectorAll(arguments[0] + ' path.marks')]"
+         ".map(p => (p.getAttribute('d') ?? '').split(/(?=M)/).filter(Boolean).length).reduce((a, b) => a + b, 0)")
+
+
 def check_page(driver, page):
-    cases = json.loads(re.search(r'<script type="application/json" id="cases">(.*?)</script>', page, re.S)[1])
+    cases = cases_of(page)
+    by_id = {case["id"]: case for case in cases}
     failures = []
 
     def expect(what, got, wanted):
@@ -82,77 +109,106 @@ def check_page(driver, page):
         if got != wanted:
             failures.append(what)
 
-    def rows():
-        return driver.js(VISIBLE + ".map(r => Number(r.dataset.case))")
+    def until(what, script, wanted, *arguments):
+        deadline = time.monotonic() + 10
+        while (got := driver.js(script, *arguments)) != wanted and time.monotonic() < deadline:
+            time.sleep(0.05)
+        expect(what, got, wanted)
 
-    expect("a row for every case", rows(), [case["id"] for case in cases])
-    points = [case["id"] for case in cases if not case["baseline"] and "error" in case]
-    for figure in ("predicted_vs_measured", "relative_error"):
-        drawn = driver.js("return [...document.querySelectorAll(arguments[0])].map(m => Number(m.dataset.case))",
-                          f"#f-{figure} svg [data-case]")
-        expect(f"a point for every case in {figure}", sorted(drawn), points)
-    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "25.6px")
+    until("the script has read the cases", "return document.documentElement.dataset.ready ?? ''", "1")
+    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "24px")
+    expect("few elements, however many cases", driver.js("return document.querySelectorAll('*').length") < 20000, True)
+    expect("only rows in view exist", len(driver.js(GRID)) <= 80, True)
+    expect("all cases are counted", driver.js("return document.getElementById('shown').textContent"),
+           f"{len(cases)} of {len(cases)} cases shown")
+    points = [case["id"] for case in cases if not case["baseline"] and case["error"] is not None]
+    for figure in ("predicted_vs_measured", "by_strategy"):
+        expect(f"a mark for every case in {figure}", driver.js(MARKS, f"#f-{figure}"), len(points))
 
-    if points:
-        case = next(c for c in cases if c["id"] == points[0])
-        mark = f'#f-relative_error [data-case="{case["id"]}"]'
-        driver.js("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", mark)
-        lit = None
-        # Another mark may lie on top of the first: take the first one whose middle is its own.
-        for case in (c for c in cases if c["id"] in set(points)):
-            mark = f'#f-relative_error [data-case="{case["id"]}"]'
-            driver.hover(driver.find(mark))
-            lit = driver.js("return document.querySelector('#lit').textContent")
-            if lit == case["text"]:
-                break
-        expect("hovering over a point says which case it is", lit, case["text"])
-        expect("and lights its row", driver.js("return [...document.querySelectorAll('tr.lit')].map(r => Number(r.dataset.case))"),
-               [case["id"]])
-        expect("and its mark in the other figure",
-               driver.js("return document.querySelectorAll('#f-predicted_vs_measured .lit').length"), 1)
-        driver.js("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", f"#c{case['id']}")
-        driver.hover(driver.find(f"#c{points[-1]} th"))
-        expect("hovering over a row lights its point",
-               driver.js("return [...document.querySelectorAll('#f-relative_error .lit')].map(m => Number(m.dataset.case))"),
-               [points[-1]])
-        driver.click(f"#c{case['id']} td:last-child a")
-        expect("a click opens how the forecast comes about", driver.js("return document.getElementById(arguments[0]).open",
-                                                                     f"w{case['id']}"), True)
+    def order(key, down, of):
+        value = lambda case: abs(case[key]) if key == "error" and case[key] is not None else case[key]
+        known = sorted((value(case) for case in of if case[key] is not None), reverse=down)
+        return known + [None] * (len(of) - len(known))
 
-    def order(key, down):
-        known = sorted((c[key] for c in cases if key in c), reverse=down)
-        return known + [None] * (len(cases) - len(known))
+    def shown_values(key):
+        return [None if by_id[i][key] is None else abs(by_id[i][key]) if key == "error" else by_id[i][key] for i in driver.js(GRID)]
 
-    by_id = {c["id"]: c for c in cases}
-    button = 'th[data-key="cold_s"] button'
+    button = '#grid th[data-key="cold"] button'
     driver.click(button)
-    expect("a click on a column sorts up, blanks last", [by_id[i].get("cold_s") for i in rows()], order("cold_s", False))
-    expect("aria-sort says so", driver.js("return document.querySelector('th[data-key=cold_s]').ariaSort"), "ascending")
+    first = shown_values("cold")
+    expect("a click on a column sorts up, blanks last", first, order("cold", False, cases)[:len(first)])
+    expect("aria-sort says so", driver.js("return document.querySelector('#grid th[data-key=cold]').ariaSort"), "ascending")
     driver.type(button, "\ue007")
-    expect("the Enter key sorts down", [by_id[i].get("cold_s") for i in rows()], order("cold_s", True))
+    first = shown_values("cold")
+    expect("the Enter key sorts down", first, order("cold", True, cases)[:len(first)])
+    driver.click('#grid th[data-key="abs_error"] button')
+    first = shown_values("error")
+    expect("errors sort by size, the largest first", first, order("error", True, cases)[:len(first)])
+    driver.js("const g = document.getElementById('grid'); g.scrollTop = g.scrollHeight")
+    until("scrolling reaches the last row", "return document.querySelector('#grid tbody tr.space:last-child td').parentElement.style.height", "0px")
 
     if cases:
         word = cases[0]["shape"]
         driver.type("#filter", word)
-        expect("the text filter keeps what holds the word", set(rows()), {c["id"] for c in cases if word in c["shape"]})
-        expect("and says how many", driver.js("return document.getElementById('shown').textContent"),
-               f"{len(rows())} of {len(cases)} cases shown")
-        driver.js("const f = document.getElementById('filter'); f.value = ''; f.dispatchEvent(new Event('input', {bubbles: true}))")
-        group = cases[0]["group"]
-        driver.click(f'input[data-group="{group}"]')
-        expect("a strategy can be unticked", set(rows()), {c["id"] for c in cases if c["group"] != group})
-        if points:
-            expect("its points go too", driver.js(
-                "return [...document.querySelectorAll('#f-relative_error [data-case]')].filter(m => m.getAttribute('visibility') !== 'hidden').length"),
-                sum(by_id[i]["group"] != group for i in points))
-        driver.click(f'input[data-group="{group}"]')
-        status = cases[0]["status"]
-        driver.click(f'input[data-status="{status}"]')
-        expect("a status can be unticked", set(rows()), {c["id"] for c in cases if c["status"] != status})
+        of_word = [case for case in cases if word in case["shape"]]
+        expect("the text filter keeps what holds the word", driver.js("return document.getElementById('shown').textContent"),
+               f"{len(of_word)} of {len(cases)} cases shown")
+        expect("and the figures follow", driver.js(MARKS, "#f-by_strategy"), sum(case["id"] in set(points) for case in of_word))
+        driver.click(".filters button[type=reset]")
+        until("clear shows all again", "return document.getElementById('shown').textContent", f"{len(cases)} of {len(cases)} cases shown")
 
-    for width in (1400, 420):
-        driver.call("POST", "/window/rect", {"width": max(width, 500), "height": 1000})
-        expect(f"no sideways scrolling of the page at {max(width, 500)} pixels",
+    if points:
+        group = by_id[points[0]]["group"]
+        driver.click(f'tr[data-strategy="{group}"] button')
+        of_group = sum(case["group"] == group for case in cases)
+        expect("a click on a strategy shows it alone", driver.js("return document.getElementById('shown').textContent"),
+               f"{of_group} of {len(cases)} cases shown")
+        driver.click(f'tr[data-strategy="{group}"] button')
+        expect("and another shows all", driver.js(MARKS, "#f-by_strategy"), len(points))
+
+        def point_at(figure, id):
+            """Client coordinates of a mark."""
+            return driver.js("""
+                for (const path of document.querySelectorAll(arguments[0] + ' path.marks')) {
+                  const at = path.dataset.cases.split(',').indexOf(String(arguments[1]));
+                  if (at < 0) continue;
+                  path.ownerSVGElement.scrollIntoView({ block: 'center' });
+                  const [, x, y] = /^M\\s*(-?[\\d.]+)[ ,]*(-?[\\d.]+)/.exec(path.getAttribute('d').split(/(?=M)/)[at]);
+                  const p = new DOMPoint(x, y).matrixTransform(path.ownerSVGElement.getScreenCTM());
+                  return [Math.round(p.x), Math.round(p.y)];
+                }""", figure, id)
+
+        def move(x, y, *more):
+            driver.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [
+                {"type": "pointerMove", "duration": 0, "x": x, "y": y}, *more]}]})
+
+        # The case with the largest error stands alone.
+        id = max(points, key=lambda i: abs(by_id[i]["error"]))
+        move(*point_at("#f-relative_error", id))
+        until("hovering over a mark names its case", "return document.getElementById('lit').textContent.startsWith(arguments[0])", True,
+              f"{by_id[id]['shape']} {by_id[id]['name']}")
+        expect("and rings it in the other figures", driver.js("return document.querySelectorAll('#f-predicted_vs_measured .ring').length"), 1)
+        before = driver.js("return scrollY")
+        move(*point_at("#f-relative_error", id), {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0})
+        until("a click opens the case", "return document.getElementById('case').hidden", False)
+        until("with its shape", "return document.querySelector('#case h2')?.textContent ?? ''", by_id[id]["shape"])
+        expect("its address is its own", driver.js("return location.hash"), f"#case={id}")
+        expect("its bars are drawn", driver.js("return document.querySelectorAll('#case .bars i').length") > 1, True)
+        expect("its tree is made where it is opened", driver.js(
+            "const d = document.querySelectorAll('#case .tree details'); const n = d.length;"
+            "d[d.length - 1].open = true; return n > 0"), True)
+        driver.call("POST", "/back", {})
+        until("back closes it", "return document.getElementById('case').hidden", True)
+        driver.call("POST", "/url", {"url": driver.js("return location.href.split('#')[0]") + f"#case={id}"})
+        until("a link leads to it", "return document.querySelector('#case h2')?.textContent ?? ''", by_id[id]["shape"])
+        driver.click("#case .shut")
+        until("and can be closed", "return document.getElementById('case').hidden", True)
+        driver.click("button.word")
+        expect("a word explains itself", driver.js("return !document.getElementById('meaning').hidden && document.getElementById('meaning').textContent.length > 20"), True)
+
+    for width in (2560, 1400, 500):
+        driver.call("POST", "/window/rect", {"width": width, "height": 1000})
+        expect(f"no sideways scrolling of the page at {width} pixels",
                driver.js("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"), True)
     log = driver.call("POST", "/se/log", {"type": "browser"})
     expect("the console has no errors", [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")], [])
@@ -172,7 +228,7 @@ def check_profile_page(driver, page):
         return driver.js(VISIBLE + ".map(r => Number(r.dataset.case))")
 
     expect("a row for every number", rows(), [n["id"] for n in numbers])
-    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "25.6px")
+    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "24px")
     expect("every figure is drawn", driver.js("return document.querySelectorAll('figure svg').length"),
            page.count('<svg xmlns'))
     driver.click('th[data-key="name"] button')
@@ -191,6 +247,7 @@ def check_profile_page(driver, page):
     driver.click('input[data-group="latency"]')
     driver.js("document.querySelector('#c0').scrollIntoView({block: 'center'})")
     driver.hover(driver.find("#c0 th"))
+    time.sleep(0.3)
     expect("hovering says which number it is", driver.js("return document.querySelector('#lit').textContent"), numbers[0]["text"])
     for width in (1400, 500):
         driver.call("POST", "/window/rect", {"width": width, "height": 1000})

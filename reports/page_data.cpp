@@ -1,0 +1,310 @@
+#include "reports/page_data.hpp"
+
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/base/json.hpp"
+#include "model/shape/conv_shape.hpp"
+#include "reports/html.hpp"
+
+#include <boost/mp11.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace convcast {
+namespace {
+
+constexpr double micro = 1e6; ///< µs per s
+
+std::string quoted(const std::string &text) {
+    return to_text(JsonValue(text));
+}
+
+/// Four digits tell apart whatever a reader can see.
+std::string digits(double value) {
+    return std::isfinite(value) ? fmt::format("{:.4g}", value) : "null";
+}
+std::string digits(std::optional<Seconds> time) {
+    return time ? digits(time->value * micro) : "null";
+}
+
+template <class Range, class Write> std::string list(const Range &range, Write write) {
+    std::string out = "[";
+    for (const auto &item : range)
+        out += (out.size() > 1 ? "," : "") + write(item);
+    return out + "]";
+}
+
+/// A column of texts: the distinct ones, and of each case the index of its own, -1 where it has none.
+class TextColumn {
+  public:
+    void add(const std::optional<std::string> &text) {
+        index_.push_back(text ? std::to_string(of(*text)) : "-1");
+    }
+    std::string texts() const { return list(texts_, quoted); }
+    std::string index() const {
+        return list(index_, [](const std::string &s) { return s; });
+    }
+    const std::vector<std::string> &distinct() const { return texts_; }
+
+  private:
+    std::size_t of(const std::string &text) {
+        const auto [at, fresh] = place_.try_emplace(text, texts_.size());
+        if (fresh)
+            texts_.push_back(text);
+        return at->second;
+    }
+    std::map<std::string, std::size_t> place_;
+    std::vector<std::string> texts_, index_;
+};
+
+/// "null" for a text that is no shape.
+std::string giga_fmas(const std::string &shape) try {
+    return digits(ConvShape::parse(shape).fmas().value * 1e-9);
+} catch (const UsageError &) {
+    return "null";
+}
+
+char regime_letter(std::optional<Regime> regime) {
+    if (!regime)
+        return '-';
+    return *regime == Regime::compute_hidden ? 'c' : *regime == Regime::bulk_hidden ? 'b' : 'e';
+}
+
+struct RuleText {
+    const char *member, *text;
+};
+
+/// The papers' symbols and numbers; docs/equations.md.
+constexpr std::array<RuleText, 22> rule_texts = {{
+    {"n_fma", "N_FMA, FMAs per SM that hide the latency (Chang, Table 1)"},
+    {"v_s_bytes", "V_s, bytes in flight that hide the latency (Chang, Table 1)"},
+    {"threads_per_sm", "threads per SM (Chang, Table 1)"},
+    {"warps_per_sm", "warps per SM (Chang, Table 1)"},
+    {"method", "division chosen by rule 4 (Chang, section 3.1): 1 filters, 2 map over SMs"},
+    {"pieces_p", "P after rule 4 (Chang, section 3.1)"},
+    {"pieces_q", "Q after rule 4 (Chang, section 3.1)"},
+    {"candidate_p", "P by rules 1 to 3 (Chang, section 3.1)"},
+    {"candidate_q", "Q by rules 1 to 3 (Chang, section 3.1)"},
+    {"d1_bytes", "D1, bytes of division 1 (Chang, eq. 4, 5)"},
+    {"d2_bytes", "D2, bytes of division 2 (Chang, eq. 7, 8)"},
+    {"th1", "Th1, FMAs of division 1 (Chang, eq. 6)"},
+    {"th2", "Th2, FMAs of division 2 (Chang, eq. 9)"},
+    {"run_pieces", "pieces that really fit and run (ours)"},
+    {"segment_bytes", "S, bytes per filter and step (Chang, section 3.2, rule 1)"},
+    {"tile_w", "W'x, pixels per step (Chang, section 3.2, rule 2)"},
+    {"tile_k_min", "least M', filters per step (Chang, section 3.2, rule 3)"},
+    {"step_fma", "FMAs per step, S/4 · M' · W'x (Chang, section 3.2)"},
+    {"bank_ratio", "n = W_SMB / W_CD (Chen, eq. 1)"},
+    {"round_fmas", "FMAs of an SM in a round, against N_FMA (Chang, section 2.2)"},
+    {"round_bytes", "bytes of all SMs in a round, against V_s (Chang, section 2.2)"},
+    {"remarks", "remarks"},
+}};
+
+std::string rules_json(const Rules &rules) {
+    std::vector<std::string> lines;
+    boost::mp11::mp_for_each<boost::describe::describe_members<Rules, boost::describe::mod_public>>(
+        [&](auto member) {
+            const auto &field = rules.*member.pointer;
+            std::string value;
+            if constexpr (described::IsVector<std::decay_t<decltype(field)>>::value)
+                value = join(field, "; ");
+            else if (field)
+                value = fmt::format("{}", *field);
+            if (!value.empty())
+                lines.push_back("[" + quoted(rule_text(member.name)) + "," + quoted(value) + "]");
+        });
+    return list(lines, [](const std::string &line) { return line; });
+}
+
+std::string tree_json(const Term &term) {
+    const std::string how = term.formula.empty() ? how_combined(term) : term.formula;
+    return fmt::format("[{},{},{},{}]", quoted(term.name), quoted(how), digits(term.value_s.value * micro),
+                       list(term.children, tree_json));
+}
+
+std::string explanation(const CaseRow &row, const Prediction &prediction,
+                        const std::vector<std::string> &common, bool tree) {
+    std::vector<std::string> members;
+    if (!row.waterfall.empty())
+        members.push_back("\"bars\":" + list(row.waterfall, [](const WaterfallBar &bar) {
+                              return "[" + quoted(bar.name) + "," + digits(bar.added_s.value * micro) + "]";
+                          }));
+    if (tree && prediction.term)
+        members.push_back("\"tree\":" + tree_json(*prediction.term));
+    if (tree && prediction.rules)
+        members.push_back("\"rules\":" + rules_json(*prediction.rules));
+    std::vector<std::string> assumed;
+    for (const std::string &said : prediction.assumptions)
+        if (std::find(common.begin(), common.end(), said) == common.end())
+            assumed.push_back(said);
+    if (!assumed.empty())
+        members.push_back("\"assumed\":" + list(assumed, quoted));
+    if (prediction.reason)
+        members.push_back("\"reason\":" + quoted(*prediction.reason));
+    return "{" + join(members, ",") + "}";
+}
+
+/// Cases with a forecast of ours, those first that keep their tree longest: of each shape the fastest
+/// measured and the one furthest off, then the others in the order of the run.
+std::vector<std::size_t> by_interest(const Run &run, const ReportStatistics &statistics) {
+    struct OfShape {
+        const CaseRow *fastest = nullptr, *furthest = nullptr;
+    };
+    std::map<std::string, OfShape> shapes;
+    std::vector<std::size_t> ours;
+    for (const CaseRow &r : statistics.cases) {
+        const auto id = static_cast<std::size_t>(r.id);
+        if (r.baseline || !run.cases[id].prediction)
+            continue;
+        ours.push_back(id);
+        OfShape &its = shapes[r.shape];
+        if (r.cold_s && (its.fastest == nullptr || *r.cold_s < *its.fastest->cold_s))
+            its.fastest = &r;
+        if (r.error && (its.furthest == nullptr || std::abs(*r.error) > std::abs(*its.furthest->error)))
+            its.furthest = &r;
+    }
+    std::set<std::size_t> first;
+    for (const auto &[shape, its] : shapes)
+        for (const CaseRow *r : {its.fastest, its.furthest})
+            if (r != nullptr)
+                first.insert(static_cast<std::size_t>(r->id));
+    std::stable_partition(ours.begin(), ours.end(), [&](std::size_t id) { return first.contains(id); });
+    return ours;
+}
+
+} // namespace
+
+std::string base64(const std::string &bytes) {
+    constexpr const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string out;
+    out.reserve((bytes.size() + 2) / 3 * 4);
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        unsigned group = 0;
+        for (std::size_t j = 0; j < 3; ++j)
+            group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
+        for (std::size_t j = 0; j < 4; ++j)
+            out += i + j <= bytes.size() ? letters[group >> (18 - 6 * j) & 63u] : '=';
+    }
+    return out;
+}
+
+std::string packed_text(const std::string &json) {
+    return base64(gzip(json));
+}
+
+std::string how_combined(const Term &term) {
+    const auto number = [](std::optional<double> v) {
+        return v ? fmt::format("{:g}", *v) : std::string("?");
+    };
+    switch (term.kind) {
+    case TermKind::leaf:
+        return "";
+    case TermKind::sum:
+        return "sum of the parts";
+    case TermKind::max:
+        return "the longest of the parts";
+    case TermKind::pnorm:
+        return "soft maximum of the parts, exponent " + number(term.exponent);
+    case TermKind::pipeline:
+        return "fill + (steps − 1) · step + drain, steps = " + number(term.count);
+    case TermKind::schedule:
+        return "full waves · wave + tail, full waves = " + number(term.count);
+    case TermKind::queue:
+        return number(term.count) + " jobs that share what serves them";
+    }
+    return "";
+}
+
+std::string rule_text(const std::string &member) {
+    const auto known = std::find_if(rule_texts.begin(), rule_texts.end(),
+                                    [&](const RuleText &entry) { return member == entry.member; });
+    return known == rule_texts.end() ? member : known->text;
+}
+
+Explanations explain(const Run &run, const ReportStatistics &statistics,
+                     const std::vector<std::string> &common, std::size_t most_bytes) {
+    constexpr std::size_t of_chunk =
+        32; // enough for gzip to find what repeats, little to unpack for one case
+    Explanations out;
+    std::size_t bytes = 0;
+    const std::vector<std::size_t> ids = by_interest(run, statistics);
+    for (std::size_t begin = 0; begin < ids.size(); begin += of_chunk) {
+        const std::size_t end = std::min(ids.size(), begin + of_chunk);
+        const bool tree = bytes < most_bytes;
+        out.cases.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(begin),
+                               ids.begin() + static_cast<std::ptrdiff_t>(end));
+        out.chunks.push_back(packed_text(list(out.cases.back(), [&](std::size_t id) {
+            return explanation(statistics.cases[id], *run.cases[id].prediction, common, tree);
+        })));
+        bytes += out.chunks.back().size();
+        out.without_tree += tree ? 0 : end - begin;
+    }
+    return out;
+}
+
+std::string page_columns(const Run &run, const ReportStatistics &statistics,
+                         const Explanations &explanations) {
+    TextColumn study, shape, name, group, status, note, limiter;
+    std::vector<std::string> baseline, regimes;
+    for (const CaseRow &r : statistics.cases) {
+        study.add(r.study);
+        shape.add(r.shape);
+        name.add(r.name);
+        if (std::find(group.distinct().begin(), group.distinct().end(), r.group) == group.distinct().end())
+            baseline.push_back(r.baseline ? "1" : "0");
+        group.add(r.group);
+        status.add(std::string(boost::describe::enum_to_string(r.status, "?")));
+        note.add(r.reason && r.detail ? *r.reason + "; " + *r.detail : r.reason ? r.reason : r.detail);
+        limiter.add(r.limiter);
+        regimes.push_back({regime_letter(r.paper), regime_letter(r.physical), regime_letter(r.tier2),
+                           regime_letter(r.measured)});
+    }
+    const std::array<std::pair<const char *, const TextColumn *>, 7> texts = {{{"study", &study},
+                                                                               {"shape", &shape},
+                                                                               {"name", &name},
+                                                                               {"group", &group},
+                                                                               {"status", &status},
+                                                                               {"note", &note},
+                                                                               {"limiter", &limiter}}};
+    const auto as_is = [](const std::string &s) { return s; };
+    const auto numbers = [&](auto write) { return list(statistics.cases, write); };
+    std::string out = fmt::format("{{\"gpu\":{},\"baseline\":{},\"regimes\":{},", quoted(run.profile_id),
+                                  list(baseline, as_is), list(regimes, quoted));
+    for (const auto &[key, column] : texts)
+        out += fmt::format("\"{}\":{{\"texts\":{},\"index\":{}}},", key, column->texts(), column->index());
+    using Row = const CaseRow &;
+    const auto interval = [&](Row r, bool low) {
+        const std::optional<Prediction> &p = run.cases[static_cast<std::size_t>(r.id)].prediction;
+        return !p || r.baseline ? "null" : digits(low ? p->time_low_s : p->time_high_s);
+    };
+    out += "\"predicted\":" + numbers([](Row r) { return digits(r.predicted_s); });
+    out += ",\"low\":" + numbers([&](Row r) { return interval(r, true); });
+    out += ",\"high\":" + numbers([&](Row r) { return interval(r, false); });
+    out += ",\"tier0\":" + numbers([](Row r) { return digits(r.tier0_s); });
+    out += ",\"cold\":" + numbers([](Row r) { return digits(r.cold_s); });
+    out += ",\"cold_low\":" + numbers([](Row r) { return digits(r.cold_low_s); });
+    out += ",\"cold_high\":" + numbers([](Row r) { return digits(r.cold_high_s); });
+    out += ",\"warm\":" + numbers([](Row r) { return digits(r.warm_s); });
+    out += ",\"error\":" + numbers([](Row r) { return r.error ? digits(*r.error) : "null"; });
+    out += ",\"speedup\":" + numbers([](Row r) { return r.speedup ? digits(*r.speedup) : "null"; });
+    out += ",\"l2_error\":" +
+           numbers([](Row r) { return r.relative_l2_error ? digits(*r.relative_l2_error) : "null"; });
+    out += ",\"gfma\":" + list(shape.distinct(), [](const std::string &text) { return giga_fmas(text); });
+    out += ",\"chunks\":" + list(explanations.cases, [](const std::vector<std::size_t> &ids) {
+               return list(ids, [](std::size_t id) { return std::to_string(id); });
+           });
+    return out + "}";
+}
+
+} // namespace convcast
