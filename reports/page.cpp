@@ -85,6 +85,19 @@ constexpr std::array<Word, 14> words = {{
     {"case", "one strategy with its knobs, or one baseline, on one shape"},
 }};
 
+/// The knobs of a strategy's text in small print, which may break after each of them.
+std::string knobs(const CaseRow &r) {
+    if (r.name.size() <= r.group.size())
+        return "";
+    std::string out;
+    for (const char c : escape_xml(r.name.substr(r.group.size() + 1))) {
+        out += c;
+        if (c == ',')
+            out += "<wbr>";
+    }
+    return " <small class=\"knobs\">" + out + "</small>";
+}
+
 /// A word with its meaning, which the script shows when it is tapped; without scripts it is plain text.
 std::string term_of(const char *name, const char *text = nullptr) {
     return fmt::format("<button type=\"button\" class=\"word\" data-word=\"{}\">{}</button>", name,
@@ -250,8 +263,8 @@ void PageWriter::first_screen() {
 }
 
 void PageWriter::tile(const std::string &number, const std::string &what, const std::string &more) {
-    add("<div class=\"tile\"><strong>{}</strong><span>{}</span><small>{}</small></div>\n", escape_xml(number), what,
-        escape_xml(more));
+    add("<div class=\"tile\"><strong>{}</strong><span>{}</span><small>{}</small></div>\n", escape_xml(number),
+        what, escape_xml(more));
 }
 
 void PageWriter::tiles() {
@@ -333,11 +346,10 @@ void PageWriter::strips() {
             rows.push_back(&e);
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto *a, const auto *b) { return *a->median > *b->median; });
-    out_ +=
-        "<figure id=\"f-by_strategy\"><h3>Error by strategy, the worst first</h3>\n<div class=\"scroll\">"
-        "<table class=\"strips\"><thead><tr><th scope=\"col\">strategy</th><th scope=\"col\">"
-        "<div class=\"axis\"><span>−50</span><span>0</span><span>+50 %</span></div></th>"
-        "<th scope=\"col\">median</th><th scope=\"col\">9 of 10</th></tr></thead><tbody>\n";
+    out_ += "<figure id=\"f-by_strategy\"><h3>Error by strategy, the worst first</h3>\n<div class=\"scroll\">"
+            "<table class=\"strips\"><thead><tr><th scope=\"col\">strategy</th><th scope=\"col\">"
+            "<div class=\"axis\"><span>−50</span><span>0</span><span>+50 %</span></div></th>"
+            "<th scope=\"col\">median</th><th scope=\"col\">9 of 10</th></tr></thead><tbody>\n";
     for (const ErrorStatistics *e : rows)
         add("<tr data-strategy=\"{0}\"><th scope=\"row\">{0}</th><td>{1}</td><td>{2}</td><td>{3}</td></tr>\n",
             escape_xml(e->group), strip(e->group), shown::percent(e->median), shown::percent(e->p90));
@@ -372,7 +384,7 @@ void PageWriter::choices() {
         const Prediction &p = *run_.cases[static_cast<std::size_t>(r.id)].prediction;
         add("<tr><th "
             "scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-            escape_xml(r.shape), case_link(r.id, r.name), escape_xml(r.limiter.value_or(dash)),
+            escape_xml(r.shape), case_link(r.id, r.group) + knobs(r), escape_xml(r.limiter.value_or(dash)),
             shown::time(r.predicted_s), shown::time(p.time_low_s), shown::time(p.time_high_s),
             r.tier0_s && r.tier0_s->value > 0.0 ? fmt::format("{:.1f}", *r.predicted_s / *r.tier0_s)
                                                 : std::string(dash));
@@ -514,10 +526,10 @@ std::string answer(const ReportStatistics &statistics) {
     const SpeedupStatistics *best = overall(statistics, "cudnn");
     const SpeedupStatistics *layouts = overall(statistics, "cudnn, NHWC too");
     const SpeedupStatistics *direct = overall(statistics, "cudnn without Winograd and FFT");
-    std::int64_t forecasts = 0, ok = 0;
+    std::int64_t forecasts = 0, timed = 0;
     for (const CaseRow &row : statistics.cases) {
         forecasts += !row.baseline && row.predicted_s ? 1 : 0;
-        ok += row.status == Status::ok ? 1 : 0;
+        timed += row.cold_s || row.warm_s ? 1 : 0;
     }
     if (statistics.cases.empty())
         return "This run holds no case.";
@@ -532,7 +544,7 @@ std::string answer(const ReportStatistics &statistics) {
                                ? "neither too fast nor too slow"
                                : shown::percent(std::abs(*all->bias - 1.0)) +
                                      (*all->bias < 1.0 ? " too fast" : " too slow"));
-    else if (ok > 0)
+    else if (timed > 0)
         text = "No measured case of ours has a forecast, so nothing can be said about its error.";
     else
         text = fmt::format(
@@ -552,7 +564,7 @@ std::string answer(const ReportStatistics &statistics) {
         text += ".";
         if (best->without > 0)
             text += fmt::format(" {} could not be compared.", count(best->without, "shape", "shapes"));
-    } else if (ok > 0) {
+    } else if (timed > 0) {
         text += " No shape was measured on both sides, so there is no comparison with cuDNN.";
     }
     return text;
