@@ -80,10 +80,10 @@ TEST(Activity, AListIsCountedAtItsPrices) {
 TEST(Activity, TheBusiestScheduler) {
     // Warps 0 to 4 of six have 3, 1, 1, 1, 1 shares: schedulers 0 to 3 have 4, 1, 1, 1, and two, one, one
     // and one busy warps. 4 shares on 2 warps, 7 on 5: 2 / 1.4.
-    Gpu gpu;
-    gpu.limits.schedulers_per_sm = 4;
+    const GpuProfile profile = find_profile("h200");
+    ASSERT_EQ(profile.limits.schedulers_per_sm, 4);
     Partition part;
-    deal_out(part, gpu, 6, [](std::int64_t warp) { return warp == 0 ? 3 : warp < 5 ? 1 : 0; });
+    deal_out(part, profile, 6, [](std::int64_t warp) { return warp == 0 ? 3 : warp < 5 ? 1 : 0; });
     EXPECT_EQ(part.scheduler_warps, 2);
     EXPECT_DOUBLE_EQ(*part.busiest_scheduler, 2.0 / 1.4);
 }
@@ -99,7 +99,7 @@ TEST(Activity, CopiesFromTheirPlaces) {
     EXPECT_DOUBLE_EQ(ring.requested, 4 * 128.0);
     EXPECT_DOUBLE_EQ(ring.alike, 4 * 128.0);
     // Copies of 4 bytes touch the sectors of their run, of which one more on average.
-    EXPECT_DOUBLE_EQ(copied({false, 3.0, 100.0}).requested, 3 * 128.0);
+    EXPECT_DOUBLE_EQ(copied({false, 3.0, 100.0, 0, {}}).requested, 3 * 128.0);
 }
 
 TEST(EquationW8, MeanOverAllStarts) {
