@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 namespace convcast {
 
@@ -30,6 +31,19 @@ int resident_ctas(const Gpu &gpu, std::int64_t threads, std::int64_t registers, 
     if (shared > 0)
         ctas = std::min(ctas, limits.shared_bytes_per_sm / shared);
     return static_cast<int>(ctas);
+}
+
+std::int64_t most_threads(const GpuLimits &limits, std::int64_t registers) {
+    constexpr std::int64_t four_warps = 128;
+    return std::min<std::int64_t>(limits.max_threads_per_cta,
+                                  limits.registers_per_sm / registers / four_warps * four_warps);
+}
+
+std::string does_not_fit(const Launch &launch) {
+    if (launch.ctas_per_sm >= 1)
+        return "";
+    return "a CTA of " + std::to_string(launch.threads) + " threads with " +
+           std::to_string(launch.shared_bytes) + " bytes of shared memory does not fit an SM";
 }
 
 void fill_schedule(Partition &partition, const GpuLimits &limits) {

@@ -5,12 +5,19 @@
 #include "model/plan/plan.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace convcast {
 
 /// CTAs of one SM by threads, registers and shared memory (O1); 0 if one does not
 /// fit.
 int resident_ctas(const Gpu &gpu, std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes);
+
+/// Threads that a CTA can have at most with so many registers each, in whole groups of four warps.
+std::int64_t most_threads(const GpuLimits &limits, std::int64_t registers);
+
+/// Why an SM holds no CTA of the launch; "" if it holds one.
+std::string does_not_fit(const Launch &launch);
 
 /// Fills ctas, waves and tail from the grid and `ctas_per_sm` (O2).
 void fill_schedule(Partition &partition, const GpuLimits &limits);

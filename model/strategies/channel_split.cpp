@@ -324,9 +324,8 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) 
     const Tiling o{division, knobs};
 
     Partition part = launch_of(o, gpu);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads with " +
-                          std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
+    if (const std::string why = does_not_fit(part); !why.empty())
+        return Infeasible{why};
     fill_schedule(part, gpu.limits);
     fill_cta(part, o);
     part.work = core_work_of(o, part);

@@ -1,12 +1,10 @@
 #include "model/strategies/filter_stream.hpp"
 
 #include "model/paper/papers.hpp"
-#include "model/work/instructions.hpp"
+#include "model/work/activity.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +55,7 @@ struct Bank {
     std::int64_t group = filters > 4 ? 8 : filters > 2 ? 4 : filters, groups = ceil_div(filters, group);
     std::int64_t floats = round_up(groups * group * s.c * taps, 4);
     std::int64_t shared_floats = limits.shared_bytes_per_cta / 4; ///< that a CTA can have
+    std::int64_t map_floats(std::int64_t rows) const { return (rows + s.r - 1) * s.w; } ///< of a channel
 };
 
 /// Registers of a thread with `rows` pixels: sums, a column of pixels, filter values; places of the copies
@@ -69,11 +68,6 @@ std::int64_t cap_for(const Bank &bank, std::int64_t rows) {
     return std::clamp<std::int64_t>(registers_for(bank, rows), 48, 255);
 }
 
-/// Floats of a channel's pixels that a band of `height` output rows needs.
-std::int64_t band_floats_of(const ConvShape &s, std::int64_t height) {
-    return round_up((height + s.r - 1) * s.w, 4);
-}
-
 /// Chooses tile_h and channels, where a band has at most `row_groups` groups of rows. Why none fit, or "".
 std::string choose_band(FilterStream &knobs, const Bank &bank, std::int64_t row_groups) {
     const ConvShape &s = bank.s;
@@ -83,7 +77,8 @@ std::string choose_band(FilterStream &knobs, const Bank &bank, std::int64_t row_
             ? knobs.channels
             : std::min(s.c, std::max<std::int64_t>(1, wanted_fmas / (thread_rows * bank.group * bank.taps)));
     const auto fits = [&](std::int64_t height) {
-        return bank.floats + knobs.stages * channels * band_floats_of(s, height) <= bank.shared_floats;
+        return bank.floats + knobs.stages * channels * round_up(bank.map_floats(height), 4) <=
+               bank.shared_floats;
     };
     std::int64_t band = 0;
     for (;;) {
@@ -116,10 +111,8 @@ std::string choose(FilterStream &knobs, const Bank &bank) {
         }
     if ((knobs.rows & (knobs.rows - 1)) != 0)
         return "rows must be 1, 2, 4 or 8, got " + std::to_string(knobs.rows);
-    const std::int64_t most_threads =
-        std::min<std::int64_t>(bank.limits.max_threads_per_cta,
-                               bank.limits.registers_per_sm / cap_for(bank, knobs.rows) / 128 * 128);
-    const std::int64_t row_groups = most_threads / (bank.groups * s.q());
+    const std::int64_t threads = most_threads(bank.limits, cap_for(bank, knobs.rows));
+    const std::int64_t row_groups = threads / (bank.groups * s.q());
     if (registers_for(bank, knobs.rows) > 255 || row_groups < 1)
         return "a row of " + std::to_string(s.q()) + " outputs times " + std::to_string(bank.groups) +
                " groups of filters needs more threads or registers than a CTA has";
@@ -128,244 +121,138 @@ std::string choose(FilterStream &knobs, const Bank &bank) {
                " is no multiple of rows = " + std::to_string(knobs.rows);
     if (knobs.tile_h > row_groups * knobs.rows)
         return "tile_h = " + std::to_string(knobs.tile_h) + " rows need more than the " +
-               std::to_string(most_threads) + " threads there can be";
+               std::to_string(threads) + " threads there can be";
     if (knobs.channels > s.c)
         return "channels = " + std::to_string(knobs.channels) + " exceeds the " + std::to_string(s.c) +
                " there are";
     return choose_band(knobs, bank, row_groups);
 }
 
-/// What follows from the filters of a CTA and the knobs.
+/// What follows from the filters of a CTA and the knobs. A band's last rows and the last CTA's filters may be
+/// fewer: their threads do nothing.
 struct Tiling : Bank {
     const FilterStream &knobs;
-    std::int64_t thread_rows = knobs.rows, band = knobs.tile_h, pieces = ceil_div(s.p(), band);
-    std::int64_t chunks = ceil_div(s.c, knobs.channels), steps = pieces * chunks; ///< chunks of channels
-    std::int64_t row_groups = band / thread_rows, positions = row_groups * s.q(); ///< of threads, of a band
+    Loop shares{s.k, filters}, bands{s.p(), knobs.tile_h}; ///< of filters, CTA by CTA; of rows of outputs
+    std::int64_t chunks = ceil_div(s.c, knobs.channels);   ///< of channels, a step each
+    std::int64_t positions = ceil_div(knobs.tile_h, knobs.rows) * s.q(); ///< of threads, of a band
     std::int64_t warps = ceil_div(positions * groups, 32);
     bool wide = s.w % 4 == 0; ///< 16 bytes of the map in a copy
-    // A band's last rows and the last CTA's filters may be fewer: their threads do nothing.
-    std::int64_t ctas = ceil_div(s.k, filters); ///< of an image
-    std::int64_t last_row_groups = ceil_div(s.p() - (pieces - 1) * band, thread_rows);
-    std::int64_t last_groups = ceil_div(s.k - (ctas - 1) * filters, group);
-    std::int64_t band_map_floats = (std::min(band, s.p()) + s.r - 1) * s.w; ///< of a channel
 };
 
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o, const Gpu &gpu) {
     const ConvShape &s = o.s;
+    const FilterStream &knobs = o.knobs;
     Partition part;
     part.kernel = FilterStream::name;
-    part.template_arguments = {
-        s.r, s.s, s.w, o.thread_rows, o.group, o.knobs.channels, o.knobs.stages, o.wide ? 1 : 0};
-    part.variant = o.warps <= 2     ? "two warps at most" // each copies many times a step
-                   : s.r * s.s == 1 ? "1 x 1" // nothing between the loads of one channel and the next
-                                    : "";
+    part.template_arguments = {s.r,          s.s,           s.w, knobs.rows, o.group, knobs.channels,
+                               knobs.stages, o.wide ? 1 : 0};
+    part.variant = o.warps <= 2  ? "two warps at most" // each copies many times a step
+                   : o.taps == 1 ? "1 x 1" // nothing between the loads of one channel and the next
+                                 : "";
     part.parts = o.limits.sm_count;
-    part.pieces = o.pieces;
-    part.tile_h = o.band;
+    part.pieces = o.bands.turns();
+    part.tile_h = knobs.tile_h;
     part.bank_floats = o.floats;
-    part.band_floats = band_floats_of(s, o.band);
-    part.shared_bytes = (o.floats + o.knobs.stages * o.knobs.channels * part.band_floats) * 4;
-    part.register_cap = cap_for(o, o.thread_rows);
-    part.grid = {o.ctas, s.n, 1};
-    part.sharing_ctas = static_cast<double>(o.ctas);
+    part.band_floats = round_up(o.map_floats(knobs.tile_h), 4);
+    part.shared_bytes = (o.floats + knobs.stages * knobs.channels * part.band_floats) * 4;
+    part.register_cap = cap_for(o, knobs.rows);
+    part.grid = {o.shares.turns(), s.n, 1};
+    part.sharing_ctas = static_cast<double>(part.grid[0]);
     part.threads = 32 * o.warps;
-    part.stages = o.knobs.stages;
-    part.steps = o.steps;
+    part.stages = knobs.stages;
+    part.steps = part.pieces * o.chunks;
     part.filter_count = s.k;
     part.busy_warps = o.warps;
     part.copy_passes =
         o.wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
-    part.independent_sums = o.thread_rows * o.group;
+    part.independent_sums = knobs.rows * o.group;
     part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
 
-/// What a channel costs. Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: of
-/// a warp a channel and a column of taps of a loop; of a CTA's copies one, the start of a warp that has any
-/// and of all.
-struct Channel {
-    double outputs = 0.0;                      ///< sums of a thread
-    double pixel_loads = 0.0, tap_loads = 0.0; ///< of a warp; a filter value is the same for a warp
-    double taps_at_once = 0.0;                 ///< that the kernel unrolls
-    double instructions = 0.0, copying = 0.0;  ///< of a warp, with FMAs and loads; of a CTA's copies
-};
-Channel channel_of(const Tiling &o) {
-    constexpr double most_unrolled = 512.0; // as the kernel does: all taps of a channel, or a column of them
-    const double t = static_cast<double>(o.taps), warps = static_cast<double>(o.warps);
-    Channel c;
-    c.outputs = static_cast<double>(o.thread_rows * o.group);
-    c.pixel_loads = static_cast<double>(o.s.s * (o.thread_rows + o.s.r - 1));
-    c.tap_loads = t * std::ceil(static_cast<double>(o.group) / 4.0);
-    const bool whole = c.outputs * t <= most_unrolled;
-    c.taps_at_once = whole ? t : static_cast<double>(o.s.r);
-    c.instructions = c.outputs * t + c.pixel_loads + c.tap_loads + instructions::iteration +
-                     (whole ? 0.0 : static_cast<double>(o.s.s) * instructions::iteration);
-    const double copies = // of all warps
-        std::ceil(static_cast<double>(o.band_map_floats) / (o.wide ? 128.0 : 32.0));
-    c.copying = copies * instructions::copy + std::min(copies, warps) * instructions::iteration +
-                warps * instructions::loop;
-    return c;
-}
-
-/// Passes of a channel, where a band has so many groups of rows and a CTA so many of filters: a thread's
-/// place is that of a whole band, and in a lower one those of the missing rows do nothing.
-Passes channel_passes(const Tiling &o, const Channel &c, std::int64_t row_groups,
-                      std::int64_t filter_groups) {
-    const std::int64_t row = o.s.q(), there = row_groups * row, pitch = o.thread_rows * o.s.w;
-    const std::int64_t distance = o.s.c * o.taps * o.group;
-    const int width = static_cast<int>(std::min<std::int64_t>(o.group, 4));
-    if (there == o.positions || filter_groups == 1) {
-        const Units its{filter_groups, there, row, pitch};
-        const double of_taps = c.tap_loads * group_passes(its, distance, width);
-        Passes all = c.pixel_loads * position_passes(its);
-        return all += Passes{of_taps, of_taps};
-    }
-    const auto of_thread = [&](auto word) {
-        return [&, word](std::int64_t i) {
-            const std::int64_t position = i % o.positions;
-            return position < there ? word(i / o.positions, position) : std::int64_t{-1};
+/// What the warps of a CTA with so many filters do in a band of so many rows, in so many channels, steps and
+/// ends of the band. A thread's place is that of a whole band; of a lower one those of the missing rows do
+/// nothing.
+Activity band_of(const Tiling &o, std::int64_t filters, std::int64_t rows, std::int64_t channels,
+                 std::int64_t steps, double ends) {
+    constexpr std::int64_t most_unrolled = 512; // FFMAs, as the kernel does: all taps or a column of them
+    const std::int64_t q = o.s.q(), pitch = o.knobs.rows * o.s.w, bank = o.s.c * o.taps * o.group;
+    const std::int64_t groups = ceil_div(filters, o.group), there = ceil_div(rows, o.knobs.rows) * q;
+    const std::int64_t threads = groups * o.positions, sums = o.knobs.rows * o.group, fmas = sums * o.taps;
+    const auto of_lane = [&](auto word) {
+        return [&, word](std::int64_t thread) {
+            const std::int64_t position = thread % o.positions;
+            return position < there ? word(thread / o.positions, position) : std::int64_t{-1};
         };
     };
-    const std::int64_t threads = filter_groups * o.positions;
-    const auto pixel = [&](std::int64_t, std::int64_t position) {
-        return position / row * pitch + position % row;
-    };
-    const auto tap = [&](std::int64_t g, std::int64_t) { return g * distance; };
-    Passes all = c.pixel_loads * shared_passes(threads, 1, of_thread(pixel));
-    return all += c.tap_loads * shared_passes(threads, width, of_thread(tap));
+    const Passes pixel = shared_passes(
+        threads, 1, of_lane([&](auto, auto position) { return position / q * pitch + position % q; }));
+    const int width = static_cast<int>(std::min<std::int64_t>(o.group, 4));
+    const Passes tap = shared_passes(threads, width, of_lane([&](auto group, auto) { return group * bank; }));
+    const auto warps = static_cast<std::int64_t>(pixel.least); // that compute: without conflicts a pass each
+    const std::int64_t copies = ceil_div(o.map_floats(rows), o.wide ? 128 : 32);
+    return static_cast<double>(channels) * (does::ffmas(groups * there, warps, fmas) +
+                                            does::loads(o.s.s * (o.knobs.rows + o.s.r - 1), pixel, warps) +
+                                            does::loads(o.taps * ceil_div(o.group, width), tap, warps) +
+                                            does::iterations(warps, fmas <= most_unrolled ? 0 : o.s.s) +
+                                            does::copies(o.warps, copies, std::min(o.warps, copies)) +
+                                            does::fetched(o.map_floats(rows))) +
+           does::starts(steps * o.warps) +
+           ends * (does::placed_stores(warps * sums) + does::stored(rows * q * filters));
 }
 
-/// Warps of a band with a thread that has work.
-double computing_warps(const Tiling &o, std::int64_t row_groups, std::int64_t filter_groups) {
-    const std::int64_t there = row_groups * o.s.q(), all = ceil_div(o.positions * filter_groups, 32);
-    return static_cast<double>(there == o.positions ? all
-                                                    : std::min(all, filter_groups * ceil_div(there, 32)));
-}
-
-/// Sum over all bands of all CTAs of an image: of count(groups of rows, groups of filters that there are).
-template <class Count> auto over_bands(const Tiling &o, const Count &count) {
-    const auto of_cta = [&](std::int64_t filter_groups) {
-        auto sum = static_cast<double>(o.pieces - 1) * count(o.row_groups, filter_groups);
-        return sum += count(o.last_row_groups, filter_groups);
-    };
-    auto sum = static_cast<double>(o.ctas - 1) * of_cta(o.groups);
-    return sum += of_cta(o.last_groups);
-}
-
-/// A CTA's copies of its filters: of a filter, and the warp instructions of all: a copy of filter values, the
-/// start of a warp that has any, and of all on a filter.
-struct BankCopies {
-    double of_filter, instructions;
-};
-BankCopies bank_copies_of(const Tiling &o) {
-    const double warps = static_cast<double>(o.warps);
-    const double copies = std::ceil(static_cast<double>(o.s.c * o.taps) / 32.0);
-    return {copies, static_cast<double>(o.groups * o.group) *
-                        (copies * instructions::copy + std::min(copies, warps) * instructions::loop +
-                         warps * instructions::loop)};
-}
-
-/// Sets what a CTA does in a step and once.
-void fill_cta(Partition &part, const Tiling &o, const Channel &c) {
-    const double warps = static_cast<double>(o.warps), steps = static_cast<double>(o.steps);
-    const double here = static_cast<double>(o.knobs.channels), t = static_cast<double>(o.taps);
-    part.step.fmas = static_cast<double>(o.positions * o.groups) * c.outputs * t * here;
-    part.step.turns = part.step.fmas / 32.0 / (c.outputs * c.taps_at_once);
-    part.step.copying = here * c.copying + warps * instructions::warp;
+/// Counts a full step, what a CTA does once, and the launch.
+void fill_counts(Partition &part, const Tiling &o) {
+    const std::int64_t slots = o.groups * o.group, copies = ceil_div(o.s.c * o.taps, 32); // of a filter
+    const Activity once = does::starts(o.warps) + does::fetched(o.filters * o.s.c * o.taps) +
+                          does::copies(slots * o.warps, slots * copies, slots * std::min(o.warps, copies));
+    set_core_work(part, static_cast<double>(part.ctas) * once +
+                            static_cast<double>(o.s.n) *
+                                over(o.shares, o.bands, [&](std::int64_t filters, std::int64_t rows) {
+                                    return band_of(o, filters, rows, o.s.c, o.chunks, 1.0);
+                                }));
     // A band's outputs come with its last channels; those of the last band, at the end.
-    const double stores = c.outputs * instructions::placed_store * static_cast<double>(o.pieces - 1) / steps;
-    part.step.instructions = warps * (here * c.instructions + stores) + part.step.copying;
-    part.step.shared_wavefronts = here * channel_passes(o, c, o.row_groups, o.groups).taken;
-    part.step.load_bytes = here * static_cast<double>(o.band_map_floats) * 4.0;
-    // A band is stored after its last channels; nothing covers the last band's stores.
-    const double band_bytes = static_cast<double>(std::min(o.band, o.s.p()) * o.s.q() * o.filters) * 4.0;
-    part.step.store_bytes = band_bytes * static_cast<double>(o.pieces - 1) / steps;
-    part.drain.store_bytes = band_bytes;
-    part.drain.load_bytes = static_cast<double>(o.filters * o.s.c * o.taps) * 4.0;
-    const BankCopies bank = bank_copies_of(o);
-    part.drain.instructions =
-        warps * (instructions::warp + c.outputs * instructions::placed_store) + bank.instructions;
+    const std::int64_t rows = std::min<std::int64_t>(o.knobs.tile_h, o.s.p());
+    const double ends = static_cast<double>(part.pieces - 1) / static_cast<double>(part.steps);
+    part.step = band_of(o, o.filters, rows, o.knobs.channels, 1, ends).work;
+    part.drain = (once + band_of(o, o.filters, rows, 0, 0, 1.0)).work;
     // Lanes copy filter values a group apart, so that as many meet in a bank.
-    part.drain.shared_wavefronts = static_cast<double>(o.filters) * bank.of_filter *
+    part.drain.shared_wavefronts = static_cast<double>(o.filters * copies) *
                                    std::max(0.0, static_cast<double>(o.group) - part.copy_passes);
 }
 
-/// What the cores and shared memory do in the whole launch.
-Work core_work_of(const Tiling &o, const Channel &c, const Partition &part) {
-    const ConvShape &s = o.s;
-    const double images = static_cast<double>(s.n), channels = static_cast<double>(s.c);
-    const double warps = static_cast<double>(o.warps);
-    const double all_row_groups = static_cast<double>((o.pieces - 1) * o.row_groups + o.last_row_groups);
-    const double all_groups =
-        static_cast<double>(s.k / o.filters * o.groups + ceil_div(s.k % o.filters, o.group));
-    const double active =
-        images * all_groups * all_row_groups * static_cast<double>(s.q()); // threads, over all bands
-    Work work;
-    work.fmas = active * c.outputs * static_cast<double>(o.taps) * channels;
-    const Passes passes = over_bands(o, [&](std::int64_t row_groups, std::int64_t filter_groups) {
-        return channel_passes(o, c, row_groups, filter_groups);
-    });
-    work.shared_wavefronts = images * channels * passes.taken;
-    work.shared_conflicts = images * channels * passes.conflicts();
-    const double all_warps = images * over_bands(o, [&](std::int64_t row_groups, std::int64_t filter_groups) {
-                                 return computing_warps(o, row_groups, filter_groups);
-                             });
-    work.instructions =
-        all_warps * (channels * c.instructions + c.outputs * instructions::placed_store) +
-        static_cast<double>(part.ctas) * (static_cast<double>(o.pieces) * channels * c.copying +
-                                          static_cast<double>(o.steps) * warps * instructions::warp +
-                                          bank_copies_of(o).instructions + warps * instructions::warp);
-    return work;
-}
-
-/// Bytes of the map that the SMs request from L2, and the share of them that can be coalesced: all CTAs of an
-/// image pass over the same map, each on an SM of its own.
-struct MapReads {
-    double bytes, alike;
-};
-MapReads map_reads_of(const Tiling &o, const Partition &part, const Gpu &gpu) {
-    const ConvShape &s = o.s;
-    const double images = static_cast<double>(s.n), channels = static_cast<double>(s.c);
-    const double parts = static_cast<double>(o.ctas);
-    const double run_bytes =
-        (static_cast<double>(s.p()) / static_cast<double>(o.pieces) + static_cast<double>(s.r - 1)) *
-        static_cast<double>(s.w) * 4.0;
-    if (!o.wide) {
-        // Rows that bands have in common lie in L1 as far as it keeps them while a band passes.
-        const double again = lost_from_l1(channels * run_bytes, part, gpu);
-        const double bands_read = 1.0 + static_cast<double>(o.pieces - 1) * again;
-        const double common_rows = static_cast<double>(o.pieces - 1) * static_cast<double>(s.r - 1);
-        const double rows = static_cast<double>(s.h) + common_rows * again;
-        return {images * channels * parts *
-                    (rows * static_cast<double>(s.w) * 4.0 + bands_read * spanned_bytes(0.0)),
-                1.0};
+/// What L2 sees of the copies of a channel of an image by one CTA.
+CopiedBytes map_reads_of(const Tiling &o, const Partition &part, const Gpu &gpu) {
+    const std::int64_t plane = o.s.h * o.s.w * 4, bands = part.pieces, channels = o.knobs.channels;
+    const double run_bytes = band_bytes(o.s, bands), runs = static_cast<double>(bands);
+    if (!o.wide) { // rows that bands have in common lie in L1 as far as it keeps them while a band passes
+        const double kept =
+            kept_by_l1(spanned_bytes(static_cast<double>(plane)), runs * spanned_bytes(run_bytes),
+                       static_cast<double>(o.s.c) * run_bytes, part, gpu);
+        return {kept, kept};
     }
-    // Past L1.
-    const std::int64_t plane = s.h * s.w * 4, buffer = part.band_floats * 4, step = o.knobs.channels * plane;
-    const std::initializer_list<Stride> runs_apart = {
-        {buffer - plane, o.knobs.channels},
-        next_buffer(o.knobs.channels * buffer, step, o.knobs.stages, o.chunks),
-        next_turn(step, o.knobs.stages, o.chunks),
-        {-o.band * s.w * 4, o.pieces},
-        {-s.c * plane, s.n}};
-    const double crossed = odd_halves(part.bank_floats * 4, runs_apart);
-    const double odd = odd_halves(0, {{plane, s.c}, {o.band * s.w * 4, o.pieces}, {s.c * plane, s.n}});
-    const double map_runs = images * channels * static_cast<double>(o.pieces);
-    return {map_runs * parts * wide_copy_bytes(run_bytes, crossed, odd),
-            alike_in_lines(part.bank_floats * 4, runs_apart)};
+    return copied({true,
+                   runs,
+                   run_bytes,
+                   part.bank_floats * 4,
+                   {{channels, plane, part.band_floats * 4},
+                    {o.chunks, channels * plane, channels * part.band_floats * 4, part.stages},
+                    {bands, part.tile_h * o.s.w * 4},
+                    {o.s.n, o.s.c * plane}}});
 }
 
 /// Adds what L2 and DRAM see of the whole launch to its work.
 void add_traffic(Partition &part, const Tiling &o, const Gpu &gpu) {
     const ConvShape &s = o.s;
-    const double parts = static_cast<double>(o.ctas);
-    const double bank_bytes =
-        static_cast<double>(s.n) * parts * spanned_bytes(static_cast<double>(s.filter_bytes()) / parts);
-    const MapReads map = map_reads_of(o, part, gpu);
-    part.work.l2_read_bytes = map.bytes + bank_bytes;
-    part.mergeable_reads = mergeable_reads(map.bytes * map.alike, {parts, 1.0}, part, gpu);
-    part.work.l2_write_bytes = written_bytes_of_columns(s, o.thread_rows);
+    const double parts = static_cast<double>(part.grid[0]), ctas = static_cast<double>(part.ctas);
+    const CopiedBytes map = map_reads_of(o, part, gpu);
+    part.work.l2_read_bytes = ctas * (static_cast<double>(s.c) * map.requested +
+                                      spanned_bytes(static_cast<double>(s.filter_bytes()) / parts));
+    // All CTAs of an image pass over the same map, each on an SM of its own.
+    part.mergeable_reads =
+        mergeable_reads(ctas * static_cast<double>(s.c) * map.alike, {parts, 1.0}, part, gpu);
+    part.work.l2_write_bytes = written_bytes_of_columns(s, o.knobs.rows);
     part.partial_write_bytes =
         written_in_part(*part.work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(part.work, s, gpu);
@@ -385,13 +272,10 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const Gpu &gpu) 
     const Tiling o{bank, knobs};
 
     Partition part = launch_of(o, gpu);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads with " +
-                          std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
+    if (const std::string why = does_not_fit(part); !why.empty())
+        return Infeasible{why};
     fill_schedule(part, gpu.limits);
-    const Channel channel = channel_of(o);
-    fill_cta(part, o, channel);
-    part.work = core_work_of(o, channel, part);
+    fill_counts(part, o);
     add_traffic(part, o, gpu);
 
     Feasible &out = planned.feasible;

@@ -10,11 +10,12 @@
 #include <cstdint>
 #include <initializer_list>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace convcast {
 
-double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides) {
+double odd_halves(std::int64_t offset, std::span<const Stride> strides) {
     const auto odd = [](std::int64_t bytes) { return bytes / 16 % 2 != 0; };
     double even_less_odd = odd(offset) ? -1.0 : 1.0;
     for (const Stride &stride : strides)
@@ -23,7 +24,7 @@ double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides) {
     return (1.0 - even_less_odd) / 2.0;
 }
 
-double alike_in_lines(std::int64_t offset, std::initializer_list<Stride> strides) {
+double alike_in_lines(std::int64_t offset, std::span<const Stride> strides) {
     constexpr std::int64_t unit = 16, places = 8; // of a line
     std::array<double, places> share{};
     share[static_cast<std::size_t>((offset / unit % places + places) % places)] = 1.0;

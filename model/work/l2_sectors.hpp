@@ -6,6 +6,7 @@
 #include "model/plan/plan.hpp"
 
 #include <initializer_list>
+#include <span>
 
 namespace convcast {
 
@@ -27,11 +28,17 @@ constexpr Stride next_turn(std::int64_t step, std::int64_t stages, std::int64_t 
 
 /// The share of a copy's runs that begin at an odd multiple of 16 bytes: at `offset` bytes plus what the
 /// strides add, each stride's counter taken to be independent of the others.
-double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides);
+double odd_halves(std::int64_t offset, std::span<const Stride> strides);
+inline double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides) {
+    return odd_halves(offset, std::span<const Stride>(strides.begin(), strides.size()));
+}
 
 /// The share of a copy's runs whose source and destination have the same offset in a line of 128 bytes.
 /// Requests of the other runs are never coalesced with those of other SMs (W6).
-double alike_in_lines(std::int64_t offset, std::initializer_list<Stride> strides);
+double alike_in_lines(std::int64_t offset, std::span<const Stride> strides);
+inline double alike_in_lines(std::int64_t offset, std::initializer_list<Stride> strides) {
+    return alike_in_lines(offset, std::span<const Stride>(strides.begin(), strides.size()));
+}
 
 /// Whether all runs of `run` bytes lie in one line at either end, as they start at multiples of each of
 /// `apart` bytes: their requests are merged wherever in a line they lie.

@@ -20,6 +20,11 @@ std::int64_t row_grain(const ConvShape &shape, std::int64_t step, std::int64_t p
     return std::gcd(std::int64_t{32}, element * std::gcd(std::gcd(shape.w, step), pad));
 }
 
+double band_bytes(const ConvShape &shape, std::int64_t bands) {
+    const double rows = static_cast<double>(shape.p()) / static_cast<double>(bands);
+    return (rows + static_cast<double>(shape.r - 1)) * static_cast<double>(shape.w) * 4.0;
+}
+
 double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,
                std::int64_t size) {
     const std::int64_t end = (tiles - 1) * step - pad + window;

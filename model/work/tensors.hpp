@@ -36,6 +36,9 @@ auto over_tiles(std::int64_t q, std::int64_t tile_w, std::int64_t p, std::int64_
     return sum;
 }
 
+/// Bytes of a channel's rows that a band of outputs needs, on average over `bands` of them, at stride 1.
+double band_bytes(const ConvShape &shape, std::int64_t bands);
+
 /// Elements inside a map of `size` that `tiles` windows of `window` elements, `step` apart and starting `pad`
 /// before the map, have together. All but the first and the last are taken to lie inside.
 double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,

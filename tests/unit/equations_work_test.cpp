@@ -1,5 +1,6 @@
 // Counts of a launch, by hand: one suite for each equation of docs/equations.md.
 #include "model/plan/occupancy.hpp"
+#include "model/work/activity.hpp"
 #include "model/work/compiled.hpp"
 #include "model/work/l2_sectors.hpp"
 #include "model/work/tensors.hpp"
@@ -25,6 +26,80 @@ TEST(EquationO2, WavesAndTail) {
     fill_schedule(part, limits);
     EXPECT_EQ(part.waves, 2);
     EXPECT_DOUBLE_EQ(part.tail, 1.0);
+}
+
+TEST(Occupancy, MostThreadsAndWhyNoneFits) {
+    GpuLimits limits;
+    limits.max_threads_per_cta = 1024, limits.registers_per_sm = 65536;
+    EXPECT_EQ(most_threads(limits, 72), 896); // 910 in groups of 128
+    EXPECT_EQ(most_threads(limits, 32), 1024);
+    Launch launch;
+    launch.threads = 256, launch.shared_bytes = 300000;
+    EXPECT_EQ(does_not_fit(launch),
+              "a CTA of 256 threads with 300000 bytes of shared memory does not fit an SM");
+    launch.ctas_per_sm = 1;
+    EXPECT_EQ(does_not_fit(launch), "");
+}
+
+TEST(Activity, LoopsEndWithWhatIsLeft) {
+    const Loop tens{10, 4}, whole{8, 4}, few{3, 4};
+    EXPECT_EQ(tens.turns(), 3);
+    EXPECT_EQ(tens.last(), 2);
+    const auto square = [](std::int64_t things) { return static_cast<double>(things * things); };
+    EXPECT_EQ(over(tens, square), 2 * 16 + 4);
+    EXPECT_EQ(over(whole, square), 2 * 16);
+    EXPECT_EQ(over(few, square), 9);
+    const auto product = [](std::int64_t a, std::int64_t b) { return static_cast<double>(a * b); };
+    EXPECT_EQ(over(tens, few, product), 10 * 3); // what is linear adds up to all
+    EXPECT_EQ(over(tens, few, whole, [](auto a, auto b, auto c) { return static_cast<double>(a * b * c); }),
+              10 * 3 * 8);
+}
+
+TEST(Activity, AListIsCountedAtItsPrices) {
+    // Two warps, each 8 FFMAs a lane, 3 times a load of two wavefronts of which one is a conflict, 4
+    // iterations with 2 inner ones each; a copy loop of 6 copies; a store.
+    const Activity list = does::ffmas(40, 2, 8) + does::loads(3, {2.0, 1.0}, 2) + does::iterations(4, 2) +
+                          does::copies(2, 6, 1) + does::stores(1) + does::fetched(10) + does::stored(5);
+    const StepWork &work = list.work;
+    EXPECT_EQ(work.fmas, 40 * 8);
+    EXPECT_EQ(work.copying, 2 * 20 + 1 * 5 + 6 * 14);
+    EXPECT_EQ(work.instructions, 2 * 8 + 3 * 2 + (4 + 8) * 5 + work.copying + 7);
+    EXPECT_EQ(work.turns, 8);
+    EXPECT_EQ(work.shared_wavefronts, 6);
+    EXPECT_EQ(list.least_wavefronts, 3);
+    EXPECT_EQ(work.load_bytes, 40);
+    EXPECT_EQ(work.store_bytes, 20);
+    Partition part;
+    set_core_work(part, 10.0 * list);
+    EXPECT_EQ(part.work.fmas, 3200);
+    EXPECT_EQ(part.work.shared_wavefronts, 60);
+    EXPECT_EQ(part.work.shared_conflicts, 30);
+    EXPECT_EQ(distinct_loads(6, [](std::int64_t i) { return i % 4; }), 4);
+}
+
+TEST(Activity, TheBusiestScheduler) {
+    // Warps 0 to 4 of six have 3, 1, 1, 1, 1 shares: schedulers 0 to 3 have 4, 1, 1, 1, and two, one, one
+    // and one busy warps. 4 shares on 2 warps, 7 on 5: 2 / 1.4.
+    const GpuProfile profile = find_profile("h200");
+    ASSERT_EQ(profile.limits.schedulers_per_sm, 4);
+    Partition part;
+    deal_out(part, profile, 6, [](std::int64_t warp) { return warp == 0 ? 3 : warp < 5 ? 1 : 0; });
+    EXPECT_EQ(part.scheduler_warps, 2);
+    EXPECT_DOUBLE_EQ(*part.busiest_scheduler, 2.0 / 1.4);
+}
+
+TEST(Activity, CopiesFromTheirPlaces) {
+    // Two runs of 64 bytes, 32 apart in the map and 48 in shared memory: the second differs by 16 bytes, so
+    // its two sectors come twice, and is not at the same place of a line.
+    const CopiedBytes two = copied({true, 2.0, 64.0, 0, {{2, 32, 48}}});
+    EXPECT_DOUBLE_EQ(two.requested, 64.0 + 128.0);
+    EXPECT_DOUBLE_EQ(two.alike, 96.0); // half of them
+    // Four steps of 128 bytes in two buffers of 128: always the same place of a line.
+    const CopiedBytes ring = copied({true, 4.0, 128.0, 0, {{4, 128, 128, 2}}});
+    EXPECT_DOUBLE_EQ(ring.requested, 4 * 128.0);
+    EXPECT_DOUBLE_EQ(ring.alike, 4 * 128.0);
+    // Copies of 4 bytes touch the sectors of their run, of which one more on average.
+    EXPECT_DOUBLE_EQ(copied({false, 3.0, 100.0, 0, {}}).requested, 3 * 128.0);
 }
 
 TEST(EquationW8, MeanOverAllStarts) {
