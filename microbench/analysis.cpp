@@ -102,9 +102,11 @@ class Analysis {
                                      {"dram_write_curve", &profile_.dram_write_curve},
                                      {"dram_copy_curve", &profile_.dram_copy_curve},
                                      {"l2_read_curve", &profile_.l2_read_curve},
-                                     {"l2_write_curve", &profile_.l2_write_curve}})
-            if (!(*curve = flight_curve(raw_, field, findings_)))
+                                     {"l2_write_curve", &profile_.l2_write_curve}}) {
+            *curve = flight_curve(raw_, field, findings_);
+            if (!*curve)
                 profile_.missing[field] = findings_.answers.at(field).why;
+        }
         derive_knee_exponent(raw_, profile_.dram_read_curve, findings_);
         find_best();
         give_params();

@@ -2,6 +2,7 @@
 
 #include "model/base/parallel.hpp"
 #include "model/regime/regimes.hpp"
+#include "model/work/compiled.hpp"
 #include "model/work/totals.hpp"
 
 #include <cstddef>
@@ -44,7 +45,9 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
         const auto assume = [&](const std::vector<std::string> &sentences) {
             prediction.assumptions.insert(prediction.assumptions.end(), sentences.begin(), sentences.end());
         };
-        assume(assumed_numbers(feasible.plan, profile));
+        assume(assumed_numbers(feasible.plan, gpu));
+        if (shape.dtype == DataType::f32)
+            assume(borrowed_facts(feasible.plan, knowledge.facts));
         if (given)
             assume({"time of the work that was counted"});
         assume(knowledge.assumptions);

@@ -26,16 +26,16 @@ std::string key_of(const CompileRequest &request) {
 
 } // namespace
 
-CompileRequest request_for(const Partition &partition, int compute_capability) {
+CompileRequest request_for(const Launch &launch, int compute_capability) {
     CompileRequest request;
-    request.name = "executor/kernels/" + partition.kernel + ".cu";
-    request.source = kernel_source(partition.kernel);
-    request.name_expressions = {name_expression(partition)};
-    if (partition.constant_bytes > 0)
+    request.name = "executor/kernels/" + launch.kernel + ".cu";
+    request.source = kernel_source(launch.kernel);
+    request.name_expressions = {name_expression(launch)};
+    if (launch.constant_bytes > 0)
         request.name_expressions.push_back(std::string("&") + filter_bank);
     request.compute_capability = compute_capability;
-    request.architecture_features = partition.step.tensor_fmas.has_value(); // wgmma
-    request.options = {"-DREGISTER_CAP=" + std::to_string(partition.register_cap)};
+    request.architecture_features = launch.architecture_features.value_or(false);
+    request.options = {"-DREGISTER_CAP=" + std::to_string(launch.register_cap)};
     return request;
 }
 

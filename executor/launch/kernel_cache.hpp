@@ -16,7 +16,7 @@
 namespace convcast {
 
 /// How the kernel of a launch is compiled. Needs no GPU.
-CompileRequest request_for(const Partition &partition, int compute_capability);
+CompileRequest request_for(const Launch &launch, int compute_capability);
 
 /// The distinct requests of some plans, in order of appearance.
 std::vector<CompileRequest> requests_for(std::span<const Plan> plans, int compute_capability);

@@ -15,7 +15,7 @@ namespace convcast {
 
 struct RankedSetting {
     PlannedStrategy planned;     ///< with the facts of its kernels
-    std::optional<Seconds> time; ///< absent where the profile lacks a number for it
+    std::optional<Seconds> time; ///< absent if the profile lacks a number for it
 };
 
 /// A strategy of which no setting is feasible.
@@ -30,8 +30,8 @@ struct Ranking {
     std::vector<RefusedStrategy> refused;
 };
 
-/// Of all strategies, or those named, with all candidates of their knobs; of the settings only the `top`
-/// first. Plans on all cores; deterministic to the byte.
+/// Ranks all candidates of all strategies, or of those named, and keeps the `top` first settings. Plans on
+/// all cores; deterministic to the byte. Throws UsageError for a name that is no strategy.
 Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
              const std::vector<std::string> &strategies = {},
              std::size_t top = std::numeric_limits<std::size_t>::max());

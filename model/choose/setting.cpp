@@ -18,21 +18,22 @@ GpuProfile with_tensor_rate(const Gpu &gpu) {
     return profile;
 }
 
-/// The plan as it is forecast: of FP32, whose kernels were counted, with their facts.
-Plan as_forecast(Plan plan, const ConvShape &shape, const Gpu &gpu, const Facts &facts) {
-    return shape.dtype == DataType::f32 ? with_facts(std::move(plan), facts, gpu.architecture) : plan;
-}
-
 /// The time that a setting is compared by. Absent where the profile lacks a number for it.
 std::optional<Seconds> compared_by(const PlannedStrategy &setting, const ConvShape &shape, const Gpu &gpu,
                                    const Facts &facts) {
     const Plan plan = as_forecast(setting.feasible.plan, shape, gpu, facts);
-    if (!gpu.profile.tf32_mma_rate && uses_tensor_cores(plan))
-        return forecast_time(plan, shape, with_tensor_rate(gpu));
+    if (!gpu.profile.tf32_mma_rate && uses_tensor_cores(plan)) {
+        const GpuProfile profile = with_tensor_rate(gpu);
+        return forecast_time(plan, shape, profile);
+    }
     return forecast_time(plan, shape, gpu);
 }
 
 } // namespace
+
+Plan as_forecast(Plan plan, const ConvShape &shape, const Gpu &gpu, const Facts &facts) {
+    return shape.dtype == DataType::f32 ? with_facts(std::move(plan), facts, gpu.architecture) : plan;
+}
 
 std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const ConvShape &shape,
                                                const Gpu &gpu, const Facts &facts) {

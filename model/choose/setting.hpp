@@ -10,11 +10,16 @@
 
 namespace convcast {
 
-/// The plan is as the strategy counts it; `facts` are what its settings are compared by.
+/// The plan of a strategy for a shape, as the strategy counts it. Where knobs are left open, its settings are
+/// compared by their forecasts with `facts`. Infeasible, with the reason, if no setting can run.
 std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const ConvShape &shape,
                                                const Gpu &gpu, const Facts &facts = {});
 
-/// And as it is forecast: with what its kernels were counted to do.
+/// A plan as it is forecast: with the facts of its kernels if the shape is of FP32, which is what was
+/// counted; of other types as it stands.
+Plan as_forecast(Plan plan, const ConvShape &shape, const Gpu &gpu, const Facts &facts);
+
+/// The same plan as plan() gives, as it is forecast.
 std::variant<PlannedStrategy, Infeasible> compiled_plan(const Strategy &strategy, const ConvShape &shape,
                                                         const Gpu &gpu, const Facts &facts);
 

@@ -17,6 +17,7 @@
 
 namespace convcast {
 
+/// A recorded call with its plan.
 struct MeasuredCall {
     Plan uncounted; ///< as the strategy counts it, without facts
     Plan plan;      ///< with the facts of its kernels
@@ -36,13 +37,14 @@ Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuPro
 Calibration fit_without(const Omitted &omitted, const std::vector<MeasuredCall> &calls,
                         const GpuProfile &profile);
 
-/// Mean of |forecast / measured - 1| of such calls, forecast from what is known of their kernels: `plan` or
-/// `uncounted`. Throws UsageError without calls.
+/// Mean of |forecast / measured - 1| over `calls`. `known` says which of a call's plans is forecast: `plan`,
+/// with facts, or `uncounted`, without. Throws UsageError without calls.
 double mean_error(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
                   const Calibration &calibration, Plan MeasuredCall::*known = &MeasuredCall::plan);
 
-/// What it costs to take, of each shape's calls, the one that is forecast to be fastest: the mean of its time
-/// over the least measured, minus 1. Shapes with a single call do not count. Errors as mean_error.
+/// Regret: the measured time of the call that is forecast to be fastest among a shape's, over the least
+/// measured, minus 1; the mean over shapes. Shapes with a single call do not count. Throws as mean_error
+/// does.
 double mean_regret(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
                    const Calibration &calibration);
 

@@ -11,8 +11,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -339,8 +339,11 @@ std::string borrowed_constants(const GpuProfile &profile) {
         return {};
     std::vector<std::string> from;
     for (const auto &[other, count] : counts)
-        from.push_back(fmt::format("{} {} those of {}", count, count == 1 ? "is" : "are", version_of(other)));
-    from.front().insert(from.front().find(' '), counts.begin()->second == 1 ? " field" : " fields");
+        from.push_back(fmt::format("{}{} {} of {}", count,
+                                   !from.empty() ? ""
+                                   : count == 1  ? " field"
+                                                 : " fields",
+                                   count == 1 ? "is that" : "are those", version_of(other)));
     return fmt::format("architecture: not known of compute capability {}: {}; registers and instructions of "
                        "kernels as compiled for sm_90",
                        profile.compute_capability, join(from));

@@ -135,40 +135,42 @@ struct ArchitectureField {
 };
 const std::vector<ArchitectureField> &architecture_fields();
 
-/// Throws InputError with every problem at once.
+/// Throws InputError with every problem at once. `file` only names the text in messages.
 Architecture read_architecture(const std::string &text, const std::string &file);
 std::string write_architecture(const Architecture &architecture);
 
-/// An architecture with every field, and where those come from that its file lacks: each from the nearest
-/// compute capability whose file has it, of two the older.
+/// An architecture with every field. A field that its file lacks comes from the nearest compute capability
+/// whose file has it; if two are equally near, from the older one.
 struct ResolvedArchitecture {
-    Architecture numbers;                             ///< all of them, but limits, which are as in the file
-    int capability = 0;                               ///< of the file
-    std::map<int, std::vector<std::string>> borrowed; ///< fields by the capability that they are of
+    Architecture numbers; ///< every field; limits are as in the file and may be absent
+    int capability = 0;   ///< that the file is of
+    std::map<int, std::vector<std::string>> borrowed; ///< names of fields, by the capability they come from
 };
 
-/// Of the capability's file; where none ships, of the nearest's. The same object for each call.
+/// The architecture of a capability. If no file of it ships, that of the nearest capability with a file.
+/// Every call returns the same object.
 const ResolvedArchitecture &architecture_for(int capability);
 
 /// The shipped files' capabilities, ascending.
 std::vector<int> shipped_architectures();
 
-/// A GPU as plans are counted and times computed for it. Made where a question begins and passed on; refers
-/// to the profile, which must outlive it.
+/// A GPU as plans are counted and times computed for it. It is made where a question begins and passed on. It
+/// refers to the profile, which must outlive it, so it cannot be made of a temporary.
 struct Gpu {
-    Gpu(const GpuProfile &its); ///< implicit: of a profile all else follows
+    Gpu(const GpuProfile &its); ///< implicit: the profile determines all the rest
+    Gpu(const GpuProfile &&) = delete;
 
     const GpuProfile &profile;
     const GpuLimits &limits;
     const Architecture &architecture;
 };
 
-/// A sentence on the numbers that are another capability's, and on those that the kernels were compiled for;
-/// empty for a capability whose file has all.
+/// An assumption in words: how many numbers of the architecture are those of which other capability, and for
+/// which one the kernels were compiled. Empty for a capability whose file has every number.
 std::string borrowed_constants(const GpuProfile &profile);
 
-/// A sentence that names the limits in which a profile differs from its architecture's file; empty if in
-/// none.
+/// An assumption in words that names the limits in which a profile differs from its architecture's file.
+/// Empty if it differs in none.
 std::string odd_limits(const GpuProfile &profile);
 
 } // namespace convcast

@@ -7,10 +7,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
-#include <map>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -18,15 +20,37 @@
 namespace convcast {
 namespace {
 
-/// Adds the Params and limits of one part of the profile.
-template <class Part> void add_numbers(std::map<std::string, double> &numbers, const GpuProfile &profile) {
-    boost::mp11::mp_for_each<described::Members<Part>>([&](auto member) {
-        const auto &field = profile.*member.pointer;
-        if constexpr (described::IsOptional<std::decay_t<decltype(field)>>::value)
-            if (field)
-                numbers[member.name] = field->value.value;
-    });
-}
+/// The Params that plans are counted and times computed with: what machine_of reads, and the width of a bank,
+/// which Chen's kernels match. A test changes each Param of a profile and sees which of them a forecast
+/// reads.
+constexpr std::string_view computed_with[] = {
+    "bank_width",
+    "barrier_latency",
+    "cluster_bandwidth",
+    "cluster_barrier_latency",
+    "cluster_latency",
+    "clusters_of_4_sms",
+    "clusters_of_8_sms",
+    "cta_launch_time",
+    "dram_latency",
+    "dram_read_bandwidth",
+    "dram_write_bandwidth",
+    "ffma_latency",
+    "ffma_outer_rate",
+    "ffma_rate",
+    "knee_exponent",
+    "l2_latency",
+    "l2_read_bandwidth",
+    "l2_write_bandwidth",
+    "launch_floor",
+    "launch_gap",
+    "partial_sector_store_time",
+    "sector_store_time",
+    "shared_bandwidth",
+    "shared_latency",
+    "sm_clock",
+    "tf32_mma_rate",
+};
 
 } // namespace
 
@@ -38,12 +62,15 @@ FittedOn fitted_on(const GpuProfile &profile) {
         on.numbers["limits/" + std::string(member.name)] =
             static_cast<double>(profile.limits.*member.pointer);
     });
-    add_numbers<ArithmeticParams>(on.numbers, profile);
-    add_numbers<LatencyParams>(on.numbers, profile);
-    add_numbers<BandwidthParams>(on.numbers, profile);
-    add_numbers<SharedParams>(on.numbers, profile);
-    add_numbers<LaunchParams>(on.numbers, profile);
-    add_numbers<ClusterParams>(on.numbers, profile);
+    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
+        const auto &field = profile.*member.pointer;
+        using Field = std::decay_t<decltype(field)>;
+        if constexpr (described::IsOptional<Field>::value)
+            if constexpr (described::IsParam<typename Field::value_type>::value)
+                if (field && std::find(std::begin(computed_with), std::end(computed_with), member.name) !=
+                                 std::end(computed_with))
+                    on.numbers[member.name] = field->value.value;
+    });
     if (const double rate = serpentine_rate_of(profile); rate > 0.0)
         on.numbers["curves/ffma_by_operands"] = rate;
     return on;
@@ -54,11 +81,12 @@ Calibration read_calibration(const std::string &text, const std::string &file) {
     const JsonValue json = parse_json(text, file);
     const JsonValue *named = json.find("schema");
     const std::string written(named == nullptr ? "" : named->text().value_or(""));
-    if (written == "convcast/calibration/1" || written == "convcast/calibration/2")
-        throw InputError(file + ": /schema", "\"" + written +
-                                                 "\" is of an earlier version, which did not say " +
-                                                 "what the calibration was fitted on; make it anew: convcast "
-                                                 "fit run.json.gz -o calibration.json");
+    for (const char *earlier : {"convcast/calibration/1", "convcast/calibration/2", "convcast/calibration/3"})
+        if (written == earlier)
+            throw InputError(file + ": /schema",
+                             "\"" + written +
+                                 "\" is of an earlier version, whose numbers were fitted to other equations; "
+                                 "make it anew: convcast fit run.json.gz -o calibration.json");
     Calibration calibration = described::read_document<Calibration>(text, file, schema);
     std::vector<InputProblem> problems;
     const auto within = [&](const std::string &name, double value, double low, double high,

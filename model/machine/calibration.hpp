@@ -17,18 +17,18 @@ struct GpuProfile;
 
 /// What is fitted; the values here are those assumed without a fit.
 struct FittedNumbers {
-    /// Of its latency, what a load of a step that others share waits for DRAM in the first wave (F8).
-    /// Assumed: all.
+    /// Share of DRAM's latency that a step's load of data which other CTAs load too waits for in the first
+    /// wave (F8). Assumed: all of it.
     double first_wave_miss = 1.0;
-    /// Of what a launch's first warps wait for instructions and constants, the part that hides nothing else
-    /// (F15). Assumed: all.
+    /// Share of the wait of a launch's first warps for instructions and constants that nothing else hides
+    /// (F15). Assumed: all of it.
     double cold_share = 1.0;
-    /// How well the loads of a pipeline's steps overlap with their arithmetic, of one CTA: an exponent (F3).
-    /// Assumed: 2, as of the knee of bytes in flight.
+    /// Exponent of the p-norm by which the loads of a CTA's pipeline steps overlap with their arithmetic
+    /// (F3). Assumed: 2, as of the knee of bytes in flight.
     double steps_overlap = 2.0;
-    /// And how well units of an SM that the same instructions use in turn: issue slots and the pipe of
-    /// integers (F10), arithmetic and stores (F32), copies of warps of their own and arithmetic (F3).
-    /// Assumed: 2.
+    /// Exponent of the p-norm by which units of an SM overlap that the same instructions use in turn: issue
+    /// slots and the pipe of integers (F10), arithmetic and stores (F32), copies by warps of their own and
+    /// arithmetic (F3). Assumed: 2.
     double units_overlap = 2.0;
     BOOST_DESCRIBE_CLASS(FittedNumbers, (), (first_wave_miss, cold_share, steps_overlap, units_overlap), (),
                          ())
@@ -80,12 +80,13 @@ class Omitted {
     std::uint32_t bits_ = 0;
 };
 
-/// The profile that a calibration was fitted on. The calibration is for every profile of the same GPU model,
-/// which is its name and compute capability; where the numbers differ, the forecast says so.
+/// The profile that a calibration was fitted on. The calibration serves every profile of the same GPU model,
+/// which is a name and a compute capability. Where the numbers differ, the forecast says so.
 struct FittedOn {
     std::string id, name, compute_capability; ///< as in the profile
     std::optional<std::string> date;          ///< when it was measured; absent: published numbers
-    /// What the forecast computes with, by the field of the profile, in the units of profile files.
+    /// What a forecast computes with, by the field of the profile, in the units of profile files. No other
+    /// number of a profile changes a forecast.
     std::map<std::string, double> numbers;
     BOOST_DESCRIBE_CLASS(FittedOn, (), (id, name, compute_capability, date, numbers), (), ())
 };
@@ -100,15 +101,14 @@ struct TestErrors {
 };
 
 struct Calibration {
-    std::string schema = "convcast/calibration/3";
+    std::string schema = "convcast/calibration/4";
     FittedOn profile;
     std::string facts_hash; ///< content of the facts it was fitted with; empty: without counters
     FittedNumbers fitted;
     /// Of fits to the training part's shapes, drawn again with replacement: how sure the numbers are.
     std::vector<FittedNumbers> resampled;
-    std::int64_t cases = 0; ///< it was fitted on
-    /// Measured over forecast time: the 5th and 95th percentile of the training part, which the interval is
-    /// made of.
+    std::int64_t cases = 0; ///< that it was fitted on
+    /// Measured over forecast time: the 5th and 95th percentile of the training part, for the interval (I1).
     double ratio_p05 = 1.0, ratio_p95 = 1.0;
     std::optional<TestErrors> test; ///< absent: no call was outside the training part
     Omitted omitted;                ///< in no document: only ablations leave something out
@@ -120,7 +120,8 @@ struct Calibration {
 /// The part of a calibration that says which profile it is fitted on.
 FittedOn fitted_on(const GpuProfile &profile);
 
-/// Throws InputError with every problem at once.
+/// Throws InputError with every problem at once. A document of an earlier schema is refused with the verb
+/// that makes it anew: its four numbers belong to other equations. `file` only names the text in messages.
 Calibration read_calibration(const std::string &text, const std::string &file);
 std::string write_calibration(const Calibration &calibration);
 

@@ -13,32 +13,32 @@
 
 namespace convcast {
 
-/// Cycles per instruction of a lone warp of a kernel (W2), and the share of its instructions that the pipe of
-/// integers and logic executes (F10). Both depend on how the compiler ordered the kernel, so they are facts
-/// of it.
+/// Cycles per warp instruction of a lone warp of a kernel (W2), and the share of its instructions that the
+/// pipe of integers and logic executes (F10). Both depend on how the compiler ordered the kernel, so they are
+/// facts of it.
 struct Pace {
     double ffma_clocks = 1.0;  ///< for an FFMA
     double other_clocks = 1.0; ///< for another instruction of a step
     double alu_share = 0.0;    ///< of all but FFMAs, those that the pipe of integers and logic executes
-    /// And of copies, or of what a CTA does once; absent: alu_share, that of all.
+    /// The same share among copies, or among what a CTA does once. Absent: alu_share.
     std::optional<double> copy_alu_share = std::nullopt;
-    /// Read over in plans of earlier versions: they are numbers of all kernels now.
+    /// Ignored in plans of earlier versions: these are numbers of all kernels now.
     static constexpr std::array<const char *, 2> former_members = {"once_clocks", "cold_clocks"};
     double constant_clocks = 0.0; ///< that a warp waits for each line of constant memory it comes to (F24)
     BOOST_DESCRIBE_CLASS(Pace, (), (ffma_clocks, other_clocks, alu_share, copy_alu_share, constant_clocks),
                          (), ())
 };
 
-/// Of one kernel of executor/kernels. Warp instructions of a launch (W1) =
+/// Facts of one variant of a kernel of executor/kernels. Warp instructions of a launch (W1) =
 ///   FFMAs / 32 * (1 + per_ffma) + counted * per_counted + warps * (per_warp + steps * per_warp_step),
 /// where `counted` are the instructions beside FFMAs that the plan counts from the source.
 struct CompiledWork {
     std::string kernel, variant; ///< as in Partition
     double per_ffma = 0.0, per_counted = 1.0, per_warp = 0.0, per_warp_step = 0.0;
-    double merging = 0.0; ///< how many requests of a GPC's SMs coalesce on the way to L2: met of W6
+    double merging = 0.0; ///< how likely requests of a GPC's SMs coalesce on the way to L2: `met` of W6
     Pace pace;
-    std::int64_t cases = 0;                     ///< counted ones behind the numbers
-    double median_error = 0.0, p90_error = 0.0; ///< of the instructions, over those cases
+    std::int64_t cases = 0;                     ///< counted calls behind the numbers
+    double median_error = 0.0, p90_error = 0.0; ///< |forecast / counted - 1| of the instructions, over those
     BOOST_DESCRIBE_CLASS(CompiledWork, (),
                          (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, merging, pace,
                           cases, median_error, p90_error),
@@ -59,7 +59,7 @@ struct Facts {
                          (), ())
 };
 
-/// Throws InputError with every problem at once.
+/// Throws InputError with every problem at once. `file` only names the text in messages.
 Facts read_facts(const std::string &text, const std::string &file);
 std::string write_facts(const Facts &facts);
 

@@ -43,8 +43,9 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
     m.read_bw = p.dram_read_bandwidth->value.value;
     m.write_bw = p.dram_write_bandwidth ? p.dram_write_bandwidth->value.value : m.read_bw;
     m.l2_write_bw = p.l2_write_bandwidth ? p.l2_write_bandwidth->value.value : m.write_bw;
-    m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : 2.0 * m.read_bw;
-    m.l2_latency_s = p.l2_latency ? p.l2_latency->value.value / m.clock : m.latency_s / 2.0;
+    m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : assumed_l2_bandwidth_ratio * m.read_bw;
+    m.l2_latency_s =
+        p.l2_latency ? p.l2_latency->value.value / m.clock : assumed_l2_latency_ratio * m.latency_s;
     const double share = type == DataType::i8 ? of.integer_lanes->value / p.limits.cores_per_sm : 1.0;
     m.fills_issue = type != DataType::i8;
     m.ffma_rate = p.ffma_rate->value.value * (type == DataType::i8 ? share * products_of_a_dot : 1.0);

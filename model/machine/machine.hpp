@@ -1,4 +1,4 @@
-// The numbers of a profile that the time model computes with.
+// The numbers of a GPU that the time model computes with, from its profile and its architecture.
 #pragma once
 
 #include "model/machine/architecture.hpp"
@@ -10,22 +10,32 @@
 
 namespace convcast {
 
-/// The numbers of a profile that tier 2 uses, unwrapped: Hz, seconds (`_s`), bytes a second (`_bw`; of shared
-/// memory a clock), FMAs and warp instructions a clock of an SM, clocks (`_latency`).
+/// What the formulas of tier 2 compute with, as plain numbers. A name that ends in `_s` is in seconds, in
+/// `_latency` or `_clocks` in clocks of an SM; `_bw` is bytes a second, except in shared memory, where it is
+/// bytes a clock of one SM. Rates are thread-level multiply-adds a clock of one SM.
 struct Machine {
-    double schedulers, clock, latency_s, read_bw, write_bw, l2_write_bw, l2_bw, l2_latency_s, ffma_rate,
-        outer_rate, snaked_rate, shared_bw, launch_s, gap_s, barrier_s, knee, cta_s, ffma_latency,
-        shared_latency;
+    int sm_count;
+    double schedulers;        ///< of an SM; each issues one warp instruction a clock
+    double clock;             ///< of the SMs, Hz
+    double latency_s;         ///< of a load that DRAM delivers
+    double read_bw, write_bw; ///< of DRAM
+    double l2_bw, l2_write_bw, l2_latency_s;
+    double ffma_rate;   ///< whatever operands FFMAs read
+    double outer_rate;  ///< of FFMAs of an outer product: three registers each
+    double snaked_rate; ///< of an outer product that is walked in serpentine order
+    double shared_bw, ffma_latency, shared_latency;
+    double launch_s, gap_s; ///< of an empty kernel; from a kernel's end to the start of the next
+    double barrier_s;       ///< of the threads of a CTA
+    double cta_s;           ///< for each further CTA of an empty kernel
+    double knee;            ///< exponent of M1
     FittedNumbers fitted;
     Omitted omitted;
-    int sm_count;
     bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
-    double tensor_rate; ///< 0: not known; plans that need it have no time then
+    double tensor_rate; ///< of TF32 products; 0: not known, and plans that need it have no time
     double cluster_latency, cluster_bw, cluster_barrier_s; ///< of the shared memory of a cluster's other CTAs
-    double partial_sector; ///< time of a sector written in part over that of a whole one
-    std::int64_t clusters_of_4_sms, clusters_of_8_sms;
-    // Of the architecture (docs/architecture.md).
-    double integer_clocks;     ///< that an instruction keeps its scheduler's pipe of integers and logic busy
+    double partial_sector; ///< time of a sector written in part over that of a whole one (F21)
+    std::int64_t clusters_of_4_sms, clusters_of_8_sms; ///< SMs on which clusters so large run at once (F9)
+    double integer_clocks;     ///< that an instruction keeps its scheduler's pipe of integers busy (F10)
     double tensor_clock_share; ///< of the clock, what is left while tensor cores multiply (F29)
     double turnover_clocks;    ///< from a CTA's end until the next one runs in its slot (F25)
     double early_gap_s;        ///< from a launch's end until one that started early goes on (F30)
@@ -35,23 +45,30 @@ struct Machine {
     bool has(Equation equation) const { return !omitted.contains(equation); }
 };
 
-/// FFMAs per clock of an outer product of 8 by 4 that is walked in serpentine order, so that each FFMA has an
-/// operand at hand from the one before; 0 where the profile has no sweep over outer products. Larger tiles
-/// are made of such blocks.
+/// What is assumed of an L2 whose profile has no number: its read bandwidth over DRAM's, and its latency over
+/// DRAM's.
+inline constexpr double assumed_l2_bandwidth_ratio = 2.0, assumed_l2_latency_ratio = 0.5;
+
+/// FFMAs a clock of an SM, of an outer product of 8 by 4 that is walked in serpentine order, so that each
+/// FFMA has an operand at hand from the one before. Larger tiles are made of such blocks. 0 if the profile
+/// has no sweep over outer products.
 double serpentine_rate_of(const GpuProfile &p);
 
-/// Clocks from a load of shared memory to its use; assumed where the profile has none.
+/// Clocks from a load of shared memory to its use: the profile's, or else the architecture's.
 double shared_latency_of(const Gpu &gpu);
 
-/// For elements of `type`; halves are widened and multiplied as floats. What the profile lacks is assumed, as
-/// `predict` says of a case. Requires what missing_for_forecast asks for.
+/// The machine for elements of `type`; halves are widened and multiplied as floats. What the profile lacks is
+/// assumed, and assumed_numbers (model/time/call.hpp) says so. Requires a profile for which
+/// missing_for_forecast is empty.
 Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration);
 
-/// A number of the machine that was measured, and where nine of ten of its samples lie, over its value.
+/// A number of the machine that was measured, and how far its samples reach: their 5th and 95th percentile,
+/// each over the number's value.
 struct Measured {
     double Machine::*number;
     double low, high;
 };
+/// The numbers that have samples, for the interval (I1).
 std::vector<Measured> measured_numbers(const GpuProfile &p);
 
 } // namespace convcast

@@ -72,9 +72,7 @@ template <class T> JsonValue schema_of() {
         return object({{"enum", JsonValue(std::move(names))}});
     } else if constexpr (std::is_integral_v<T>) {
         return object({{"type", text("integer")}});
-    } else if constexpr (std::is_floating_point_v<T>) {
-        return object({{"type", text("number")}});
-    } else if constexpr (described::IsQuantity<T>::value) {
+    } else if constexpr (std::is_floating_point_v<T> || described::IsQuantity<T>::value) {
         return object({{"type", text("number")}});
     } else if constexpr (described::IsOptional<T>::value) {
         return schema_of<typename T::value_type>();

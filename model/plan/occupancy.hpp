@@ -9,8 +9,8 @@
 
 namespace convcast {
 
-/// CTAs of one SM by threads, registers and shared memory (O1); 0 if one does not
-/// fit.
+/// O1: how many CTAs of so many threads, registers a thread and bytes of dynamic shared memory an SM holds at
+/// once; 0 if one does not fit.
 int resident_ctas(const Gpu &gpu, std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes);
 
 /// Threads that a CTA can have at most with so many registers each, in whole groups of four warps.
@@ -19,7 +19,7 @@ std::int64_t most_threads(const GpuLimits &limits, std::int64_t registers);
 /// Why an SM holds no CTA of the launch; "" if it holds one.
 std::string does_not_fit(const Launch &launch);
 
-/// Fills ctas, waves and tail from the grid and `ctas_per_sm` (O2).
+/// O2: fills ctas, waves and tail from the grid and `ctas_per_sm`.
 void fill_schedule(Partition &partition, const GpuLimits &limits);
 
 } // namespace convcast

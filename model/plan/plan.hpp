@@ -36,7 +36,9 @@ struct Launch {
     std::int64_t threads = 0;            ///< per CTA, one dimension
     std::int64_t shared_bytes = 0;       ///< dynamic, per CTA
     std::int64_t register_cap = 0;       ///< of a thread; compiled in as __maxnreg__
-    std::int64_t ctas_per_sm = 0;        ///< resident, by threads, registers as planned and shared memory
+    /// Compiled with the instructions that no other architecture has, as wgmma of sm_90a. Absent: without.
+    std::optional<bool> architecture_features;
+    std::int64_t ctas_per_sm = 0; ///< resident, by threads, registers as planned and shared memory
     std::int64_t filter_begin = 0, filter_count = 0; ///< filters this launch computes
     std::int64_t parts = 0, pieces = 0;              ///< single-channel divisions: SMs divided over, P or Q
     std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map
@@ -45,8 +47,9 @@ struct Launch {
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
     BOOST_DESCRIBE_CLASS(Launch, (),
                          (kernel, template_arguments, operands, grid, early, cluster, threads, shared_bytes,
-                          register_cap, ctas_per_sm, filter_begin, filter_count, parts, pieces, bank_floats,
-                          band_floats, tile_h, tile_k, tile_begin, tile_count, constant_bytes),
+                          register_cap, architecture_features, ctas_per_sm, filter_begin, filter_count, parts,
+                          pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin, tile_count,
+                          constant_bytes),
                          (), ())
 };
 
@@ -108,7 +111,7 @@ struct AsCompiled {
 
 /// One launch: compiled and launched as it is forecast, as both read the same object.
 struct Partition : Launch, Counts, AsCompiled {
-    /// Read over in documents of earlier versions, which count and forecast anew.
+    /// Ignored in documents of earlier versions: they are counted and forecast anew.
     static constexpr std::array<const char *, 2> former_members = {"loads_first", "longest_warp"};
     BOOST_DESCRIBE_CLASS(Partition, (Launch, Counts, AsCompiled), (), (), ())
 };
@@ -126,7 +129,7 @@ struct Plan {
 /// Whether a launch multiplies on tensor cores: never to be compared as if it were FFMAs.
 bool uses_tensor_cores(const Plan &plan);
 
-/// The launch that a plan's regimes and summary speak of: the one with the most FMAs.
+/// The launch that a plan's regimes and summary speak of: the one with most FMAs, on cores or tensor cores.
 const Partition &main_launch(const Plan &plan);
 
 } // namespace convcast

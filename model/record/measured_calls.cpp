@@ -4,7 +4,6 @@
 #include "model/machine/machine.hpp"
 #include "model/shape/training_part.hpp"
 #include "model/time/call.hpp"
-#include "model/work/compiled.hpp"
 
 #include <cstddef>
 #include <map>
@@ -17,6 +16,7 @@ namespace convcast {
 
 std::vector<MeasuredCall> measured_calls(const Run &run, const GpuProfile &profile, const Facts &facts,
                                          WhichCalls which) {
+    const Gpu gpu(profile);
     std::vector<MeasuredCall> calls;
     for (std::size_t i = 0; i < run.cases.size(); ++i) {
         const Case &item = run.cases[i];
@@ -27,11 +27,11 @@ std::vector<MeasuredCall> measured_calls(const Run &run, const GpuProfile &profi
         if (which == WhichCalls::training && !training)
             continue;
         const ConvShape shape = ConvShape::parse(item.shape);
-        auto planned = plan(parse_strategy(*item.strategy), shape, profile);
+        auto planned = plan(parse_strategy(*item.strategy), shape, gpu, facts);
         auto *good = std::get_if<PlannedStrategy>(&planned);
         if (!good || !missing_for_forecast(profile, good->feasible.plan).empty())
             continue;
-        Plan counted = with_facts(good->feasible.plan, facts, Gpu(profile).architecture);
+        Plan counted = as_forecast(good->feasible.plan, shape, gpu, facts);
         calls.push_back({std::move(good->feasible.plan), std::move(counted), shape, cold->time_s,
                          item.strategy->substr(0, item.strategy->find(':')), training, i});
     }
@@ -51,6 +51,8 @@ std::vector<CountedCall> counted_calls(const Run &run, const GpuProfile &profile
         const ConvShape shape = ConvShape::parse(item.shape);
         if (shape.dtype != DataType::f32)
             continue;
+        // The text of a recorded case has every knob, so there is nothing to rank by the facts that are
+        // sought here.
         auto planned = plan(parse_strategy(*item.strategy), shape, profile);
         if (auto *good = std::get_if<PlannedStrategy>(&planned))
             calls.push_back({std::move(good->feasible.plan), *cold->work,

@@ -13,13 +13,13 @@ namespace convcast {
 
 enum class WhichCalls { all, training };
 
-/// The ok cases of our own strategies that were measured cold and that `profile` can forecast, with `facts`
-/// for their kernels.
+/// The ok cases of our own strategies that were measured with a cold L2 and that `profile` has the numbers to
+/// forecast. Each is planned and compiled as a forecast with `facts` plans it.
 std::vector<MeasuredCall> measured_calls(const Run &run, const GpuProfile &profile, const Facts &facts,
                                          WhichCalls which);
 
-/// The ok FP32 cases of our own strategies that were measured cold with counters, which facts are derived
-/// from.
+/// The ok FP32 cases of our own strategies that were measured with a cold L2 and counted: what facts are
+/// derived from.
 std::vector<CountedCall> counted_calls(const Run &run, const GpuProfile &profile, WhichCalls which);
 
 } // namespace convcast

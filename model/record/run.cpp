@@ -67,6 +67,16 @@ void put_aside(Run &run, const JsonValue &json, std::vector<InputProblem> proble
     run.cases = std::move(readable);
 }
 
+/// Earlier versions did not write of a launch what its kernel is compiled with: of one on tensor cores, the
+/// instructions that only its architecture has.
+void complete(Prediction &prediction) {
+    if (!prediction.plan)
+        return;
+    for (Partition &launch : prediction.plan->launches)
+        if (launch.step.tensor_fmas)
+            launch.architecture_features = true;
+}
+
 } // namespace
 
 void Prediction::check(const FieldProblem &problem) const {
@@ -129,6 +139,9 @@ Run read_run(const std::string &text, const std::string &file,
             check_name("/baseline", [&] { check_baseline(*item.baseline); });
     }
     put_aside(run, json, std::move(problems), file);
+    for (Case &item : run.cases)
+        if (item.prediction)
+            complete(*item.prediction);
     return run;
 }
 

@@ -22,30 +22,33 @@ struct Regimes {
     BOOST_DESCRIBE_CLASS(Regimes, (), (paper, physical, tier2), (), ())
 };
 
-/// R3, section 2.2's rule: enough FMAs a round, else enough bytes in flight, else neither.
+/// R3, the rule of Chang's section 2.2: compute hides the latency if a round has at least `n_fma` FMAs; else
+/// bulk transfer does if at least `v_s_bytes` are in flight; else it is exposed.
 Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes);
 
-/// The papers' own: what one round brings to an SM, against the numbers of Table 1. Absent where the profile
-/// lacks a number for these.
+/// R3 with the papers' own numbers: what one round brings to an SM, against those of Table 1. Absent if the
+/// profile lacks a number for these.
 std::optional<Regime> paper_regime(const Rules &rules);
 
-/// R4: the FMAs of a round against those that one SM really retires during one latency, and the bytes that
-/// are really under way against bandwidth times latency. Requires a profile that has what a forecast needs.
+/// R4: R3 with the FMAs that an SM retires at the measured rate during one latency, and with the bytes that
+/// are under way on the whole chip against bandwidth times latency. Requires a profile for which
+/// missing_for_forecast is empty.
 Regime physical_regime(const Plan &plan, const ConvShape &shape, const Gpu &gpu);
 
-/// The papers' names for a regime measured on the chip: thresholds of R5.
+/// Thresholds of R5.
 inline constexpr double busy_fma_share = 0.60;    ///< FMA pipe or issue slots, of their peak
 inline constexpr double busy_memory_share = 0.70; ///< DRAM or L2, of its measured ceiling
+/// R5: the regime that shares of use mean, each from 0 to 1: of the FMA pipes, of the issue slots, of DRAM's
+/// and of L2's bandwidth. The forecast's shares and the counters' are judged alike.
 Regime measured_regime(double fma_share, double issue_share, double dram_share, double l2_share);
 
-/// What a call keeps busy: shares of what the chip can do, as the counters give them (R1,
-/// R2).
+/// What a call keeps busy: shares of what the chip can do, from 0 to 1, as the counters give them (R1, R2).
 struct Utilisation {
     double fma = 0.0, issue = 0.0; ///< of the FMA pipes and issue slots, while an SM has work
     double dram = 0.0, l2 = 0.0;   ///< of the measured bandwidth, over the whole time
 };
 
-/// Of `work` in `time`; without the bandwidths in the profile their shares are 0.
+/// R1 and R2 of `work` done in `time`. A share whose bandwidth the profile lacks is 0.
 Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, const GpuProfile &profile);
 
 } // namespace convcast

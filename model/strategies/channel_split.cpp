@@ -174,8 +174,8 @@ double column_loads(const Tiling &o) {
     return static_cast<double>(o.rows + o.s.r - 1);
 }
 
-/// Warp instructions beside FMAs of all units of a band, as counted on sm_90: a unit (its place by
-/// divisions), a column of taps, an output that is there; rows and filters that are not there are not stored.
+/// Warp instructions beside FMAs of all units of a band: for a unit, its place by divisions; for a column of
+/// taps, its loads and an iteration; for an output, its store. Rows and filters past the last are not stored.
 double units_of_band(const Tiling &o, std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
     const std::int64_t filled_rows = round_up(band_rows, o.rows), filled = round_up(filters, group);
     const double there = static_cast<double>(band_rows * filters) / static_cast<double>(filled_rows * filled);
@@ -186,8 +186,8 @@ double units_of_band(const Tiling &o, std::int64_t band_rows, std::int64_t filte
                 (columns * (column_loads(o) + instructions::iteration) + static_cast<double>(o.taps)));
 }
 
-/// And of a CTA's copies of a band: a copy of pixels, a warp's start on a channel; a step of a warp, its
-/// start.
+/// Warp instructions of a CTA's copies of a band: its copies of pixels, and for each warp an iteration a
+/// channel and the pipeline step.
 double copying_of_band(const Tiling &o, std::int64_t band_rows, std::int64_t channels) {
     const std::int64_t copies =
         ceil_div((band_rows + o.s.r - 1) * o.s.w, o.wide ? 4 * warp_lanes : warp_lanes);
@@ -196,7 +196,8 @@ double copying_of_band(const Tiling &o, std::int64_t band_rows, std::int64_t cha
            cta_warps * instructions::step;
 }
 
-/// And of its copies of a piece of filters: a filter and 32 of its values, a warp's start.
+/// Warp instructions of a CTA's copies of a piece of filters: for a filter, its copies of 32 values and the
+/// start of their loop; for each warp, the start of the loop over filters.
 double copying_of_filters(const Tiling &o, std::int64_t filters, std::int64_t channels) {
     return static_cast<double>(round_up(filters, group)) *
                (static_cast<double>(ceil_div(channels * o.taps, warp_lanes)) * instructions::copy +

@@ -6,7 +6,6 @@
 #include "model/work/instructions.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -330,8 +329,8 @@ StepWork step_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, con
 }
 
 /// Where the quads of a slice are no multiple of the parts of a step, some warps have one more.
-std::optional<double> busiest_scheduler_of(const ImplicitGemm &g, const Tiling &t) {
-    std::array<std::int64_t, 4> of_scheduler{};
+std::optional<double> busiest_scheduler_of(const ImplicitGemm &g, const Tiling &t, const GpuLimits &limits) {
+    std::vector<std::int64_t> of_scheduler(static_cast<std::size_t>(limits.schedulers_per_sm));
     if (!t.by_filter || t.warps % std::ssize(of_scheduler) != 0)
         return std::nullopt;
     const std::int64_t quads = t.slice / 4, tile_warps_of_part = t.warps / g.warp_split;
@@ -525,7 +524,7 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Tiling
     part.independent_sums = 4;
     part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     fill_schedule(part, gpu.limits);
-    // As counted on sm_90: a warp reads four rows, writes four and turns them through shared memory.
+    // Each of eight warps reads four rows, turns them through shared memory and writes four.
     part.step.instructions = 8 * instructions::warp;
     part.step.shared_wavefronts = 8 * 8;
     part.step.load_bytes = static_cast<double>(tile * tile * 4);
@@ -561,7 +560,7 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
         return Infeasible{why};
     fill_schedule(part, gpu.limits);
     part.step = step_of(s, g, t, copies, gpu);
-    part.busiest_scheduler = busiest_scheduler_of(g, t);
+    part.busiest_scheduler = busiest_scheduler_of(g, t, gpu.limits);
     part.drain = drain_of(s, g, t, copies);
     count_work(part, s, g, t, gpu);
 

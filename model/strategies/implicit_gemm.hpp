@@ -27,9 +27,10 @@ struct ImplicitGemm {
     int columns = 0;
 
     static const std::vector<Knob<ImplicitGemm>> &knobs();
-    /// Settings with every knob, those that are not 0 as they stand.
+    /// The settings to compare, each with every knob: of a knob that is 0 the values that fit, others as they
+    /// stand.
     Settings<ImplicitGemm> settings(const ConvShape &shape, const Gpu &gpu) const;
-    /// Of such a setting.
+    /// The plan of one of these settings.
     PlanResult<ImplicitGemm> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const ImplicitGemm &) const = default;
 };

@@ -233,8 +233,8 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
     // Loads of the values that there are: of all groups and filters, up to eight of these.
     const double loads = static_cast<double>(s.groups * round_up(t.filters, Block::filters) *
                                              ceil_div(t.channels * t.taps, papers::warp_threads));
-    // Warp instructions as counted on sm_90: of 32 values (their place by divisions, the way to shared
-    // memory), of 32 that are there, of 128 split and written.
+    // Of 32 values a warp finds the place by divisions and stores them to shared memory; it loads those that
+    // there are; of 128 it splits and writes the parts.
     part.step.instructions =
         (values / 32.0 * instructions::divided_copy + loads / ctas * instructions::copy) / steps;
     const double write_passes = block_write_passes(block);
@@ -324,6 +324,7 @@ Partition launch_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tilin
                                  g.split > 1 ? std::int64_t{g.tile_k} * (g.tile_pixels + 4) * 4 : 0) +
                         t.extra_bytes;
     part.register_cap = registers.cap;
+    part.architecture_features = true; // wgmma
     part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
@@ -334,8 +335,8 @@ double load_wavefronts_of(const ImplicitGemm3xTf32 &g, const Tiling &t) {
     return static_cast<double>(g.depth) * t.warps * 2.0 * 2.0;
 }
 
-/// Wavefronts of a step: wgmma reads a row's filters for each product and 64 pixels; asynchronous copies take
-/// clocks of the same pipe, as measured on an H200 for those of implicit_gemm.
+/// Wavefronts of a step: wgmma reads a row's filters for each product and 64 pixels. Asynchronous copies pass
+/// through the same pipe (F12).
 double step_wavefronts_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t) {
     constexpr double wavefront_bytes = 128.0;
     const std::int64_t lanes =
@@ -351,10 +352,10 @@ double step_wavefronts_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const
            depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes + pixel_copies * pixel_copy;
 }
 
-/// Warp instructions of a producer for a row, as counted on sm_90 and read in its code. A thread has some of
-/// a row's values, and of each a copy for every pixel of its own: where channels come in eights, an address
-/// and the copy; else also where the value lies, looked up or divided out. At a padded edge it compares: once
-/// for all channels of a pixel, else for every copy.
+/// Warp instructions of a producer for a row, as its loops are written. A thread has some of a row's values,
+/// and copies each for every pixel of its own. If channels come in eights, a copy takes its address and the
+/// copy itself. If not, the place of the value is looked up or divided out as well. At a padded edge a thread
+/// compares: once for all channels of a pixel, else for every copy.
 double row_copying_of(const ConvShape &s, const Tiling &t, const Copying &its) {
     const bool padded = s.pad_h + s.pad_w > 0;
     const double copies = its.values * its.pixels;

@@ -22,9 +22,10 @@ struct ImplicitGemm3xTf32 {
     int split = 0;
 
     static const std::vector<Knob<ImplicitGemm3xTf32>> &knobs();
-    /// Settings with every knob, those that are not 0 as they stand.
+    /// The settings to compare, each with every knob: of a knob that is 0 the values that fit, others as they
+    /// stand.
     Settings<ImplicitGemm3xTf32> settings(const ConvShape &shape, const Gpu &gpu) const;
-    /// Of such a setting.
+    /// The plan of one of these settings.
     PlanResult<ImplicitGemm3xTf32> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const ImplicitGemm3xTf32 &) const = default;
 };

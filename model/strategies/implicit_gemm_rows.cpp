@@ -66,11 +66,10 @@ Staged staged_of(const ConvShape &s, const Map &m, const ImplicitGemm &g, std::i
 }
 
 /// Units of a row block: such that the tiles' arithmetic and copies together are least.
-int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g, const Architecture &architecture) {
+int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g, const Gpu &gpu) {
     constexpr std::int64_t most = 64;
-    constexpr double lanes = 128.0; // of an SM
-    const double wide_copy = architecture.wide_copy_clocks->value,
-                 row_copy = architecture.row_copy_clocks->value;
+    const double lanes = gpu.limits.cores_per_sm, wide_copy = gpu.architecture.wide_copy_clocks->value,
+                 row_copy = gpu.architecture.row_copy_clocks->value;
     int best = 1;
     double least = 0.0;
     for (std::int64_t columns = 1; columns <= std::min(most, ceil_div(m.q, std::int64_t{g.thread_pixels}));
@@ -80,7 +79,9 @@ int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g, const A
         // Rows shorter than a warp begin more sectors: on an H200, 3 x 3 on a map of 224 took 8 % less time
         // by rows of 32 pixels than by rows of 8.
         const double row_bytes = 4.0 * static_cast<double>(columns * g.thread_pixels);
-        const double copy = m.aligned ? wide_copy / 128.0 : row_copy / 32.0 * (1.0 + 32.0 / row_bytes);
+        constexpr double wide_floats = 128.0, floats = 32.0; // that a warp's copy brings
+        const double copy =
+            m.aligned ? wide_copy / wide_floats : row_copy / floats * (1.0 + 32.0 / row_bytes);
         const double time = tiles * (static_cast<double>(g.tile_k * g.tile_pixels * s.r * s.s) / lanes +
                                      static_cast<double>(o.channel_floats) * copy);
         if (columns == 1 || time < least)
@@ -297,7 +298,8 @@ std::int64_t spreading_bytes(std::int64_t bytes, std::int64_t ctas, std::int64_t
     const std::int64_t spread = gpu.limits.sm_count / sms_of_gpcs * (sms_of_gpc / split * split);
     const std::int64_t needed = ceil_div(ctas, std::max<std::int64_t>(1, spread));
     const std::int64_t too_much = round_up( // for one CTA more
-        gpu.limits.shared_bytes_per_sm / (needed + 1) - gpu.limits.shared_bytes_reserved_per_cta + 1, 128);
+        gpu.limits.shared_bytes_per_sm / (needed + 1) - gpu.limits.shared_bytes_reserved_per_cta + 1,
+        static_cast<std::int64_t>(gpu.architecture.shared_unit->value));
     return std::max(bytes, std::min<std::int64_t>(too_much, gpu.limits.shared_bytes_per_cta));
 }
 
@@ -398,8 +400,8 @@ StepWork step_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, con
     step.shared_wavefronts =
         warps * (load_passes + filter_passes_of(t, copies) +
                  static_cast<double>(copies.pixels) * pixel_copy_passes(s, g, t, copies));
-    // Warp instructions beside arithmetic, as counted on sm_90: loads; copies of filter values, which are
-    // loaded and stored, one by one, and of pixels; a step that others follow; turns of its loop.
+    // Warp instructions beside arithmetic: loads of operands; copies of filter values, which are loaded and
+    // stored one by one, and of pixels; the pipeline, if there are several steps; iterations of its loop.
     const double loads = static_cast<double>(t.group_channels * t.taps) *
                          static_cast<double>(g.thread_k + g.thread_pixels) / 4.0;
     const double filter_instructions = static_cast<double>(copies.filters) *
@@ -560,7 +562,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
         return Infeasible{why};
     const Map m = map_of(s);
     if (g.columns == 0)
-        g.columns = columns_for(s, m, g, gpu.architecture);
+        g.columns = columns_for(s, m, g, gpu);
     if (g.columns > ceil_div(m.q, std::int64_t{g.thread_pixels}))
         return Infeasible{"columns = " + std::to_string(g.columns) + " exceeds the units of a row"};
     const Tiling t = tiling_of(s, m, g);

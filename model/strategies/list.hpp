@@ -57,16 +57,16 @@ std::string to_text(const Strategy &strategy);
 std::string name_of(const Strategy &strategy);
 
 struct PlannedStrategy {
-    Strategy strategy;
+    Strategy strategy; ///< with every knob that the model chose
     Feasible feasible;
 };
 
-/// The settings that a strategy tries where it leaves knobs to the model: one, as it stands, of a strategy
-/// that chooses them by rules.
+/// The settings that are compared where a strategy leaves knobs to the model. A strategy that chooses its
+/// knobs by rules has one, itself.
 Settings<Strategy> settings_of(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu);
 
-/// The plan of one of these settings, as the strategy counts it. What serves all: plan() of
-/// model/choose/setting.hpp.
+/// The plan of one of these settings, as the strategy counts it. Callers that have no setting yet use plan()
+/// of model/choose/setting.hpp, which compares them.
 std::variant<PlannedStrategy, Infeasible> plan_of_setting(const Strategy &setting, const ConvShape &shape,
                                                           const Gpu &gpu);
 

@@ -255,9 +255,8 @@ void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Warps
         part.step.turns = warps * t.channels * (taps <= most_unrolled ? 1.0 : taps);
     part.step.line_waits =
         t.shared_map || t.unrolled ? 0.0 : static_cast<double>(s.r - 1); // new rows, one at a time
-    // Beside loads, what no counter tells from integers and logic: of a row of taps that is a turn of a loop
-    // its branch and addresses that are the same for all lanes, of a channel the same (machine code for
-    // sm_90).
+    // Beside loads, what no counter tells from integers and logic: where a row of taps is an iteration of a
+    // loop, the row's branch and the addresses that all lanes share, and twice as much for a channel.
     part.step.loads = t.shared_map
                           ? 0.0
                           : its.active * t.channels *

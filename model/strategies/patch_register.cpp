@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -398,8 +399,8 @@ const std::vector<Knob<PatchRegister>> &PatchRegister::knobs() {
 Settings<PatchRegister> PatchRegister::settings(const ConvShape &s, const Gpu &gpu) const {
     if (std::optional<Infeasible> why = refused(*this, s))
         return std::move(*why);
-    const auto free_or = [](int value, std::vector<int> values) {
-        return value != 0 ? std::vector<int>{value} : values;
+    const auto free_or = [](int value, std::initializer_list<int> values) {
+        return value != 0 ? std::vector<int>{value} : std::vector<int>(values);
     };
     std::vector<PatchRegister> found;
     for (const int v : free_or(vector, {4, 1}))

@@ -22,9 +22,10 @@ struct PatchRegister {
     int tile_k = 0;
 
     static const std::vector<Knob<PatchRegister>> &knobs();
-    /// Those to try, of each free knob the values that fit.
+    /// The settings to compare, each with every knob: of a knob that is 0 the values that fit, others as they
+    /// stand.
     Settings<PatchRegister> settings(const ConvShape &shape, const Gpu &gpu) const;
-    /// Of such a setting.
+    /// The plan of one of these settings.
     PlanResult<PatchRegister> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const PatchRegister &) const = default;
 };

@@ -49,8 +49,8 @@ template <class S> struct Planned {
 
 template <class S> using PlanResult = std::variant<Planned<S>, Infeasible>;
 
-/// What a strategy that searches for its best setting tries: model/choose/setting.cpp takes that with the
-/// shortest forecast, the first of equals.
+/// The settings that a strategy wants compared, or why there is none. model/choose/setting.cpp takes the one
+/// with the shortest forecast; of equals, the first.
 template <class S> using Settings = std::variant<std::vector<S>, Infeasible>;
 
 } // namespace convcast

@@ -354,10 +354,9 @@ std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Win
     // room at once, each asks for so much shared memory that no SM takes more than its share of them.
     if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], gpu.limits.sm_count);
         even < part.ctas_per_sm) {
-        constexpr std::int64_t granule = 128;
-        const std::int64_t too_much =
-            round_up(gpu.limits.shared_bytes_per_sm / (even + 1) + granule, granule) -
-            gpu.limits.shared_bytes_reserved_per_cta;
+        const auto unit = static_cast<std::int64_t>(gpu.architecture.shared_unit->value);
+        const std::int64_t too_much = round_up(gpu.limits.shared_bytes_per_sm / (even + 1) + unit, unit) -
+                                      gpu.limits.shared_bytes_reserved_per_cta;
         part.shared_bytes =
             std::max(part.shared_bytes, std::min<std::int64_t>(too_much, gpu.limits.shared_bytes_per_cta));
         part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);

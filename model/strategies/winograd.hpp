@@ -25,9 +25,10 @@ struct Winograd {
     int chunks = 0;
 
     static const std::vector<Knob<Winograd>> &knobs();
-    /// Settings with every knob, those that are not 0 as they stand.
+    /// The settings to compare, each with every knob: of a knob that is 0 the values that fit, others as they
+    /// stand.
     Settings<Winograd> settings(const ConvShape &shape, const Gpu &gpu) const;
-    /// Of such a setting.
+    /// The plan of one of these settings.
     PlanResult<Winograd> plan(const ConvShape &shape, const Gpu &gpu) const;
     bool operator==(const Winograd &) const = default;
 };

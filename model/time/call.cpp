@@ -229,24 +229,35 @@ std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, c
     return plan_term<Seconds>(plan, shape, machine_of(gpu, shape.dtype, calibration));
 }
 
-std::vector<std::string> assumed_numbers(const Plan &plan, const GpuProfile &profile) {
+std::vector<std::string> assumed_numbers(const Plan &plan, const Gpu &gpu) {
+    const GpuProfile &profile = gpu.profile;
+    const Architecture &of = gpu.architecture;
     const Partition &main = main_launch(plan);
     std::vector<std::string> assumed;
     if (!profile.knee_exponent)
-        assumed.push_back(fmt::format("knee exponent {}: the profile has none",
-                                      machine_of(profile, DataType::f32, {}).knee));
+        assumed.push_back(fmt::format("knee exponent {}: the profile has none", of.knee_exponent->value));
     if (!profile.ffma_outer_rate)
         assumed.push_back("FFMAs of three registers at full rate: the profile has no outer rate");
     if (!profile.l2_read_bandwidth)
-        assumed.push_back("L2 bandwidth twice DRAM's: the profile has none");
+        assumed.push_back(
+            fmt::format("L2 bandwidth {} times DRAM's: the profile has none", assumed_l2_bandwidth_ratio));
     if (!profile.l2_latency)
-        assumed.push_back("L2 latency half of DRAM's: the profile has none");
+        assumed.push_back(
+            fmt::format("L2 latency {} of DRAM's: the profile has none", assumed_l2_latency_ratio));
     if (!profile.barrier_latency)
         assumed.push_back("barriers free: the profile has no barrier latency");
+    const auto of_clusters = [&](const char *what, const char *unit, const ArchitectureNumber &number) {
+        assumed.push_back(fmt::format("{} in a cluster {} {} ({}): the profile has none", what, number.value,
+                                      unit, number.source));
+    };
     if (main.cluster.value_or(1) > 1 && !profile.cluster_latency)
-        assumed.push_back("clusters as published for an H800: the profile has none");
+        of_clusters("latency", "clk", *of.cluster_latency);
+    if (main.cluster.value_or(1) > 1 && !profile.cluster_bandwidth)
+        of_clusters("bandwidth", "B/clk", *of.cluster_bandwidth);
     if (main.partial_write_bytes.value_or(0.0) > 0.0 && !profile.partial_sector_store_time)
-        assumed.push_back("a sector written in part takes two: the profile has no time of one");
+        assumed.push_back(fmt::format("a sector written in part takes {} times as long as a whole one: the "
+                                      "profile has no time of one",
+                                      of.partial_sector->value));
     return assumed;
 }
 

@@ -15,48 +15,49 @@
 
 namespace convcast {
 
-/// Tier 0, S1: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve),
-/// where a transforming algorithm has `fmas` of its own (Plan::transformed_fmas), and what does not compute
-/// on the SM's cores has none. Absent where the profile lacks a number for it.
+/// Tier 0, S1: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve).
+/// The FMAs are those of the convolution's definition unless `fmas` is given: an algorithm that transforms
+/// has its own (Plan::transformed_fmas), and code that multiplies on tensor cores has 0. Absent if the
+/// profile lacks a number for it (`missing_for_forecast` names it).
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile,
                                    std::optional<double> fmas = std::nullopt);
 
 /// Tier 2 of a plan; absent where the profile lacks a number for it (`missing_for_forecast` names it).
 std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                   const Calibration &calibration = {});
-/// Its value alone, to the last bit the same, without building a tree: for what compares many plans.
+/// The value of that tree, the same to the last bit, without building it: for what compares many plans.
 std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                      const Calibration &calibration = {});
 
-/// How long a CTA of a launch stays on its SM, by how many share the SM: the first entry is of one alone, the
-/// last of Partition::ctas_per_sm.
+/// How long a CTA of a launch stays on its SM, by how many CTAs share the SM: entry i of a list is the time
+/// of i + 1 CTAs, up to Partition::ctas_per_sm.
 struct CtaStay {
-    std::int64_t sms = 0;       ///< that the launch's CTAs can use at once
-    std::vector<Seconds> first; ///< it starts with the launch, when all ask for data at once
-    std::vector<Seconds> later; ///< it takes the place of one that left, while others compute
-    Seconds idle;               ///< one that finds no work
-    Seconds before_s;           ///< what the launch waits for besides: a copy of filters to constant memory
+    std::int64_t sms = 0;       ///< that the launch's CTAs can use at once (F9)
+    std::vector<Seconds> first; ///< of a CTA that starts with the launch, when all request data at once
+    std::vector<Seconds> later; ///< of a CTA that takes the slot of one that ended, while others compute
+    Seconds idle;               ///< of a CTA that finds no work
+    Seconds before_s;           ///< before the first CTA: a copy of filters to constant memory
 };
 
-/// What a simulation of a call needs: the leaves around its launches, and of each launch, prepared ones
-/// first, its CTAs' stays. Absent where the profile lacks a number.
+/// What a simulation of a call needs.
 struct CallTimes {
-    Seconds launch_s, gap_s;
-    std::vector<CtaStay> stays;
+    Seconds launch_s, gap_s;    ///< launch floor; from a launch's end to the start of the next
+    std::vector<CtaStay> stays; ///< of each launch, prepared ones first
 };
+/// Absent if the profile lacks a number (`missing_for_forecast` names it).
 std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                     const Calibration &calibration);
 
-/// The numbers that a profile lacks, with the profile's reasons; empty if it lacks none.
+/// The numbers that a profile lacks for any forecast of a time, or for that of `plan`: their names with the
+/// profile's reasons. Empty if it lacks none.
 std::string missing_for_forecast(const GpuProfile &profile);
 std::string missing_for_forecast(const GpuProfile &profile, const Plan &plan);
 /// A sentence on a profile that lacks `missing`: why there is no time, and what finds the numbers of this
 /// GPU.
 std::string no_time(const GpuProfile &profile, const std::string &missing);
 
-/// What a forecast with a time rests on besides: what the time model assumes where the profile has no number,
-/// a sentence each.
-std::vector<std::string> assumed_numbers(const Plan &plan, const GpuProfile &profile);
+/// What the time model assumes where the profile has no number, a sentence each, with the number assumed.
+std::vector<std::string> assumed_numbers(const Plan &plan, const Gpu &gpu);
 
 /// A call's forecast, by tiers.
 struct CallForecast {
@@ -64,16 +65,17 @@ struct CallForecast {
     Seconds bound_s;    ///< speed of light
     Seconds unfitted_s; ///< with the numbers that are assumed without a fit
     std::optional<Seconds> fitted_s;
-    Seconds roofline_s; ///< by others' models (model/time/other_models.hpp)
+    Seconds roofline_s; ///< by others' models (B1, B2; model/time/other_models.hpp)
     std::optional<Seconds> mwp_cwp_s;
-    Seconds low_s, high_s; ///< of a calibration: 90 % interval; else bound and no overlap at all
+    Seconds low_s, high_s; ///< with a calibration the 90 % interval (I1), else bound and no overlap (I2)
 };
 
-/// Absent where the profile lacks a number for it.
+/// The forecast of a plan's call; `fitted` is the calibration, if there is one. Absent if the profile lacks a
+/// number for it (`missing_for_forecast` names it).
 std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                           const std::optional<Calibration> &fitted);
 
-/// Its time alone, to the last bit the same.
+/// The time of that forecast alone, the same to the last bit.
 std::optional<Seconds> forecast_call_time(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                           const std::optional<Calibration> &fitted);
 

@@ -18,6 +18,7 @@ inline Seconds s(double value) {
     return Seconds(value);
 }
 
+/// Thread-level FMAs of an SM at `rate` FMAs a clock.
 template <Yield T> T fma_leaf(double fmas, double rate, const Machine &m) {
     return leaf<T>("FMA", s(fmas / rate / m.clock), "{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, rate,
                    m.clock / 1e6);
@@ -25,19 +26,21 @@ template <Yield T> T fma_leaf(double fmas, double rate, const Machine &m) {
 
 inline constexpr const char *tensor_name = "tensor cores";
 
+/// TF32 products of an SM's tensor cores (F14).
 template <Yield T> T tensor_leaf(double fmas, const Machine &m) {
     return leaf<T>(tensor_name, s(fmas / m.tensor_rate / m.clock), "{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz",
                    fmas, m.tensor_rate, m.clock / 1e6);
 }
 
+/// Warp instructions of an SM, one a clock and scheduler (F3).
 template <Yield T> T issue_leaf(double instructions, const Machine &m) {
     return leaf<T>("other issue", s(instructions / m.schedulers / m.clock),
                    "{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions, m.schedulers,
                    m.clock / 1e6);
 }
 
-/// Integers and logic have lanes of their own, often fewer than a warp for each scheduler: an instruction
-/// keeps the pipe of its scheduler busy for longer than a clock then.
+/// F10: warp instructions of integers and logic. They have lanes of their own, often fewer than a warp for
+/// each scheduler; an instruction then keeps the pipe of its scheduler busy for longer than a clock.
 template <Yield T> T alu_leaf(double instructions, const Machine &m) {
     const double clocks = m.integer_clocks;
     return leaf<T>("integers and logic", s(instructions * clocks / m.schedulers / m.clock),
@@ -175,7 +178,7 @@ T mixed_term(const Partition &part, const StepWork &work, double ctas, const Mac
     return max_of<T>(core_name, std::move(pipes));
 }
 
-/// Whether all warps of a CTA copy and then, behind a barrier, compute (F27).
+/// F27: whether all warps of a CTA copy and then, behind a barrier, compute.
 inline bool copies_in_turn(const Partition &part) {
     return part.barriers > 0 && part.copy_warps == 0 && part.step.copying > 0.0 && !part.step.tensor_fmas;
 }

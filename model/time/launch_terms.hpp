@@ -262,7 +262,7 @@ T drain_term(const Partition &part, const Machine &m, const Round &round, const 
     return sum<T>("drain", std::move(drained));
 }
 
-/// The CTAs of a wave, which start together and go through their steps.
+/// F2: the CTAs of a wave, which start together and go through their steps.
 template <Yield T> T wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     return pipeline<T>("CTA pipeline", static_cast<double>(part.steps), fill_term<T>(part, m, round, traffic),
                        step_term<T>(part, m, round, traffic), drain_term<T>(part, m, round, traffic));
@@ -326,6 +326,8 @@ inline Machine running(const Partition &part, Machine m) {
     return m;
 }
 
+/// F1: a launch, from its first CTA's start to its last one's end: the first wave, further full waves, and
+/// the CTAs of the last one. `idle` is the machine while nothing slows its clock.
 template <Yield T> T partition_term(const Partition &part, const ConvShape &shape, const Machine &idle) {
     const Machine m = running(part, idle);
     const Traffic traffic = traffic_of(part, shape, m);

@@ -17,6 +17,7 @@ inline std::int64_t usable_sms(const Partition &part, const Machine &m) {
     return std::min<std::int64_t>(m.sm_count, std::max<std::int64_t>(1, sms / cluster) * cluster);
 }
 
+/// Bytes of the whole chip at `bandwidth` bytes a second.
 template <Yield T> T bandwidth_leaf(const char *name, double bytes, double bandwidth) {
     return leaf<T>(name, s(bytes / bandwidth), "{:.0f} B / {:.1f} GB/s", bytes, bandwidth / 1e9);
 }

@@ -19,15 +19,14 @@ struct Simulation {
     std::vector<CtaSpan> spans; ///< of every CTA; time 0 is the call's start
 };
 
-/// Absent where the profile lacks a number (`missing_for_forecast` names it). Deterministic to the bit. With
-/// `keep_spans` false only the time, and of a launch of very many CTAs the middle is taken from the rate of
-/// its steady state instead of CTA by CTA.
+/// E1. Absent if the profile lacks a number (`missing_for_forecast` names it). Deterministic to the bit. If
+/// `keep_spans` is false, spans are empty, and the middle of a launch of very many CTAs is taken from the
+/// rate of its steady state instead of CTA by CTA.
 std::optional<Simulation> simulate(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
                                    const Calibration &calibration, bool keep_spans = true);
 
-/// The forecast of a plan as a timeline, prepared part included; absent where the profile lacks a number for
-/// its time
-/// (`missing_for_forecast` names it). Deterministic to the byte.
+/// The forecast of a plan as a timeline, prepared part included. Absent if the profile lacks a number for its
+/// time (`missing_for_forecast` names it). Deterministic to the byte.
 std::optional<Timeline> forecast_timeline(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
                                           const Calibration &calibration);
 

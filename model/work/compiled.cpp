@@ -2,10 +2,12 @@
 
 #include "model/work/l2_sectors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,21 @@ double seen_reads(const Partition &part, const Merging &merging, const Architect
             ? merged_bytes(*part.mergeable_reads, part.work.instructions.value_or(0.0), merging, architecture)
             : 0.0;
     return std::max(reads - merged, std::min(reads, part.work.dram_read_bytes.value_or(0.0)));
+}
+
+/// The facts of a launch's kernel: those of its variant, else of the variant with most counted calls. Null if
+/// the kernel was not counted.
+const CompiledWork *facts_for(const Partition &part, const Facts &facts) {
+    const CompiledWork *its = nullptr;
+    for (const CompiledWork &kernel : facts.kernels)
+        if (kernel.kernel == part.kernel && (kernel.variant == part.variant || its == nullptr ||
+                                             (its->variant != part.variant && kernel.cases > its->cases)))
+            its = &kernel;
+    return its;
+}
+
+std::string quoted(const std::string &variant) {
+    return variant.empty() ? "its plain variant" : "its variant '" + variant + "'";
 }
 
 } // namespace
@@ -83,17 +100,25 @@ void apply(Partition &part, const CompiledWork &kernel, const Facts &facts,
 
 Plan with_facts(Plan plan, const Facts &facts, const Architecture &architecture) {
     for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (Partition &part : *launches) {
-            const CompiledWork *its = nullptr; // of its variant, else the commonest
-            for (const CompiledWork &kernel : facts.kernels)
-                if (kernel.kernel == part.kernel &&
-                    (kernel.variant == part.variant || its == nullptr ||
-                     (its->variant != part.variant && kernel.cases > its->cases)))
-                    its = &kernel;
-            if (its != nullptr)
+        for (Partition &part : *launches)
+            if (const CompiledWork *its = facts_for(part, facts))
                 apply(part, *its, facts, architecture);
-        }
     return plan;
+}
+
+std::vector<std::string> borrowed_facts(const Plan &plan, const Facts &facts) {
+    std::vector<std::string> said;
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches) {
+            const CompiledWork *its = facts_for(part, facts);
+            if (its == nullptr || its->variant == part.variant)
+                continue;
+            std::string sentence = fmt::format("facts of {}: {} was not counted and takes those of {}",
+                                               part.kernel, quoted(part.variant), quoted(its->variant));
+            if (std::find(said.begin(), said.end(), sentence) == said.end())
+                said.push_back(std::move(sentence));
+        }
+    return said;
 }
 
 } // namespace convcast

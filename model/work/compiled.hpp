@@ -7,23 +7,30 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
+#include <vector>
 
 namespace convcast {
 
-/// The plan as the strategies count it, with the instructions and loads that its kernels have by `facts`;
-/// a variant without facts takes those of its kernel's commonest one, kernels without facts stay as they are.
+/// The plan with the instructions and loads that its kernels have by `facts`. A variant without facts takes
+/// those of its kernel's variant with most counted calls. A kernel without facts stays as the strategy counts
+/// it.
 Plan with_facts(Plan plan, const Facts &facts, const Architecture &architecture);
 
-/// The launch with the numbers of its kernel, one of `facts`.
+/// What with_facts takes from another variant of a kernel, as assumptions in words: a sentence for each
+/// variant of the plan that was not counted.
+std::vector<std::string> borrowed_facts(const Plan &plan, const Facts &facts);
+
+/// Gives the launch the numbers of its kernel, one of `facts` (W1, W2, W6).
 void apply(Partition &part, const CompiledWork &kernel, const Facts &facts, const Architecture &architecture);
 
-/// What the four coefficients of CompiledWork multiply, of a launch: FFMAs, other counted instructions, warps
-/// and warp steps (W1).
+/// What the four coefficients of CompiledWork multiply, for a whole launch (W1): FFMAs and other counted
+/// instructions, both as warp instructions, then warps, and warps times pipeline steps.
 inline constexpr std::size_t instruction_features = 4;
 using InstructionFeatures = std::array<double, instruction_features>;
 InstructionFeatures features_of(const Partition &part);
 
-/// Warps of a CTA, the last one perhaps in part.
+/// Warps of a CTA, rounded up.
 double warps_of(const Partition &part);
 
 } // namespace convcast

@@ -4,7 +4,8 @@
 
 namespace convcast::instructions {
 
-// Warp instructions each, as counted on sm_90 over all kernels, rounded: the middle of what each costs there.
+// Warp instructions each, rounded: the middle of what each takes in the kernels as compiled and counted for
+// sm_90.
 inline constexpr double unrolled_copy = 3.0; ///< a copy or load at a constant offset from the one before
 inline constexpr double copy = 14.0;         ///< one in a loop: comparison, two addresses, the copy
 inline constexpr double divided_copy = 28.0; ///< whose place is found by a division besides

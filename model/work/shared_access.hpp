@@ -35,7 +35,7 @@ struct Passes {
 /// the last wavefront.
 Passes warp_passes(const LaneWords &first, int width);
 
-/// Of an access by threads 0 to `threads` - 1; thread t begins at first_word(t).
+/// W3 summed over the warps of threads 0 to `threads` - 1; thread t begins at first_word(t).
 template <class FirstWord>
 Passes shared_passes(std::int64_t threads, int width, const FirstWord &first_word) {
     Passes all;
@@ -58,8 +58,8 @@ constexpr double l1_passes(double lines, double bank_passes) {
     return (lines + 2.0 * bank_passes) / 3.0;
 }
 
-/// Passes through L1 of an access to global memory by lanes 0 to `lanes` - 1 of a warp, each to `width` words
-/// from first_word(lane) on (F12).
+/// F12: passes through L1 of an access to global memory by lanes 0 to `lanes` - 1 of a warp, each to `width`
+/// words from first_word(lane) on.
 template <class FirstWord> double gather_passes(std::int64_t lanes, int width, const FirstWord &first_word) {
     LaneWords words;
     for (std::int64_t lane = 0; lane < warp_lanes; ++lane)
@@ -67,7 +67,7 @@ template <class FirstWord> double gather_passes(std::int64_t lanes, int width, c
     return l1_passes(lines_met(words), warp_passes(words, width).taken);
 }
 
-/// Of an access by threads 0 to `threads` - 1 of a CTA, all warps together.
+/// F12 summed over the warps of threads 0 to `threads` - 1 of a CTA.
 template <class FirstWord> double gathered(std::int64_t threads, int width, const FirstWord &first_word) {
     double all = 0.0;
     for (std::int64_t begin = 0; begin < threads; begin += warp_lanes)
@@ -83,10 +83,10 @@ struct Units {
     std::int64_t count() const { return groups * positions; }
 };
 
-/// Passes of all warps, each lane reading the word of its position.
+/// W3: passes of all warps if each lane reads the word of its position.
 Passes position_passes(const Units &units);
 
-/// Passes of all warps, each lane reading `width` words of its group; groups lie `distance` words apart.
+/// W3: passes of all warps if each lane reads `width` words of its group; groups lie `distance` words apart.
 double group_passes(const Units &units, std::int64_t distance, int width);
 
 } // namespace convcast

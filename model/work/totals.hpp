@@ -5,14 +5,15 @@
 
 namespace convcast {
 
-/// Of all launches, prepared ones included.
+/// The work of all launches of a plan, prepared ones included.
 Work total_work(const Plan &plan);
 
 /// The plan with its work scaled, so that the totals of all its launches are those counted.
 Plan with_work(Plan plan, const Work &counted);
 
-/// F18: makes the step of a launch the average step of its CTAs. All have as many steps, but in some a step
-/// has less work: the last channels, or the last rows. The share is that of the launch's instructions.
+/// F18: makes the step of a launch the average step of its CTAs. All CTAs have equally many steps, but some
+/// have less work in a step: the last channels, or the last rows. Everything is scaled by one share, that of
+/// the launch's instructions.
 void average_step(Partition &partition);
 
 } // namespace convcast

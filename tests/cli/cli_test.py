@@ -1052,8 +1052,8 @@ class GivenKnowledge(Cli):
             self.refused(3, ["predict", *self.WORDS, option, "bad.json"], r"bad\.json", *needles)
 
         refused("--facts", calibration, "convcast/facts/3", "right kind of file")
-        refused("--calibration", facts, "convcast/calibration/3", "right kind of file")
-        refused("--calibration", {"schema": "convcast/calibration/2", "gpu": "h200"}, "earlier version", "convcast fit")
+        refused("--calibration", facts, "convcast/calibration/4", "right kind of file")
+        refused("--calibration", {"schema": "convcast/calibration/3", "gpu": "h200"}, "earlier version", "convcast fit")
         refused("--facts", {**facts, "schema": "convcast/facts/2"}, "another version of convcast", "convcast facts")
         refused("--facts", {**facts, "architecture": "sm_90\u001b[2J"}, "/architecture", "sm_90")
         refused("--facts", {**facts, "kernels": []}, "/kernels", "--facts none")

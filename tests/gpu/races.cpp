@@ -29,6 +29,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -268,7 +269,8 @@ int run_part(const std::string &part, std::chrono::seconds limit) {
 
 int run_only(const std::string &shape_text, const std::string &strategy) {
     const ConvShape shape = ConvShape::parse(shape_text);
-    auto planned = plan(parse_strategy(strategy), shape, find_profile("h200"));
+    const GpuProfile h200 = find_profile("h200");
+    auto planned = plan(parse_strategy(strategy), shape, h200);
     if (const auto *why = std::get_if<Infeasible>(&planned))
         throw UsageError(strategy + " cannot do " + shape_text + ": " + why->why);
     auto &good = std::get<PlannedStrategy>(planned);

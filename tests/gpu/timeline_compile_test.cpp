@@ -62,7 +62,8 @@ TEST(TimelineCompile, StampsCostNoResidency) {
 /// The records of a launch lie behind those of the one before, all of them behind the output and a guard.
 TEST(TimelineCompile, EveryLaunchHasItsRecords) {
     const ConvShape shape = ConvShape::parse("n1c64h28w28k64r3s3");
-    auto made = plan(parse_strategy("winograd"), shape, find_profile("h200"));
+    const GpuProfile h200 = find_profile("h200");
+    auto made = plan(parse_strategy("winograd"), shape, h200);
     const Plan &its = std::get<PlannedStrategy>(made).feasible.plan;
     const StampedPlan with = stamped(its, shape, hopper);
     EXPECT_GE(with.records_offset, static_cast<std::size_t>(shape.output_bytes()) + 64 * 1024);

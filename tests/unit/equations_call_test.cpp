@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace convcast {
@@ -20,8 +21,9 @@ using sample::ns;
 
 const ConvShape small_shape = ConvShape::parse("n1c1h10w10k10r1s1");
 
-GpuProfile toy() {
-    return find_profile("toy");
+const GpuProfile &toy() {
+    static const GpuProfile profile = find_profile("toy");
+    return profile;
 }
 Plan plan_of(Partition part) {
     Plan plan;

@@ -17,7 +17,6 @@ namespace convcast {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 /// Every kernel that a plan of ours launches.
 std::set<std::string> kernels() {

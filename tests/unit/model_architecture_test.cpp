@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -131,6 +131,22 @@ TEST(Architecture, WhatIsBorrowedIsSaid) {
                               HasSubstr("5 fields are those of 7.5"), HasSubstr("those of 9.0")));
     EXPECT_THAT(knowledge_for(with_capability("8.0")).assumptions, Contains(ampere));
     EXPECT_LT(ampere.size(), 250U);
+    // Of a file that lacks integers, which 10.0 knows, and 35 that only 9.0 knows.
+    EXPECT_EQ(
+        borrowed_constants(with_capability("12.0")),
+        "architecture: not known of compute capability 12.0: 36 fields are those of 9.0, 1 is that of 10.0; "
+        "registers and instructions of kernels as compiled for sm_90");
+}
+
+/// A machine refers to its profile, which a temporary would not outlive.
+TEST(Architecture, AGpuIsNotMadeOfATemporary) {
+    static_assert(std::is_convertible_v<const GpuProfile &, Gpu>);
+    static_assert(!std::is_constructible_v<Gpu, GpuProfile>);
+    static_assert(!std::is_constructible_v<Gpu, const GpuProfile>);
+    GpuProfile profile = find_profile("h200");
+    const Gpu gpu(profile);
+    profile.limits.sm_count = 7;
+    EXPECT_EQ(gpu.limits.sm_count, 7);
 }
 
 TEST(Architecture, LimitsThatAreNotTheCapabilitysAreSaid) {

@@ -12,16 +12,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace convcast {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 using ::testing::ThrowsMessage;
 
 constexpr double idle_cta = 50.0; // instructions that a plan counts for a CTA without work
@@ -219,6 +221,33 @@ TEST(Passes, LinesAndBanksOfALoad) {
                      1.0 + 124.0 / 128.0); // rows that lie side by side share lines
     EXPECT_DOUBLE_EQ(l1_passes(1.0, 1.0), 1.0);
     EXPECT_DOUBLE_EQ(l1_passes(4.0, 1.0), 2.0);
+}
+
+TEST(Facts, AVariantThatWasNotCountedBorrowsAndSaysSo) {
+    Facts facts;
+    facts.kernels.resize(3);
+    facts.kernels[0].kernel = facts.kernels[1].kernel = "planted", facts.kernels[2].kernel = "other";
+    facts.kernels[0].per_counted = 2.0, facts.kernels[0].cases = 5;
+    facts.kernels[1].per_counted = 3.0, facts.kernels[1].cases = 9, facts.kernels[1].variant = "narrow";
+    Plan plan;
+    plan.launches.assign(2, launch(0.0, 40.0, 0.0, 0.0, 10, 0));
+    EXPECT_TRUE(borrowed_facts(plan, facts).empty());
+    EXPECT_EQ(with_facts(plan, facts, hopper()).launches[0].step.instructions, 2.0 * 40.0);
+    plan.launches[0].variant = plan.launches[1].variant = "wide"; // not counted: takes the commonest
+    EXPECT_EQ(with_facts(plan, facts, hopper()).launches[1].step.instructions, 3.0 * 40.0);
+    EXPECT_THAT(
+        borrowed_facts(plan, facts),
+        ElementsAre("facts of planted: its variant 'wide' was not counted and takes those of its variant "
+                    "'narrow'"));
+    facts.kernels[0].cases = 20;
+    EXPECT_THAT(
+        borrowed_facts(plan, facts),
+        ElementsAre("facts of planted: its variant 'wide' was not counted and takes those of its plain "
+                    "variant"));
+    plan.launches[1].kernel = "never counted"; // stays as it is
+    EXPECT_THAT(borrowed_facts(plan, facts), SizeIs(1));
+    EXPECT_EQ(with_facts(plan, facts, hopper()).launches[1].step.instructions, 40.0);
+    EXPECT_TRUE(borrowed_facts(plan, {}).empty());
 }
 
 TEST(L2, LosesWhatIsReadAgainTooLate) {

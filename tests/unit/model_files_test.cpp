@@ -21,6 +21,7 @@
 #include <ios>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -359,6 +360,27 @@ TEST(Runs, PlansOfEarlierVersionsAreRead) {
     const convcast::Run read = read_run(text, "old.json");
     EXPECT_TRUE(read.unread.empty());
     EXPECT_EQ(read.cases.size(), 1U);
+}
+
+/// A plan is launched as it stands in its document. Those of earlier versions do not say that a kernel on
+/// tensor cores needs instructions that only its architecture has.
+TEST(Runs, PlansOfEarlierVersionsStillCompile) {
+    convcast::Run run;
+    run.profile_id = "h200";
+    const GpuProfile profile = find_profile("h200");
+    run.cases = {
+        predict(parse_strategy("implicit_gemm_3xtf32"), ConvShape::parse("n1c64h28w28k64r3s3"), profile)};
+    ASSERT_EQ(run.cases[0].status, Status::ok);
+    std::string text = write_run(run);
+    const std::string field = "\"architecture_features\": true,";
+    const std::size_t at = text.find(field);
+    ASSERT_NE(at, std::string::npos);
+    text.erase(at, field.size());
+    const convcast::Run read = read_run(text, "old.json");
+    ASSERT_EQ(read.cases.size(), 1U);
+    const Plan &plan = *read.cases[0].prediction->plan;
+    EXPECT_EQ(plan.launches[0].architecture_features, true);
+    EXPECT_EQ(plan.prepare[0].architecture_features, std::nullopt);
 }
 
 TEST(Runs, CasesThatCannotBeReadKeepTheirPlace) {

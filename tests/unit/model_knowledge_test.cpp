@@ -1,18 +1,22 @@
 // Which facts and which calibration a forecast gets, and what it says of them.
 #include "model/machine/knowledge.hpp"
 
+#include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/machine/assume.hpp"
+#include "model/machine/machine.hpp"
 #include "model/predict.hpp"
 
 #include <gmock/gmock.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -240,12 +244,102 @@ TEST(Knowledge, CalibrationsAreChecked) {
             [&] { read_calibration(write_calibration(broken), "c.json"); },
             ThrowsMessage<InputError>(AllOf(StartsWith("c.json:"), HasSubstr(place), HasSubstr("expected"))));
     }
-    EXPECT_THAT(
-        [] { read_calibration(R"({"schema": "convcast/calibration/2", "gpu": "h200"})", "old.json"); },
-        ThrowsMessage<InputError>(AllOf(HasSubstr("old.json: /schema"), HasSubstr("convcast/calibration/2"),
-                                        HasSubstr("convcast fit run.json.gz -o"))));
     EXPECT_THAT([] { read_calibration(R"({"schema": "convcast/facts/2"})", "facts.json"); },
-                ThrowsMessage<InputError>(HasSubstr("convcast/calibration/3")));
+                ThrowsMessage<InputError>(HasSubstr("convcast/calibration/4")));
+}
+
+/// Documents of schema 3 have the same fields, so nothing but the schema tells that their numbers belong to
+/// other equations.
+TEST(Knowledge, CalibrationsOfEarlierSchemasAreRefusedByName) {
+    std::string text = write_calibration(*knowledge_for(find_profile("h200")).calibration);
+    const std::string now = "convcast/calibration/4";
+    const std::size_t at = text.find(now);
+    ASSERT_NE(at, std::string::npos);
+    for (const std::string earlier :
+         {"convcast/calibration/1", "convcast/calibration/2", "convcast/calibration/3"}) {
+        text.replace(at, now.size(), earlier);
+        EXPECT_THAT([&] { read_calibration(text, "old.json"); },
+                    ThrowsMessage<InputError>(AllOf(HasSubstr("old.json: /schema"), HasSubstr(earlier),
+                                                    HasSubstr("fitted to other equations"),
+                                                    HasSubstr("convcast fit run.json.gz -o"))));
+    }
+}
+
+/// What plan and time of some calls read of the profile, as the text of their forecasts.
+std::vector<std::string> forecasts_of(const std::vector<std::pair<std::string, std::string>> &calls,
+                                      const GpuProfile &profile) {
+    std::vector<std::string> texts;
+    for (const auto &[strategy, shape] : calls) {
+        const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), profile);
+        texts.push_back(to_text(described::write(item)));
+    }
+    return texts;
+}
+
+/// A calibration lists the numbers of its profile that a forecast computes with: each that changes one, and
+/// no other.
+TEST(Knowledge, ACalibrationListsWhatForecastsRead) {
+    const GpuProfile profile = find_profile("h200");
+    std::vector<std::pair<std::string, std::string>> calls;
+    for (const char *shape : {"n1c1h512w512k64r3s3", "n4c64h57w57k128r3s3"})
+        for (const std::string &name : strategy_names()) {
+            const Case item = predict(parse_strategy(name), ConvShape::parse(shape), profile);
+            if (item.status == Status::ok)
+                calls.emplace_back(*item.strategy, shape);
+        }
+    calls.emplace_back("filter_split:pieces=1", "n64c1h28w28k4r3s3"); // CTAs without work
+    for (const char *split : {"4", "8"})                              // clusters in several waves
+        calls.emplace_back("implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,slice_channels="
+                           "2,stages=3,warp_split=1,split=" +
+                               std::string(split) + ",filters=1,staging=1,columns=1",
+                           "n4c64h57w57k128r3s3");
+    const std::vector<std::string> before = forecasts_of(calls, profile);
+    std::vector<std::string> read;
+    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
+        using Field = std::decay_t<decltype(profile.*member.pointer)>;
+        if constexpr (described::IsOptional<Field>::value)
+            if constexpr (described::IsParam<typename Field::value_type>::value) {
+                GpuProfile other = profile;
+                auto &param = other.*member.pointer;
+                if (!param)
+                    return;
+                param->value = param->value * 0.5;
+                if (forecasts_of(calls, other) != before)
+                    read.emplace_back(member.name);
+            }
+    });
+    std::vector<std::string> listed;
+    for (const auto &[name, value] : fitted_on(profile).numbers)
+        if (!name.starts_with("limits/") && !name.starts_with("curves/"))
+            listed.push_back(name);
+    EXPECT_THAT(listed, ::testing::UnorderedElementsAreArray(read));
+}
+
+/// Each assumption has the number that is computed with, and where it is from.
+TEST(Knowledge, AssumptionsSayTheNumbersOfTheData) {
+    GpuProfile profile = find_profile("h200");
+    profile.knee_exponent.reset(), profile.l2_read_bandwidth.reset(), profile.l2_latency.reset();
+    profile.cluster_latency.reset(), profile.cluster_bandwidth.reset();
+    profile.partial_sector_store_time.reset();
+    Plan plan;
+    plan.launches.resize(1);
+    EXPECT_THAT(assumed_numbers(plan, profile),
+                ElementsAre("knee exponent 2: the profile has none",
+                            "L2 bandwidth 2 times DRAM's: the profile has none",
+                            "L2 latency 0.5 of DRAM's: the profile has none"));
+    plan.launches[0].cluster = 2, plan.launches[0].partial_write_bytes = 32.0;
+    EXPECT_THAT(
+        assumed_numbers(plan, profile),
+        AllOf(Contains("latency in a cluster 181 clk (of an H800: arXiv 2402.13499): the profile has none"),
+              Contains("bandwidth in a cluster 16 B/clk (of an H800, 3.27 TB/s for all SMs: arXiv "
+                       "2402.13499): the profile has none"),
+              Contains("a sector written in part takes 2 times as long as a whole one: the profile has no "
+                       "time of one")));
+    const Machine m = machine_of(profile, DataType::f32, {});
+    EXPECT_EQ(m.l2_bw, 2.0 * m.read_bw);
+    EXPECT_EQ(m.l2_latency_s, 0.5 * m.latency_s);
+    EXPECT_EQ(m.cluster_latency, 181.0);
+    EXPECT_EQ(m.partial_sector, 2.0);
 }
 
 } // namespace

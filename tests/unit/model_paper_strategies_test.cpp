@@ -24,7 +24,8 @@ struct Answer {
 };
 
 Answer planned(const std::string &strategy, const std::string &shape, const char *gpu = "toy") {
-    auto made = plan(parse_strategy(strategy), ConvShape::parse(shape), find_profile(gpu));
+    const GpuProfile profile = find_profile(gpu);
+    auto made = plan(parse_strategy(strategy), ConvShape::parse(shape), profile);
     if (const auto *why = std::get_if<Infeasible>(&made))
         throw std::runtime_error(strategy + " " + shape + ": " + why->why);
     PlannedStrategy &good = std::get<PlannedStrategy>(made);
@@ -32,7 +33,8 @@ Answer planned(const std::string &strategy, const std::string &shape, const char
 }
 
 std::string refused(const std::string &strategy, const std::string &shape, const char *gpu = "toy") {
-    auto made = plan(parse_strategy(strategy), ConvShape::parse(shape), find_profile(gpu));
+    const GpuProfile profile = find_profile(gpu);
+    auto made = plan(parse_strategy(strategy), ConvShape::parse(shape), profile);
     const auto *why = std::get_if<Infeasible>(&made);
     return why ? why->why : "";
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 using namespace convcast;
 using testing::HasSubstr;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 using namespace convcast;
@@ -353,6 +354,8 @@ TEST(ImplicitGemm3xTf32, PlanByHand) {
     EXPECT_EQ(part.work.tensor_fmas, 3.0 * 576 * (25 * 128) * 128);
     EXPECT_EQ(plan.workspace_bytes, 2 * 576 * 128 * 4);
     EXPECT_TRUE(uses_tensor_cores(plan));
+    EXPECT_EQ(part.architecture_features, true);
+    EXPECT_EQ(plan.prepare[0].architecture_features, std::nullopt);
 }
 
 TEST(ImplicitGemm, ByFilterSharesQuadsUnevenly) {

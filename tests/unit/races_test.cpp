@@ -266,7 +266,8 @@ TEST(FalseAlarm, IsNothingElse) {
 }
 
 std::int64_t alarm_hazards(const char *shape, const char *strategy) {
-    const auto planned = plan(parse_strategy(strategy), ConvShape::parse(shape), find_profile("h200"));
+    const GpuProfile h200 = find_profile("h200");
+    const auto planned = plan(parse_strategy(strategy), ConvShape::parse(shape), h200);
     std::int64_t hazards = 0;
     for (const Partition &part : std::get<PlannedStrategy>(planned).feasible.plan.launches)
         hazards += pixels_alarm_hazards(part);
