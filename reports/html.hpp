@@ -34,6 +34,9 @@ class HtmlWriter {
     /// "table" refer to it by their index in data-case.
     std::string close(const JsonArray &rows);
 
+    /// The same of a page without the script and such a table.
+    std::string close();
+
     /// The drawing with its caption, or why there is none.
     void figure(const Figure &figure);
 

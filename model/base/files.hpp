@@ -8,6 +8,10 @@ namespace convcast {
 /// A gzip file is unpacked, whatever its name. Throws InputError with the reason.
 std::string read_file(const std::string &path);
 
+/// The text of a gzip file's bytes; any other text as it is. `name` is what messages call it. Throws
+/// InputError.
+std::string unpacked(std::string text, const std::string &name);
+
 /// False also for a name that no file can have.
 bool file_exists(const std::string &path);
 
