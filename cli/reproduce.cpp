@@ -133,19 +133,17 @@ std::map<std::string, Run> measure_studies(const std::vector<Paper> &papers, con
 }
 
 std::string answer_text(const Reproduction &reproduction, const ReportFiles &files) {
-    std::vector<std::vector<std::string>> rows;
+    const std::size_t width = terminal_width();
+    std::string text = bold(reproduction.paper.authors + ": " + reproduction.paper.title) + "\n" +
+                       wrapped(summary_of(reproduction), 0, width);
+    if (!reproduction.no_time.empty())
+        text += wrapped("no time for " + reproduction.paper_gpu + ": " + reproduction.no_time, 0, width);
     for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
         for (const ClaimAnswer &f : reproduction.answers[i].findings)
-            rows.push_back({title_of(reproduction.paper.items[i]), f.claim, f.published, f.found,
-                            verdict_text(f.verdict)});
-    return bold(reproduction.paper.authors + ": " + reproduction.paper.title) + "\n" +
-           summary_of(reproduction) + "\n" +
-           (reproduction.no_time.empty()
-                ? ""
-                : "no time for " + reproduction.paper_gpu + ": " + reproduction.no_time + "\n") +
-           "\n" +
-           table({{"where"}, {"claim"}, {"published"}, {"here"}, {"verdict"}}, rows, terminal_width() * 2) +
-           "\npage:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
+            text += wrapped(title_of(reproduction.paper.items[i]) + ": " + f.claim, 0, width) +
+                    headed("  " + verdict_text(f.verdict), "published " + f.published + "; here " + f.found,
+                           12, width);
+    return text + "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
            " files in " + (files.page.parent_path() / "figures").string() + "\n";
 }
 

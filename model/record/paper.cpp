@@ -86,7 +86,7 @@ void PublishedCell::check(const FieldProblem &problem) const {
     const bool compares = unit == PaperUnit::times || unit == PaperUnit::percent_faster ||
                           unit == PaperUnit::percent_slower || unit == PaperUnit::percent_saved;
     if (compares && !against)
-        problem("against", "expected what the number is over, for example \"cuDNN 7.1\", found nothing");
+        problem("", "expected \"against\": what the number is over, for example \"cuDNN 7.1\"");
     if (compares && !(value > 0.0))
         problem("value", "expected a number above 0, for example 1.39");
     if ((unit == PaperUnit::percent_slower || unit == PaperUnit::percent_saved) && value >= 100.0)
@@ -95,13 +95,13 @@ void PublishedCell::check(const FieldProblem &problem) const {
 
 void PaperAnswer::check(const FieldProblem &problem) const {
     if (kind == AnswerKind::computed && !by)
-        problem("by", "expected the computation that answers it, for example \"gains\", found nothing");
+        problem("", "expected \"by\": the computation that answers it, for example \"gains\"");
     if (kind == AnswerKind::here && !where)
-        problem("where", "expected where it is, for example \"docs/notation.md\", found nothing");
+        problem("", "expected \"where\": where it is, for example \"docs/notation.md\"");
     if ((kind == AnswerKind::not_computed || kind == AnswerKind::needs_network) && !why)
-        problem("why", "expected the reason, for example \"the text is an introduction\", found nothing");
+        problem("", "expected \"why\": the reason, for example \"the text is an introduction\"");
     if (kind == AnswerKind::needs_network && !command)
-        problem("command", "expected the command that will answer it, found nothing");
+        problem("", "expected \"command\": the command that will answer it");
     if (paper_kernels.size() > 2)
         problem("paper_kernels", "expected two at most, which rule 4 chooses from");
 }

@@ -51,10 +51,10 @@ ItemAnswer small_maps(const PaperItem &item, const PaperContext &context) {
         finding.found =
             fmt::format("Chen's time over Chang's: {} below 32, {} from 32 on", times(*small), times(*large));
         finding.verdict = *small > *large ? ClaimVerdict::holds : ClaimVerdict::differs;
-        finding.sentence = fmt::format("Against Chang's stride-fixed blocks Chen's blocks take {} of the "
-                                       "time on maps below 32 and {} on "
-                                       "larger ones, geometric means on {}.",
-                                       times(*small), times(*large), short_name(context.ours().profile));
+        finding.sentence = fmt::format(
+            "Chen's blocks take {} the time of Chang's stride-fixed blocks on maps below 32 and {} on larger "
+            "ones, geometric means on {}.",
+            times(*small), times(*large), short_name(context.ours().profile));
     }
     answer.findings.push_back(std::move(finding));
     return answer;
@@ -391,9 +391,8 @@ ItemAnswer partitions(const PaperItem &item, const PaperContext &context) {
                           : 2 * slower >= ratios.size() ? ClaimVerdict::in_part
                                                         : ClaimVerdict::differs;
         finding.sentence = fmt::format(
-            "On {} (b) is slower than the best of the others on {} and slower than all of them on {}; its "
-            "partial sums cost less here than its evenly spread work gains on the other shapes.",
-            gpu, of_shapes(slower, ratios.size()), of_shapes(slowest, ratios.size()));
+            "On {} (b) is slower than the best of the others on {} and slower than all of them on {}.", gpu,
+            of_shapes(slower, ratios.size()), of_shapes(slowest, ratios.size()));
         if (slowest == ratios.size())
             finding.sentence = fmt::format("On {} (b) is the slowest of (b) to (e) on every shape.", gpu);
     }
@@ -495,9 +494,12 @@ ItemAnswer division_pieces(const PaperItem &item, const PaperContext &context) {
             {item.id, "P and Q in range keep both conditions, on " + short_name(gpu->profile),
              "without a number", fmt::format("{} exceed S_shared", of_shapes(overruns, study.shapes.size())),
              overruns == 0 ? ClaimVerdict::holds : ClaimVerdict::in_part,
-             fmt::format("On {} the least P or Q overruns the shared memory on {}, because the bounds divide "
-                         "without rounding up and the sizes round up; on {} neither is in range.",
-                         short_name(gpu->profile), of_shapes(overruns, study.shapes.size()),
+             fmt::format("On {} the least P or Q {}; on {} neither is in range.", short_name(gpu->profile),
+                         overruns == 0
+                             ? "fits the shared memory on every shape"
+                             : "overruns the shared memory on " + of_shapes(overruns, study.shapes.size()) +
+                                   ", as the bounds divide without rounding up and the sizes "
+                                   "round up",
                          of_shapes(none, study.shapes.size()))});
     }
     return answer;
@@ -597,14 +599,14 @@ ItemAnswer best_block(const PaperItem &item, const PaperContext &context) {
                             ClaimVerdict::open,
                             name + " has no forecast of a time."};
         if (const auto mean = geometric_mean_of(ratios[name])) {
-            finding.found = fmt::format("{} the time of the model's choice", times(*mean));
+            finding.found = fmt::format("{:.2f} times the time of the model's choice", *mean);
             finding.verdict = *mean <= 1.02   ? ClaimVerdict::holds
                               : *mean <= 1.25 ? ClaimVerdict::in_part
                                               : ClaimVerdict::differs;
-            finding.sentence = fmt::format("With them and the better S the kernel is forecast to take {} of "
-                                           "the time of the settings that "
-                                           "the model chooses, geometric mean over {} shapes on {}.",
-                                           times(*mean), ratios[name].size(), name);
+            finding.sentence = fmt::format(
+                "With them and the better S the kernel is forecast to take {:.2f} times the time of the "
+                "settings that the model chooses, geometric mean over {} shapes on {}.",
+                *mean, ratios[name].size(), name);
         }
         answer.findings.push_back(std::move(finding));
     }

@@ -100,8 +100,10 @@ std::string PaperContext::no_time() const {
     const Case item = papers_.forecast("naive_global", "n1c64h56w56k64r3s3");
     if (item.prediction && item.prediction->time_s)
         return "";
-    return item.prediction ? item.prediction->reason.value_or("no forecast")
-                           : item.reason.value_or("no forecast");
+    const std::string why = item.prediction ? item.prediction->reason.value_or("no forecast")
+                                            : item.reason.value_or("no forecast");
+    const std::string said = "no time: "; // which every place that shows the reason says too
+    return why.starts_with(said) ? why.substr(said.size()) : why;
 }
 
 std::optional<double> geometric_mean_of(const std::vector<double> &values) {
@@ -134,7 +136,8 @@ std::string shape_text(const std::string &shape) {
     const ConvShape s = ConvShape::parse(shape);
     std::string text = s.n > 1 ? fmt::format("{} × ", s.n) : "";
     text += s.h == s.w ? fmt::format("{}", s.h) : fmt::format("{}×{}", s.h, s.w);
-    text += s.c == 1 ? fmt::format(", {} filters", s.k) : fmt::format(", {} → {}", s.c, s.k);
+    text += s.c == 1 ? fmt::format(", {} filter{}", s.k, s.k == 1 ? "" : "s")
+                     : fmt::format(", {} → {}", s.c, s.k);
     if (s.dtype != DataType::f32)
         text += s.dtype == DataType::f16 ? ", half" : ", int8";
     return text;

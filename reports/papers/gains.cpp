@@ -22,7 +22,7 @@ struct Row {
     std::string shape;
     ConvShape sizes;
     std::string own_name; ///< the paper's own kernel: the strategy without its knobs
-    std::optional<Seconds> own, own_forecast, best, cudnn, papers_gpu;
+    std::optional<Seconds> own, own_forecast, best, cudnn, papers_gpu, papers_gpu_low, papers_gpu_high;
     std::string best_name;
     std::optional<double> speedup, speedup_forecast, speedup_best;
 };
@@ -92,8 +92,13 @@ std::vector<Panel> panels_of(const PaperItem &item, const PaperContext &context)
             row.own_name = own_kernel(item, text, context.ours());
             row.own_forecast = context.ours().time(row.own_name, text);
         }
-        row.papers_gpu =
-            context.papers().time(own_setting(item, own_kernel(item, text, context.papers())), text);
+        const Case papers =
+            context.papers().forecast(own_setting(item, own_kernel(item, text, context.papers())), text);
+        if (papers.status == Status::ok && papers.prediction) {
+            row.papers_gpu = papers.prediction->time_s;
+            row.papers_gpu_low = papers.prediction->time_low_s;
+            row.papers_gpu_high = papers.prediction->time_high_s;
+        }
         panel->rows.push_back(std::move(row));
     }
     return panels;
@@ -161,7 +166,7 @@ Figure speedup_figure(const PaperItem &item, const Panel &panel, const PaperCont
     figure.references = {{Guide::vertical, 1.0, "as fast as cuDNN"}};
     add_published(figure, item, panel.at);
     Series own{"the paper's own kernel, measured", drawn_as::papers_kernel};
-    Series forecast{"the same, forecast", drawn_as::papers_kernel, Drawn::points, true};
+    Series forecast{"the paper's own kernel, forecast", drawn_as::papers_kernel, Drawn::points, true};
     Series best{"our fastest, measured", drawn_as::best};
     for (const Row &row : panel.rows) {
         const auto y = static_cast<double>(figure.y.categories.size());
@@ -197,9 +202,10 @@ Figure gigaflops_figure(const PaperItem &item, const Panel &panel, const PaperCo
     figure.x = {"GFLOP/s", Scale::logarithmic, {}, {}, {}};
     figure.y.scale = Scale::category;
     Series own{"the paper's own kernel, measured", drawn_as::papers_kernel};
-    Series forecast{"the same, forecast for " + gpu, drawn_as::papers_kernel, Drawn::points, true};
-    Series papers{"the same, forecast for " + short_name(context.papers().profile), drawn_as::papers_gpu,
-                  Drawn::points, true};
+    Series forecast{"the paper's own kernel, forecast for " + gpu, drawn_as::papers_kernel, Drawn::points,
+                    true};
+    Series papers{"the paper's own kernel, forecast for " + short_name(context.papers().profile),
+                  drawn_as::papers_gpu, Drawn::points, true};
     Series best{"our fastest, measured", drawn_as::best}, cudnn{"cuDNN's fastest", drawn_as::cudnn};
     for (const Row &row : panel.rows) {
         const auto y = static_cast<double>(figure.y.categories.size());
@@ -225,6 +231,14 @@ Figure gigaflops_figure(const PaperItem &item, const Panel &panel, const PaperCo
     return figure;
 }
 
+/// "12.3 (9.1 to 20.4)": the forecast for the paper's GPU with its range.
+std::string range_text(const Row &row) {
+    if (!row.papers_gpu || !row.papers_gpu_low || !row.papers_gpu_high)
+        return micro_text(row.papers_gpu);
+    return fmt::format("{} ({} to {})", micro_text(row.papers_gpu), micro_text(row.papers_gpu_low),
+                       micro_text(row.papers_gpu_high));
+}
+
 PaperTable numbers_table(const PaperItem &item, const std::vector<Panel> &panels,
                          const PaperContext &context) {
     PaperTable table;
@@ -245,8 +259,8 @@ PaperTable numbers_table(const PaperItem &item, const std::vector<Panel> &panels
     for (const Panel &panel : panels)
         for (const Row &row : panel.rows)
             table.rows.push_back({row.shape, panel.at, row.own_name, micro_text(row.own),
-                                  micro_text(row.own_forecast), micro_text(row.papers_gpu),
-                                  micro_text(row.best), micro_text(row.cudnn), factor_text(row.speedup),
+                                  micro_text(row.own_forecast), range_text(row), micro_text(row.best),
+                                  micro_text(row.cudnn), factor_text(row.speedup),
                                   factor_text(row.speedup_best)});
     table.note = "Medians, cold L2.";
     if (const std::string why = context.no_time(); !why.empty())
@@ -294,14 +308,18 @@ PaperTable means_table(const PaperItem &item, const std::vector<Panel> &panels) 
     return table;
 }
 
+std::string word_of(Statistic statistic) {
+    return statistic == Statistic::least ? "smallest" : statistic == Statistic::most ? "largest" : "average";
+}
+
 /// What was found for one published number of one panel or of all.
 ClaimAnswer finding_of(const PaperItem &item, const PublishedCell &cell, const std::vector<double> &values,
                        const PaperContext &context) {
     const Statistic statistic = cell.statistic.value_or(Statistic::average);
-    const std::string what = boost::describe::enum_to_string(statistic, "?");
+    const std::string what = word_of(statistic);
     ClaimAnswer finding;
     finding.item = item.id;
-    finding.claim = fmt::format("{} speed-up{}, over {}, {}", what, cell.at == "all" ? "" : " at " + cell.at,
+    finding.claim = fmt::format("{} speed-up{} over {}, {}", what, cell.at == "all" ? "" : " at " + cell.at,
                                 *cell.against, *cell.gpu);
     finding.published = printed(cell);
     if (values.empty()) {
@@ -337,8 +355,7 @@ ClaimAnswer other_gpu_finding(const PaperItem &item, const PublishedCell &cell) 
     ClaimAnswer finding;
     finding.item = item.id;
     finding.claim =
-        fmt::format("{} speed-up over {}, {}",
-                    boost::describe::enum_to_string(cell.statistic.value_or(Statistic::average), "?"),
+        fmt::format("{} speed-up over {}, {}", word_of(cell.statistic.value_or(Statistic::average)),
                     *cell.against, *cell.gpu);
     finding.published = printed(cell);
     finding.found = "–";

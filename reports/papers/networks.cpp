@@ -249,7 +249,7 @@ ItemAnswer constant_memory(const PaperItem &item, const PaperContext &) {
         {item.id, "constant memory refuses both filters", "0x338c0 > 0x10000",
          fmt::format("{:#x} {} {:#x}", bytes, refused ? ">" : "<=", static_cast<std::int64_t>(limit.value)),
          refused ? ClaimVerdict::holds : ClaimVerdict::differs,
-         fmt::format("{} B are {} of the {} B that constant memory has.", count_text(bytes),
+         fmt::format("{} B are {} the {} that constant memory has.", count_text(bytes),
                      times(static_cast<double>(bytes) / limit.value), printed(limit))});
     return answer;
 }

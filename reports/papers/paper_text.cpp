@@ -134,11 +134,18 @@ std::string result_of(const PaperItem &item, const ItemAnswer &answer) {
     case AnswerKind::not_computed:
         return "not computed here because it is " + *item.answer.why;
     case AnswerKind::here:
-        return "as in the paper";
+        return "see there";
     case AnswerKind::computed:
         break;
     }
+    constexpr std::size_t most_sentences = 2; // more claims have a line each, and their sentences on the page
     std::string text;
+    if (answer.findings.size() > most_sentences) {
+        for (const ClaimAnswer &f : answer.findings)
+            text += fmt::format("{}{}: {} (published {}, here {})", text.empty() ? "" : "; ", f.claim,
+                                verdict_text(f.verdict), f.published, f.found);
+        return text;
+    }
     for (const ClaimAnswer &finding : answer.findings)
         text += (text.empty() ? "" : " ") + verdict_text(finding.verdict) + ": " + finding.sentence;
     if (text.empty()) {

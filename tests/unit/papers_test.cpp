@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -119,7 +120,7 @@ TEST(Papers, BadDocumentsAreRefusedWithPlaceAndExample) {
             HasSubstr("expected less than 100, for example 19"));
     refused(a_paper(R"({"of":"","at":"b","value":1,"unit":"count"})"), HasSubstr("/published/0/of"));
     refused(a_paper(good, R"("kind":"computed")"), HasSubstr("for example \"gains\""));
-    refused(a_paper(good, R"("kind":"not_computed")"), HasSubstr("expected the reason"));
+    refused(a_paper(good, R"("kind":"not_computed")"), HasSubstr("expected \"why\": the reason"));
     refused(a_paper(good, R"("kind":"here","where":"x","study":"chang_singel")"),
             AllOf(HasSubstr("/items/0/answer/study"), HasSubstr("did you mean 'chang_single'?")));
     refused(a_paper(good, R"("kind":"here","where":"x","paper_kernels":["row_registers"])"),
@@ -145,6 +146,9 @@ TEST(Papers, ExactRoundsAsPrinted) {
     PaperItem item;
     PublishedCell cell{"speed-up", "all", {}, "one", {}, 4.29, PaperUnit::times, {}, {}};
     EXPECT_EQ(exact(item, cell, 137.09 / 31.99, "totals").verdict, ClaimVerdict::holds); // 4.2854
+    cell.value = 4290; // rounded to tens, as the zero says
+    EXPECT_EQ(exact(item, cell, 4291.2, "cores").verdict, ClaimVerdict::holds);
+    EXPECT_EQ(exact(item, cell, 4296.0, "cores").verdict, ClaimVerdict::differs);
     cell.value = 14;
     const ClaimAnswer differs = exact(item, cell, 0.013744 / 0.000706, "times"); // 19.47
     EXPECT_EQ(differs.verdict, ClaimVerdict::differs);
@@ -169,7 +173,7 @@ TEST(Papers, TheirOwnKernelIsNotOurFastest) {
     const ItemAnswer &figure = answer_of("chang", "figure_5");
     const ClaimAnswer &average =
         *std::find_if(figure.findings.begin(), figure.findings.end(), [](const ClaimAnswer &f) {
-            return f.claim == "average speed-up, over cuDNN 7.1, GTX 1080 Ti";
+            return f.claim == "average speed-up over cuDNN 7.1, GTX 1080 Ti";
         });
     EXPECT_EQ(average.published, "1.39×");
     EXPECT_EQ(average.verdict, ClaimVerdict::differs);
