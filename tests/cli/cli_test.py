@@ -747,7 +747,7 @@ class Json(Cli):
             (["reproduce", "chang", "--gpu", "h201"], "did you mean 'h200'"),
             (["reproduce", "chang", "--device", "1"], "--device is for --measure"),
             (["reproduce", "chang", "--docs", "x", "--only", "table_1"], "leave out --only")])
-        self.refused(3, ["reproduce", "bad.json"], "missing required field", problems=5)
+        self.refused(3, ["reproduce", "bad.json"], "missing required field", problems=4)
         self.refused(4, ["reproduce", "chang", "--only", "figure_4", "--measure", "-o", "x"], NO_GPU,
                      "Without --measure .* recordings of an H200")
 
