@@ -112,8 +112,9 @@ Figure sgemm_figure(const PaperItem &item, const PaperContext &context, const St
     figure.y = {"time, µs", Scale::logarithmic, {}, {}, {}};
     std::vector<Series> series;
     for (const int unit : {1, 2, 4}) {
-        series.push_back({fmt::format("block_register, {} floats at a time, {}", unit, gpu),
-                          static_cast<std::size_t>(unit == 4 ? 3 : unit), Drawn::lines});
+        series.push_back(
+            {fmt::format("block_register, {} float{} at a time, {}", unit, unit == 1 ? "" : "s", gpu),
+             static_cast<std::size_t>(unit == 4 ? 3 : unit), Drawn::lines});
         series.push_back({fmt::format("the same, forecast for {}", papers),
                           static_cast<std::size_t>(unit == 4 ? 3 : unit), Drawn::lines, true});
     }

@@ -73,8 +73,12 @@ class PaperPageWriter : HtmlWriter {
     void published(const PaperItem &item) {
         if (item.published.empty())
             return;
-        out_ += "<details><summary>Published numbers</summary>\n";
-        head(2, {"", "at", "value", "of", "over", "GPU", "remark"});
+        out_ += "<details><summary>Published numbers</summary>\n<div class=\"scroll\"><table "
+                "class=\"claims\"><thead>"
+                "<tr>";
+        for (const char *name : {"", "at", "value", "of", "over", "GPU", "remark"})
+            add("<th scope=\"col\">{}</th>", name);
+        out_ += "</tr></thead><tbody>\n";
         for (const PublishedCell &cell : item.published)
             line({cell.of, cell.at, printed(cell),
                   cell.statistic ? boost::describe::enum_to_string(*cell.statistic, "?") : "value",
