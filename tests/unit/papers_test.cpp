@@ -1,6 +1,8 @@
 // Papers as documents, and what their computations make of them.
+#include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/json.hpp"
 #include "model/record/paper.hpp"
 #include "model/record/study.hpp"
 #include "reports/papers/answer.hpp"
@@ -74,6 +76,15 @@ TEST(Papers, ShippedOnesAreReadAndTheirComputationsExist) {
             }
     EXPECT_EQ(used, std::set<std::string>(known.begin(), known.end()))
         << "a computation that no paper asks for";
+}
+
+TEST(Papers, AreWrittenAsTheyAreRead) {
+    for (const std::string &id : shipped_papers()) {
+        const std::string text = to_text(described::write(find_paper(id)));
+        EXPECT_EQ(to_text(described::write(read_paper(text, id))), text);
+    }
+    const std::string corpus = std::string(CONVCAST_SOURCE_DIR) + "/tests/fuzz/corpus/paper/small.json";
+    EXPECT_EQ(read_paper(read_file(corpus), corpus).items.size(), 2u); // which fuzzing begins with
 }
 
 TEST(Papers, PublishedNumbersAreThePrintedOnes) {
