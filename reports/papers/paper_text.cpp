@@ -87,10 +87,11 @@ std::string tex_table(const PaperTable &table) {
 }
 
 std::string tex_findings(const Reproduction &reproduction) {
-    std::string out = "\\section{Claims}\n{\\footnotesize\n"
-                      "\\begin{longtable}{p{.15\\linewidth}p{.19\\linewidth}p{.12\\linewidth}p{.16\\linewidth}"
-                      "p{.23\\linewidth}}\\toprule\n"
-                      "where & claim & published & here & verdict\\\\\\midrule\\endhead\n";
+    std::string out =
+        "\\section{Claims}\n{\\footnotesize\n"
+        "\\begin{longtable}{p{.15\\linewidth}p{.19\\linewidth}p{.12\\linewidth}p{.16\\linewidth}"
+        "p{.23\\linewidth}}\\toprule\n"
+        "where & claim & published & here & verdict\\\\\\midrule\\endhead\n";
     for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
         for (const ClaimAnswer &f : reproduction.answers[i].findings)
             out += fmt::format("{} & {} & {} & {} & \\emph{{{}}}. {}\\\\\n",
