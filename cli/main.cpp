@@ -51,6 +51,7 @@ constexpr Verb verbs[] = {
     {"fit", "measured times -> the four numbers that no probe gives", fit},
     {"merge", "the documents of a run that was spread over machines -> one", merge},
     {"report", "a run or a profile -> the page and the figures", report},
+    {"reproduce", "a paper's tables and figures: published, forecast, measured", reproduce},
     {"compare", "profiles of several GPUs, or of several runs on one", compare},
     {"list", "strategies, baselines, GPUs, studies", list},
     {"doctor", "what works here, what does not, what to do", doctor},

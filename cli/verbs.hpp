@@ -20,6 +20,7 @@ int fit(const Words &words);
 int merge(const Words &words);
 int predict(const Words &words);
 int report(const Words &words);
+int reproduce(const Words &words);
 int run(const Words &words);
 
 /// docs/cli/<verb>.md, which is also the verb's --help.

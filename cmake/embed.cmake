@@ -11,3 +11,17 @@ function(convcast_embed target variable)
         DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/cmake/write_embedded.cmake VERBATIM)
     target_sources(${target} PRIVATE ${output})
 endfunction()
+
+# convcast_embed_bytes(TARGET FUNCTION FILES...): the files' bytes, compiled into TARGET as
+#   std::vector<convcast::EmbeddedBytes> convcast::FUNCTION()   (reports/papers/recordings.hpp)
+function(convcast_embed_bytes target variable)
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/${variable}.cpp)
+    set(inputs ${ARGN})
+    list(TRANSFORM inputs PREPEND ${PROJECT_SOURCE_DIR}/)
+    add_custom_command(OUTPUT ${output}
+        COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DVARIABLE=${variable} -DROOT=${PROJECT_SOURCE_DIR}
+            "-DFILES=${ARGN}" -P ${PROJECT_SOURCE_DIR}/cmake/write_embedded_bytes.cmake
+        DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/cmake/write_embedded_bytes.cmake VERBATIM)
+    set_source_files_properties(${output} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+    target_sources(${target} PRIVATE ${output})
+endfunction()

@@ -80,6 +80,11 @@ std::string HtmlWriter::close(const std::string &columns, const std::vector<std:
     return std::move(out_);
 }
 
+std::string HtmlWriter::close() {
+    out_ += "</main>\n</body>\n</html>\n";
+    return std::move(out_);
+}
+
 void HtmlWriter::figure(const Figure &f) {
     add("<figure id=\"f-{}\"><h3>{}</h3>", escape_xml(f.id), escape_xml(f.title));
     if (f.point_count() == 0)

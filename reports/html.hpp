@@ -37,6 +37,9 @@ class HtmlWriter {
     /// (page_data.hpp).
     std::string close(const std::string &columns, const std::vector<std::string> &explanations);
 
+    /// The same of a page without the script and such a table.
+    std::string close();
+
     /// The drawing with its caption, or why there is none.
     void figure(const Figure &figure);
 

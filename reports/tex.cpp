@@ -125,7 +125,7 @@ std::string tex_series(const Figure &figure, const Ranges &ranges, std::size_t i
 
 std::string escape_tex(std::string_view text) {
     // What pdflatex with its default encodings does not set by itself.
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 9> beyond_ascii = {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 11> beyond_ascii = {
         {{"µ", "\\ensuremath{\\mu}"},
          {"×", "\\ensuremath{\\times}"},
          {"±", "\\ensuremath{\\pm}"},
@@ -134,6 +134,8 @@ std::string escape_tex(std::string_view text) {
          {"≥", "\\ensuremath{\\ge}"},
          {"·", "\\ensuremath{\\cdot}"},
          {"…", "\\ldots{}"},
+         {"→", "\\ensuremath{\\rightarrow}"},
+         {"–", "--"},
          {"\u00a0", "~"}}};
     std::string out;
     while (!text.empty()) {

@@ -110,7 +110,8 @@ void replace_listed(const std::filesystem::path &figures, std::set<std::string> 
     write_file_atomically((figures / manifest).string(), list);
 }
 
-/// The figures of a report in `folder`/figures; its page will be beside them.
+} // namespace
+
 ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder) {
     make_folder(folder / "figures");
     const std::set<std::string> earlier = listed_files(folder / "figures");
@@ -135,8 +136,6 @@ ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesys
     replace_listed(folder / "figures", earlier, files.figures);
     return files;
 }
-
-} // namespace
 
 ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
                          const Producer &current, std::span<const JudgedCall> judged) {

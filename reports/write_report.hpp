@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/machine/profile.hpp"
+#include "reports/figure.hpp"
 #include "reports/statistics.hpp"
 
 #include <filesystem>
@@ -16,6 +17,10 @@ struct ReportFiles {
     std::vector<std::filesystem::path> figures;
     std::string pdf_note; ///< why there are no PDFs; "" when there are
 };
+
+/// The figures of a page that will be `folder`/page.html, in `folder`/figures; of an earlier page's there
+/// those that are not written anew are removed.
+ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder);
 
 /// Makes `folder` where it does not exist. Each file is written whole or not at all; throws InputError with
 /// the path and the reason. `current` as for write_page.

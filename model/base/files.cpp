@@ -161,10 +161,11 @@ std::string gzip(const std::string &text) {
     return packed;
 }
 
+std::string unpacked(std::string text, const std::string &name) {
+    return is_packed(text) ? unpack(text, name) : text;
+}
+
 std::string read_file(const std::string &path) {
-    const auto unpacked = [](std::string text, const std::string &name) {
-        return is_packed(text) ? unpack(text, name) : text;
-    };
     if (path == "-")
         return unpacked(read_all(stdin, "standard input"), "standard input");
     std::error_code ignored;

@@ -11,6 +11,10 @@ std::string read_file(const std::string &path);
 /// A text as one gzip member. Without a time stamp, so that equal text gives equal bytes.
 std::string gzip(const std::string &text);
 
+/// The text of a gzip file's bytes; any other text as it is. `name` is what messages call it. Throws
+/// InputError.
+std::string unpacked(std::string text, const std::string &name);
+
 /// False also for a name that no file can have.
 bool file_exists(const std::string &path);
 

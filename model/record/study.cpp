@@ -3,6 +3,7 @@
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
+#include "model/record/paper.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "model/strategies/list.hpp"
 
@@ -95,8 +96,12 @@ std::vector<std::string> shipped_studies() {
 
 Study find_study(const std::string &name_or_file) {
     if (const EmbeddedFile *file = find_embedded(shipped_study_files, name_or_file + ".json");
-        file != nullptr && name_or_file.find('/') == std::string::npos)
-        return read_study(file->text, file->path);
+        file != nullptr && name_or_file.find('/') == std::string::npos) {
+        Study study = read_study(file->text, file->path);
+        study.published = published_gains(study.id);
+        study.paper_kernels = kernels_of_papers(study.id);
+        return study;
+    }
     if (name_or_file != "-" && name_or_file.find('/') == std::string::npos &&
         !name_or_file.ends_with(".json") && !file_exists(name_or_file))
         throw UsageError(

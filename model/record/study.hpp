@@ -10,7 +10,7 @@
 
 namespace convcast {
 
-/// A paper's speed-up over its baseline, as printed.
+/// A paper's speed-up over its baseline. Those of the studies that ship come from data/papers.
 struct PublishedGain {
     std::string gpu, baseline;
     std::optional<double> low, high, average;
@@ -39,7 +39,8 @@ struct Study {
     std::vector<StudySweep> sweeps; ///< besides `shapes`: asked with the settings that they name
     std::vector<PublishedGain> published;
     /// Strategies that compute as the paper's own kernel does, which `published` is of. Of two the paper
-    /// takes by its rule 4: the first is its division 1, the second its division 2.
+    /// takes by its rule 4: the first is its division 1, the second its division 2. Of the studies that ship
+    /// these come from data/papers.
     std::vector<std::string> paper_kernels;
     BOOST_DESCRIBE_CLASS(Study, (),
                          (schema, id, title, citation, shapes, counts, sweeps, published, paper_kernels), (),

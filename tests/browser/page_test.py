@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drives the report page of a run or of a profile in headless Chromium through chromedriver's W3C protocol, with the standard library only.
+"""Drives the page of a run, of a profile or of a paper in headless Chromium through chromedriver's W3C protocol, with the standard library only.
 
 usage: page_test.py PATH/TO/page.html
 exit status: 0 passed, 1 failed, 2 usage, 77 skipped (no browser or driver)
@@ -258,6 +258,27 @@ def check_profile_page(driver, page):
     return failures
 
 
+def check_paper_page(driver, page):
+    failures = []
+
+    def expect(what, got, wanted):
+        print(("ok    " if got == wanted else "FAIL  ") + what + ("" if got == wanted else f": got {got!r}, wanted {wanted!r}"))
+        if got != wanted:
+            failures.append(what)
+
+    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "25.6px")
+    expect("every figure is drawn", driver.js("return document.querySelectorAll('figure svg').length"), page.count("<svg xmlns"))
+    expect("every link of the page leads somewhere", driver.js(
+        "return [...document.querySelectorAll('a[href^=\\'#\\']')].map(a => a.hash).filter(h => !document.querySelector(h))"), [])
+    for width in (1400, 500):
+        driver.call("POST", "/window/rect", {"width": width, "height": 1000})
+        expect(f"no sideways scrolling of the page at {width} pixels",
+               driver.js("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"), True)
+    log = driver.call("POST", "/se/log", {"type": "browser"})
+    expect("the console has no errors", [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")], [])
+    return failures
+
+
 def main():
     if len(sys.argv) != 2 or not os.path.isfile(sys.argv[1]):
         print(__doc__, file=sys.stderr)
@@ -278,7 +299,8 @@ def main():
             driver = Driver(port, chromium, profile)
             driver.call("POST", "/url", {"url": page.as_uri()})
             text = page.read_text(encoding="utf-8")
-            failures = (check_profile_page if 'class="of-numbers"' in text else check_page)(driver, text)
+            check = check_profile_page if 'class="of-numbers"' in text else check_paper_page if 'class="claims"' in text else check_page
+            failures = check(driver, text)
         finally:
             if driver is not None:
                 driver.call("DELETE", "")

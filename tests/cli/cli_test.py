@@ -31,7 +31,7 @@ BINARY = ""
 UPDATE = False
 PART = (1, 1)
 
-VERBS = ["measure", "predict", "choose", "run", "compile", "facts", "fit", "merge", "report", "compare", "list", "doctor"]
+VERBS = ["measure", "predict", "choose", "run", "compile", "facts", "fit", "merge", "report", "reproduce", "compare", "list", "doctor"]
 SINGLE = "n1c1h28w28k64r3s3"
 MULTI = "n1c64h56w56k64r3s3"
 # Of every kind: one channel and many, small and large maps, 1 x 1 to 7 x 7, strided, padded, grouped, dilated, batched.
@@ -719,6 +719,37 @@ class Json(Cli):
         page = (self.folder / "page" / "page.html").read_text()
         for text in ("<script>alert", "<img src=x", "<b>bold"):
             self.assertNotIn(text, page)
+
+    def test_reproduce(self):
+        answers = self.ok("reproduce", "all", "--json").json()
+        self.assertEqual([a["paper"] for a in answers], ["chang", "chen", "vadlamudi", "cibil"])
+        self.assertEqual(self.files(), {}, "--json alone writes no file")
+        claims = {(a["paper"], c["item"], c["claim"]): c for a in answers for c in a["findings"]}
+        self.assertEqual(claims["vadlamudi", "figure_4", "constant memory refuses both filters"]["found"], "0x338c0 > 0x10000")
+        self.assertTrue(all(c["verdict"] in ("holds", "in_part", "differs", "open") and c["sentence"] for c in claims.values()))
+        text = self.ok("reproduce", "chang", "--only", "figure_5", "--only", "table_1", "-o", "out").out
+        self.assertIn("1.39×", text)
+        made = {name for name, content in self.files().items() if content is not None}
+        self.assertLessEqual({"out/chang/page.html", "out/chang/chang.tex", "out/chang/chang.bib", "out/chang/claims.csv",
+                              "out/chang/figures/figure_5_b_speedup.csv", "out/chang/tables/table_1.csv"}, made)
+        page = (self.folder / "out/chang/page.html").read_text()
+        self.assertIn("Content-Security-Policy", page)
+        self.assertNotIn('id="figure_4"', page)
+        self.ok("reproduce", "chang", "--only", "figure_5", "--gpu", "toy", "-o", "toy")  # nothing was measured on it
+        self.assertIn("Nothing was measured", (self.folder / "toy/chang/claims.csv").read_text())
+
+    def test_what_reproduce_refuses(self):
+        self.write("bad.json", '{"schema": "convcast/paper/1", "id": "p"}')
+        self.all_refused(2, [
+            (["reproduce"], "no paper given", "chang, chen, vadlamudi, cibil, all"),
+            (["reproduce", "chnag"], "did you mean 'chang'", "Known: chang, chen, vadlamudi, cibil"),
+            (["reproduce", "chang", "--only", "figure_7"], "no item 'figure_7' in chang", "There are: .*figure_4"),
+            (["reproduce", "chang", "--gpu", "h201"], "did you mean 'h200'"),
+            (["reproduce", "chang", "--device", "1"], "--device is for --measure"),
+            (["reproduce", "chang", "--docs", "x", "--only", "table_1"], "leave out --only")])
+        self.refused(3, ["reproduce", "bad.json"], "missing required field", problems=4)
+        self.refused(4, ["reproduce", "chang", "--only", "figure_4", "--measure", "-o", "x"], NO_GPU,
+                     "Without --measure .* recordings of an H200")
 
     def test_report_of_a_profile(self):
         profile = toy()

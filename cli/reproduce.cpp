@@ -1,0 +1,223 @@
+#include "cli/arguments.hpp"
+#include "cli/device.hpp"
+#include "cli/document.hpp"
+#include "cli/progress.hpp"
+#include "cli/question.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+#include "executor/baselines/names.hpp"
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/base/json.hpp"
+#include "model/record/paper.hpp"
+#include "reports/papers/context.hpp"
+#include "reports/papers/paper_text.hpp"
+#include "reports/papers/write_papers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace convcast::cli {
+namespace {
+
+std::vector<Paper> asked_papers(const Arguments &arguments) {
+    const std::vector<std::string> known = shipped_papers();
+    if (arguments.positional().empty())
+        throw UsageError(
+            "reproduce: no paper given, for example: convcast reproduce chang -o chang; known: " +
+            join(known) + ", all");
+    std::vector<Paper> papers;
+    std::set<std::string> ids;
+    for (const std::string &name : arguments.positional())
+        for (const std::string &one : name == "all" ? known : std::vector<std::string>{name}) {
+            Paper paper = find_paper(one);
+            if (ids.insert(paper.id).second)
+                papers.push_back(std::move(paper));
+        }
+    return papers;
+}
+
+/// Keeps the items that --only names. Throws UsageError for one that no paper has.
+void keep_only(std::vector<Paper> &papers, const std::vector<std::string> &only) {
+    std::vector<std::string> known;
+    for (const Paper &paper : papers)
+        for (const PaperItem &item : paper.items)
+            known.push_back(item.id);
+    for (const std::string &id : only)
+        if (std::find(known.begin(), known.end(), id) == known.end())
+            throw UsageError("reproduce: no item '" + id + "' in " +
+                             (papers.size() == 1 ? papers.front().id : std::string("these papers")) +
+                             did_you_mean(id, known) + " There are: " + join(known));
+    if (only.empty())
+        return;
+    for (Paper &paper : papers)
+        std::erase_if(paper.items, [&](const PaperItem &item) {
+            return std::find(only.begin(), only.end(), item.id) == only.end();
+        });
+    std::erase_if(papers, [](const Paper &paper) { return paper.items.empty(); });
+}
+
+/// Every study of the papers, with the settings that their items name beside all strategies.
+std::map<std::string, std::set<std::string>> studies_of(const std::vector<Paper> &papers) {
+    std::map<std::string, std::set<std::string>> studies;
+    for (const Paper &paper : papers)
+        for (const PaperItem &item : paper.items)
+            if (item.answer.study)
+                studies[*item.answer.study].insert(item.answer.settings.begin(), item.answer.settings.end());
+    return studies;
+}
+
+/// All that `convcast run --study NAME --choose 3` asks, and the settings.
+Run asked_run(const std::string &study, const std::set<std::string> &settings, const Arguments &arguments) {
+    const std::vector<std::string> words = {"--study", study, "--gpu", arguments.text("gpu", "h200")};
+    Question question = read_question("reproduce", Arguments("reproduce", words, question_options(), 0));
+    constexpr int best = 3;
+    std::vector<Case> cases = predict_all(question, true, best);
+    question.strategies.assign(settings.begin(), settings.end());
+    if (!settings.empty())
+        for (Case &item : predict_all(question, false)) {
+            const bool there = std::any_of(cases.begin(), cases.end(), [&](const Case &other) {
+                return other.shape == item.shape && other.strategy == item.strategy;
+            });
+            if (!there && item.status != Status::unsupported)
+                cases.push_back(std::move(item));
+        }
+    return new_run(question.profile, question.knowledge, std::nullopt, std::move(cases));
+}
+
+/// Runs the studies on the GPU at hand; each document stays in `folder` too. Throws GpuError where there is
+/// none.
+std::map<std::string, Run> measure_studies(const std::vector<Paper> &papers, const Arguments &arguments,
+                                           const std::filesystem::path &folder) {
+    std::map<std::string, Run> runs;
+    const auto save = [&](const std::string &study, const Run &run) {
+        std::error_code error;
+        std::filesystem::create_directories(folder, error);
+        if (error)
+            throw InputError(folder.string(), "cannot make this folder: " + error.message());
+        write_file_atomically((folder / (study + ".json.gz")).string(), write_run(run));
+    };
+    const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
+    constexpr int most_devices = 1023;
+    for (const auto &[study, settings] : studies_of(papers)) {
+        Run run = asked_run(study, settings, arguments);
+        RunRequest request;
+        request.device = arguments.integer("device", 0, 0, most_devices);
+        request.keep = [&, name = study](const Run &so_far) { save(name, so_far); };
+        request.last_words = [&, name = study](const Run &so_far) { save(name, so_far); };
+        try {
+            if (run_on_device(run, profile, request) == DeviceRunEnd::device_lost)
+                throw GpuError("the GPU stopped answering; finished cases are in " + folder.string());
+        } catch (const GpuError &e) {
+            if (!runs.empty())
+                throw;
+            throw GpuError(
+                std::string(e.what()) +
+                ". Without --measure `convcast reproduce` answers from the recordings of an H200 that "
+                "ship, on any machine");
+        }
+        save(study, run);
+        runs.emplace(study, std::move(run));
+    }
+    return runs;
+}
+
+std::string answer_text(const Reproduction &reproduction, const ReportFiles &files) {
+    const std::size_t width = terminal_width();
+    std::string text = bold(reproduction.paper.authors + ": " + reproduction.paper.title) + "\n" +
+                       wrapped(summary_of(reproduction), 0, width);
+    if (!reproduction.no_time.empty())
+        text += wrapped("no time for " + reproduction.paper_gpu + ": " + reproduction.no_time, 0, width);
+    for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
+        for (const ClaimAnswer &f : reproduction.answers[i].findings)
+            text += wrapped(title_of(reproduction.paper.items[i]) + ": " + f.claim, 0, width) +
+                    headed("  " + verdict_text(f.verdict), "published " + f.published + "; here " + f.found,
+                           12, width);
+    return text + "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
+           " files in " + (files.page.parent_path() / "figures").string() + "\n";
+}
+
+/// What --json prints of one paper.
+struct PaperAnswers {
+    std::string paper, summary, measured, no_time;
+    std::vector<ClaimAnswer> findings;
+    std::vector<PaperTable> tables;
+    BOOST_DESCRIBE_CLASS(PaperAnswers, (), (paper, summary, measured, no_time, findings, tables), (), ())
+};
+
+PaperAnswers answers_of(const Reproduction &r) {
+    PaperAnswers out{r.paper.id, summary_of(r), r.measured, r.no_time, {}, {}};
+    for (const ItemAnswer &answer : r.answers) {
+        out.findings.insert(out.findings.end(), answer.findings.begin(), answer.findings.end());
+        out.tables.insert(out.tables.end(), answer.tables.begin(), answer.tables.end());
+    }
+    return out;
+}
+
+} // namespace
+
+int reproduce(const Words &words) {
+    constexpr std::size_t most_papers = 16;
+    const Arguments arguments("reproduce", words,
+                              {{"gpu", Option::text},
+                               {"only", Option::texts},
+                               {"measure", Option::flag},
+                               {"device", Option::text},
+                               {"docs", Option::text},
+                               {"json", Option::flag},
+                               {"output,o", Option::text}},
+                              most_papers);
+    if (arguments.has("help"))
+        return write_file_atomically("-", help_text("reproduce")), 0;
+    std::vector<Paper> papers = asked_papers(arguments);
+    keep_only(papers, arguments.texts("only"));
+    if (arguments.has("device") && !arguments.has("measure"))
+        throw UsageError("reproduce: --device is for --measure");
+    if (arguments.has("docs") && (arguments.has("only") || arguments.has("measure") || arguments.has("gpu")))
+        throw UsageError(
+            "reproduce: --docs writes what ships of whole papers; leave out --only, --measure, --gpu");
+    const GpuProfile ours = find_profile(arguments.text("gpu", "h200"));
+    const std::filesystem::path folder = arguments.text("output", "papers");
+    for (const Paper &paper : papers)
+        refuse_overwriting_in((folder / paper.id).string(), "reproduce", arguments);
+    Recordings recordings = shipped_recording;
+    std::map<std::string, Run> measured;
+    if (arguments.has("measure")) {
+        measured = measure_studies(papers, arguments, folder / "measured");
+        recordings = [&](const std::string &study) -> std::optional<Run> {
+            const auto found = measured.find(study);
+            return found == measured.end() ? std::nullopt : std::optional<Run>(found->second);
+        };
+    }
+    const bool json = arguments.has("json"), files_wanted = !json || arguments.has("output");
+    std::string text;
+    std::vector<PaperAnswers> answers;
+    for (const Paper &paper : papers) {
+        const PaperContext context(paper, ours, recordings);
+        const Reproduction reproduction = convcast::reproduce(paper, context);
+        answers.push_back(answers_of(reproduction));
+        if (arguments.has("docs")) {
+            const std::string file =
+                (std::filesystem::path(arguments.text("docs", "")) / (paper.id + ".md")).string();
+            write_file_atomically(file, paper_markdown(reproduction));
+            text += file + "\n";
+        } else if (files_wanted) {
+            const ReportFiles files = write_reproduction(reproduction, folder / paper.id);
+            text += (text.empty() ? "" : "\n") + answer_text(reproduction, files);
+        }
+    }
+    write_file_atomically("-", json ? to_text(described::write(answers)) : printable(text));
+    return 0;
+}
+
+} // namespace convcast::cli

@@ -1,0 +1,253 @@
+#include "model/record/paper.hpp"
+
+#include "model/base/described.hpp"
+#include "model/base/embedded.hpp"
+#include "model/base/files.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/study.hpp"
+#include "model/strategies/list.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> shipped_paper_files;
+
+namespace {
+
+bool plain_name(const std::string &text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    });
+}
+
+void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
+                    const std::string &place, std::vector<InputProblem> &problems) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+        problems.push_back({place, "expected " + what + ", for example \"" + known.front() + "\", found \"" +
+                                       shortened(name) + "\"" + did_you_mean(name, known)});
+}
+
+/// What names things that ship: profiles, studies, strategies.
+void check_names(const Paper &paper, const std::string &file, std::vector<InputProblem> &problems) {
+    require_one_of(paper.gpu, shipped_profiles(), "the name of a shipped profile", file + ": /gpu", problems);
+    if (!plain_name(paper.id)) // names a folder
+        problems.push_back({file + ": /id", "expected small letters, digits and _, for example \"chang\", "
+                                            "found \"" +
+                                                shortened(paper.id) + "\""});
+    std::set<std::string> ids;
+    for (std::size_t i = 0; i < paper.items.size(); ++i) {
+        const PaperItem &item = paper.items[i];
+        const std::string place = file + ": /items/" + std::to_string(i);
+        if (!ids.insert(item.id).second)
+            problems.push_back({place + "/id", "expected an id of its own, found \"" + shortened(item.id) +
+                                                   "\" for the second time"});
+        if (item.answer.study)
+            require_one_of(*item.answer.study, shipped_studies(), "a shipped study", place + "/answer/study",
+                           problems);
+        for (std::size_t j = 0; j < item.answer.paper_kernels.size(); ++j)
+            require_one_of(item.answer.paper_kernels[j], strategy_names(), "a strategy's name",
+                           place + "/answer/paper_kernels/" + std::to_string(j), problems);
+        for (std::size_t j = 0; j < item.answer.settings.size(); ++j)
+            try {
+                parse_strategy(item.answer.settings[j]);
+            } catch (const UsageError &error) {
+                problems.push_back({place + "/answer/settings/" + std::to_string(j), error.what()});
+            }
+    }
+    if (paper.items.empty())
+        problems.push_back({file + ": /items", "expected at least one item"});
+}
+
+/// Of every shipped paper, read once.
+const std::vector<Paper> &papers_that_ship() {
+    static const std::vector<Paper> papers = [] {
+        std::vector<Paper> read;
+        for (const EmbeddedFile &file : shipped_paper_files)
+            read.push_back(read_paper(file.text, file.path));
+        return read;
+    }();
+    return papers;
+}
+
+} // namespace
+
+void PublishedCell::check(const FieldProblem &problem) const {
+    if (of.empty())
+        problem("of", "expected a row or a series, for example \"prefetch\", found nothing");
+    if (at.empty())
+        problem("at", "expected a column or a place on the axis, for example \"3x3\", found nothing");
+    const bool compares = unit == PaperUnit::times || unit == PaperUnit::percent_faster ||
+                          unit == PaperUnit::percent_slower || unit == PaperUnit::percent_saved;
+    if (compares && !against)
+        problem("", "expected \"against\": what the number is over, for example \"cuDNN 7.1\"");
+    if (compares && !(value > 0.0))
+        problem("value", "expected a number above 0, for example 1.39");
+    if ((unit == PaperUnit::percent_slower || unit == PaperUnit::percent_saved) && value >= 100.0)
+        problem("value", "expected less than 100, for example 19");
+}
+
+void PaperAnswer::check(const FieldProblem &problem) const {
+    if (kind == AnswerKind::computed && !by)
+        problem("", "expected \"by\": the computation that answers it, for example \"gains\"");
+    if (kind == AnswerKind::here && !where)
+        problem("", "expected \"where\": where it is, for example \"docs/notation.md\"");
+    if ((kind == AnswerKind::not_computed || kind == AnswerKind::needs_network) && !why)
+        problem("", "expected \"why\": the reason, for example \"the text is an introduction\"");
+    if (kind == AnswerKind::needs_network && !command)
+        problem("", "expected \"command\": the command that will answer it");
+    if (paper_kernels.size() > 2)
+        problem("paper_kernels", "expected two at most, which rule 4 chooses from");
+}
+
+void PaperItem::check(const FieldProblem &problem) const {
+    if (!plain_name(id)) // names files
+        problem("id", "expected small letters, digits and _, for example \"figure_4\", found \"" +
+                          shortened(id) + "\"");
+    if (says.empty())
+        problem("says", "expected what it claims, in a sentence, found nothing");
+}
+
+void BibtexEntry::check(const FieldProblem &problem) const {
+    for (const char *field : {"author", "title", "year"})
+        if (!fields.contains(field))
+            problem("fields", std::string("expected a field \"") + field + "\"");
+    for (const auto &[name, text] : fields)
+        if (std::count(text.begin(), text.end(), '{') != std::count(text.begin(), text.end(), '}'))
+            problem("fields/" + name, "expected as many { as }");
+}
+
+Paper read_paper(const std::string &text, const std::string &file) {
+    Paper paper = described::read_document<Paper>(text, file, "convcast/paper/1");
+    std::vector<InputProblem> problems;
+    check_names(paper, file, problems);
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+    return paper;
+}
+
+std::vector<std::string> shipped_papers() {
+    std::vector<std::string> names;
+    for (const EmbeddedFile &file : shipped_paper_files)
+        names.push_back(std::filesystem::path(file.path).stem().string());
+    return names;
+}
+
+Paper find_paper(const std::string &name_or_file) {
+    for (const Paper &paper : papers_that_ship())
+        if (paper.id == name_or_file)
+            return paper;
+    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos &&
+        !name_or_file.ends_with(".json") && !file_exists(name_or_file))
+        throw UsageError("unknown paper '" + name_or_file + "'" +
+                         did_you_mean(name_or_file, shipped_papers()) + " Known: " + join(shipped_papers()) +
+                         ", all; or a paper's file, for example mine.json");
+    return read_paper(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
+}
+
+std::string unit_text(PaperUnit unit) {
+    switch (unit) {
+    case PaperUnit::count:
+        return "";
+    case PaperUnit::times:
+        return "×";
+    case PaperUnit::percent:
+        return "%";
+    case PaperUnit::percent_faster:
+        return "% faster";
+    case PaperUnit::percent_slower:
+        return "% slower";
+    case PaperUnit::percent_saved:
+        return "% of the time saved";
+    case PaperUnit::second:
+        return "s";
+    case PaperUnit::millisecond:
+        return "ms";
+    case PaperUnit::clock:
+        return "clk";
+    case PaperUnit::byte:
+        return "B";
+    case PaperUnit::kilobyte:
+        return "KB";
+    case PaperUnit::byte_per_clock:
+        return "B/clk";
+    case PaperUnit::gigabyte_per_second:
+        return "GB/s";
+    case PaperUnit::megahertz:
+        return "MHz";
+    case PaperUnit::gigaflop_per_second:
+        return "GFLOP/s";
+    case PaperUnit::fma:
+        return "FMAs";
+    case PaperUnit::fma_per_clock:
+        return "FMA/clk";
+    case PaperUnit::thread:
+        return "threads";
+    case PaperUnit::warp:
+        return "warps";
+    case PaperUnit::filter:
+        return "filters";
+    case PaperUnit::pixel:
+        return "pixels";
+    }
+    return "";
+}
+
+std::optional<double> ratio_of(const PublishedCell &cell) {
+    switch (cell.unit) {
+    case PaperUnit::times:
+        return cell.value;
+    case PaperUnit::percent_faster:
+        return 1.0 + cell.value / 100.0;
+    case PaperUnit::percent_slower:
+    case PaperUnit::percent_saved:
+        return 1.0 / (1.0 - cell.value / 100.0);
+    default:
+        return std::nullopt;
+    }
+}
+
+std::vector<PublishedGain> published_gains(const std::string &study) {
+    std::vector<PublishedGain> gains;
+    for (const Paper &paper : papers_that_ship())
+        for (const PaperItem &item : paper.items) {
+            if (item.answer.study != study)
+                continue;
+            for (const PublishedCell &cell : item.published) {
+                const std::optional<double> ratio = ratio_of(cell);
+                if (!ratio || cell.at != "all" || !cell.gpu)
+                    continue;
+                auto gain = std::find_if(gains.begin(), gains.end(), [&](const PublishedGain &g) {
+                    return g.gpu == *cell.gpu && g.baseline == *cell.against;
+                });
+                if (gain == gains.end()) {
+                    gain = gains.emplace(gains.end());
+                    gain->gpu = *cell.gpu;
+                    gain->baseline = *cell.against;
+                }
+                const Statistic statistic = cell.statistic.value_or(Statistic::average);
+                (statistic == Statistic::least  ? gain->low
+                 : statistic == Statistic::most ? gain->high
+                                                : gain->average) = ratio;
+                if (cell.remark)
+                    gain->remark += (gain->remark.empty() ? "" : "; ") + *cell.remark;
+            }
+        }
+    return gains;
+}
+
+std::vector<std::string> kernels_of_papers(const std::string &study) {
+    for (const Paper &paper : papers_that_ship())
+        for (const PaperItem &item : paper.items)
+            if (item.answer.study == study && !item.answer.paper_kernels.empty())
+                return item.answer.paper_kernels;
+    return {};
+}
+
+} // namespace convcast

@@ -1,0 +1,151 @@
+// A paper as data: its sections, rules, tables and figures in its order, what each claims as typed cells, and
+// how convcast answers it. The published numbers that anything here shows are born in data/papers.
+#pragma once
+
+#include "model/base/checked.hpp"
+
+#include <boost/describe.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convcast {
+
+struct PublishedGain;
+
+/// Units in which papers print their numbers.
+enum class PaperUnit {
+    count,
+    times,          ///< a ratio of times: the baseline's over the kernel's
+    percent,        ///< a share
+    percent_faster, ///< 35.5: the ratio of times is 1.355
+    percent_slower, ///< 19: the kernel without the measure reaches 81 % of the performance
+    percent_saved,  ///< 36: the measure leaves 64 % of the time
+    second,
+    millisecond,
+    clock,
+    byte,
+    kilobyte,
+    byte_per_clock,
+    gigabyte_per_second,
+    megahertz,
+    gigaflop_per_second,
+    fma,
+    fma_per_clock,
+    thread,
+    warp,
+    filter,
+    pixel,
+};
+BOOST_DESCRIBE_ENUM(PaperUnit, count, times, percent, percent_faster, percent_slower, percent_saved, second,
+                    millisecond, clock, byte, kilobyte, byte_per_clock, gigabyte_per_second, megahertz,
+                    gigaflop_per_second, fma, fma_per_clock, thread, warp, filter, pixel)
+
+enum class Statistic { value, average, least, most };
+BOOST_DESCRIBE_ENUM(Statistic, value, average, least, most)
+
+/// One printed number.
+struct PublishedCell {
+    std::string of;                     ///< a row of a table or a series of a figure: "prefetch"
+    std::string at;                     ///< a column or a place on the axis: "3x3"; "all" of a summary
+    std::optional<std::string> gpu;     ///< as printed
+    std::optional<std::string> against; ///< what a ratio or a percentage is over
+    std::optional<Statistic> statistic; ///< absent: a value by itself
+    double value = 0.0;                 ///< digit by digit as printed
+    PaperUnit unit = PaperUnit::count;
+    std::optional<std::int64_t> page; ///< where it is not the item's
+    std::optional<std::string> remark;
+    BOOST_DESCRIBE_CLASS(PublishedCell, (), (of, at, gpu, against, statistic, value, unit, page, remark), (),
+                         ())
+
+    void check(const FieldProblem &problem) const;
+};
+
+enum class AnswerKind {
+    computed,      ///< by a computation of `convcast reproduce`, which `by` names
+    here,          ///< no number to compute: `where` implements or explains it
+    needs_network, ///< needs the network, which `command` will run
+    not_computed,  ///< for the reason in `why`
+};
+BOOST_DESCRIBE_ENUM(AnswerKind, computed, here, needs_network, not_computed)
+
+struct PaperAnswer {
+    AnswerKind kind = AnswerKind::here;
+    std::optional<std::string> by;      ///< the computation: "gains"
+    std::optional<std::string> where;   ///< files or a page of the docs
+    std::optional<std::string> command; ///< a command line that answers it by itself
+    std::optional<std::string> study;   ///< the study whose shapes it runs
+    /// Strategies that compute as the paper's own kernel does. Of two the paper takes one by its rule 4: the
+    /// first is its division 1, the second its division 2.
+    std::vector<std::string> paper_kernels;
+    std::vector<std::string> settings; ///< the paper's own settings of them: strategies with knobs
+    std::optional<std::string> why;
+    BOOST_DESCRIBE_CLASS(PaperAnswer, (), (kind, by, where, command, study, paper_kernels, settings, why), (),
+                         ())
+
+    void check(const FieldProblem &problem) const;
+};
+
+enum class PaperPart { section, equation, rule, algorithm, table, figure };
+BOOST_DESCRIBE_ENUM(PaperPart, section, equation, rule, algorithm, table, figure)
+
+struct PaperItem {
+    std::string id; ///< "figure_4"; names its files
+    PaperPart kind = PaperPart::section;
+    std::string number; ///< as printed: "4", "3.1, rule 2"
+    std::string title;
+    std::string says;                 ///< what it claims or contains, in one or two sentences
+    std::optional<std::int64_t> page; ///< absent where the copy that was transcribed prints none
+    std::vector<PublishedCell> published;
+    PaperAnswer answer;
+    BOOST_DESCRIBE_CLASS(PaperItem, (), (id, kind, number, title, says, page, published, answer), (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        return field == "page" ? std::optional<Range>(Range{1.0, 10000.0}) : std::nullopt;
+    }
+    void check(const FieldProblem &problem) const;
+};
+
+struct BibtexEntry {
+    std::string type; ///< "misc"
+    std::string key;
+    std::map<std::string, std::string> fields; ///< "author", "title", "year", ...
+    BOOST_DESCRIBE_CLASS(BibtexEntry, (), (type, key, fields), (), ())
+
+    void check(const FieldProblem &problem) const;
+};
+
+struct Paper {
+    std::string schema = "convcast/paper/1";
+    std::string id; ///< "chang"
+    std::string title;
+    std::string authors; ///< for a sentence: "Chang, Onishi and Maruyama"
+    std::string gpu;     ///< the shipped profile of the GPU that it was measured on
+    BibtexEntry citation;
+    std::vector<PaperItem> items; ///< in the paper's order
+    BOOST_DESCRIBE_CLASS(Paper, (), (schema, id, title, authors, gpu, citation, items), (), ())
+};
+
+/// Throws InputError with every problem at once.
+Paper read_paper(const std::string &text, const std::string &file);
+
+/// A shipped paper by id, or a file by its path. Throws UsageError (unknown) or InputError.
+Paper find_paper(const std::string &name_or_file);
+std::vector<std::string> shipped_papers();
+
+/// "ms", "B/clk"; "" of a count.
+std::string unit_text(PaperUnit unit);
+
+/// The ratio of times that a cell prints in one way or another; absent of cells that print something else.
+std::optional<double> ratio_of(const PublishedCell &cell);
+
+/// What the papers claim of a study, as speed-ups, and the kernels that they claim it of: of their cells at
+/// "all". Of studies that no paper answers with, nothing.
+std::vector<PublishedGain> published_gains(const std::string &study);
+std::vector<std::string> kernels_of_papers(const std::string &study);
+
+} // namespace convcast

@@ -1,0 +1,71 @@
+// What `convcast reproduce` says of a paper: for each of its items tables, figures, and findings that set a
+// published claim beside what is found here.
+#pragma once
+
+#include "model/record/paper.hpp"
+#include "reports/figure.hpp"
+
+#include <boost/describe.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// How a claim stands here. The sentence beside it says by which numbers.
+enum class ClaimVerdict {
+    holds,
+    in_part,
+    differs,
+    open, ///< what would decide it is not at hand
+};
+BOOST_DESCRIBE_ENUM(ClaimVerdict, holds, in_part, differs, open)
+
+struct ClaimAnswer {
+    std::string item;      ///< PaperItem::id
+    std::string claim;     ///< "average speed-up over cuDNN 7.1"
+    std::string published; ///< as printed, with its unit
+    std::string found;     ///< the same here, and on which GPU
+    ClaimVerdict verdict = ClaimVerdict::open;
+    std::string sentence; ///< why, in numbers
+    BOOST_DESCRIBE_CLASS(ClaimAnswer, (), (item, claim, published, found, verdict, sentence), (), ())
+};
+
+struct PaperTable {
+    std::string id; ///< names its CSV file
+    std::string title;
+    int words = 1; ///< columns at the left that are text
+    std::vector<std::string> head;
+    std::vector<std::vector<std::string>> rows;
+    std::string note;
+    BOOST_DESCRIBE_CLASS(PaperTable, (), (id, title, words, head, rows, note), (), ())
+};
+
+struct ItemAnswer {
+    std::vector<PaperTable> tables;
+    std::vector<Figure> figures;
+    std::vector<ClaimAnswer> findings;
+};
+
+struct Reproduction {
+    Paper paper;
+    std::string paper_gpu, our_gpu;       ///< names
+    std::string measured;                 ///< where and when what was measured, or why nothing was
+    std::string no_time;                  ///< why the paper's GPU has no time; "" where it has
+    std::vector<std::string> assumptions; ///< of forecasts for the paper's GPU
+    std::vector<ItemAnswer> answers;      ///< one for each of the paper's items
+};
+
+class PaperContext;
+
+/// Computes what an item's answer names. Throws InputError where it names no computation.
+ItemAnswer compute(const PaperItem &item, const PaperContext &context);
+std::vector<std::string> computations();
+
+Reproduction reproduce(const Paper &paper, const PaperContext &context);
+
+/// "figure 4", "section 3.1, rule 2": how an item is called in a sentence.
+std::string title_of(const PaperItem &item);
+
+} // namespace convcast

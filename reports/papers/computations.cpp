@@ -1,0 +1,173 @@
+#include "reports/papers/computations.hpp"
+
+#include "model/base/errors.hpp"
+#include "reports/html.hpp"
+#include "reports/report_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+const std::map<std::string, Computation> &all_computations() {
+    static const std::map<std::string, Computation> all = [] {
+        std::map<std::string, Computation> out = {{"gains", {gains, true}}};
+        for (const auto &some : {chang_computations(), chen_computations(), network_computations()})
+            out.insert(some.begin(), some.end());
+        return out;
+    }();
+    return all;
+}
+
+/// Throws InputError unless the item has what the computation counts on.
+void check_needs(const PaperItem &item, const Computation &computation) {
+    const std::string place = "item " + item.id, its = " \"" + *item.answer.by + "\"";
+    std::vector<InputProblem> problems;
+    if (computation.study && !item.answer.study)
+        problems.push_back({place + ": /answer/study", "expected a study for" + its});
+    if (item.answer.settings.size() < computation.settings)
+        problems.push_back({place + ": /answer/settings",
+                            fmt::format("expected {} settings for{}", computation.settings, its)});
+    for (const std::string &cell : computation.cells)
+        if (cell_of(item, cell) == nullptr)
+            problems.push_back({place + ": /published", "expected a cell of \"" + cell + "\" for" + its});
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+}
+
+} // namespace
+
+std::vector<std::string> computations() {
+    std::vector<std::string> names;
+    for (const auto &[name, computation] : all_computations())
+        names.push_back(name);
+    return names;
+}
+
+ItemAnswer compute(const PaperItem &item, const PaperContext &context) {
+    if (item.answer.kind != AnswerKind::computed)
+        return {};
+    const auto found = all_computations().find(*item.answer.by);
+    if (found == all_computations().end())
+        throw InputError("item " + item.id + ": /answer/by",
+                         "expected a computation, for example \"gains\", found \"" +
+                             shortened(*item.answer.by) + "\"" +
+                             did_you_mean(*item.answer.by, computations()));
+    check_needs(item, found->second);
+    return found->second.run(item, context);
+}
+
+const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const std::string &at) {
+    for (const PublishedCell &cell : item.published)
+        if (cell.of == of && (at.empty() || cell.at == at))
+            return &cell;
+    return nullptr;
+}
+
+std::string factor_text(std::optional<double> ratio) {
+    return ratio ? times(*ratio) : dash;
+}
+
+std::string micro_text(std::optional<Seconds> time) {
+    return time ? microseconds(*time) : dash;
+}
+
+std::string count_text(std::int64_t n) {
+    return grouped_digits(static_cast<double>(n));
+}
+
+std::string of_shapes(std::size_t n, std::size_t all) {
+    return fmt::format("{} of {} shapes", n, all);
+}
+
+ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where) {
+    // Printed numbers are rounded to their last digit.
+    const std::string digits = fmt::format("{}", cell.value);
+    const std::size_t point = digits.find('.');
+    const int decimals = point == std::string::npos ? 0 : static_cast<int>(digits.size() - point - 1);
+    PublishedCell ours = cell;
+    ours.value = std::stod(fmt::format("{:.{}f}", found, decimals));
+    // A large number that ends in zeros was rounded there: 4290.
+    double step = std::pow(10.0, -decimals);
+    while (cell.value >= 1000.0 && decimals == 0 && std::fmod(cell.value, 10.0 * step) == 0.0)
+        step *= 10.0;
+    const bool same = std::abs(found - cell.value) <= 0.5 * step * (1.0 + 1e-9);
+    return {item.id,
+            cell.of + ", " + cell.at,
+            printed(cell),
+            printed(ours),
+            same ? ClaimVerdict::holds : ClaimVerdict::differs,
+            same ? "The same follows from " + where + "."
+                 : fmt::format("From {} follows {}, {} {} than printed.", where, printed(ours),
+                               fmt::format("{:.0f} %", 100.0 * std::abs(found / cell.value - 1.0)),
+                               found > cell.value ? "more" : "less")};
+}
+
+std::optional<Seconds> fastest_of(const StudyResults &results, const std::string &shape,
+                                  const std::string &group) {
+    std::optional<Seconds> best;
+    for (const CaseRow &row : results.statistics.cases)
+        if (row.shape == shape && row.group == group && row.cold_s && (!best || *row.cold_s < *best))
+            best = row.cold_s;
+    return best;
+}
+
+ClaimAnswer not_measured(const PaperItem &item, const std::string &claim, const std::string &published,
+                         const PaperContext &context) {
+    return {item.id,
+            claim,
+            published,
+            dash,
+            ClaimVerdict::open,
+            "Nothing was measured on " + short_name(context.ours().profile) + "."};
+}
+
+std::string title_of(const PaperItem &item) {
+    const std::string kind = boost::describe::enum_to_string(item.kind, "?");
+    // "Abstract", "Appendix A", "Section 6" stand by themselves.
+    const bool by_itself = !item.number.empty() && item.number.front() >= 'A' && item.number.front() <= 'Z';
+    if (by_itself)
+        return item.number;
+    if (item.kind == PaperPart::rule)
+        return "Section " + item.number;
+    const bool several = item.number.find(" to ") != std::string::npos ||
+                         item.number.find("), (") != std::string::npos ||
+                         (item.kind == PaperPart::figure && item.number.find(", ") != std::string::npos);
+    return static_cast<char>(kind.front() - 'a' + 'A') + kind.substr(1) + (several ? "s " : " ") +
+           item.number;
+}
+
+Reproduction reproduce(const Paper &paper, const PaperContext &context) {
+    Reproduction out;
+    out.paper = paper;
+    out.paper_gpu = context.papers().profile.name;
+    out.our_gpu = context.ours().profile.name;
+    out.no_time = context.no_time();
+    for (const PaperItem &item : paper.items)
+        out.answers.push_back(compute(item, context));
+    for (const PaperItem &item : paper.items)
+        if (item.answer.study && out.measured.empty())
+            if (const StudyResults *results = context.measured(*item.answer.study)) {
+                const auto at = [&](const char *key) {
+                    const auto found = results->run.conditions.find(key);
+                    return found == results->run.conditions.end() ? std::string(dash) : found->second;
+                };
+                out.measured =
+                    fmt::format("{}, {}, cuDNN {}, convcast {}", at("gpu"), at("date").substr(0, 10),
+                                at("cudnn"), results->run.producer.version);
+            }
+    const Case sample = context.papers().forecast("naive_global", "n1c64h56w56k64r3s3");
+    if (sample.prediction)
+        out.assumptions = sample.prediction->assumptions;
+    return out;
+}
+
+} // namespace convcast

@@ -1,0 +1,55 @@
+// The computations that a paper's items name, by the files that hold them.
+#pragma once
+
+#include "reports/papers/answer.hpp"
+#include "reports/papers/context.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// A computation, and what an item must have for it: it may count on that.
+struct Computation {
+    ItemAnswer (*run)(const PaperItem &item, const PaperContext &context);
+    bool study = false;
+    std::size_t settings = 0;
+    std::vector<std::string> cells{}; ///< PublishedCell::of
+};
+
+ItemAnswer gains(const PaperItem &item, const PaperContext &context); ///< gains.cpp
+std::map<std::string, Computation> chang_computations();
+std::map<std::string, Computation> chen_computations();
+std::map<std::string, Computation> network_computations();
+
+/// A cell of the item; nullptr where it has none. `at` "" takes any.
+const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const std::string &at = "");
+
+std::string factor_text(std::optional<double> ratio); ///< "1.56×", a dash of none
+std::string micro_text(std::optional<Seconds> time);  ///< "3.14", a dash of none
+std::string count_text(std::int64_t n);               ///< "66,048"
+
+/// A finding of a claim that is one number which must come out the same.
+ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where);
+
+/// "12 of 18 shapes"
+std::string of_shapes(std::size_t n, std::size_t all);
+
+/// Of a study's shape, the fastest measured setting of a strategy.
+std::optional<Seconds> fastest_of(const StudyResults &results, const std::string &shape,
+                                  const std::string &group);
+
+/// What is left open where nothing was measured.
+ClaimAnswer not_measured(const PaperItem &item, const std::string &claim, const std::string &published,
+                         const PaperContext &context);
+
+/// Colours and marks of what is drawn in several figures.
+namespace drawn_as {
+inline constexpr std::size_t papers_kernel = 0, best = 1, cudnn = 2, papers_gpu = 3;
+}
+
+} // namespace convcast

@@ -1,0 +1,165 @@
+#include "reports/papers/context.hpp"
+
+#include "model/base/embedded.hpp"
+#include "model/base/files.hpp"
+#include "model/base/quantile.hpp"
+#include "model/predict.hpp"
+#include "model/shape/conv_shape.hpp"
+#include "reports/papers/recordings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+/// Which recording has which study's cases.
+const std::map<std::string, std::string> &recording_of_study() {
+    static const std::map<std::string, std::string> names = {{"chang_single", "chang"},
+                                                             {"chang_multi", "chang"},
+                                                             {"chen_special", "chen"},
+                                                             {"chen_general", "chen"},
+                                                             {"chen_sgemm", "chen_sgemm"},
+                                                             {"chen_bank_width", "chen_bank_width"},
+                                                             {"partition_2bcde", "partition_2bcde"}};
+    return names;
+}
+
+/// Forecasts of our kernels by this version, beside what was measured.
+void forecast(Run &run, const ForecastGpu &gpu) {
+    for (Case &item : run.cases)
+        if (item.strategy && !item.prediction)
+            item.prediction = gpu.forecast(*item.strategy, item.shape).prediction;
+}
+
+} // namespace
+
+std::optional<Run> shipped_recording(const std::string &study) {
+    const auto name = recording_of_study().find(study);
+    if (name == recording_of_study().end())
+        return std::nullopt;
+    static std::map<std::string, Run> read; // each once: two studies share one
+    const std::string file = "data/recorded/h200/" + name->second + ".json.gz";
+    if (!read.contains(file)) {
+        const auto packed = recording(file);
+        if (!packed)
+            return std::nullopt;
+        read.emplace(file, read_run(unpacked(*packed, file), file));
+    }
+    return read.at(file);
+}
+
+ForecastGpu::ForecastGpu(GpuProfile its) : profile(std::move(its)), knowledge(knowledge_for(profile)) {}
+
+Case ForecastGpu::forecast(const std::string &strategy, const std::string &shape) const {
+    return predict(parse_strategy(strategy), ConvShape::parse(shape), profile, knowledge);
+}
+
+std::optional<Seconds> ForecastGpu::time(const std::string &strategy, const std::string &shape) const {
+    const Case item = forecast(strategy, shape);
+    if (item.status != Status::ok || !item.prediction)
+        return std::nullopt;
+    return item.prediction->time_s;
+}
+
+PaperContext::PaperContext(const Paper &paper, GpuProfile ours, Recordings recordings)
+    : paper_id_(paper.id), papers_(find_profile(paper.gpu)), ours_(std::move(ours)),
+      recordings_(std::move(recordings)) {}
+
+const StudyResults *PaperContext::measured(const std::string &id) const {
+    if (const auto found = results_.find(id); found != results_.end())
+        return found->second.get();
+    std::unique_ptr<StudyResults> &results = results_[id];
+    std::optional<Run> run = recordings_(id);
+    if (!run || run->profile_id != ours_.profile.id)
+        return nullptr;
+    std::erase_if(run->cases, [&](const Case &item) { return item.study.value_or(id) != id; });
+    run->unread.clear();
+    if (std::none_of(run->cases.begin(), run->cases.end(),
+                     [](const Case &item) { return !item.measurements.empty(); }))
+        return nullptr;
+    forecast(*run, ours_);
+    results = std::make_unique<StudyResults>();
+    results->study = study(id);
+    results->run = std::move(*run);
+    results->statistics = summarize(results->run, {&results->study, 1});
+    return results.get();
+}
+
+Study PaperContext::study(const std::string &id) const {
+    return find_study(id);
+}
+
+std::string PaperContext::no_time() const {
+    const Case item = papers_.forecast("naive_global", "n1c64h56w56k64r3s3");
+    if (item.prediction && item.prediction->time_s)
+        return "";
+    const std::string why = item.prediction ? item.prediction->reason.value_or("no forecast")
+                                            : item.reason.value_or("no forecast");
+    const std::string said = "no time: "; // which every place that shows the reason says too
+    return why.starts_with(said) ? why.substr(said.size()) : why;
+}
+
+std::optional<double> geometric_mean_of(const std::vector<double> &values) {
+    if (values.empty())
+        return std::nullopt;
+    double sum = 0.0;
+    for (const double value : values)
+        sum += std::log(value);
+    return std::exp(sum / static_cast<double>(values.size()));
+}
+
+std::optional<double> mean_of(const std::vector<double> &values) {
+    if (values.empty())
+        return std::nullopt;
+    double sum = 0.0;
+    for (const double value : values)
+        sum += value;
+    return sum / static_cast<double>(values.size());
+}
+
+std::string short_name(const GpuProfile &profile) {
+    std::string name = profile.name;
+    for (const std::string vendor : {"NVIDIA ", "GeForce "})
+        if (name.starts_with(vendor))
+            name = name.substr(vendor.size());
+    return name.substr(0, name.find(" ("));
+}
+
+std::string shape_text(const std::string &shape) {
+    const ConvShape s = ConvShape::parse(shape);
+    std::string text = s.n > 1 ? fmt::format("{} × ", s.n) : "";
+    text += s.h == s.w ? fmt::format("{}", s.h) : fmt::format("{}×{}", s.h, s.w);
+    text += s.c == 1 ? fmt::format(", {} filter{}", s.k, s.k == 1 ? "" : "s")
+                     : fmt::format(", {} → {}", s.c, s.k);
+    if (s.dtype != DataType::f32)
+        text += s.dtype == DataType::f16 ? ", half" : ", int8";
+    return text;
+}
+
+std::string grouped_digits(double value) {
+    std::string text = fmt::format("{}", value); // the shortest that reads back: the digits of the document
+    std::size_t point = text.find_first_of(".e");
+    if (point == std::string::npos)
+        point = text.size();
+    for (std::size_t at = point; at > 3 + (text.front() == '-' ? 1u : 0u); at -= 3)
+        text.insert(at - 3, ",");
+    return text;
+}
+
+std::string printed(const PublishedCell &cell) {
+    std::string text = grouped_digits(cell.value);
+    if (cell.unit == PaperUnit::times)
+        text += unit_text(cell.unit);
+    else if (const std::string unit = unit_text(cell.unit); !unit.empty())
+        text += "\u00a0" + unit;
+    return text;
+}
+
+} // namespace convcast

@@ -1,0 +1,82 @@
+// What the computations of a paper draw on: its GPU, ours, forecasts for both, and what was measured.
+#pragma once
+
+#include "model/machine/knowledge.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/paper.hpp"
+#include "model/record/run.hpp"
+#include "model/record/study.hpp"
+#include "reports/statistics.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// The document that holds what was measured of a study; nothing where nothing was.
+using Recordings = std::function<std::optional<Run>(const std::string &study)>;
+
+/// The recordings that ship, all of the H200.
+std::optional<Run> shipped_recording(const std::string &study);
+
+/// What was measured of one study, with forecasts by this version.
+struct StudyResults {
+    Study study;
+    Run run; ///< the study's cases only
+    ReportStatistics statistics;
+
+    const CaseRow &row(std::int64_t id) const { return statistics.cases[static_cast<std::size_t>(id)]; }
+};
+
+/// A GPU with what its forecasts are given.
+struct ForecastGpu {
+    GpuProfile profile;
+    Knowledge knowledge;
+
+    explicit ForecastGpu(GpuProfile its);
+    Case forecast(const std::string &strategy, const std::string &shape) const;
+    /// Its time; absent where there is none.
+    std::optional<Seconds> time(const std::string &strategy, const std::string &shape) const;
+};
+
+class PaperContext {
+  public:
+    PaperContext(const Paper &paper, GpuProfile ours, Recordings recordings);
+
+    const ForecastGpu &papers() const { return papers_; }
+    const ForecastGpu &ours() const { return ours_; }
+    const std::string &paper_id() const { return paper_id_; }
+
+    /// nullptr where the study was not measured on our GPU.
+    const StudyResults *measured(const std::string &study) const;
+    Study study(const std::string &id) const;
+
+    /// "" where the paper's GPU has times, else why it has none.
+    std::string no_time() const;
+
+  private:
+    std::string paper_id_;
+    ForecastGpu papers_, ours_;
+    Recordings recordings_;
+    mutable std::map<std::string, std::unique_ptr<StudyResults>> results_;
+};
+
+/// Of values above 0; absent of none.
+std::optional<double> geometric_mean_of(const std::vector<double> &values);
+std::optional<double> mean_of(const std::vector<double> &values);
+
+/// "GTX 1080 Ti": the name of a GPU without its vendor.
+std::string short_name(const GpuProfile &profile);
+
+/// "n1c64h56w56k64r3s3" as the papers' tables have it: "56 x 56, 64 -> 64".
+std::string shape_text(const std::string &shape);
+
+/// A cell's number with its unit, digit by digit: "2.6×", "30.5 % faster", "66,048 FMAs".
+std::string printed(const PublishedCell &cell);
+std::string grouped_digits(double value);
+
+} // namespace convcast

@@ -1,0 +1,439 @@
+// A paper's kernel against cuDNN over a study's shapes, a panel for each size of filter: what the paper
+// claims, the paper's own kernel and our fastest as measured, and both GPUs' forecasts.
+#include "model/shape/conv_shape.hpp"
+#include "reports/papers/computations.hpp"
+#include "reports/report_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+/// One shape of the study.
+struct Row {
+    std::string shape;
+    ConvShape sizes;
+    std::string own_name; ///< the paper's own kernel: the strategy without its knobs
+    std::optional<Seconds> own, own_forecast, best, cudnn, papers_gpu, papers_gpu_low, papers_gpu_high;
+    std::string best_name;
+    std::optional<double> speedup, speedup_forecast, speedup_best;
+};
+
+struct Panel {
+    std::string at;     ///< "3x3"
+    std::string letter; ///< "a"
+    std::vector<Row> rows;
+};
+
+/// The paper's own kernel for a shape on a GPU: of two, the one that its rule 4 takes.
+std::string own_kernel(const PaperItem &item, const std::string &shape, const ForecastGpu &gpu) {
+    const std::vector<std::string> &own = item.answer.paper_kernels;
+    if (own.size() < 2)
+        return own.empty() ? "" : own.front();
+    const Case first = gpu.forecast(own.front(), shape);
+    const bool second =
+        first.prediction && first.prediction->rules && first.prediction->rules->method.value_or(1) == 2;
+    return own[second ? 1 : 0];
+}
+
+/// The paper's own setting of a kernel, where the item names one.
+std::string own_setting(const PaperItem &item, const std::string &kernel) {
+    for (const std::string &setting : item.answer.settings)
+        if (setting.starts_with(kernel + ":"))
+            return setting;
+    return kernel;
+}
+
+void add_measured(Row &row, const ShapeRow &shape, const StudyResults &results) {
+    if (shape.papers) {
+        const CaseRow &own = results.row(*shape.papers);
+        row.own_name = own.group;
+        row.own = own.cold_s;
+        row.own_forecast = own.predicted_s;
+    }
+    if (shape.ours) {
+        row.best = results.row(*shape.ours).cold_s;
+        row.best_name = results.row(*shape.ours).group;
+    }
+    if (shape.cudnn)
+        row.cudnn = results.row(*shape.cudnn).cold_s;
+    row.speedup = shape.speedup_papers;
+    row.speedup_best = shape.speedup;
+    if (row.cudnn && row.own_forecast)
+        row.speedup_forecast = *row.cudnn / *row.own_forecast;
+}
+
+std::vector<Panel> panels_of(const PaperItem &item, const PaperContext &context) {
+    std::vector<Panel> panels;
+    const StudyResults *results = context.measured(*item.answer.study);
+    for (const std::string &text : context.study(*item.answer.study).shapes) {
+        Row row;
+        row.shape = text;
+        row.sizes = ConvShape::parse(text);
+        const std::string at = fmt::format("{0}x{0}", row.sizes.r);
+        auto panel = std::find_if(panels.begin(), panels.end(), [&](const Panel &p) { return p.at == at; });
+        if (panel == panels.end()) {
+            panels.push_back({at, std::string(1, static_cast<char>('a' + panels.size())), {}});
+            panel = std::prev(panels.end());
+        }
+        if (results != nullptr)
+            for (const ShapeRow &shape : results->statistics.shapes)
+                if (shape.shape == text)
+                    add_measured(row, shape, *results);
+        if (!row.own_forecast) { // not measured here: the model's own choice of knobs
+            row.own_name = own_kernel(item, text, context.ours());
+            row.own_forecast = context.ours().time(row.own_name, text);
+        }
+        const Case papers =
+            context.papers().forecast(own_setting(item, own_kernel(item, text, context.papers())), text);
+        if (papers.status == Status::ok && papers.prediction) {
+            row.papers_gpu = papers.prediction->time_s;
+            row.papers_gpu_low = papers.prediction->time_low_s;
+            row.papers_gpu_high = papers.prediction->time_high_s;
+        }
+        panel->rows.push_back(std::move(row));
+    }
+    return panels;
+}
+
+double gigaflops(const Row &row, Seconds time) {
+    return 2.0 * row.sizes.fmas().value / time.value * 1e-9;
+}
+
+/// "figure_7_b" of a figure with panels, "figure_4_3x3" where the paper has one plot.
+std::string figure_id(const PaperItem &item, const Panel &panel, const std::string &what) {
+    return item.id + "_" + panel.letter + "_" + what;
+}
+
+std::string panel_title(const PaperItem &item, const Panel &panel) {
+    return fmt::format("{} ({}), {} filters", title_of(item), panel.letter, panel.at);
+}
+
+std::vector<double> values_of(const Panel &panel, std::optional<double> Row::*member) {
+    std::vector<double> values;
+    for (const Row &row : panel.rows)
+        if (row.*member)
+            values.push_back(*(row.*member));
+    return values;
+}
+
+/// Lines and bands of what was published for a panel, or for all panels together.
+void add_published(Figure &figure, const PaperItem &item, const std::string &at) {
+    std::optional<double> low, high;
+    std::string whose;
+    for (const PublishedCell &cell : item.published) {
+        const std::optional<double> ratio = ratio_of(cell);
+        if (!ratio || !cell.gpu)
+            continue;
+        const bool of_panel = cell.at == at;
+        if (cell.statistic == Statistic::average && (of_panel || cell.at == "all"))
+            figure.references.push_back(
+                {Guide::vertical, *ratio,
+                 fmt::format("published average {}{}", times(*ratio), of_panel ? "" : ", all sizes")});
+        if (cell.at != "all" || (!whose.empty() && whose != *cell.gpu))
+            continue;
+        if (cell.statistic == Statistic::least)
+            low = ratio, whose = *cell.gpu;
+        if (cell.statistic == Statistic::most)
+            high = ratio, whose = *cell.gpu;
+    }
+    if (low && high)
+        figure.bands.push_back(
+            {Guide::vertical, *low, *high,
+             fmt::format("published range, all sizes: {} to {}", times(*low), times(*high))});
+}
+
+Figure speedup_figure(const PaperItem &item, const Panel &panel, const PaperContext &context) {
+    const std::string gpu = short_name(context.ours().profile);
+    Figure figure{
+        figure_id(item, panel, "speedup"), panel_title(item, panel) + ": speed-up over cuDNN", "", {}, {}};
+    figure.caption = fmt::format(
+        "Right of 1 faster than cuDNN's fastest true-FP32 algorithm on NCHW, cold L2, {}. The forecast is "
+        "the "
+        "measured time of cuDNN over the forecast time of the paper's kernel. What the paper published is of "
+        "its GPU and the cuDNN of its time; its points stand only in its plot.",
+        gpu);
+    figure.x = {"time of cuDNN / time of the kernel", Scale::logarithmic, {}, {}, {}};
+    figure.y.scale = Scale::category;
+    figure.references = {{Guide::vertical, 1.0, "as fast as cuDNN"}};
+    add_published(figure, item, panel.at);
+    Series own{"the paper's own kernel, measured", drawn_as::papers_kernel};
+    Series forecast{"the paper's own kernel, forecast", drawn_as::papers_kernel, Drawn::points, true};
+    Series best{"our fastest, measured", drawn_as::best};
+    for (const Row &row : panel.rows) {
+        const auto y = static_cast<double>(figure.y.categories.size());
+        figure.y.categories.push_back(shape_text(row.shape));
+        if (row.speedup_best)
+            best.points.push_back(
+                {*row.speedup_best,
+                 y,
+                 fmt::format("{} {}: {}", row.shape, row.best_name, times(*row.speedup_best)),
+                 {}});
+        if (row.speedup_forecast)
+            forecast.points.push_back(
+                {*row.speedup_forecast,
+                 y,
+                 fmt::format("{} {}: forecast {}", row.shape, row.own_name, times(*row.speedup_forecast)),
+                 {}});
+        if (row.speedup)
+            own.points.push_back({*row.speedup,
+                                  y,
+                                  fmt::format("{} {}: {}", row.shape, row.own_name, times(*row.speedup)),
+                                  {}});
+    }
+    figure.series = {std::move(best), std::move(forecast), std::move(own)};
+    figure.no_data = "nothing was measured on " + gpu;
+    return figure;
+}
+
+Figure gigaflops_figure(const PaperItem &item, const Panel &panel, const PaperContext &context) {
+    const std::string gpu = short_name(context.ours().profile);
+    Figure figure{figure_id(item, panel, "gflops"), panel_title(item, panel) + ": GFLOP/s", "", {}, {}};
+    figure.caption = "Twice the multiply-adds of the direct algorithm over the time, cold L2; Winograd "
+                     "multiplies less than that.";
+    figure.x = {"GFLOP/s", Scale::logarithmic, {}, {}, {}};
+    figure.y.scale = Scale::category;
+    Series own{"the paper's own kernel, measured", drawn_as::papers_kernel};
+    Series forecast{"the paper's own kernel, forecast for " + gpu, drawn_as::papers_kernel, Drawn::points,
+                    true};
+    Series papers{"the paper's own kernel, forecast for " + short_name(context.papers().profile),
+                  drawn_as::papers_gpu, Drawn::points, true};
+    Series best{"our fastest, measured", drawn_as::best}, cudnn{"cuDNN's fastest", drawn_as::cudnn};
+    for (const Row &row : panel.rows) {
+        const auto y = static_cast<double>(figure.y.categories.size());
+        figure.y.categories.push_back(shape_text(row.shape));
+        const auto add = [&](Series &series, const std::optional<Seconds> &time, const std::string &name) {
+            if (time)
+                series.points.push_back(
+                    {gigaflops(row, *time),
+                     y,
+                     fmt::format("{} {}: {:.0f} GFLOP/s", row.shape, name, gigaflops(row, *time)),
+                     {}});
+        };
+        add(own, row.own, row.own_name);
+        add(forecast, row.own_forecast, row.own_name);
+        add(papers, row.papers_gpu, "paper's kernel");
+        add(best, row.best, row.best_name);
+        add(cudnn, row.cudnn, "cuDNN");
+    }
+    for (Series *series : {&cudnn, &best, &papers, &forecast, &own})
+        if (!series->points.empty())
+            figure.series.push_back(std::move(*series));
+    figure.no_data = "no time was forecast or measured";
+    return figure;
+}
+
+/// "12.3 (9.1 to 20.4)": the forecast for the paper's GPU with its range.
+std::string range_text(const Row &row) {
+    if (!row.papers_gpu || !row.papers_gpu_low || !row.papers_gpu_high)
+        return micro_text(row.papers_gpu);
+    return fmt::format("{} ({} to {})", micro_text(row.papers_gpu), micro_text(row.papers_gpu_low),
+                       micro_text(row.papers_gpu_high));
+}
+
+PaperTable numbers_table(const PaperItem &item, const std::vector<Panel> &panels,
+                         const PaperContext &context) {
+    PaperTable table;
+    const std::string gpu = short_name(context.ours().profile), papers = short_name(context.papers().profile);
+    table.id = item.id + "_numbers";
+    table.title = title_of(item) + ": the numbers";
+    table.words = 3;
+    table.head = {"shape",
+                  "filter",
+                  "the paper's kernel",
+                  "measured " + gpu + ", µs",
+                  "forecast " + gpu + ", µs",
+                  "forecast " + papers + ", µs",
+                  "our fastest, µs",
+                  "cuDNN, µs",
+                  "its speed-up",
+                  "our fastest's"};
+    for (const Panel &panel : panels)
+        for (const Row &row : panel.rows)
+            table.rows.push_back({row.shape, panel.at, row.own_name, micro_text(row.own),
+                                  micro_text(row.own_forecast), range_text(row), micro_text(row.best),
+                                  micro_text(row.cudnn), factor_text(row.speedup),
+                                  factor_text(row.speedup_best)});
+    table.note = "Medians, cold L2.";
+    if (const std::string why = context.no_time(); !why.empty())
+        table.note += " " + papers + ": no time: " + why + ".";
+    return table;
+}
+
+std::string published_text(const PaperItem &item, const std::string &at, Statistic statistic) {
+    for (const PublishedCell &cell : item.published)
+        if (cell.at == at && cell.gpu && cell.statistic == statistic)
+            return printed(cell);
+    return "–";
+}
+
+/// Arithmetic and geometric means by filter size, for the paper's kernel and our fastest.
+PaperTable means_table(const PaperItem &item, const std::vector<Panel> &panels) {
+    PaperTable table;
+    table.id = item.id + "_means";
+    table.title = title_of(item) + ": speed-up over cuDNN by filter size";
+    table.words = 2;
+    table.head = {"filter",         "of",    "shapes", "faster on",        "arithmetic mean",
+                  "geometric mean", "least", "most",   "published average"};
+    Panel all{"all", "", {}};
+    const auto add = [&](const Panel &panel) {
+        const auto line = [&](const char *name, std::optional<double> Row::*member,
+                              const std::string &published) {
+            const std::vector<double> values = values_of(panel, member);
+            if (values.empty())
+                return;
+            table.rows.push_back({panel.at, name, std::to_string(values.size()),
+                                  std::to_string(std::count_if(values.begin(), values.end(),
+                                                               [](double v) { return v > 1.0; })),
+                                  factor_text(mean_of(values)), factor_text(geometric_mean_of(values)),
+                                  factor_text(*std::min_element(values.begin(), values.end())),
+                                  factor_text(*std::max_element(values.begin(), values.end())), published});
+        };
+        line("the paper's own kernel", &Row::speedup, published_text(item, panel.at, Statistic::average));
+        line("our fastest", &Row::speedup_best, "–");
+    };
+    for (const Panel &panel : panels) {
+        add(panel);
+        all.rows.insert(all.rows.end(), panel.rows.begin(), panel.rows.end());
+    }
+    add(all);
+    return table;
+}
+
+std::string word_of(Statistic statistic) {
+    return statistic == Statistic::least ? "smallest" : statistic == Statistic::most ? "largest" : "average";
+}
+
+/// What was found for one published number of one panel or of all.
+ClaimAnswer finding_of(const PaperItem &item, const PublishedCell &cell, const std::vector<double> &values,
+                       const PaperContext &context) {
+    const Statistic statistic = cell.statistic.value_or(Statistic::average);
+    const std::string what = word_of(statistic);
+    ClaimAnswer finding;
+    finding.item = item.id;
+    finding.claim = fmt::format("{} speed-up{} over {}, {}", what, cell.at == "all" ? "" : " at " + cell.at,
+                                *cell.against, *cell.gpu);
+    finding.published = printed(cell);
+    if (values.empty()) {
+        finding.found = "–";
+        finding.sentence = "Nothing was measured on " + short_name(context.ours().profile) + ".";
+        return finding;
+    }
+    const double published = *ratio_of(cell);
+    const double here = statistic == Statistic::least  ? *std::min_element(values.begin(), values.end())
+                        : statistic == Statistic::most ? *std::max_element(values.begin(), values.end())
+                                                       : *geometric_mean_of(values);
+    const auto wins = static_cast<std::size_t>(
+        std::count_if(values.begin(), values.end(), [](double v) { return v > 1.0; }));
+    finding.found = fmt::format("{} ({})", times(here), short_name(context.ours().profile));
+    finding.verdict = here >= 0.9 * published ? ClaimVerdict::holds
+                      : here > 1.0            ? ClaimVerdict::in_part
+                                              : ClaimVerdict::differs;
+    finding.sentence =
+        fmt::format("The paper's own kernel is faster than today's cuDNN on {}; its {} speed-up is {}, {} of "
+                    "the published "
+                    "{}.",
+                    of_shapes(wins, values.size()), statistic == Statistic::average ? "geometric mean" : what,
+                    times(here), fmt::format("{:.0f} %", 100.0 * here / published), times(published));
+    return finding;
+}
+
+/// Of a GPU that is neither the paper's profile nor ours.
+bool of_another_gpu(const PublishedCell &cell, const PaperContext &context) {
+    return context.papers().profile.name.find(*cell.gpu) == std::string::npos;
+}
+
+ClaimAnswer other_gpu_finding(const PaperItem &item, const PublishedCell &cell) {
+    ClaimAnswer finding;
+    finding.item = item.id;
+    finding.claim =
+        fmt::format("{} speed-up over {}, {}", word_of(cell.statistic.value_or(Statistic::average)),
+                    *cell.against, *cell.gpu);
+    finding.published = printed(cell);
+    finding.found = "–";
+    finding.sentence = "No time of cuDNN on this GPU is at hand, so its speed-ups cannot be set beside "
+                       "forecasts; convcast predict --gpu titanx_maxwell gives the kernels' side.";
+    return finding;
+}
+
+/// "Only when the image is very small (32 x 32) may it be slower"; `edge` says how small.
+ClaimAnswer where_slower(const PaperItem &item, const std::vector<Panel> &panels, const PublishedCell &edge) {
+    std::size_t slower = 0, slower_there = 0, shapes = 0;
+    for (const Panel &panel : panels)
+        for (const Row &row : panel.rows)
+            if (row.speedup) {
+                ++shapes;
+                slower += *row.speedup < 1.0 ? 1 : 0;
+                slower_there += *row.speedup < 1.0 && static_cast<double>(row.sizes.h) <= edge.value ? 1 : 0;
+            }
+    const std::string there = fmt::format("{0} x {0}", edge.value);
+    ClaimAnswer finding{
+        item.id, "slower than cuDNN only at maps of " + there, "only at " + there, "", ClaimVerdict::open,
+        ""};
+    if (shapes == 0) {
+        finding.found = "–";
+        finding.sentence = "Nothing was measured.";
+        return finding;
+    }
+    finding.found =
+        fmt::format("slower on {}, {} of them at {}", of_shapes(slower, shapes), slower_there, there);
+    finding.verdict = slower == slower_there ? ClaimVerdict::holds : ClaimVerdict::differs;
+    finding.sentence =
+        fmt::format("{} of the {} shapes where it is slower than today's cuDNN have larger maps.",
+                    slower - slower_there, slower);
+    return finding;
+}
+
+/// Of Chen's shapes with one filter alone.
+std::vector<double> of_one_filter(const std::vector<Panel> &panels) {
+    std::vector<double> values;
+    for (const Panel &panel : panels)
+        for (const Row &row : panel.rows)
+            if (row.sizes.k == 1 && row.speedup)
+                values.push_back(*row.speedup);
+    return values;
+}
+
+} // namespace
+
+ItemAnswer gains(const PaperItem &item, const PaperContext &context) {
+    ItemAnswer answer;
+    const std::vector<Panel> panels = panels_of(item, context);
+    std::vector<double> all;
+    for (const Panel &panel : panels) {
+        answer.figures.push_back(speedup_figure(item, panel, context));
+        answer.figures.push_back(gigaflops_figure(item, panel, context));
+        for (const double value : values_of(panel, &Row::speedup))
+            all.push_back(value);
+    }
+    answer.tables.push_back(means_table(item, panels));
+    answer.tables.push_back(numbers_table(item, panels, context));
+    for (const PublishedCell &cell : item.published) {
+        if (!ratio_of(cell) || !cell.gpu)
+            continue;
+        if (of_another_gpu(cell, context)) {
+            answer.findings.push_back(other_gpu_finding(item, cell));
+            continue;
+        }
+        std::vector<double> values = cell.at == "all" ? all : std::vector<double>{};
+        for (const Panel &panel : panels)
+            if (panel.at == cell.at)
+                values = values_of(panel, &Row::speedup);
+        if (cell.at == "F = 1")
+            values = of_one_filter(panels);
+        answer.findings.push_back(finding_of(item, cell, values, context));
+    }
+    if (const PublishedCell *edge = cell_of(item, "slower only at maps of"))
+        answer.findings.push_back(where_slower(item, panels, *edge));
+    return answer;
+}
+
+} // namespace convcast

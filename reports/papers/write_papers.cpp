@@ -1,0 +1,40 @@
+#include "reports/papers/write_papers.hpp"
+
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "reports/papers/paper_text.hpp"
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace convcast {
+
+ReportFiles write_reproduction(const Reproduction &reproduction, const std::filesystem::path &folder) {
+    std::vector<Figure> figures;
+    for (const ItemAnswer &answer : reproduction.answers)
+        for (const Figure &figure : answer.figures)
+            if (figure.point_count() > 0)
+                figures.push_back(figure);
+    ReportFiles files = write_figures(figures, folder);
+    std::error_code error;
+    std::filesystem::create_directories(folder / "tables", error);
+    if (error)
+        throw InputError((folder / "tables").string(), "cannot make this folder: " + error.message());
+    const auto write = [&](const std::filesystem::path &name, const std::string &text) {
+        write_file_atomically((folder / name).string(), text);
+    };
+    for (const ItemAnswer &answer : reproduction.answers)
+        for (const PaperTable &table : answer.tables)
+            if (!table.rows.empty())
+                write(std::filesystem::path("tables") / (table.id + ".csv"), table_csv(table));
+    const std::string &id = reproduction.paper.id;
+    write("claims.csv", findings_csv(reproduction));
+    write(id + ".tex", paper_tex(reproduction));
+    write(id + ".bib", paper_bib(reproduction.paper));
+    write("page.html", write_paper_page(reproduction)); // last: where a page lies, its figures lie too
+    return files;
+}
+
+} // namespace convcast

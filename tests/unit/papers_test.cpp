@@ -1,0 +1,253 @@
+// Papers as documents, and what their computations make of them.
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/base/json.hpp"
+#include "model/record/paper.hpp"
+#include "model/record/study.hpp"
+#include "reports/papers/answer.hpp"
+#include "reports/papers/computations.hpp"
+#include "reports/papers/context.hpp"
+#include "reports/papers/paper_text.hpp"
+#include "reports/papers/write_papers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace convcast;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+namespace {
+
+const Reproduction &reproduced(const std::string &id) {
+    static std::map<std::string, Reproduction> all;
+    if (const auto found = all.find(id); found != all.end())
+        return found->second;
+    const Paper paper = find_paper(id);
+    return all.emplace(id, reproduce(paper, PaperContext(paper, find_profile("h200"), shipped_recording)))
+        .first->second;
+}
+
+const PaperItem &item_of(const Paper &paper, const std::string &id) {
+    return *std::find_if(paper.items.begin(), paper.items.end(),
+                         [&](const PaperItem &item) { return item.id == id; });
+}
+
+const ItemAnswer &answer_of(const std::string &paper, const std::string &id) {
+    const Reproduction &r = reproduced(paper);
+    return r.answers[static_cast<std::size_t>(&item_of(r.paper, id) - r.paper.items.data())];
+}
+
+std::string a_paper(const std::string &cell, const std::string &answer = R"("kind":"here","where":"docs")") {
+    return R"({"schema":"convcast/paper/1","id":"p","title":"t","authors":"a","gpu":"k40m",
+"citation":{"type":"misc","key":"k","fields":{"author":"a","title":"t","year":"2020"}},
+"items":[{"id":"table_1","kind":"table","number":"1","title":"t","says":"s",
+"published":[)" +
+           cell + R"(],
+"answer":{)" +
+           answer + "}}]}";
+}
+
+const char *const good = R"({"of":"a","at":"b","value":1.5,"unit":"times","against":"c"})";
+
+} // namespace
+
+TEST(Papers, ShippedOnesAreReadAndTheirComputationsExist) {
+    EXPECT_EQ(shipped_papers(), (std::vector<std::string>{"chang", "chen", "vadlamudi", "cibil"}));
+    const std::vector<std::string> known = computations();
+    std::set<std::string> used;
+    for (const std::string &id : shipped_papers())
+        for (const PaperItem &item : find_paper(id).items)
+            if (item.answer.by) {
+                used.insert(*item.answer.by);
+                EXPECT_NE(std::find(known.begin(), known.end(), *item.answer.by), known.end())
+                    << id << " " << item.id;
+            }
+    EXPECT_EQ(used, std::set<std::string>(known.begin(), known.end()))
+        << "a computation that no paper asks for";
+}
+
+TEST(Papers, AreWrittenAsTheyAreRead) {
+    for (const std::string &id : shipped_papers()) {
+        const std::string text = to_text(described::write(find_paper(id)));
+        EXPECT_EQ(to_text(described::write(read_paper(text, id))), text);
+    }
+    const std::string corpus = std::string(CONVCAST_SOURCE_DIR) + "/tests/fuzz/corpus/paper/small.json";
+    EXPECT_EQ(read_paper(read_file(corpus), corpus).items.size(), 2u); // which fuzzing begins with
+}
+
+TEST(Papers, PublishedNumbersAreThePrintedOnes) {
+    const Paper chang = find_paper("chang"), chen = find_paper("chen"), cibil = find_paper("cibil"),
+                vadlamudi = find_paper("vadlamudi");
+    EXPECT_EQ(cell_of(item_of(chang, "table_1"), "data requirement")->value, 84366);
+    EXPECT_EQ(cell_of(item_of(chang, "table_1"), "V_s")->value, 86016);
+    EXPECT_EQ(cell_of(item_of(chen, "figure_7"), "performance", "3x3")->value, 6.43);
+    EXPECT_EQ(cell_of(item_of(chen, "figure_8"), "performance", "5x5")->value, 45.3);
+    EXPECT_EQ(cell_of(item_of(chen, "table_1"), "F_TB", "7x7")->value, 32);
+    EXPECT_EQ(cell_of(item_of(vadlamudi, "table_6"), "all SM", "time")->value, 0.000613);
+    EXPECT_EQ(cell_of(item_of(cibil, "table_3"), "total", "two GPUs")->value, 16.748);
+    EXPECT_EQ(printed(*cell_of(item_of(chang, "table_1"), "data requirement")), "84,366\u00a0B");
+    EXPECT_EQ(printed(*cell_of(item_of(cibil, "table_3"), "total", "two GPUs")), "16.748\u00a0ms");
+}
+
+TEST(Papers, StudiesHaveTheirPapersNumbers) {
+    const Study single = find_study("chang_single");
+    ASSERT_EQ(single.published.size(), 2u); // both GPUs
+    EXPECT_EQ(single.published[0].gpu, "GTX 1080 Ti");
+    EXPECT_EQ(single.published[0].low, 1.5);
+    EXPECT_EQ(single.published[0].high, 5.6);
+    EXPECT_EQ(single.published[1].high, 3.7);
+    EXPECT_NEAR(*find_study("chen_general").published.front().average, 1.355, 1e-12);
+    EXPECT_NEAR(*find_study("chen_bank_width").published.front().average, 1.0 / 0.81, 1e-12); // 19 % slower
+    EXPECT_NEAR(*find_study("chen_sgemm").published.front().average, 1.0 / 0.64,
+                1e-12); // 36 % of the time saved
+    EXPECT_TRUE(find_study("vgg16_b1").published.empty());
+}
+
+TEST(Papers, BadDocumentsAreRefusedWithPlaceAndExample) {
+    EXPECT_EQ(read_paper(a_paper(good), "p.json").items.size(), 1u);
+    const auto refused = [](const std::string &text, const testing::Matcher<const std::string &> &message) {
+        EXPECT_THAT([&] { read_paper(text, "p.json"); }, ThrowsMessage<InputError>(message)) << text;
+    };
+    refused(a_paper(R"({"of":"a","at":"b","value":1,"unit":"furlongs"})"),
+            AllOf(HasSubstr("p.json:4: /items/0/published/0/unit"), HasSubstr("expected one of count, times"),
+                  HasSubstr("furlongs")));
+    refused(a_paper(R"({"of":"a","at":"b","value":1,"unit":"milisecond"})"),
+            HasSubstr("did you mean 'millisecond'?"));
+    refused(a_paper(R"({"of":"a","at":"b","value":1.5,"unit":"times"})"),
+            AllOf(HasSubstr("/published/0"), HasSubstr("over, for example \"cuDNN 7.1\"")));
+    refused(a_paper(R"({"of":"a","at":"b","value":100,"unit":"percent_saved","against":"c"})"),
+            HasSubstr("expected less than 100, for example 19"));
+    refused(a_paper(R"({"of":"","at":"b","value":1,"unit":"count"})"), HasSubstr("/published/0/of"));
+    refused(a_paper(good, R"("kind":"computed")"), HasSubstr("for example \"gains\""));
+    refused(a_paper(good, R"("kind":"not_computed")"), HasSubstr("expected \"why\": the reason"));
+    refused(a_paper(good, R"("kind":"here","where":"x","study":"chang_singel")"),
+            AllOf(HasSubstr("/items/0/answer/study"), HasSubstr("did you mean 'chang_single'?")));
+    refused(a_paper(good, R"("kind":"here","where":"x","paper_kernels":["row_registers"])"),
+            HasSubstr("/answer/paper_kernels/0"));
+    refused(a_paper(good, R"("kind":"here","where":"x","settings":["row_register:unit=3000"])"),
+            HasSubstr("/answer/settings/0"));
+    std::string other = a_paper(good);
+    other.replace(other.find("k40m"), 4, "k40x");
+    refused(other, AllOf(HasSubstr("/gpu"), HasSubstr("did you mean 'k40m'?")));
+    EXPECT_THAT(
+        [] { find_paper("chnag"); },
+        ThrowsMessage<UsageError>(AllOf(HasSubstr("did you mean 'chang'?"), HasSubstr("cibil, all"))));
+    const Paper unknown = read_paper(a_paper(good, R"("kind":"computed","by":"gainz")"), "p.json");
+    const PaperContext context(unknown, find_profile("h200"), shipped_recording);
+    EXPECT_THAT([&] { reproduce(unknown, context); },
+                ThrowsMessage<InputError>(AllOf(HasSubstr("table_1"), HasSubstr("did you mean 'gains'?"))));
+    const Paper no_study = read_paper(a_paper(good, R"("kind":"computed","by":"gains")"), "p.json");
+    EXPECT_THAT([&] { reproduce(no_study, context); },
+                ThrowsMessage<InputError>(HasSubstr("expected a study for \"gains\"")));
+}
+
+TEST(Papers, ExactRoundsAsPrinted) {
+    PaperItem item;
+    PublishedCell cell{"speed-up", "all", {}, "one", {}, 4.29, PaperUnit::times, {}, {}};
+    EXPECT_EQ(exact(item, cell, 137.09 / 31.99, "totals").verdict, ClaimVerdict::holds); // 4.2854
+    cell.value = 4290; // rounded to tens, as the zero says
+    EXPECT_EQ(exact(item, cell, 4291.2, "cores").verdict, ClaimVerdict::holds);
+    EXPECT_EQ(exact(item, cell, 4296.0, "cores").verdict, ClaimVerdict::differs);
+    cell.value = 14;
+    const ClaimAnswer differs = exact(item, cell, 0.013744 / 0.000706, "times"); // 19.47
+    EXPECT_EQ(differs.verdict, ClaimVerdict::differs);
+    EXPECT_EQ(differs.found, "19×");
+    EXPECT_THAT(differs.sentence, HasSubstr("39 % more than printed"));
+}
+
+TEST(Papers, WhatIsExactComesOutExactly) {
+    const ItemAnswer &table = answer_of("chang", "table_1");
+    ASSERT_EQ(table.findings.size(), 1u);
+    EXPECT_EQ(table.findings[0].verdict, ClaimVerdict::holds) << table.findings[0].sentence;
+    EXPECT_EQ(table.findings[0].found, "15 of 15 equal");
+    for (const ClaimAnswer &finding : answer_of("vadlamudi", "figure_4").findings)
+        EXPECT_EQ(finding.verdict, ClaimVerdict::holds) << finding.sentence;
+    for (const ClaimAnswer &finding : answer_of("cibil", "table_2").findings)
+        EXPECT_EQ(finding.verdict, ClaimVerdict::holds) << finding.sentence;
+    EXPECT_EQ(answer_of("cibil", "equations_14_15").tables[0].rows[0][1], "16");
+    EXPECT_EQ(answer_of("cibil", "equations_14_15").tables[0].rows[0][2], "12");
+}
+
+TEST(Papers, TheirOwnKernelIsNotOurFastest) {
+    const ItemAnswer &figure = answer_of("chang", "figure_5");
+    const ClaimAnswer &average =
+        *std::find_if(figure.findings.begin(), figure.findings.end(), [](const ClaimAnswer &f) {
+            return f.claim == "average speed-up over cuDNN 7.1, GTX 1080 Ti";
+        });
+    EXPECT_EQ(average.published, "1.39×");
+    EXPECT_EQ(average.verdict, ClaimVerdict::differs);
+    EXPECT_THAT(average.sentence, HasSubstr("of 33 shapes"));
+    const PaperTable &means = figure.tables.front();
+    ASSERT_EQ(means.rows.size(), 8u); // three filters and all, twice
+    EXPECT_EQ(means.rows[6][1], "the paper's own kernel");
+    EXPECT_EQ(means.rows[7][1], "our fastest");
+    EXPECT_EQ(means.rows[6][8], "1.39×");
+}
+
+TEST(Papers, FiguresHavePointsAndUniqueNames) {
+    for (const std::string &id : shipped_papers()) {
+        std::set<std::string> names;
+        for (const ItemAnswer &answer : reproduced(id).answers) {
+            for (const Figure &figure : answer.figures) {
+                EXPECT_TRUE(names.insert(figure.id).second) << figure.id;
+                EXPECT_GT(figure.point_count(), 0u) << figure.id;
+            }
+            for (const PaperTable &table : answer.tables)
+                for (const std::vector<std::string> &row : table.rows)
+                    EXPECT_EQ(row.size(), table.head.size()) << table.id;
+        }
+    }
+}
+
+TEST(Papers, DocsAreWhatTheCommandSays) {
+    for (const std::string &id : shipped_papers()) {
+        const std::string file = std::string(CONVCAST_SOURCE_DIR) + "/docs/papers/" + id + ".md";
+        const std::string now = paper_markdown(reproduced(id));
+        EXPECT_EQ(now.find("missing"), std::string::npos);
+        if (std::getenv("CONVCAST_UPDATE_GOLDEN") != nullptr)
+            write_file_atomically(file, now);
+        EXPECT_EQ(read_file(file), now) << "convcast reproduce all --docs docs/papers";
+    }
+}
+
+TEST(Papers, FolderAndClaimsAreTheGolden) {
+    const std::filesystem::path golden = std::string(CONVCAST_SOURCE_DIR) + "/tests/golden/papers";
+    std::string name = (std::filesystem::temp_directory_path() / "convcast_papers_XXXXXX").string();
+    const std::filesystem::path folder = mkdtemp(name.data());
+    std::string listing;
+    for (const std::string &id : shipped_papers()) {
+        write_reproduction(reproduced(id), folder / id);
+        if (std::getenv("CONVCAST_UPDATE_GOLDEN") != nullptr)
+            write_file_atomically((golden / (id + "_claims.csv")).string(),
+                                  read_file((folder / id / "claims.csv").string()));
+        EXPECT_EQ(read_file((folder / id / "claims.csv").string()),
+                  read_file((golden / (id + "_claims.csv")).string()));
+        const std::string page = read_file((folder / id / "page.html").string());
+        EXPECT_EQ(page.find("<script"), std::string::npos);
+        EXPECT_EQ(page.find("http://"), page.find("http://www.w3.org/2000/svg")); // nothing from elsewhere
+        EXPECT_EQ(page.find("Nothing to draw"), std::string::npos);
+    }
+    std::vector<std::string> files;
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(folder))
+        if (entry.is_regular_file() && entry.path().extension() != ".pdf")
+            files.push_back(std::filesystem::relative(entry.path(), folder).string());
+    std::sort(files.begin(), files.end());
+    for (const std::string &file : files)
+        listing += file + "\n";
+    if (std::getenv("CONVCAST_UPDATE_GOLDEN") != nullptr)
+        write_file_atomically((golden / "files.txt").string(), listing);
+    EXPECT_EQ(listing, read_file((golden / "files.txt").string()));
+    std::filesystem::remove_all(folder);
+}
