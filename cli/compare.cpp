@@ -78,7 +78,7 @@ std::string param_table(const ProfileComparison &comparison, std::size_t width) 
         row.push_back(off_text(param));
         row.push_back(verdict_text(param));
     }
-    const std::string wide = table(columns, rows, std::string::npos);
+    std::string wide = table(columns, rows, std::string::npos);
     std::size_t longest = 0;
     for (std::size_t at = 0; at < wide.size();) {
         const std::size_t end = wide.find('\n', at);

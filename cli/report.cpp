@@ -265,7 +265,8 @@ int report(const Words &words) {
     } else if (std::find(profiles.begin(), profiles.end(), run.profile_id) != profiles.end()) {
         try {
             profile = document_profile("report", run, arguments, file);
-        } catch (const UsageError &) { // the one that ships is another one
+        } catch (const UsageError &) {
+            profile.reset(); // the one that ships is another one
         }
     }
 
