@@ -22,6 +22,7 @@ struct Machine {
     bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
     double tensor_rate; ///< 0: not known; plans that need it have no time then
     double cluster_latency, cluster_bw, cluster_barrier_s; ///< of the shared memory of a cluster's other CTAs
+    double pass_bytes;         ///< of a wavefront of shared memory: 32 banks, each its width
     double partial_sector; ///< time of a sector written in part over that of a whole one
     std::int64_t clusters_of_4_sms, clusters_of_8_sms;
     // Of the architecture (docs/architecture.md).
@@ -39,6 +40,10 @@ struct Machine {
 /// operand at hand from the one before; 0 where the profile has no sweep over outer products. Larger tiles
 /// are made of such blocks.
 double serpentine_rate_of(const GpuProfile &p);
+
+/// Words of 4 bytes that a bank of shared memory is wide: W_SMB / 4 of Chen, 2 on Kepler, 1 on every other
+/// GPU; 1 where the profile has no bank width.
+std::int64_t bank_words(const GpuProfile &p);
 
 /// Clocks from a load of shared memory to its use; assumed where the profile has none.
 double shared_latency_of(const Gpu &gpu);

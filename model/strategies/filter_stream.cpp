@@ -210,15 +210,15 @@ Channel channel_of(const Tiling &o) {
 
 /// Passes of a channel, where a band has so many groups of rows and a CTA so many of filters: a thread's
 /// place is that of a whole band, and in a lower one those of the missing rows do nothing.
-Passes channel_passes(const Tiling &o, const Channel &c, std::int64_t row_groups,
+Passes channel_passes(const Banks &banks, const Tiling &o, const Channel &c, std::int64_t row_groups,
                       std::int64_t filter_groups) {
     const std::int64_t row = o.s.q(), there = row_groups * row, pitch = o.thread_rows * o.s.w;
     const std::int64_t distance = o.s.c * o.taps * o.group;
     const int width = static_cast<int>(std::min<std::int64_t>(o.group, 4));
     if (there == o.positions || filter_groups == 1) {
         const Units its{filter_groups, there, row, pitch};
-        const double of_taps = c.tap_loads * group_passes(its, distance, width);
-        Passes all = c.pixel_loads * position_passes(its);
+        const double of_taps = c.tap_loads * group_passes(banks, its, distance, width);
+        Passes all = c.pixel_loads * position_passes(banks, its);
         return all += Passes{of_taps, of_taps};
     }
     const auto of_thread = [&](auto word) {
@@ -232,8 +232,8 @@ Passes channel_passes(const Tiling &o, const Channel &c, std::int64_t row_groups
         return position / row * pitch + position % row;
     };
     const auto tap = [&](std::int64_t g, std::int64_t) { return g * distance; };
-    Passes all = c.pixel_loads * shared_passes(threads, 1, of_thread(pixel));
-    return all += c.tap_loads * shared_passes(threads, width, of_thread(tap));
+    Passes all = c.pixel_loads * shared_passes(banks, threads, 1, of_thread(pixel));
+    return all += c.tap_loads * shared_passes(banks, threads, width, of_thread(tap));
 }
 
 /// Warps of a band with a thread that has work.
@@ -267,7 +267,7 @@ BankCopies bank_copies_of(const Tiling &o) {
 }
 
 /// Sets what a CTA does in a step and once.
-void fill_cta(Partition &part, const Tiling &o, const Channel &c) {
+void fill_cta(Partition &part, const Banks &banks, const Tiling &o, const Channel &c) {
     const double warps = static_cast<double>(o.warps), steps = static_cast<double>(o.steps);
     const double here = static_cast<double>(o.knobs.channels), t = static_cast<double>(o.taps);
     part.step.fmas = static_cast<double>(o.positions * o.groups) * c.outputs * t * here;
@@ -276,7 +276,7 @@ void fill_cta(Partition &part, const Tiling &o, const Channel &c) {
     // A band's outputs come with its last channels; those of the last band, at the end.
     const double stores = c.outputs * instructions::placed_store * static_cast<double>(o.pieces - 1) / steps;
     part.step.instructions = warps * (here * c.instructions + stores) + part.step.copying;
-    part.step.shared_wavefronts = here * channel_passes(o, c, o.row_groups, o.groups).taken;
+    part.step.shared_wavefronts = here * channel_passes(banks, o, c, o.row_groups, o.groups).taken;
     part.step.load_bytes = here * static_cast<double>(o.band_map_floats) * 4.0;
     // A band is stored after its last channels; nothing covers the last band's stores.
     const double band_bytes = static_cast<double>(std::min(o.band, o.s.p()) * o.s.q() * o.filters) * 4.0;
@@ -292,7 +292,7 @@ void fill_cta(Partition &part, const Tiling &o, const Channel &c) {
 }
 
 /// What the cores and shared memory do in the whole launch.
-Work core_work_of(const Tiling &o, const Channel &c, const Partition &part) {
+Work core_work_of(const Banks &banks, const Tiling &o, const Channel &c, const Partition &part) {
     const ConvShape &s = o.s;
     const double images = static_cast<double>(s.n), channels = static_cast<double>(s.c);
     const double warps = static_cast<double>(o.warps);
@@ -304,7 +304,7 @@ Work core_work_of(const Tiling &o, const Channel &c, const Partition &part) {
     Work work;
     work.fmas = active * c.outputs * static_cast<double>(o.taps) * channels;
     const Passes passes = over_bands(o, [&](std::int64_t row_groups, std::int64_t filter_groups) {
-        return channel_passes(o, c, row_groups, filter_groups);
+        return channel_passes(banks, o, c, row_groups, filter_groups);
     });
     work.shared_wavefronts = images * channels * passes.taken;
     work.shared_conflicts = images * channels * passes.conflicts();
@@ -390,8 +390,9 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const Gpu &gpu) 
                           std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM"};
     fill_schedule(part, gpu.limits);
     const Channel channel = channel_of(o);
-    fill_cta(part, o, channel);
-    part.work = core_work_of(o, channel, part);
+    const Banks banks = banks_of(gpu.profile);
+    fill_cta(part, banks, o, channel);
+    part.work = core_work_of(banks, o, channel, part);
     add_traffic(part, o, gpu);
 
     Feasible &out = planned.feasible;
