@@ -183,14 +183,16 @@ TEST(Knowledge, NumbersThatAreAssumedAreSaid) {
     GpuProfile profile = find_profile("k40m");
     profile.barrier_latency.reset();
     const std::size_t of_profile = assumed_of(profile).size();
-    EXPECT_THAT(assumed_of(profile), Contains(HasSubstr("launch_floor 2.370 us, in 607.0 ns to 9.270 us: assumed")));
-    EXPECT_THAT(ranged_numbers(profile), SizeIs(of_profile));
+    EXPECT_THAT(assumed_of(profile),
+                Contains(HasSubstr("launch_floor 2.370 us, in 607.0 ns to 9.270 us: assumed")));
+    EXPECT_THAT(ranged_numbers(profile), testing::SizeIs(of_profile));
     // One that the profile lacks, and one that the profile assumes itself: that has no range then.
-    const std::string barrier = assume(profile, "barrier_latency=30"), floor = assume(profile, "launch_floor=5e-6");
-    EXPECT_THAT(assumed_of(profile), SizeIs(of_profile + 1));
-    EXPECT_THAT(assumed_of(profile), IsSupersetOf({barrier, floor}));
-    EXPECT_THAT(ranged_numbers(profile), SizeIs(of_profile - 1));
-    EXPECT_THAT(knowledge_for(profile).assumptions, IsSupersetOf({barrier, floor}));
+    const std::string barrier = assume(profile, "barrier_latency=30"),
+                      floor = assume(profile, "launch_floor=5e-6");
+    EXPECT_THAT(assumed_of(profile), testing::SizeIs(of_profile + 1));
+    EXPECT_THAT(assumed_of(profile), testing::IsSupersetOf({barrier, floor}));
+    EXPECT_THAT(ranged_numbers(profile), testing::SizeIs(of_profile - 1));
+    EXPECT_THAT(knowledge_for(profile).assumptions, testing::IsSupersetOf({barrier, floor}));
     EXPECT_THAT(assumed_of(find_profile("h200")), IsEmpty());
     EXPECT_THAT(ranged_numbers(find_profile("h200")), IsEmpty()) << "intervals of samples are no ranges";
 }

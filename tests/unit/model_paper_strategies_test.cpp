@@ -175,14 +175,14 @@ TEST(RowRegister, BanksOfEightBytes) {
     EXPECT_EQ(two.launch().threads, 128);
     EXPECT_EQ(two.launch().step.shared_wavefronts, 9 + 2 * 4);
     EXPECT_EQ(two.launch().work.shared_conflicts, 0);
-    EXPECT_EQ(two.strategy, "row_register:tile_w=256,tile_h=8,unit=2,units=1,tile_k=8");
+    EXPECT_EQ(two.text, "row_register:tile_w=256,tile_h=8,unit=2,units=1,tile_k=8");
     EXPECT_EQ(two.feasible.rules.pixel_uses, 3 * 3 * 8);
 }
 
 TEST(BlockRegister, BanksOfEightBytes) {
-    // Table 1's 3 x 3: a step of 2 channels has 6 rows, of which a thread reads 16 + 2 pixels and 3 * 4 filter
-    // values; 4 warps. Every load of a warp is one pass, as 16 lanes have one address and 16 neighbouring words
-    // of filters are half a pass, or pairs of them a whole one.
+    // Table 1's 3 x 3: a step of 2 channels has 6 rows, of which a thread reads 16 + 2 pixels and 3 * 4
+    // filter values; 4 warps. Every load of a warp is one pass, as 16 lanes have one address and 16
+    // neighbouring words of filters are half a pass, or pairs of them a whole one.
     const auto passes = [](const char *unit) {
         return planned(std::string("block_register:unit=") + unit, "n1c64h64w64k64r3s3", "k40m")
             .launch()
@@ -191,7 +191,7 @@ TEST(BlockRegister, BanksOfEightBytes) {
     EXPECT_EQ(passes("1"), 4 * 6 * (18 + 12));
     EXPECT_EQ(passes("2"), 4 * 6 * (9 + 6));
     const Answer table1 = planned("block_register:unit=2", "n1c64h64w64k64r3s3", "k40m");
-    EXPECT_EQ(table1.strategy,
+    EXPECT_EQ(table1.text,
               "block_register:tile_w=32,tile_h=4,tile_k=64,pixels_per_thread=16,filters_per_thread=4,"
               "channels=2,unit=2");
     EXPECT_EQ(table1.launch().threads, 128);
@@ -199,7 +199,7 @@ TEST(BlockRegister, BanksOfEightBytes) {
     EXPECT_DOUBLE_EQ(*table1.feasible.rules.global_reads, 1.0 / 3.0);
     EXPECT_EQ(table1.feasible.rules.pixel_uses, 9 * 64);
     EXPECT_EQ(planned("block_register:unit=2", "n1c64h64w64k64r5s5", "k40m").launch().threads, 128);
-    EXPECT_EQ(planned("block_register:unit=2", "n1c64h128w128k64r7s7", "k40m").strategy,
+    EXPECT_EQ(planned("block_register:unit=2", "n1c64h128w128k64r7s7", "k40m").text,
               "block_register:tile_w=64,tile_h=4,tile_k=32,pixels_per_thread=8,filters_per_thread=8,"
               "channels=1,unit=2");
 }

@@ -453,7 +453,8 @@ TEST(Forecast, EachGpuOfThePapersHasATimeWithARange) {
             const char *strategy = shape.c == 1 ? "row_register" : "block_register";
             const Prediction p =
                 *predict(parse_strategy(strategy), shape, profile, knowledge_for(profile)).prediction;
-            ASSERT_TRUE(p.time_s && p.assumed_low_s && p.assumed_high_s) << gpu << " " << p.reason.value_or("");
+            ASSERT_TRUE(p.time_s && p.assumed_low_s && p.assumed_high_s)
+                << gpu << " " << p.reason.value_or("");
             EXPECT_LT(*p.assumed_low_s, *p.time_s) << gpu;
             EXPECT_GT(*p.assumed_high_s, *p.time_s) << gpu;
             EXPECT_THAT(p.assumptions, Contains(HasSubstr("launch_floor"))) << gpu;
