@@ -69,7 +69,8 @@ void append_rules(std::string &out, const Rules &rules) {
             out += fmt::format("    {:<34}{:>12.3f} {}\n", name, *value, meaning);
     };
     line("K * K * F", rules.pixel_uses, "uses of a pixel of the input at most");
-    share("(W_T + K - 1) / (W_T * K)", rules.shared_reads, "of the reads of pixels from shared memory are left");
+    share("(W_T + K - 1) / (W_T * K)", rules.shared_reads,
+          "of the reads of pixels from shared memory are left");
     share("1 / K", rules.global_reads, "of the reads of pixels from global memory are left");
     for (const std::string &remark : rules.remarks)
         out += "    note: " + remark + "\n";

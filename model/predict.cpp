@@ -54,8 +54,7 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
                             call->mwp_cwp_s};
         prediction.time_low_s = call->low_s;
         prediction.time_high_s = call->high_s;
-        if (const std::optional<TimeRange> range =
-                assumed_range(worked, shape, gpu, knowledge.calibration)) {
+        if (const std::optional<TimeRange> range = assumed_range(worked, shape, gpu, knowledge.calibration)) {
             prediction.assumed_low_s = range->low;
             prediction.assumed_high_s = range->high;
         }

@@ -22,7 +22,7 @@ struct Machine {
     bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
     double tensor_rate; ///< 0: not known; plans that need it have no time then
     double cluster_latency, cluster_bw, cluster_barrier_s; ///< of the shared memory of a cluster's other CTAs
-    double pass_bytes;         ///< of a wavefront of shared memory: 32 banks, each its width
+    double pass_bytes;     ///< of a wavefront of shared memory: 32 banks, each its width
     double partial_sector; ///< time of a sector written in part over that of a whole one
     std::int64_t clusters_of_4_sms, clusters_of_8_sms;
     // Of the architecture (docs/architecture.md).

@@ -52,8 +52,8 @@ struct Prediction {
     std::optional<std::string> reason; ///< why `time_s` is absent
     std::optional<Timeline> timeline;  ///< only where it was asked for
     BOOST_DESCRIBE_CLASS(Prediction, (),
-                         (time_s, times, time_low_s, time_high_s, assumed_low_s, assumed_high_s, regimes, limiter, work, plan, term, rules,
-                          margin, assumptions, reason, timeline),
+                         (time_s, times, time_low_s, time_high_s, assumed_low_s, assumed_high_s, regimes,
+                          limiter, work, plan, term, rules, margin, assumptions, reason, timeline),
                          (), ())
 
     void check(const FieldProblem &problem) const;

@@ -286,7 +286,8 @@ SharedAccess shared_access_of(const Banks &banks, const Tiling &o) {
     all.result = shared_passes(banks, o.threads, store_width, [&](std::int64_t t) {
         return t % o.threads_x * o.result_pitch + strip_word(t, o.knobs.tile_w);
     });
-    all.result_read = position_passes(banks, {o.group, o.threads_x * o.tile_pixels, o.tile_pixels, o.result_pitch});
+    all.result_read =
+        position_passes(banks, {o.group, o.threads_x * o.tile_pixels, o.tile_pixels, o.result_pitch});
     // Of a row's last unit the compiler reads no more than what is used, one or two of four floats.
     all.row_values = round_up(o.width + o.s.s - 1, o.n);
     const std::int64_t used = o.width + o.s.s - 1 - (all.row_values - o.n);

@@ -399,10 +399,11 @@ StepsDone steps_done(const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
         done.warps -= last_tiles * (1.0 - static_cast<double>(ceil_div(left, warp_pixels) * warp_pixels) /
                                               static_cast<double>(g.tile_pixels));
         done.load_wavefronts -=
-            last_tiles * (of_step - warps_m * static_cast<double>(t.slice) *
-                                        (static_cast<double>(left / warp_pixels) *
-                                             row_load_passes(banks, g, t.lanes_n, t.lanes_n) +
-                                         row_load_passes(banks, g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
+            last_tiles *
+            (of_step -
+             warps_m * static_cast<double>(t.slice) *
+                 (static_cast<double>(left / warp_pixels) * row_load_passes(banks, g, t.lanes_n, t.lanes_n) +
+                  row_load_passes(banks, g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
     }
     return done;
 }

@@ -16,8 +16,7 @@ double row_load_passes(const Banks &banks, const ImplicitGemm &setting, std::int
 /// as [filter][pixel]. Lanes lie beside each other as in the kernels, `lanes_n` along the pixels, `pixels`
 /// and `filters` apart.
 double sum_store_passes(const Banks &banks, const ImplicitGemm &setting, std::int64_t lanes_n,
-                        std::int64_t pixels,
-                        std::int64_t filters);
+                        std::int64_t pixels, std::int64_t filters);
 
 /// The plan of a setting with staging = 2 in which only `columns` may be left to choose; it is filled in.
 std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &setting, const ConvShape &shape,

@@ -352,11 +352,11 @@ void count_launch(Partition &part, const ConvShape &s, const Gpu &gpu, const Til
     work.fmas = busy * counts.fmas_per_filter;
     work.instructions = static_cast<double>(part.ctas) * part.drain.instructions +
                         busy_warps * static_cast<double>(s.k) * counts.instructions_per_filter;
-    work.shared_wavefronts = tiling.shares_taps()
-                                 ? static_cast<double>(planes - moved) * tap_passes(banks, s.r * s.s, positions) +
-                                       static_cast<double>(moved) * tap_passes(banks, s.r * s.s, positions + 1) +
-                                       copies.of_all
-                                 : 0.0;
+    work.shared_wavefronts =
+        tiling.shares_taps()
+            ? static_cast<double>(planes - moved) * tap_passes(banks, s.r * s.s, positions) +
+                  static_cast<double>(moved) * tap_passes(banks, s.r * s.s, positions + 1) + copies.of_all
+            : 0.0;
     work.shared_conflicts = 0.0;
     count_reads(part, s, gpu, tiling);
     const double stored = static_cast<double>(positions * o.rows * o.vector * s.n * s.k) * 4.0;

@@ -188,8 +188,9 @@ Row row_of(const Banks &banks, const ConvShape &s, const Tiling &t) {
     const double fetches = static_cast<double>(ceil_div(t.row_pixels, t.threads));
     const double window = static_cast<double>(t.units * t.window_units);
     const std::int64_t unit_bytes = t.unit * t.bytes;
-    const Passes read = shared_passes(banks, t.threads, static_cast<int>(std::max<std::int64_t>(1, unit_bytes / 4)),
-                                      [&](std::int64_t thread) { return thread * unit_bytes / 4; });
+    const Passes read =
+        shared_passes(banks, t.threads, static_cast<int>(std::max<std::int64_t>(1, unit_bytes / 4)),
+                      [&](std::int64_t thread) { return thread * unit_bytes / 4; });
     // A fetch (address, predicate), a filter (constant loads' addresses, loop, pointers).
     // Short elements are widened: a pixel on its way into the window, a filter value for every row.
     const bool widens_filters = s.dtype == DataType::f16;

@@ -307,7 +307,8 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
     work.fmas = static_cast<double>(units) * (p + m) * line_fmas(o.points, s.r).back;
     if (staged) { // a lane stores the rows of its tile; warps with tiles read them as they lie
         const int width = g.tile % 4 == 0 ? 4 : 2;
-        const Passes row = shared_passes(banks_of(gpu.profile), warp_lanes, width, [&](std::int64_t lane) { return lane * g.tile; });
+        const Passes row = shared_passes(banks_of(gpu.profile), warp_lanes, width,
+                                         [&](std::int64_t lane) { return lane * g.tile; });
         const double stores = m * m / width * row.taken;
         work.shared_wavefronts = static_cast<double>(part.ctas * part.busy_warps) * stores +
                                  static_cast<double>(s.k) * staged_reads(s, g.tile, tiles);

@@ -39,13 +39,13 @@ struct Passes {
 };
 
 /// W3: wavefronts of one access by a warp, each lane to `width` words (1, 2 or 4) that are aligned to as
-/// many. A bank serves what lies in its width in a wavefront, to any number of lanes. Lanes whose access is no
-/// wider than a bank are served together, those of one twice as wide by halves of the warp, of one four times
-/// as wide by quarters. Where every lane i of such an access has the address of lane i ^ 1, or every one that
-/// of lane i ^ 2, groups are twice as large; lanes that take no part count as equal. The counters of
+/// many. A bank serves what lies in its width in a wavefront, to any number of lanes. Lanes whose access is
+/// no wider than a bank are served together, those of one twice as wide by halves of the warp, of one four
+/// times as wide by quarters. Where every lane i of such an access has the address of lane i ^ 1, or every
+/// one that of lane i ^ 2, groups are twice as large; lanes that take no part count as equal. The counters of
 /// channel_split and filter_stream say so of banks of 4 bytes, to the last wavefront. On banks of 8 bytes a
-/// warp's 32-bit loads, 64-bit loads and 128-bit loads of neighbouring words take 1, 1 and 2, as nvprof counts
-/// on a Tesla K80 (ekondis/gpumembench, issue 1).
+/// warp's 32-bit loads, 64-bit loads and 128-bit loads of neighbouring words take 1, 1 and 2, as nvprof
+/// counts on a Tesla K80 (ekondis/gpumembench, issue 1).
 Passes warp_passes(const Banks &banks, const LaneWords &first, int width);
 
 /// Of an access by threads 0 to `threads` - 1; thread t begins at first_word(t).
