@@ -127,6 +127,9 @@ std::vector<std::string> refused_row(const Case &item, std::size_t columns) {
 }
 
 std::string forecast_table(const Ranking &ranking) {
+    // How far each time goes with the numbers that were assumed, where any were.
+    const bool ranged = std::any_of(ranking.ranked.begin(), ranking.ranked.end(),
+                                    [](const Case &item) { return item.prediction->assumed_low_s; });
     std::vector<std::vector<std::string>> rows;
     for (std::size_t i = 0; i < ranking.ranked.size(); ++i) {
         const Case &item = ranking.ranked[i];
@@ -137,12 +140,19 @@ std::string forecast_table(const Ranking &ranking) {
                                                           *ranking.ranked.front().prediction->time_s)
                               : "-",
                         item.prediction->limiter.value_or("-"), *item.strategy});
+        if (const Prediction &p = *item.prediction; ranged)
+            rows.back().insert(rows.back().begin() + 2,
+                               p.assumed_low_s && p.assumed_high_s
+                                   ? short_time(*p.assumed_low_s) + " to " + short_time(*p.assumed_high_s)
+                                   : "-");
     }
     for (const Case &item : ranking.refused)
-        rows.push_back(refused_row(item, 5));
-    return table(
-        {{"rank", Align::right}, {"time", Align::right}, {"/ best", Align::right}, {"limiter"}, {"strategy"}},
-        rows, terminal_width());
+        rows.push_back(refused_row(item, ranged ? 6 : 5));
+    std::vector<Column> headings = {
+        {"rank", Align::right}, {"time", Align::right}, {"/ best", Align::right}, {"limiter"}, {"strategy"}};
+    if (ranged)
+        headings.insert(headings.begin() + 2, Column{"as assumed", Align::right});
+    return table(headings, rows, terminal_width());
 }
 
 std::string reasons(const Ranking &ranking) {

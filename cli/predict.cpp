@@ -64,6 +64,14 @@ void append_rules(std::string &out, const Rules &rules) {
     line("FMAs a step", rules.step_fma, "");
     if (rules.bank_ratio)
         out += fmt::format("    {:<34}{:>12}\n", "n = W_SMB / W_CD", *rules.bank_ratio);
+    const auto share = [&](const char *name, const std::optional<double> &value, const char *meaning) {
+        if (value)
+            out += fmt::format("    {:<34}{:>12.3f} {}\n", name, *value, meaning);
+    };
+    line("K * K * F", rules.pixel_uses, "uses of a pixel of the input at most");
+    share("(W_T + K - 1) / (W_T * K)", rules.shared_reads,
+          "of the reads of pixels from shared memory are left");
+    share("1 / K", rules.global_reads, "of the reads of pixels from global memory are left");
     for (const std::string &remark : rules.remarks)
         out += "    note: " + remark + "\n";
 }
@@ -88,6 +96,9 @@ std::string explain(const Case &item, const Knowledge &knowledge) {
                                       : "nothing overlapped " + short_time(*p.time_high_s);
         out += fmt::format("  time {}  (speed of light {}; {})  limiter: {}\n", short_time(*p.time_s),
                            short_time(*p.times.tier0_s), range, p.limiter.value_or("-"));
+        if (p.assumed_low_s && p.assumed_high_s)
+            out += fmt::format("  {} to {}, as the numbers that were assumed lie in their ranges\n",
+                               short_time(*p.assumed_low_s), short_time(*p.assumed_high_s));
     } else
         out += "  " + p.reason.value_or("no time") + "\n";
     if (p.regimes)

@@ -2,6 +2,7 @@
 
 #include "model/base/parallel.hpp"
 #include "model/regime/regimes.hpp"
+#include "model/time/assumed_range.hpp"
 #include "model/work/compiled.hpp"
 #include "model/work/totals.hpp"
 
@@ -56,6 +57,10 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
                             call->mwp_cwp_s};
         prediction.time_low_s = call->low_s;
         prediction.time_high_s = call->high_s;
+        if (const std::optional<TimeRange> range = assumed_range(worked, shape, gpu, knowledge.calibration)) {
+            prediction.assumed_low_s = range->low;
+            prediction.assumed_high_s = range->high;
+        }
         regimes.physical = physical_regime(feasible.plan, shape, gpu);
         const Utilisation busy = utilisation_of(worked, *prediction.work, *prediction.time_s, profile);
         regimes.tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);

@@ -86,7 +86,7 @@ struct RuleText {
 };
 
 /// The papers' symbols and numbers; docs/equations.md.
-constexpr std::array<RuleText, 22> rule_texts = {{
+constexpr std::array<RuleText, 25> rule_texts = {{
     {"n_fma", "N_FMA, FMAs per SM that hide the latency (Chang, Table 1)"},
     {"v_s_bytes", "V_s, bytes in flight that hide the latency (Chang, Table 1)"},
     {"threads_per_sm", "threads per SM (Chang, Table 1)"},
@@ -106,6 +106,10 @@ constexpr std::array<RuleText, 22> rule_texts = {{
     {"tile_k_min", "least M', filters per step (Chang, section 3.2, rule 3)"},
     {"step_fma", "FMAs per step, S/4 · M' · W'x (Chang, section 3.2)"},
     {"bank_ratio", "n = W_SMB / W_CD (Chen, eq. 1)"},
+    {"pixel_uses", "K · K · F, uses of a pixel of the input at most (Chen, section 2.2)"},
+    {"shared_reads",
+     "(W_T + K − 1) / (W_T · K), reads of pixels from shared memory that are left (Chen, section 4.3)"},
+    {"global_reads", "1 / K, reads of pixels from global memory that are left (Chen, section 4.3)"},
     {"round_fmas", "FMAs of an SM in a round, against N_FMA (Chang, section 2.2)"},
     {"round_bytes", "bytes of all SMs in a round, against V_s (Chang, section 2.2)"},
     {"remarks", "remarks"},

@@ -98,7 +98,10 @@ Number number_of(const std::string &name, const std::string &group, const Param<
     for (const double population : param.populations)
         cells.groups += (cells.groups.empty() ? "" : " and ") + part(population);
     row.text = name + ": " + cells.value + (cells.unit.empty() ? "" : " " + cells.unit) +
-               (cells.interval.empty() ? "" : ", 95 % interval " + cells.interval) + ", " + param.by;
+               (cells.interval.empty()             ? ""
+                : param.source == Source::measured ? ", 95 % interval " + cells.interval
+                                                   : ", range " + cells.interval) +
+               ", " + param.by;
     return number;
 }
 

@@ -59,8 +59,11 @@ ResolvedArchitecture resolved(const Architecture &own, int capability,
                               const std::map<int, Architecture> &files) {
     ResolvedArchitecture out{own, capability, {}};
     std::vector<std::pair<int, const Architecture *>> nearest;
+    // What GPUs before the first that probes run on have in common, such as copies through registers, later
+    // ones have not.
     for (const auto &[other, architecture] : files)
-        nearest.emplace_back(other, &architecture);
+        if (other >= least_measured_capability || capability < least_measured_capability)
+            nearest.emplace_back(other, &architecture);
     std::stable_sort(nearest.begin(), nearest.end(), [&](const auto &a, const auto &b) {
         return std::abs(a.first - capability) < std::abs(b.first - capability);
     });
@@ -308,6 +311,8 @@ std::string write_architecture(const Architecture &architecture) {
 }
 
 const ResolvedArchitecture &architecture_for(int capability) {
+    if (capability < shipped().begin()->first) // of no GPU that anything is known of
+        capability = least_measured_capability;
     const auto *best = &*shipped().begin();
     for (const auto &each : shipped())
         if (std::abs(each.first - capability) < std::abs(best->first - capability))

@@ -34,6 +34,11 @@ std::string said_of(const std::string &name, double value, const char *unit) {
     return fmt::format("{} {}: assumed, not known of this GPU", name, readable(value, unit));
 }
 
+/// Whether the interval of a number is the range that it may lie in, and not that of its samples.
+template <class Q> bool has_range(const std::optional<Param<Q>> &field) {
+    return field && field->interval && field->source != Source::measured && field->source != Source::driver;
+}
+
 } // namespace
 
 std::string assume(GpuProfile &profile, const std::string &text) {
@@ -47,10 +52,10 @@ std::string assume(GpuProfile &profile, const std::string &text) {
         if (name != of_field)
             return;
         const char *unit = UnitOf<Q>::text;
-        if (field)
-            throw UsageError(
-                fmt::format("--assume {}: the profile {} has it, {}; only what a profile lacks is assumed",
-                            name, profile.id, readable(field->value.value, unit)));
+        if (field && (field->source != Source::assumed || field->by == by_assume))
+            throw UsageError(fmt::format("--assume {}: the profile {} has it, {}; only what a profile lacks, "
+                                         "or itself assumes, is assumed",
+                                         name, profile.id, readable(field->value.value, unit)));
         constexpr Range allowed = plausible<Q>();
         double value = 0.0;
         const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
@@ -78,8 +83,33 @@ std::vector<std::string> assumed_of(const GpuProfile &profile) {
     for_each_param(profile, [&](const char *name, const auto &field) {
         if (field && field->source == Source::assumed && field->by == by_assume)
             said.push_back(said_of(name, field->value.value, UnitOf<decltype(field->value)>::text));
+        else if (has_range(field)) {
+            const char *unit = UnitOf<decltype(field->value)>::text;
+            said.push_back(fmt::format("{} {}, in {} to {}: {}, {}", name, readable(field->value.value, unit),
+                                       readable(field->interval->low, unit),
+                                       readable(field->interval->high, unit),
+                                       boost::describe::enum_to_string(field->source, "?"), field->by));
+        }
     });
     return said;
+}
+
+std::vector<RangedNumber> ranged_numbers(const GpuProfile &profile) {
+    std::vector<RangedNumber> numbers;
+    for_each_param(profile, [&](const char *name, const auto &field) {
+        // An end that is no value of a GPU would be no forecast.
+        if (has_range(field) && field->interval->low > 0.0)
+            numbers.push_back({name, field->interval->low, field->interval->high});
+    });
+    return numbers;
+}
+
+GpuProfile with_number(GpuProfile profile, const std::string &name, double value) {
+    for_each_param(profile, [&](const char *of_field, auto &field) {
+        if (field && name == of_field)
+            field->value = decltype(field->value)(value);
+    });
+    return profile;
 }
 
 } // namespace convcast

@@ -28,6 +28,12 @@ double serpentine_rate_of(const GpuProfile &p) {
     return 0.0;
 }
 
+std::int64_t bank_words(const GpuProfile &p) {
+    const auto words =
+        p.bank_width ? static_cast<std::int64_t>(p.bank_width->value.value / sizeof(float)) : std::int64_t{1};
+    return words >= 4 ? 4 : words >= 2 ? 2 : 1;
+}
+
 double shared_latency_of(const Gpu &gpu) {
     const auto &measured = gpu.profile.shared_latency;
     return measured ? measured->value.value : gpu.architecture.shared_latency->value;
@@ -52,6 +58,7 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
     m.outer_rate = (p.ffma_outer_rate ? *p.ffma_outer_rate : *p.ffma_rate).value.value * share;
     m.snaked_rate = std::max(m.outer_rate, serpentine_rate_of(p) * share);
     m.shared_bw = p.shared_bandwidth->value.value;
+    m.pass_bytes = warp_lanes * sizeof(float) * static_cast<double>(bank_words(p)); // as many banks as lanes
     m.launch_s = p.launch_floor->value.value;
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
     m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;

@@ -33,6 +33,7 @@ struct Machine {
     bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
     double tensor_rate; ///< of TF32 products; 0: not known, and plans that need it have no time
     double cluster_latency, cluster_bw, cluster_barrier_s; ///< of the shared memory of a cluster's other CTAs
+    double pass_bytes;     ///< of a wavefront of shared memory: 32 banks, each its width (W3)
     double partial_sector; ///< time of a sector written in part over that of a whole one (F21)
     std::int64_t clusters_of_4_sms, clusters_of_8_sms; ///< SMs on which clusters so large run at once (F9)
     double integer_clocks;     ///< that an instruction keeps its scheduler's pipe of integers busy (F10)
@@ -53,6 +54,10 @@ inline constexpr double assumed_l2_bandwidth_ratio = 2.0, assumed_l2_latency_rat
 /// FFMA has an operand at hand from the one before. Larger tiles are made of such blocks. 0 if the profile
 /// has no sweep over outer products.
 double serpentine_rate_of(const GpuProfile &p);
+
+/// Words of 4 bytes that a bank of shared memory is wide: W_SMB / 4 of Chen, 2 on Kepler, 1 on every other
+/// GPU; 1 where the profile has no bank width.
+std::int64_t bank_words(const GpuProfile &p);
 
 /// Clocks from a load of shared memory to its use: the profile's, or else the architecture's.
 double shared_latency_of(const Gpu &gpu);

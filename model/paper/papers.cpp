@@ -133,4 +133,16 @@ std::int64_t bank_ratio(Bytes bank_width, std::int64_t element_bytes) {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(bank_width.value) / element_bytes);
 }
 
+std::int64_t pixel_uses(std::int64_t filter_height, std::int64_t filter_width, std::int64_t filters) {
+    return filter_height * filter_width * filters;
+}
+
+double shared_reads(std::int64_t pixels, std::int64_t filter_width) {
+    return static_cast<double>(pixels + filter_width - 1) / static_cast<double>(pixels * filter_width);
+}
+
+double global_reads(std::int64_t filter_height) {
+    return 1.0 / static_cast<double>(filter_height);
+}
+
 } // namespace convcast::papers

@@ -86,4 +86,12 @@ std::int64_t step_bytes(std::int64_t segment_bytes, std::int64_t filter_width, s
 /// Chen (1), C1: elements that a bank holds, n = W_SMB / W_CD, at least 1.
 std::int64_t bank_ratio(Bytes bank_width, std::int64_t element_bytes);
 
+/// Chen 2.2, C2: products that a pixel of the input is in at most, K * K * F.
+std::int64_t pixel_uses(std::int64_t filter_height, std::int64_t filter_width, std::int64_t filters);
+/// Chen 4.2, C3: reads of pixels from shared memory by a thread of `pixels` neighbouring outputs, over one
+/// for each product: (W_T + K - 1) / (W_T * K).
+double shared_reads(std::int64_t pixels, std::int64_t filter_width);
+/// Chen 4.3, C4: reads of pixels from global memory over those of a product of matrices, about 1 / K.
+double global_reads(std::int64_t filter_height);
+
 } // namespace convcast::papers

@@ -24,7 +24,11 @@ struct Rules {
     std::optional<std::int64_t> d1_bytes, d2_bytes, th1, th2; ///< as compared in rule 4
     std::optional<std::int64_t> run_pieces;                   ///< what really fits and runs
     std::optional<std::int64_t> segment_bytes, tile_w, tile_k_min, step_fma;
-    std::optional<double> bank_ratio; ///< n = W_SMB / W_CD
+    std::optional<double> bank_ratio;       ///< n = W_SMB / W_CD
+    std::optional<std::int64_t> pixel_uses; ///< K * K * F: products that a pixel of the input is in at most
+    /// Of the reads of pixels, what is left against one for each product: (W_T + K - 1) / (W_T * K) of those
+    /// from shared memory; against a product of matrices, about 1 / K of those from global memory.
+    std::optional<double> shared_reads, global_reads;
     /// One round as the paper counts it: its FMAs on an SM, against n_fma, and its bytes of all SMs, against
     /// v_s_bytes.
     std::optional<double> round_fmas, round_bytes;
@@ -32,7 +36,8 @@ struct Rules {
     BOOST_DESCRIBE_CLASS(Rules, (),
                          (n_fma, v_s_bytes, threads_per_sm, warps_per_sm, method, pieces_p, pieces_q,
                           candidate_p, candidate_q, d1_bytes, d2_bytes, th1, th2, run_pieces, segment_bytes,
-                          tile_w, tile_k_min, step_fma, bank_ratio, round_fmas, round_bytes, remarks),
+                          tile_w, tile_k_min, step_fma, bank_ratio, pixel_uses, shared_reads, global_reads,
+                          round_fmas, round_bytes, remarks),
                          (), ())
 };
 

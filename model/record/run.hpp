@@ -39,6 +39,8 @@ struct Prediction {
         time_s; ///< the best tier there is; absent when the profile lacks numbers: see `reason`
     TierTimes times;
     std::optional<Seconds> time_low_s, time_high_s;
+    /// I3: of time_s, where the profile has numbers that no probe measured, with the range each may lie in.
+    std::optional<Seconds> assumed_low_s, assumed_high_s;
     std::optional<Regimes> regimes;
     std::optional<std::string> limiter; ///< the leaf that takes most of the time
     std::optional<Work> work;
@@ -50,8 +52,8 @@ struct Prediction {
     std::optional<std::string> reason; ///< why `time_s` is absent
     std::optional<Timeline> timeline;  ///< only where it was asked for
     BOOST_DESCRIBE_CLASS(Prediction, (),
-                         (time_s, times, time_low_s, time_high_s, regimes, limiter, work, plan, term, rules,
-                          margin, assumptions, reason, timeline),
+                         (time_s, times, time_low_s, time_high_s, assumed_low_s, assumed_high_s, regimes,
+                          limiter, work, plan, term, rules, margin, assumptions, reason, timeline),
                          (), ())
 
     void check(const FieldProblem &problem) const;

@@ -270,7 +270,7 @@ struct SharedAccess {
     Passes pixel, weight, result, result_read;
     double pixel_passes; ///< of a step, its rows' last units as the compiler reads them
 };
-SharedAccess shared_access_of(const Tiling &o) {
+SharedAccess shared_access_of(const Banks &banks, const Tiling &o) {
     // Neighbouring threads run along filters, then along x, then y.
     const auto strip_word = [&](std::int64_t t, std::int64_t row_pitch) {
         const std::int64_t y = t / o.threads_x;
@@ -279,19 +279,20 @@ SharedAccess shared_access_of(const Tiling &o) {
     const int load_width = static_cast<int>(std::max<std::int64_t>(1, o.n * o.bytes / 4)),
               store_width = o.width % 4 == 0 ? 4 : static_cast<int>(o.width);
     SharedAccess all{};
-    all.pixel = shared_passes(o.threads, load_width,
+    all.pixel = shared_passes(banks, o.threads, load_width,
                               [&](std::int64_t t) { return strip_word(t, o.pitch) * o.bytes / 4; });
-    all.weight = shared_passes(o.threads, load_width,
+    all.weight = shared_passes(banks, o.threads, load_width,
                                [&](std::int64_t t) { return t % o.threads_x * o.n * o.bytes / 4; });
-    all.result = shared_passes(o.threads, store_width, [&](std::int64_t t) {
+    all.result = shared_passes(banks, o.threads, store_width, [&](std::int64_t t) {
         return t % o.threads_x * o.result_pitch + strip_word(t, o.knobs.tile_w);
     });
-    all.result_read = position_passes({o.group, o.threads_x * o.tile_pixels, o.tile_pixels, o.result_pitch});
+    all.result_read =
+        position_passes(banks, {o.group, o.threads_x * o.tile_pixels, o.tile_pixels, o.result_pitch});
     // Of a row's last unit the compiler reads no more than what is used, one or two of four floats.
     all.row_values = round_up(o.width + o.s.s - 1, o.n);
     const std::int64_t used = o.width + o.s.s - 1 - (all.row_values - o.n);
     const Passes last_pixel = !o.short_type && o.n == 4 && used < 3
-                                  ? shared_passes(o.threads, static_cast<int>(used),
+                                  ? shared_passes(banks, o.threads, static_cast<int>(used),
                                                   [&](std::int64_t t) { return strip_word(t, o.pitch); })
                                   : all.pixel;
     const double channel_rows = static_cast<double>(o.knobs.channels * o.s.r);
@@ -532,7 +533,7 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const Gpu &gpu
                           " bytes of shared memory, the GPU gives " +
                           std::to_string(gpu.limits.shared_bytes_per_cta)};
     fill_schedule(part, gpu.limits);
-    const SharedAccess access = shared_access_of(o);
+    const SharedAccess access = shared_access_of(banks_of(gpu.profile), o);
     part.step = step_of(o, access, Tile::average);
     part.drain = drain_of(o, access, part.ctas);
     part.work = core_work_of(o, access, part);
@@ -545,6 +546,9 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const Gpu &gpu
     out.rules = table1_rules(gpu.profile);
     if (gpu.profile.bank_width)
         out.rules.bank_ratio = gpu.profile.bank_width->value.value / static_cast<double>(s.element_bytes());
+    out.rules.pixel_uses = papers::pixel_uses(s.r, s.s, s.k);
+    out.rules.shared_reads = papers::shared_reads(o.width, s.s);
+    out.rules.global_reads = papers::global_reads(s.r);
     out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
     out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
     out.plan.launches = {std::move(part)};

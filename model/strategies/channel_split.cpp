@@ -206,11 +206,12 @@ double copying_of_filters(const Tiling &o, std::int64_t filters, std::int64_t ch
 }
 
 /// Passes of a band through shared memory.
-double band_passes(const Tiling &o, std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
+double band_passes(const Banks &banks, const Tiling &o, std::int64_t band_rows, std::int64_t filters,
+                   std::int64_t channels) {
     const Units its{ceil_div(filters, group), ceil_div(band_rows, o.rows) * o.s.q(), o.s.q(), o.rows * o.s.w};
     return static_cast<double>(channels) *
-           (static_cast<double>(o.s.s) * column_loads(o) * position_passes(its).taken +
-            static_cast<double>(o.taps) * group_passes(its, channels * o.taps * group, group));
+           (static_cast<double>(o.s.s) * column_loads(o) * position_passes(banks, its).taken +
+            static_cast<double>(o.taps) * group_passes(banks, its, channels * o.taps * group, group));
 }
 
 /// Sum over all CTAs: of_band(rows, filters, channels) of all bands of a piece of filters, and
@@ -230,7 +231,7 @@ double sum_over(const Tiling &o, const OfBand &of_band, const OfPiece &of_piece)
 }
 
 /// Sets what a CTA does in a step and once.
-void fill_cta(Partition &part, const Tiling &o) {
+void fill_cta(Partition &part, const Banks &banks, const Tiling &o) {
     const ConvShape &s = o.s;
     const double t = static_cast<double>(o.taps), here = static_cast<double>(o.channels);
     part.step.fmas = static_cast<double>(o.units) * static_cast<double>(o.rows * group) * t * here;
@@ -239,7 +240,7 @@ void fill_cta(Partition &part, const Tiling &o) {
                         copying_of_filters(o, o.filters, o.channels) / static_cast<double>(o.pieces);
     part.step.instructions =
         part.step.fmas / 32.0 + units_of_band(o, o.band, o.filters, o.channels) + part.step.copying;
-    part.step.shared_wavefronts = band_passes(o, o.band, o.filters, o.channels);
+    part.step.shared_wavefronts = band_passes(banks, o, o.band, o.filters, o.channels);
     part.step.load_bytes = here * static_cast<double>((o.band + s.r - 1) * s.w) * 4.0;
     part.step.store_bytes = written_bytes_of_columns(s, o.rows) / static_cast<double>(s.output_bytes()) *
                             static_cast<double>(o.filters * o.band * s.q()) * 4.0;
@@ -248,7 +249,7 @@ void fill_cta(Partition &part, const Tiling &o) {
 }
 
 /// What the cores and shared memory do in the whole launch.
-Work core_work_of(const Tiling &o, const Partition &part) {
+Work core_work_of(const Banks &banks, const Tiling &o, const Partition &part) {
     const ConvShape &s = o.s;
     const double all_units =
         static_cast<double>((o.pieces - 1) * ceil_div(o.band, o.rows) + ceil_div(o.last_band, o.rows)) *
@@ -256,7 +257,7 @@ Work core_work_of(const Tiling &o, const Partition &part) {
     const double fmas = all_units * static_cast<double>(s.c) * static_cast<double>(o.rows * group) *
                         static_cast<double>(o.taps);
     const auto passes = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
-        return band_passes(o, band_rows, filters, channels);
+        return band_passes(banks, o, band_rows, filters, channels);
     };
     const auto of_band = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
         return units_of_band(o, band_rows, filters, channels) + copying_of_band(o, band_rows, channels);
@@ -328,8 +329,9 @@ PlanResult<ChannelSplit> ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) 
     if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_schedule(part, gpu.limits);
-    fill_cta(part, o);
-    part.work = core_work_of(o, part);
+    const Banks banks = banks_of(gpu.profile);
+    fill_cta(part, banks, o);
+    part.work = core_work_of(banks, o, part);
     add_traffic(part, o, gpu);
 
     Feasible &out = planned.feasible;

@@ -16,12 +16,12 @@ namespace convcast::division {
 
 using papers::ceil_div;
 
-Tile choose_tile(std::int64_t rows, std::int64_t filters) {
+Tile choose_tile(const Banks &banks, std::int64_t rows, std::int64_t filters) {
     const std::int64_t row_tile = rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
     // 4 x 8 accumulators do not fit beside their operands in 64 registers; 4 x 4 loads less per FMA than 2
     // x 8.
     const std::int64_t group = filters >= 8 && row_tile < 4 ? 8 : filters >= 4 ? 4 : filters >= 2 ? 2 : 1;
-    return {row_tile, group};
+    return {row_tile, group, banks};
 }
 
 StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
@@ -49,9 +49,9 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
                  (s.s > 1 ? instructions::loop + per_column * columns : 0.0) + instructions::place) +
         std::min(warps, warps_per_cta) * instructions::copy;
     const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};
-    work.shared_wavefronts = pixel_loads * position_passes(its).taken +
+    work.shared_wavefronts = pixel_loads * position_passes(tile.banks, its).taken +
                              tap_loads * group_reads *
-                                 group_passes(its, s.r * s.s * tile.group,
+                                 group_passes(tile.banks, its, s.r * s.s * tile.group,
                                               static_cast<int>(std::min<std::int64_t>(tile.group, 4)));
     work.store_bytes = static_cast<double>(rows * s.q() * filters * 4);
     return work;

@@ -17,8 +17,9 @@ inline constexpr std::int64_t most_pieces = 65536;
 /// Rows and filters that a thread computes at a time (kernel convolve_band).
 struct Tile {
     std::int64_t rows, group;
+    Banks banks; ///< that it is read from
 };
-Tile choose_tile(std::int64_t rows, std::int64_t filters);
+Tile choose_tile(const Banks &banks, std::int64_t rows, std::int64_t filters);
 
 /// Whether rows of the map are copied 16 bytes a lane.
 inline bool copies_wide(const ConvShape &shape) {

@@ -36,7 +36,7 @@ struct Tiling {
 Tiling tiling_of(const ConvShape &s, const Gpu &gpu, std::int64_t pieces) {
     const std::int64_t filters = ceil_div(s.k, std::int64_t{gpu.limits.sm_count});
     const std::int64_t piece_rows = ceil_div(s.p(), pieces), half_rows = ceil_div(piece_rows, 2);
-    return {filters, piece_rows, half_rows, choose_tile(half_rows, filters)};
+    return {filters, piece_rows, half_rows, choose_tile(banks_of(gpu.profile), half_rows, filters)};
 }
 
 Partition launch(const ConvShape &s, const Gpu &gpu, std::int64_t pieces) {

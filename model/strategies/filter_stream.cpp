@@ -132,6 +132,7 @@ std::string choose(FilterStream &knobs, const Bank &bank) {
 /// fewer: their threads do nothing.
 struct Tiling : Bank {
     const FilterStream &knobs;
+    Banks banks;                                           ///< of shared memory
     Loop shares{s.k, filters}, bands{s.p(), knobs.tile_h}; ///< of filters, CTA by CTA; of rows of outputs
     std::int64_t chunks = ceil_div(s.c, knobs.channels);   ///< of channels, a step each
     std::int64_t positions = ceil_div(knobs.tile_h, knobs.rows) * s.q(); ///< of threads, of a band
@@ -186,10 +187,12 @@ Activity band_of(const Tiling &o, std::int64_t filters, std::int64_t rows, std::
             return position < there ? word(thread / o.positions, position) : std::int64_t{-1};
         };
     };
-    const Passes pixel = shared_passes(
-        threads, 1, of_lane([&](auto, auto position) { return position / q * pitch + position % q; }));
+    const Passes pixel =
+        shared_passes(o.banks, threads, 1,
+                      of_lane([&](auto, auto position) { return position / q * pitch + position % q; }));
     const int width = static_cast<int>(std::min<std::int64_t>(o.group, 4));
-    const Passes tap = shared_passes(threads, width, of_lane([&](auto group, auto) { return group * bank; }));
+    const Passes tap =
+        shared_passes(o.banks, threads, width, of_lane([&](auto group, auto) { return group * bank; }));
     const auto warps = static_cast<std::int64_t>(pixel.least); // that compute: without conflicts a pass each
     const std::int64_t copies = ceil_div(o.map_floats(rows), o.wide ? 128 : 32);
     return static_cast<double>(channels) * (does::ffmas(groups * there, warps, fmas) +
@@ -269,7 +272,7 @@ PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const Gpu &gpu) 
     const Bank bank{s, gpu.limits};
     if (const std::string why = choose(knobs, bank); !why.empty())
         return Infeasible{why};
-    const Tiling o{bank, knobs};
+    const Tiling o{bank, knobs, banks_of(gpu.profile)};
 
     Partition part = launch_of(o, gpu);
     if (const std::string why = does_not_fit(part); !why.empty())

@@ -344,7 +344,8 @@ std::optional<double> busiest_scheduler_of(const ImplicitGemm &g, const Tiling &
 }
 
 /// What a CTA does once.
-StepWork drain_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies) {
+StepWork drain_of(const Banks &banks, const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
+                  const Copies &copies) {
     StepWork drain;
     const double warps = static_cast<double>(t.warps);
     const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
@@ -363,7 +364,7 @@ StepWork drain_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, co
     // pixels.
     const double tile_warps = tile_quads * 4.0 / 32.0 * g.warp_split;
     const double sum_stores = warps * static_cast<double>(g.thread_k * g.thread_pixels) / 4.0 *
-                              sum_store_passes(g, t.lanes_n, 4, t.by_filter ? 1 : 4);
+                              sum_store_passes(banks, g, t.lanes_n, 4, t.by_filter ? 1 : 4);
     const double there =
         static_cast<double>(t.filters) / static_cast<double>(t.filter_tiles * g.tile_k) *
         static_cast<double>(std::min(t.pixel_tiles * g.tile_pixels, round_up(t.pixels, warp_lanes))) /
@@ -380,6 +381,7 @@ struct StepsDone {
 StepsDone steps_done(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Partition &part,
                      const Gpu &gpu) {
     const double of_step = load_wavefronts_of(g, t, gpu);
+    const Banks banks = banks_of(gpu.profile);
     const double all =
         static_cast<double>(part.ctas) / static_cast<double>(g.split) * static_cast<double>(t.steps);
     StepsDone done{all, all, all * of_step};
@@ -396,10 +398,11 @@ StepsDone steps_done(const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
         done.warps -= last_tiles * (1.0 - static_cast<double>(ceil_div(left, warp_pixels) * warp_pixels) /
                                               static_cast<double>(g.tile_pixels));
         done.load_wavefronts -=
-            last_tiles * (of_step - warps_m * static_cast<double>(t.slice) *
-                                        (static_cast<double>(left / warp_pixels) *
-                                             row_load_passes(g, t.lanes_n, t.lanes_n) +
-                                         row_load_passes(g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
+            last_tiles *
+            (of_step -
+             warps_m * static_cast<double>(t.slice) *
+                 (static_cast<double>(left / warp_pixels) * row_load_passes(banks, g, t.lanes_n, t.lanes_n) +
+                  row_load_passes(banks, g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
     }
     return done;
 }
@@ -561,7 +564,7 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     fill_schedule(part, gpu.limits);
     part.step = step_of(s, g, t, copies, gpu);
     part.busiest_scheduler = busiest_scheduler_of(g, t, gpu.limits);
-    part.drain = drain_of(s, g, t, copies);
+    part.drain = drain_of(banks_of(gpu.profile), s, g, t, copies);
     count_work(part, s, g, t, gpu);
 
     Feasible out;

@@ -207,7 +207,7 @@ Partition prepare_launch_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, con
 
 /// Passes of the stores of a block to shared memory.
 double block_write_passes(const Block &block) {
-    return shared_passes(Block::filters * block.values, 1,
+    return shared_passes(Banks{}, Block::filters * block.values, 1,
                          [&](std::int64_t i) { return i / block.values * block.pitch + i % block.values; })
         .taken;
 }
@@ -216,7 +216,7 @@ double block_write_passes(const Block &block) {
 /// another.
 double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows) {
     constexpr std::int64_t eight = Block::filters;
-    return 4.0 * shared_passes(rows * 2 * eight, 1, [&](std::int64_t i) {
+    return 4.0 * shared_passes(Banks{}, rows * 2 * eight, 1, [&](std::int64_t i) {
                      const std::int64_t row = i / (2 * eight), half = i / eight % 2;
                      return i % eight * block.pitch +
                             (t.by_channel ? (row / t.taps * eight + half * 4) * t.taps + row % t.taps

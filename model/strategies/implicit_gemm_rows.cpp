@@ -99,14 +99,15 @@ std::int64_t lane_m_of(std::int64_t lane, std::int64_t lanes_n) {
 }
 
 /// Passes of a warp's 128-bit load of pixels, on average over the warps of all tiles, or of the first ones.
-double pixel_load_passes(const ConvShape &s, const Map &m, const ImplicitGemm &g, std::int64_t lanes_n) {
+double pixel_load_passes(const Banks &banks, const ConvShape &s, const Map &m, const ImplicitGemm &g,
+                         std::int64_t lanes_n) {
     constexpr std::int64_t most_tiles = 64;
     const std::int64_t tile_units = g.tile_pixels / g.thread_pixels, units = s.n * m.p * g.columns;
     const std::int64_t warps = std::min(most_tiles, ceil_div(units, tile_units)) * (tile_units / lanes_n);
     const std::int64_t image_rows = image_rows_of(s, m);
     double passes = 0.0;
     for (std::int64_t warp = 0; warp < warps; ++warp)
-        passes += shared_passes(warp_lanes, 4, [&](std::int64_t lane) {
+        passes += shared_passes(banks, warp_lanes, 4, [&](std::int64_t lane) {
                       const std::int64_t unit =
                           std::min(warp * lanes_n + lane_n_of(lane, lanes_n), units - 1);
                       const std::int64_t row = unit / g.columns;
@@ -134,9 +135,10 @@ double loosely_written_bytes(const ConvShape &s, const Map &m, const ImplicitGem
 
 } // namespace
 
-double row_load_passes(const ImplicitGemm &g, std::int64_t lanes_n, std::int64_t taking_part) {
+double row_load_passes(const Banks &banks, const ImplicitGemm &g, std::int64_t lanes_n,
+                       std::int64_t taking_part) {
     const auto passes = [&](const auto &first_word) {
-        return shared_passes(warp_lanes, 4,
+        return shared_passes(banks, warp_lanes, 4,
                              [&](std::int64_t lane) {
                                  return lane_n_of(lane, lanes_n) < taking_part ? first_word(lane)
                                                                                : std::int64_t{-1};
@@ -148,9 +150,9 @@ double row_load_passes(const ImplicitGemm &g, std::int64_t lanes_n, std::int64_t
            g.thread_pixels / quad * passes([&](std::int64_t lane) { return lane_n_of(lane, lanes_n) * 4; });
 }
 
-double sum_store_passes(const ImplicitGemm &g, std::int64_t lanes_n, std::int64_t pixels,
+double sum_store_passes(const Banks &banks, const ImplicitGemm &g, std::int64_t lanes_n, std::int64_t pixels,
                         std::int64_t filters) {
-    return shared_passes(warp_lanes, 4,
+    return shared_passes(banks, warp_lanes, 4,
                          [&](std::int64_t lane) {
                              return lane_m_of(lane, lanes_n) * filters * g.tile_pixels +
                                     lane_n_of(lane, lanes_n) * pixels;
@@ -349,7 +351,7 @@ Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, 
 /// Passes of a warp's loads in a step.
 double load_passes_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Gpu &gpu) {
     // Units side by side may lie in rows of the map that meet the same banks.
-    const double pixel_passes = pixel_load_passes(s, t.map, g, t.lanes_n);
+    const double pixel_passes = pixel_load_passes(banks_of(gpu.profile), s, t.map, g, t.lanes_n);
     return static_cast<double>(t.group_channels * t.taps) / 4.0 *
            (static_cast<double>(g.thread_k) * gpu.architecture.uniform_wide_wavefronts->value +
             static_cast<double>(g.thread_pixels) * pixel_passes);
@@ -433,12 +435,12 @@ double result_instructions(const ImplicitGemm &g, const Tiling &t) {
 
 /// Passes of sums that meet. A warp stores its own; the reads are of warps with outputs. Of a cluster, CTAs
 /// first add up what their warps have, and what they read of the others' memory counts nowhere.
-double meeting_passes(const ImplicitGemm &g, const Tiling &t) {
+double meeting_passes(const Banks &banks, const ImplicitGemm &g, const Tiling &t) {
     const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels / 4) * 4.0 / 32.0;
     const double there = static_cast<double>(t.filters) /
                          static_cast<double>(t.filter_tiles * g.tile_k); // of a tile's filters
     const double stores = static_cast<double>(t.threads / 32) * static_cast<double>(t.sums) / 4.0 *
-                          sum_store_passes(g, t.lanes_n, g.thread_pixels, 4);
+                          sum_store_passes(banks, g, t.lanes_n, g.thread_pixels, 4);
     const double reads = g.split == 1 ? there * tile_warps * g.warp_split
                                       : there * tile_warps / g.split +
                                             (g.warp_split > 1 ? tile_warps * (g.warp_split + 1.0) : 0.0);
@@ -447,13 +449,14 @@ double meeting_passes(const ImplicitGemm &g, const Tiling &t) {
 
 /// What a CTA does once: its start, for each place of the map that a thread copies which taps lie inside, and
 /// the results.
-StepWork drain_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies) {
+StepWork drain_of(const Banks &banks, const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
+                  const Copies &copies) {
     StepWork drain;
     drain.store_bytes = stored_by_cta(s, g);
     drain.instructions = static_cast<double>(t.threads / 32) *
                          (instructions::warp + static_cast<double>(copies.places * s.s) * instructions::copy +
                           (g.split > 1 ? instructions::loop : 0.0) + result_instructions(g, t));
-    drain.shared_wavefronts = t.meets ? meeting_passes(g, t) : 0.0;
+    drain.shared_wavefronts = t.meets ? meeting_passes(banks, g, t) : 0.0;
     return drain;
 }
 
@@ -579,7 +582,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     fill_schedule(part, gpu.limits);
     const double load_passes = load_passes_of(s, g, t, gpu);
     part.step = step_of(s, g, t, copies, parts.count, load_passes);
-    part.drain = drain_of(s, g, t, copies);
+    part.drain = drain_of(banks_of(gpu.profile), s, g, t, copies);
     count_work(part, s, g, t, copies, load_passes, gpu);
 
     Feasible out;

@@ -36,7 +36,7 @@ struct Tiling {
 Tiling tiling_of(const ConvShape &s, const Gpu &gpu, std::int64_t pieces) {
     const std::int64_t rows = ceil_div(s.p(), std::int64_t{gpu.limits.sm_count});
     const std::int64_t piece_filters = ceil_div(s.k, pieces), half_filters = ceil_div(piece_filters, 2);
-    return {rows, piece_filters, half_filters, choose_tile(rows, half_filters)};
+    return {rows, piece_filters, half_filters, choose_tile(banks_of(gpu.profile), rows, half_filters)};
 }
 
 Partition launch(const ConvShape &s, const Gpu &gpu, std::int64_t pieces) {

@@ -177,7 +177,8 @@ Warps warps_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
         };
     };
     const auto tile_pixels = [&](std::int64_t columns_inside, std::int64_t rows_inside) {
-        return shared_passes(t.threads, 1, reads(columns_inside, rows_inside, t.columns));
+        return shared_passes(banks_of(gpu.profile), t.threads, 1,
+                             reads(columns_inside, rows_inside, t.columns));
     };
     const auto gathered_pixels = [&](std::int64_t columns_inside, std::int64_t rows_inside) {
         return gathered(t.threads, 1, reads(columns_inside, rows_inside, s.w));

@@ -129,11 +129,11 @@ WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t tile_k) {
 
 /// Passes of all loads of one filter's taps by the warps of so many threads. All lanes read the same four
 /// values at a time, of the last ones no more than there are; of one tap four filters at once.
-double tap_passes(std::int64_t taps, std::int64_t threads) {
+double tap_passes(const Banks &banks, std::int64_t taps, std::int64_t threads) {
     constexpr std::int64_t quad = 4;
     const auto loads = [&](int width) {
         const auto passes = [&](std::int64_t lanes) {
-            return shared_passes(lanes, width, [](std::int64_t) { return 0; }).taken;
+            return shared_passes(banks, lanes, width, [](std::int64_t) { return 0; }).taken;
         };
         return static_cast<double>(threads / warp_lanes) * passes(warp_lanes) + passes(threads % warp_lanes);
     };
@@ -294,8 +294,8 @@ double pixel_bytes_of(const ConvShape &s, const Tiling &tiling) {
 }
 
 /// What a CTA does: it fetches its pixels and taps, then computes; its warps wait for that together.
-void count_cta(Partition &part, const ConvShape &s, const Tiling &tiling, const WarpCounts &counts,
-               const TapCopies &copies) {
+void count_cta(Partition &part, const Banks &banks, const ConvShape &s, const Tiling &tiling,
+               const WarpCounts &counts, const TapCopies &copies) {
     // Of a small map a CTA has fewer positions than threads; warps without any end at once.
     const std::int64_t lanes = std::min(part.threads, tiling.positions);
     const double warps = static_cast<double>(ceil_div(lanes, warp_lanes)),
@@ -304,7 +304,7 @@ void count_cta(Partition &part, const ConvShape &s, const Tiling &tiling, const 
     // A warp issues its FFMAs for all lanes, also where the map has fewer.
     part.step.fmas = warps * 32.0 * filters * counts.fmas_per_filter;
     part.step.instructions = warps * filters * counts.instructions_per_filter;
-    part.step.shared_wavefronts = tiling.shares_taps() ? filters * tap_passes(s.r * s.s, lanes) : 0.0;
+    part.step.shared_wavefronts = tiling.shares_taps() ? filters * tap_passes(banks, s.r * s.s, lanes) : 0.0;
     part.step.load_bytes =
         pixel_bytes_of(s, tiling) + spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
     // Of the average CTA: the last ones of a map and of the filters store less.
@@ -343,6 +343,7 @@ void count_reads(Partition &part, const ConvShape &s, const Gpu &gpu, const Tili
 /// not computed. The lane before the first of a plane that is moved by a vector computes the first once more.
 void count_launch(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &tiling,
                   const WarpCounts &counts, const TapCopies &copies) {
+    const Banks banks = banks_of(gpu.profile);
     const Outputs &o = tiling.outputs;
     const std::int64_t positions = tiling.positions, planes = s.n * s.k,
                        moved = o.classes == 2 ? planes / 2 : 0;
@@ -352,11 +353,11 @@ void count_launch(Partition &part, const ConvShape &s, const Gpu &gpu, const Til
     work.fmas = busy * counts.fmas_per_filter;
     work.instructions = static_cast<double>(part.ctas) * part.drain.instructions +
                         busy_warps * static_cast<double>(s.k) * counts.instructions_per_filter;
-    work.shared_wavefronts = tiling.shares_taps()
-                                 ? static_cast<double>(planes - moved) * tap_passes(s.r * s.s, positions) +
-                                       static_cast<double>(moved) * tap_passes(s.r * s.s, positions + 1) +
-                                       copies.of_all
-                                 : 0.0;
+    work.shared_wavefronts =
+        tiling.shares_taps()
+            ? static_cast<double>(planes - moved) * tap_passes(banks, s.r * s.s, positions) +
+                  static_cast<double>(moved) * tap_passes(banks, s.r * s.s, positions + 1) + copies.of_all
+            : 0.0;
     work.shared_conflicts = 0.0;
     count_reads(part, s, gpu, tiling);
     const double stored = static_cast<double>(positions * o.rows * o.vector * s.n * s.k) * 4.0;
@@ -438,7 +439,7 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const Gpu &gpu
     fill_schedule(part, gpu.limits);
     const WarpCounts counts = counts_of(s, tiling.outputs, tiling.tile_k);
     const TapCopies copies = tap_copies(s, tiling.outputs, tiling.grid, tiling.tile_k);
-    count_cta(part, s, tiling, counts, copies);
+    count_cta(part, banks_of(gpu.profile), s, tiling, counts, copies);
     count_launch(part, s, gpu, tiling, counts, copies);
 
     Planned<PatchRegister> planned{*this, {}};

@@ -183,13 +183,14 @@ struct Row {
     double reads, conflicts;        ///< of the window, a thread's; of each by a CTA
 };
 
-Row row_of(const ConvShape &s, const Tiling &t) {
+Row row_of(const Banks &banks, const ConvShape &s, const Tiling &t) {
     const double pixels = static_cast<double>(t.pixels), taps = static_cast<double>(t.taps);
     const double fetches = static_cast<double>(ceil_div(t.row_pixels, t.threads));
     const double window = static_cast<double>(t.units * t.window_units);
     const std::int64_t unit_bytes = t.unit * t.bytes;
-    const Passes read = shared_passes(t.threads, static_cast<int>(std::max<std::int64_t>(1, unit_bytes / 4)),
-                                      [&](std::int64_t thread) { return thread * unit_bytes / 4; });
+    const Passes read =
+        shared_passes(banks, t.threads, static_cast<int>(std::max<std::int64_t>(1, unit_bytes / 4)),
+                      [&](std::int64_t thread) { return thread * unit_bytes / 4; });
     // A fetch (address, predicate), a filter (constant loads' addresses, loop, pointers).
     // Short elements are widened: a pixel on its way into the window, a filter value for every row.
     const bool widens_filters = s.dtype == DataType::f16;
@@ -309,9 +310,10 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const Gpu &gpu) co
         return Infeasible{why};
     out.rules = table1_rules(gpu.profile);
     out.rules.bank_ratio = bank_width.value / static_cast<double>(s.element_bytes());
+    out.rules.pixel_uses = papers::pixel_uses(s.r, s.s, s.k);
 
     const Tiling tiling = tiling_of(planned.strategy, s);
-    const Row row = row_of(s, tiling);
+    const Row row = row_of(banks_of(gpu.profile), s, tiling);
     for (std::int64_t begin = 0; begin < s.k; begin += launch_filters(s)) {
         Partition part = launch_of(s, gpu, tiling, begin, planned.strategy.tile_k);
         if (const std::string why = does_not_fit(part); !why.empty())

@@ -195,7 +195,7 @@ Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, 
     // Filters are a word further apart than they are long: a warp that copies the end of one and the start
     // of the next meets a bank twice. A channel's filters are then read by a warp, if it is there.
     const std::int64_t filter_floats = tile_c * s.r * s.r;
-    const Passes stores = shared_passes(threads * s.r * s.r, 1, [&](std::int64_t i) {
+    const Passes stores = shared_passes(banks_of(gpu.profile), threads * s.r * s.r, 1, [&](std::int64_t i) {
         return i / filter_floats * (filter_floats + 1) + i % filter_floats;
     });
     const double ctas = static_cast<double>(part.ctas);
@@ -307,7 +307,8 @@ Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, s
     work.fmas = static_cast<double>(units) * (p + m) * line_fmas(o.points, s.r).back;
     if (staged) { // a lane stores the rows of its tile; warps with tiles read them as they lie
         const int width = g.tile % 4 == 0 ? 4 : 2;
-        const Passes row = shared_passes(warp_lanes, width, [&](std::int64_t lane) { return lane * g.tile; });
+        const Passes row = shared_passes(banks_of(gpu.profile), warp_lanes, width,
+                                         [&](std::int64_t lane) { return lane * g.tile; });
         const double stores = m * m / width * row.taken;
         work.shared_wavefronts = static_cast<double>(part.ctas * part.busy_warps) * stores +
                                  static_cast<double>(s.k) * staged_reads(s, g.tile, tiles);

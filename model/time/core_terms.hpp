@@ -48,7 +48,7 @@ template <Yield T> T alu_leaf(double instructions, const Machine &m) {
                    m.schedulers, m.clock / 1e6);
 }
 
-inline constexpr double wavefront_bytes = 128.0; // of a pass through shared memory
+inline constexpr double wavefront_bytes = 128.0; // that a warp copies, 4 bytes a lane
 
 inline constexpr const char *core_name = "issue slots and shared memory";
 
@@ -156,9 +156,9 @@ T mixed_term(const Partition &part, const StepWork &work, double ctas, const Mac
                              {std::move(issue), alu_leaf<T>(ctas * integers, m)});
     }
     List<T> pipes = {std::move(issue),
-                     leaf<T>("shared memory", s(ctas * passes * wavefront_bytes / m.shared_bw / m.clock),
-                             "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", ctas * passes, m.shared_bw,
-                             m.clock / 1e6)};
+                     leaf<T>("shared memory", s(ctas * passes * m.pass_bytes / m.shared_bw / m.clock),
+                             "{:.0f} passes * {:.0f} B / {:.1f} B/clk / {:.0f} MHz", ctas * passes,
+                             m.pass_bytes, m.shared_bw, m.clock / 1e6)};
     if (work.tensor_fmas) { // which read shared memory themselves, beside the warps that only start them
         pipes.push_back(tensor_leaf<T>(ctas * *work.tensor_fmas, m));
         return max_of<T>("cores", std::move(pipes));

@@ -127,9 +127,9 @@ T first_data_term(const Partition &part, const Machine &m, const Round &round, c
                           {std::move(first_data),
                            bandwidth_leaf<T>("DRAM reads", bytes * traffic.dram_share, m.read_bw),
                            bandwidth_leaf<T>("L2 reads", bytes, m.l2_bw),
-                           leaf<T>("shared memory", s(kept_passes * wavefront_bytes / m.shared_bw / m.clock),
-                                   "{:.0f} passes * 128 B / {:.1f} B/clk / {:.0f} MHz", kept_passes,
-                                   m.shared_bw, m.clock / 1e6)});
+                           leaf<T>("shared memory", s(kept_passes * m.pass_bytes / m.shared_bw / m.clock),
+                                   "{:.0f} passes * {:.0f} B / {:.1f} B/clk / {:.0f} MHz", kept_passes,
+                                   m.pass_bytes, m.shared_bw, m.clock / 1e6)});
     if (!copies_fill(part, m))
         return first_data;
     StepWork copies = copies_of(part.step);

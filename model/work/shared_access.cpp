@@ -1,5 +1,7 @@
 #include "model/work/shared_access.hpp"
 
+#include "model/machine/machine.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -20,10 +22,18 @@ bool in_pairs(const LaneWords &first, std::size_t apart) {
     return true;
 }
 
+/// Neighbouring banks that an access of `width` words takes.
+std::int64_t banks_taken(const Banks &banks, int width) {
+    return std::max<std::int64_t>(1, width / banks.words);
+}
+
 /// Of lanes [begin, end), which are served together.
-Passes passes_together(const LaneWords &first, std::size_t begin, std::size_t end, int width) {
-    // An access of several words takes as many neighbouring banks: they count as one slot.
-    const std::int64_t slots = shared_banks / width;
+Passes passes_together(const Banks &banks, const LaneWords &first, std::size_t begin, std::size_t end,
+                       int width) {
+    // An access of several banks takes neighbouring ones: they count as one slot. Several accesses within a
+    // bank's width are one.
+    const std::int64_t slots = shared_banks / banks_taken(banks, width);
+    const std::int64_t grain = std::max<std::int64_t>(width, banks.words);
     std::array<std::int8_t, shared_banks> last; // of each slot's chain of distinct accesses
     std::array<std::int8_t, lanes> before;
     std::array<std::int64_t, lanes> keys;
@@ -33,7 +43,7 @@ Passes passes_together(const LaneWords &first, std::size_t begin, std::size_t en
     for (std::size_t i = begin; i < end; ++i) {
         if (first[i] < 0)
             continue;
-        const std::int64_t key = first[i] / width;
+        const std::int64_t key = first[i] / grain;
         const auto slot = static_cast<std::size_t>(key % slots);
         int at = last[slot];
         while (at >= 0 && keys[static_cast<std::size_t>(at)] != key)
@@ -72,13 +82,18 @@ template <class OfWarp> double over_warps(std::int64_t units, std::int64_t perio
 
 } // namespace
 
-Passes warp_passes(const LaneWords &first, int width) {
-    std::size_t together = lanes / static_cast<std::size_t>(width);
-    if (width > 1 && (in_pairs(first, 1) || in_pairs(first, 2)))
+Banks banks_of(const GpuProfile &profile) {
+    return {bank_words(profile)};
+}
+
+Passes warp_passes(const Banks &banks, const LaneWords &first, int width) {
+    const std::int64_t taken = banks_taken(banks, width);
+    std::size_t together = lanes / static_cast<std::size_t>(taken);
+    if (taken > 1 && (in_pairs(first, 1) || in_pairs(first, 2)))
         together *= 2;
     Passes all;
     for (std::size_t begin = 0; begin < lanes; begin += together)
-        all += passes_together(first, begin, begin + together, width);
+        all += passes_together(banks, first, begin, begin + together, width);
     return all;
 }
 
@@ -96,10 +111,11 @@ double lines_met(const LaneWords &first) {
     return lines;
 }
 
-Passes position_passes(const Units &units) {
+Passes position_passes(const Banks &banks, const Units &units) {
     const std::int64_t count = units.count();
     const double least = static_cast<double>((count + warp_lanes - 1) / warp_lanes);
-    if (units.row < warp_lanes) {
+    // Of wide banks a warp of single words meets one half, so that a gap between rows tells less.
+    if (units.row < warp_lanes || banks.words > 1) {
         // Groups repeat; of long ones the ends, where a row is cut short, are few.
         constexpr std::int64_t short_group = 1024;
         const std::int64_t period = units.positions <= short_group ? units.positions : units.row;
@@ -115,7 +131,7 @@ Passes position_passes(const Units &units) {
                 if (++position == units.positions)
                     position = x = y = 0;
             }
-            return warp_passes(words, 1).taken;
+            return warp_passes(banks, words, 1).taken;
         });
         return {taken, least};
     }
@@ -130,7 +146,7 @@ Passes position_passes(const Units &units) {
     return {least + static_cast<double>(extra), least};
 }
 
-double group_passes(const Units &units, std::int64_t distance, int width) {
+double group_passes(const Banks &banks, const Units &units, std::int64_t distance, int width) {
     const auto of_warp = [&](std::int64_t first, std::int64_t there) {
         LaneWords words;
         words.fill(-1);
@@ -140,13 +156,14 @@ double group_passes(const Units &units, std::int64_t distance, int width) {
             if (++position == units.positions)
                 position = 0, ++group;
         }
-        return warp_passes(words, width).taken;
+        return warp_passes(banks, words, width).taken;
     };
     const std::int64_t count = units.count();
     if (units.positions < warp_lanes || count <= warp_lanes)
         return over_warps(count, units.positions, of_warp);
     // Warps of a single group, and those where one ends and the next begins.
-    const auto whole = [&](std::int64_t there) { return width == 4 && there > warp_lanes / 2 ? 2.0 : 1.0; };
+    const bool quarters = banks_taken(banks, width) == 4;
+    const auto whole = [&](std::int64_t there) { return quarters && there > warp_lanes / 2 ? 2.0 : 1.0; };
     const std::int64_t warps = (count + warp_lanes - 1) / warp_lanes, ends = units.groups - 1;
     const std::int64_t tail = count - (warps - 1) * warp_lanes;
     double passes = static_cast<double>(warps - 1) * whole(warp_lanes) + whole(tail), extra = 0.0;

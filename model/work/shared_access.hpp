@@ -2,6 +2,8 @@
 // sm_90. A pass is a wavefront.
 #pragma once
 
+#include "model/machine/profile.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -9,6 +11,15 @@
 namespace convcast {
 
 inline constexpr std::int64_t warp_lanes = 32, shared_banks = 32;
+
+/// How wide a bank of shared memory is, in words of 4 bytes: 2 on Kepler, 1 on every other GPU. A wavefront
+/// brings at most a bank's width from each of the 32 banks.
+struct Banks {
+    std::int64_t words = 1;
+};
+
+/// By the profile's bank width; of 4 bytes where it has none. Chen's W_SMB.
+Banks banks_of(const GpuProfile &profile);
 
 /// The first 4-byte word that each lane touches; negative: the lane does not take part.
 using LaneWords = std::array<std::int64_t, warp_lanes>;
@@ -28,22 +39,24 @@ struct Passes {
 };
 
 /// W3: wavefronts of one access by a warp, each lane to `width` words (1, 2 or 4) that are aligned to as
-/// many. A bank serves one word in a wavefront, to any number of lanes. The lanes of a 32-bit access are
-/// served together, those of a 64-bit access by halves of the warp, those of a 128-bit access by quarters.
-/// Where every lane i has the address of lane i ^ 1, or every one that of lane i ^ 2, groups are twice as
-/// large; lanes that take no part count as equal. The counters of channel_split and filter_stream say so, to
-/// the last wavefront.
-Passes warp_passes(const LaneWords &first, int width);
+/// many. A bank serves what lies in its width in a wavefront, to any number of lanes. Lanes whose access is
+/// no wider than a bank are served together, those of one twice as wide by halves of the warp, of one four
+/// times as wide by quarters. Where every lane i of such an access has the address of lane i ^ 1, or every
+/// one that of lane i ^ 2, groups are twice as large; lanes that take no part count as equal. The counters of
+/// channel_split and filter_stream say so of banks of 4 bytes, to the last wavefront. On banks of 8 bytes a
+/// warp's 32-bit loads, 64-bit loads and 128-bit loads of neighbouring words take 1, 1 and 2, as nvprof
+/// counts on a Tesla K80 (ekondis/gpumembench, issue 1).
+Passes warp_passes(const Banks &banks, const LaneWords &first, int width);
 
 /// W3 summed over the warps of threads 0 to `threads` - 1; thread t begins at first_word(t).
 template <class FirstWord>
-Passes shared_passes(std::int64_t threads, int width, const FirstWord &first_word) {
+Passes shared_passes(const Banks &banks, std::int64_t threads, int width, const FirstWord &first_word) {
     Passes all;
     for (std::int64_t begin = 0; begin < threads; begin += warp_lanes) {
         LaneWords words;
         for (std::int64_t lane = 0; lane < warp_lanes; ++lane)
             words[static_cast<std::size_t>(lane)] = begin + lane < threads ? first_word(begin + lane) : -1;
-        all += warp_passes(words, width);
+        all += warp_passes(banks, words, width);
     }
     return all;
 }
@@ -53,7 +66,7 @@ double lines_met(const LaneWords &first);
 
 /// F12: wavefronts through L1 of a warp's load that hits there. Each line that it touches costs a third, each
 /// wavefront that the banks need for its words two thirds. The naive kernels took as long where their queue
-/// to L1 was full.
+/// to L1 was full. L1 delivers lines of 128 bytes on every GPU, so its banks are taken to have 4 bytes.
 constexpr double l1_passes(double lines, double bank_passes) {
     return (lines + 2.0 * bank_passes) / 3.0;
 }
@@ -64,7 +77,7 @@ template <class FirstWord> double gather_passes(std::int64_t lanes, int width, c
     LaneWords words;
     for (std::int64_t lane = 0; lane < warp_lanes; ++lane)
         words[static_cast<std::size_t>(lane)] = lane < lanes ? first_word(lane) : -1;
-    return l1_passes(lines_met(words), warp_passes(words, width).taken);
+    return l1_passes(lines_met(words), warp_passes(Banks{}, words, width).taken);
 }
 
 /// F12 summed over the warps of threads 0 to `threads` - 1 of a CTA.
@@ -84,9 +97,9 @@ struct Units {
 };
 
 /// W3: passes of all warps if each lane reads the word of its position.
-Passes position_passes(const Units &units);
+Passes position_passes(const Banks &banks, const Units &units);
 
 /// W3: passes of all warps if each lane reads `width` words of its group; groups lie `distance` words apart.
-double group_passes(const Units &units, std::int64_t distance, int width);
+double group_passes(const Banks &banks, const Units &units, std::int64_t distance, int width);
 
 } // namespace convcast

@@ -216,7 +216,7 @@ class Golden(Cli):
 
     def test_choose_places_a_setting_on_a_published_gpu(self):
         self.golden("choose_place_k40m", self.ok(
-            "choose", "--gpu", "k40m", "--assume", "launch_floor=5e-6", "--study", "chen_general", "--strategy", "block_register",
+            "choose", "--gpu", "k40m", "--study", "chen_general", "--strategy", "block_register",
             "--top", "1", "--place", "block_register").out)
 
     def test_rankings(self):
@@ -642,7 +642,10 @@ class Json(Cli):
             self.assertEqual(self.predict(gpu, SINGLE, "row_register")["cases"][0]["prediction"]["rules"]["bank_ratio"], ratio)
 
     def test_a_missing_number_leaves_rules_and_a_reason(self):
-        p = self.predict("gtx1080ti", SINGLE, "filter_split")["cases"][0]["prediction"]
+        lacking = json.loads((SOURCE / "profiles" / "gtx1080ti.json").read_text())
+        del lacking["launch_floor"]
+        self.write("lacking.json", lacking)
+        p = self.predict("lacking.json", SINGLE, "filter_split")["cases"][0]["prediction"]
         self.assertNotIn("time_s", p)
         self.assertNotIn("term", p)
         self.assertIn("launch_floor", p["reason"])
@@ -940,9 +943,12 @@ class Usage(Cli):
         self.ok("predict", "-", stdin=run.out.encode())
 
     def test_choose_says_why_it_has_no_times(self):
-        self.refused(3, ["choose", "--gpu", "gtx1080ti", "--shape", SINGLE], "gtx1080ti lacks launch_floor",
+        lacking = json.loads((SOURCE / "profiles" / "gtx1080ti.json").read_text())
+        del lacking["launch_floor"]
+        self.write("lacking.json", lacking)
+        self.refused(3, ["choose", "--gpu", "lacking.json", "--shape", SINGLE], "gtx1080ti lacks launch_floor",
                      "does not run on compute capability 6.1", "--assume launch_floor=5e-6")
-        self.refused(3, ["run", "--gpu", "gtx1080ti", "--shape", SINGLE, "--choose", "3"], "launch_floor", "--assume launch_floor")
+        self.refused(3, ["run", "--gpu", "lacking.json", "--shape", SINGLE, "--choose", "3"], "launch_floor", "--assume launch_floor")
         newer = json.loads((SOURCE / "profiles" / "h200.json").read_text())
         del newer["launch_floor"]
         self.write("newer.json", newer)
@@ -962,6 +968,18 @@ class Usage(Cli):
         self.refused(2, ["predict", "-"], "with the --assume it was made with", stdin=run)
         again = self.ok("predict", "-", "--assume", "launch_floor=5e-6", stdin=run).json()
         self.assertEqual([c["prediction"]["time_s"] for c in again["cases"]], [c["prediction"]["time_s"] for c in json.loads(run)["cases"]])
+
+    def test_each_gpu_of_the_papers_has_a_time_with_its_range(self):
+        for gpu in ("gtx1080ti", "titanx_maxwell", "k40m", "k80", "gt750m"):
+            for verb in ("predict", "choose"):
+                for case in self.ok(verb, "--gpu", gpu, "--shape", SINGLE, "--shape", MULTI, "--json").json()["cases"]:
+                    p = case.get("prediction")
+                    if p and "time_s" in p:
+                        self.assertLess(p["assumed_low_s"], p["time_s"], case["strategy"])
+                        self.assertGreater(p["assumed_high_s"], p["time_s"], case["strategy"])
+                        self.assertTrue(any(said.startswith("launch_floor") and "assumed" in said for said in p["assumptions"]))
+            text = self.ok("predict", "--gpu", gpu, "--shape", MULTI, "--strategy", "block_register").out
+            self.assertRegex(text, r"[\d.]+ [mu]s to [\d.]+ [mu]s, as the numbers that were assumed lie in their ranges")
 
     def test_a_shape_that_the_asked_strategy_cannot_do(self):
         for shape, strategy, needle in ((MULTI, "filter_split", "c = 1"), (SINGLE, "stride_fixed_block", "multi-channel"),

@@ -121,10 +121,8 @@ TEST(ForecastProperty, AFewSmsAndOlderGpusHaveForecastsToo) {
     std::vector<GpuProfile> chips;
     for (const int sms : {1, 2, 3, 7}) // fewer than a cluster has CTAs
         chips.push_back(with_sms(find_profile("h200"), sms));
-    for (const char *old : {"gtx1080ti", "titanx_maxwell", "k40m", "gt750m"}) {
+    for (const char *old : {"gtx1080ti", "titanx_maxwell", "k40m", "gt750m"})
         chips.push_back(find_profile(old));
-        chips.back().launch_floor = find_profile("h200").launch_floor; // not published
-    }
     int forecasts = 0;
     for (const GpuProfile &chip : chips)
         for (const char *text : {"n1c64h14w14k64r3s3", "n1c1h40w73k16r5s5", "n4c16h20w33k128r1s1"})

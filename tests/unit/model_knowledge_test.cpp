@@ -185,10 +185,39 @@ TEST(Knowledge, AForecastUsesWhatItIsGivenAndNothingElse) {
 
 TEST(Knowledge, NumbersThatAreAssumedAreSaid) {
     GpuProfile profile = find_profile("k40m");
-    EXPECT_THAT(assumed_of(profile), IsEmpty());
-    const std::string said = assume(profile, "launch_floor=5e-6");
-    EXPECT_THAT(assumed_of(profile), ElementsAre(said));
-    EXPECT_THAT(knowledge_for(profile).assumptions, Contains(said));
+    profile.barrier_latency.reset();
+    const std::size_t of_profile = assumed_of(profile).size();
+    EXPECT_THAT(assumed_of(profile),
+                Contains(HasSubstr("launch_floor 2.370 us, in 607.0 ns to 9.270 us: assumed")));
+    EXPECT_THAT(ranged_numbers(profile), testing::SizeIs(of_profile));
+    // One that the profile lacks, and one that the profile assumes itself: that has no range then.
+    const std::string barrier = assume(profile, "barrier_latency=30"),
+                      floor = assume(profile, "launch_floor=5e-6");
+    EXPECT_THAT(assumed_of(profile), testing::SizeIs(of_profile + 1));
+    EXPECT_THAT(assumed_of(profile), testing::IsSupersetOf({barrier, floor}));
+    EXPECT_THAT(ranged_numbers(profile), testing::SizeIs(of_profile - 1));
+    EXPECT_THAT(knowledge_for(profile).assumptions, testing::IsSupersetOf({barrier, floor}));
+    EXPECT_THAT(assumed_of(find_profile("h200")), IsEmpty());
+    EXPECT_THAT(ranged_numbers(find_profile("h200")), IsEmpty()) << "intervals of samples are no ranges";
+}
+
+TEST(Knowledge, TheRangeIsThatOfTheTwoCorners) {
+    GpuProfile profile = find_profile("k40m");
+    const ConvShape shape = ConvShape::parse("n1c64h56w56k64r3s3");
+    const auto ask = [&](const GpuProfile &gpu) {
+        return *predict(parse_strategy("block_register"), shape, gpu, knowledge_for(gpu)).prediction;
+    };
+    const Prediction middle = ask(profile);
+    // Rates at their ends of low, latencies of high: the slowest; and the other way round.
+    GpuProfile fast = profile, slow = profile;
+    for (const RangedNumber &number : ranged_numbers(profile)) {
+        const bool rate = number.name.find("bandwidth") != std::string::npos ||
+                          number.name.find("rate") != std::string::npos || number.name == "knee_exponent";
+        fast = with_number(fast, number.name, rate ? number.high : number.low);
+        slow = with_number(slow, number.name, rate ? number.low : number.high);
+    }
+    EXPECT_EQ(middle.assumed_low_s->value, ask(fast).time_s->value);
+    EXPECT_EQ(middle.assumed_high_s->value, ask(slow).time_s->value);
 }
 
 TEST(Knowledge, ASplitOverAClusterNeedsHopper) {
@@ -215,6 +244,7 @@ TEST(Knowledge, WhatFindsAMissingNumberIsTrueOfTheGpu) {
     const auto reason = [](const std::string &capability) {
         GpuProfile profile = find_profile("gtx1080ti");
         profile.compute_capability = capability;
+        profile.launch_floor.reset();
         return no_time(profile, missing_for_forecast(profile));
     };
     EXPECT_THAT(reason("6.1"), AllOf(HasSubstr("--assume launch_floor=5e-6"), HasSubstr("6.1")));

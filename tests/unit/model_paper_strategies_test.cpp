@@ -41,7 +41,7 @@ std::string refused(const std::string &strategy, const std::string &shape, const
 
 TEST(SharedPasses, ByHand) {
     const auto taken = [](std::int64_t threads, int width, auto word) {
-        return shared_passes(threads, width, word).taken;
+        return shared_passes(Banks{}, threads, width, word).taken;
     };
     EXPECT_EQ(taken(32, 1, [](std::int64_t t) { return t; }), 1);
     EXPECT_EQ(taken(32, 1, [](std::int64_t) { return 7; }), 1);       // one word for all lanes
@@ -52,7 +52,7 @@ TEST(SharedPasses, ByHand) {
     EXPECT_EQ(taken(32, 4, [](std::int64_t) { return 0; }),
               architecture_for(90).numbers.uniform_wide_wavefronts->value);
     EXPECT_EQ(taken(48, 1, [](std::int64_t t) { return t; }), 2); // a warp and a half
-    EXPECT_EQ(shared_passes(32, 1, [](std::int64_t t) { return 2 * t; }).least, 1);
+    EXPECT_EQ(shared_passes(Banks{}, 32, 1, [](std::int64_t t) { return 2 * t; }).least, 1);
 }
 
 TEST(NaiveGlobal, PlanByHand) {
@@ -164,6 +164,46 @@ TEST(RowRegister, UnitsAreReadAsOne) {
                   .launch()
                   .template_arguments.back(),
               0);
+}
+
+TEST(RowRegister, BanksOfEightBytes) {
+    // Chen's layouts on a K40m, W = 256. Of single pixels 256 threads: 258 pixels are stored by 9 warps, each
+    // of 8 warps reads 3 words in a pass each.
+    const Answer one = planned("row_register:tile_w=256,unit=1,units=1", "n1c1h258w258k8r3s3", "k40m");
+    EXPECT_EQ(one.launch().threads, 256);
+    EXPECT_EQ(one.launch().step.shared_wavefronts, 9 + 3 * 8);
+    // Of pairs W / n = 128 threads: each of 4 warps reads 2 units of 8 bytes, in a pass each.
+    const Answer two = planned("row_register:tile_w=256,unit=2,units=1", "n1c1h258w258k8r3s3", "k40m");
+    EXPECT_EQ(two.launch().threads, 128);
+    EXPECT_EQ(two.launch().step.shared_wavefronts, 9 + 2 * 4);
+    EXPECT_EQ(two.launch().work.shared_conflicts, 0);
+    EXPECT_EQ(two.text, "row_register:tile_w=256,tile_h=8,unit=2,units=1,tile_k=8");
+    EXPECT_EQ(two.feasible.rules.pixel_uses, 3 * 3 * 8);
+}
+
+TEST(BlockRegister, BanksOfEightBytes) {
+    // Table 1's 3 x 3: a step of 2 channels has 6 rows, of which a thread reads 16 + 2 pixels and 3 * 4
+    // filter values; 4 warps. Every load of a warp is one pass, as 16 lanes have one address and 16
+    // neighbouring words of filters are half a pass, or pairs of them a whole one.
+    const auto passes = [](const char *unit) {
+        return planned(std::string("block_register:unit=") + unit, "n1c64h64w64k64r3s3", "k40m")
+            .launch()
+            .step.shared_wavefronts;
+    };
+    EXPECT_EQ(passes("1"), 4 * 6 * (18 + 12));
+    EXPECT_EQ(passes("2"), 4 * 6 * (9 + 6));
+    const Answer table1 = planned("block_register:unit=2", "n1c64h64w64k64r3s3", "k40m");
+    EXPECT_EQ(table1.text,
+              "block_register:tile_w=32,tile_h=4,tile_k=64,pixels_per_thread=16,filters_per_thread=4,"
+              "channels=2,unit=2");
+    EXPECT_EQ(table1.launch().threads, 128);
+    EXPECT_DOUBLE_EQ(*table1.feasible.rules.shared_reads, 18.0 / 48.0);
+    EXPECT_DOUBLE_EQ(*table1.feasible.rules.global_reads, 1.0 / 3.0);
+    EXPECT_EQ(table1.feasible.rules.pixel_uses, 9 * 64);
+    EXPECT_EQ(planned("block_register:unit=2", "n1c64h64w64k64r5s5", "k40m").launch().threads, 128);
+    EXPECT_EQ(planned("block_register:unit=2", "n1c64h128w128k64r7s7", "k40m").text,
+              "block_register:tile_w=64,tile_h=4,tile_k=32,pixels_per_thread=8,filters_per_thread=8,"
+              "channels=1,unit=2");
 }
 
 TEST(ShortElements, TheirUnitIsWhatABankHolds) {

@@ -141,4 +141,11 @@ TEST(Chen, BankRatio) {
     EXPECT_EQ(bank_ratio(Bytes(4.0), 1), 4); // int8
 }
 
+TEST(Chen, Reuse) {
+    EXPECT_EQ(pixel_uses(5, 5, 32), 800);
+    EXPECT_DOUBLE_EQ(shared_reads(8, 5), 12.0 / 40.0); // W_T and K of Table 1
+    EXPECT_DOUBLE_EQ(shared_reads(16, 1), 1.0);        // of a single tap nothing is shared
+    EXPECT_DOUBLE_EQ(global_reads(7), 1.0 / 7.0);
+}
+
 } // namespace

@@ -1,6 +1,7 @@
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/machine/assume.hpp"
 #include "model/machine/profile.hpp"
 
 #include <gmock/gmock.h>
@@ -41,9 +42,31 @@ TEST(Profile, PublishedNumbersCiteTheirSource) {
         const GpuProfile p = find_profile(name);
         EXPECT_GT(p.dram_latency->by.size(), 10u) << name;
         EXPECT_EQ(p.dram_latency->source, Source::published) << name;
-        EXPECT_TRUE(p.missing.contains("launch_floor")) << name;
+        EXPECT_EQ(p.launch_floor->source, Source::assumed) << name;
     }
     EXPECT_DOUBLE_EQ(find_profile("k40m").bank_width->value.value, 8.0);
+}
+
+TEST(Profile, WhatIsAssumedOfThePapersGpusHasAReasonAndARange) {
+    for (const char *name : {"gtx1080ti", "titanx_maxwell", "k40m", "k80", "gt750m"}) {
+        const GpuProfile p = find_profile(name);
+        std::size_t assumed = 0;
+        boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
+            const auto &field = p.*member.pointer;
+            using Field = std::decay_t<decltype(field)>;
+            if constexpr (described::IsOptional<Field>::value)
+                if constexpr (described::IsParam<typename Field::value_type>::value)
+                    if (field && field->source == Source::assumed) {
+                        ++assumed;
+                        EXPECT_GT(field->by.size(), 20U) << name << " " << member.name;
+                        ASSERT_TRUE(field->interval) << name << " " << member.name;
+                        EXPECT_GT(field->interval->low, 0.0) << name << " " << member.name;
+                        EXPECT_LT(field->interval->low, field->interval->high) << name << " " << member.name;
+                    }
+        });
+        EXPECT_GE(assumed, 4U) << name;
+        EXPECT_GE(ranged_numbers(p).size(), assumed) << name;
+    }
 }
 
 TEST(Profile, NumbersTakenFromAnotherGpuAreAssumed) {

@@ -1,5 +1,6 @@
 // Passes of shared memory and sectors of L2, from addresses.
 #include "model/machine/architecture.hpp"
+#include "model/machine/profile.hpp"
 #include "model/work/l2_sectors.hpp"
 #include "model/work/shared_access.hpp"
 
@@ -12,7 +13,7 @@ namespace convcast {
 namespace {
 
 TEST(WarpPasses, WideAccessesMeetInPairs) {
-    const auto taken = [](int width, auto word) { return shared_passes(32, width, word).taken; };
+    const auto taken = [](int width, auto word) { return shared_passes(Banks{}, 32, width, word).taken; };
     // Pairs of lanes at one address: halves of the warp go together.
     EXPECT_EQ(taken(4, [](std::int64_t lane) { return lane / 2 * 4; }), 2);
     EXPECT_EQ(taken(2, [](std::int64_t lane) { return lane / 2 * 2; }), 1);
@@ -23,6 +24,46 @@ TEST(WarpPasses, WideAccessesMeetInPairs) {
     EXPECT_EQ(taken(2, [](std::int64_t lane) { return lane < 29 ? 0 : 2; }), 2);
     // Lanes that take no part equal any.
     EXPECT_EQ(taken(4, [](std::int64_t lane) { return lane < 19 ? 0 : -1; }), 2);
+}
+
+TEST(WarpPasses, OfBanksOfEightBytes) {
+    const Banks kepler{2};
+    const auto taken = [&](int width, auto word) { return shared_passes(kepler, 32, width, word).taken; };
+    // 32 words are 128 of the 256 bytes of a pass; 64 are all; 128 take two.
+    EXPECT_EQ(taken(1, [](std::int64_t lane) { return lane; }), 1);
+    EXPECT_EQ(taken(2, [](std::int64_t lane) { return 2 * lane; }), 1);
+    EXPECT_EQ(taken(4, [](std::int64_t lane) { return 4 * lane; }), 2);
+    // Every other word: one in each bank. On banks of 4 bytes lanes t and t + 16 would meet.
+    EXPECT_EQ(taken(1, [](std::int64_t lane) { return 2 * lane; }), 1);
+    // Words 64 apart lie in one bank, 32 apart in two.
+    EXPECT_EQ(taken(1, [](std::int64_t lane) { return 64 * lane; }), 32);
+    EXPECT_EQ(taken(1, [](std::int64_t lane) { return 32 * lane; }), 16);
+    // Both words of a bank are one access, as one word is to several lanes.
+    EXPECT_EQ(taken(1, [](std::int64_t lane) { return 64 * (lane % 2) + lane / 2 % 2; }), 2);
+    // Four words at one address for all lanes: two banks, which halves of the warp read together.
+    EXPECT_EQ(taken(4, [](std::int64_t) { return 0; }), 1);
+    EXPECT_EQ(shared_passes(kepler, 48, 2, [](std::int64_t t) { return 2 * t; }).taken, 2);
+    EXPECT_EQ(shared_passes(kepler, 32, 1, [](std::int64_t t) { return 64 * t; }).least, 1);
+}
+
+TEST(WarpPasses, BanksAreAsWideAsTheProfileSays) {
+    EXPECT_EQ(banks_of(find_profile("k40m")).words, 2);
+    EXPECT_EQ(banks_of(find_profile("gtx1080ti")).words, 1);
+    EXPECT_EQ(banks_of(find_profile("h200")).words, 1);
+    GpuProfile unknown = find_profile("k40m");
+    unknown.bank_width.reset();
+    EXPECT_EQ(banks_of(unknown).words, 1);
+}
+
+TEST(PositionPasses, OfBanksOfEightBytes) {
+    // 40 positions a row, rows 44 apart. Words 32-39 and 44-67 of the second warp: of those, 64-67 lie in the
+    // banks of words 0-3, which no other lane reads.
+    EXPECT_EQ(position_passes(Banks{2}, {1, 80, 40, 44}).taken, 3);
+    // Rows 104 apart: words 32-39 and 104-127, which are the banks of 40-63.
+    EXPECT_EQ(position_passes(Banks{2}, {1, 80, 40, 104}).taken, 3);
+    // Rows 96 apart: words 32-39 and 96-119, which begin in the banks of 32-39.
+    EXPECT_EQ(position_passes(Banks{2}, {1, 80, 40, 96}).taken, 3 + 1);
+    EXPECT_EQ(group_passes(Banks{2}, {4, 64, 64, 64}, 36, 4), 8); // an address of 16 bytes in two banks
 }
 
 TEST(GatherPasses, AThirdOfTheLinesAndTwoOfTheBanks) {
@@ -40,35 +81,35 @@ TEST(GatherPasses, AThirdOfTheLinesAndTwoOfTheBanks) {
 
 TEST(PositionPasses, RowsThatEndInsideAWarp) {
     // 40 positions a row, rows 44 apart: the second warp meets the end of the first row.
-    EXPECT_EQ(position_passes({1, 80, 40, 44}).taken, 3 + 1);
-    EXPECT_EQ(position_passes({1, 80, 40, 44}).conflicts(), 1);
-    EXPECT_EQ(position_passes({1, 80, 40, 72}).taken, 3); // a gap of 32 words: the next banks
-    EXPECT_EQ(position_passes({1, 64, 32, 44}).taken, 2); // rows that end with a warp
+    EXPECT_EQ(position_passes(Banks{}, {1, 80, 40, 44}).taken, 3 + 1);
+    EXPECT_EQ(position_passes(Banks{}, {1, 80, 40, 44}).conflicts(), 1);
+    EXPECT_EQ(position_passes(Banks{}, {1, 80, 40, 72}).taken, 3); // a gap of 32 words: the next banks
+    EXPECT_EQ(position_passes(Banks{}, {1, 64, 32, 44}).taken, 2); // rows that end with a warp
     // Rows of 8, 12 apart: words 0-7, 12-19, 24-31, 36-43; the last fall on banks 4-7.
-    EXPECT_EQ(position_passes({1, 64, 8, 12}).taken, 4);
+    EXPECT_EQ(position_passes(Banks{}, {1, 64, 8, 12}).taken, 4);
 }
 
 TEST(PositionPasses, ManyWarpsAreAsTheirPeriod) {
-    const double few = position_passes({1, 24 * 32, 24, 30}).taken,
-                 many = position_passes({1, 100 * 24 * 32, 24, 30}).taken;
+    const double few = position_passes(Banks{}, {1, 24 * 32, 24, 30}).taken,
+                 many = position_passes(Banks{}, {1, 100 * 24 * 32, 24, 30}).taken;
     EXPECT_EQ(many, 100 * few);
 }
 
 TEST(PositionPasses, ManyGroupsAreCountedToTheLastWarp) {
     // Groups of 7 rows of 25, 124 apart, as channel_split has them on n3c575h31w31k401r7s7.
     const Units units{29, 175, 25, 124};
-    const double one_by_one = shared_passes(units.count(), 1, [&](std::int64_t unit) {
+    const double one_by_one = shared_passes(Banks{}, units.count(), 1, [&](std::int64_t unit) {
                                   const std::int64_t position = unit % units.positions;
                                   return position / units.row * units.pitch + position % units.row;
                               }).taken;
-    EXPECT_EQ(position_passes(units).taken, one_by_one);
+    EXPECT_EQ(position_passes(Banks{}, units).taken, one_by_one);
 }
 
 TEST(GroupPasses, AWarpWithTwoGroups) {
     // 29 positions: the warp goes by quarters; the last of four warps has 20 lanes of one group.
-    EXPECT_EQ(group_passes({4, 29, 29, 29}, 4, 4), 4 + 2 + 4 + 2);
-    EXPECT_EQ(group_passes({4, 64, 64, 64}, 36, 4), 8 * 2);
-    EXPECT_EQ(group_passes({4, 64, 64, 64}, 36, 1), 8);
+    EXPECT_EQ(group_passes(Banks{}, {4, 29, 29, 29}, 4, 4), 4 + 2 + 4 + 2);
+    EXPECT_EQ(group_passes(Banks{}, {4, 64, 64, 64}, 36, 4), 8 * 2);
+    EXPECT_EQ(group_passes(Banks{}, {4, 64, 64, 64}, 36, 1), 8);
 }
 
 TEST(Sectors, WideCopiesThatCross) {

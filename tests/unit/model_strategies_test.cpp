@@ -435,15 +435,37 @@ TEST(Occupancy, ByHand) {
     EXPECT_EQ(resident_ctas(gpu, 2048, 32, 0), 0);
 }
 
-TEST(Forecast, PublishedProfilesGiveRulesButNoTime) {
-    const Case item = predict(parse_strategy("map_split"), ConvShape::parse("n1c1h28w28k512r3s3"),
-                              find_profile("gtx1080ti"), knowledge_for(find_profile("gtx1080ti")));
+TEST(Forecast, AProfileWithoutANumberGivesRulesButNoTime) {
+    GpuProfile profile = find_profile("gtx1080ti");
+    profile.launch_floor.reset();
+    const Case item = predict(parse_strategy("map_split"), ConvShape::parse("n1c1h28w28k512r3s3"), profile,
+                              knowledge_for(profile));
     ASSERT_TRUE(item.prediction.has_value());
     EXPECT_FALSE(item.prediction->time_s.has_value());
     EXPECT_THAT(*item.prediction->reason, HasSubstr("launch_floor"));
     EXPECT_EQ(item.prediction->rules->n_fma, 66048);
     EXPECT_EQ(item.prediction->rules->v_s_bytes, 86016);
     EXPECT_TRUE(item.prediction->regimes->paper.has_value());
+}
+
+TEST(Forecast, EachGpuOfThePapersHasATimeWithARange) {
+    for (const char *gpu : {"gtx1080ti", "titanx_maxwell", "k40m", "k80", "gt750m"})
+        for (const char *text : {"n1c1h256w256k32r3s3", "n1c64h56w56k64r3s3"}) {
+            const GpuProfile profile = find_profile(gpu);
+            const ConvShape shape = ConvShape::parse(text);
+            const char *strategy = shape.c == 1 ? "row_register" : "block_register";
+            const Prediction p =
+                *predict(parse_strategy(strategy), shape, profile, knowledge_for(profile)).prediction;
+            ASSERT_TRUE(p.time_s && p.assumed_low_s && p.assumed_high_s)
+                << gpu << " " << p.reason.value_or("");
+            EXPECT_LT(*p.assumed_low_s, *p.time_s) << gpu;
+            EXPECT_GT(*p.assumed_high_s, *p.time_s) << gpu;
+            EXPECT_THAT(p.assumptions, Contains(HasSubstr("launch_floor"))) << gpu;
+        }
+    const GpuProfile h200 = find_profile("h200");
+    EXPECT_FALSE(predict(parse_strategy("naive_global"), ConvShape::parse("n1c64h56w56k64r3s3"), h200,
+                         knowledge_for(h200))
+                     .prediction->assumed_low_s);
 }
 
 TEST(Forecast, RegimeRule) {

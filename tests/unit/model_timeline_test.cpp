@@ -99,7 +99,8 @@ TEST(Timeline, AForecastsCtasFitTheirPlan) {
 }
 
 TEST(Timeline, AProfileWithoutNumbersHasNone) {
-    const GpuProfile profile = find_profile("gtx1080ti");
+    GpuProfile profile = find_profile("gtx1080ti");
+    profile.launch_floor.reset();
     const ConvShape shape = ConvShape::parse("n1c1h512w512k64r3s3");
     const Case item = predict(parse_strategy("row_register"), shape, find_profile("h200"),
                               knowledge_for(find_profile("h200")));

@@ -61,6 +61,7 @@ TEST(Why, EqualCasesHaveNoReason) {
 
 TEST(Assume, GivesATimeToAPublishedProfileAndRefusesTheRest) {
     GpuProfile k40m = find_profile("k40m");
+    k40m.launch_floor.reset(), k40m.launch_gap.reset();
     const ConvShape shape = ConvShape::parse("n1c64h64w64k64r3s3");
     const Strategy setting = parse_strategy("block_register");
     EXPECT_FALSE(predict(setting, shape, k40m, knowledge_for(k40m)).prediction->time_s);

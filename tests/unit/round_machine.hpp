@@ -19,7 +19,7 @@ inline Machine round_machine() {
     m.read_bw = 1000e9, m.write_bw = 500e9; // 1,000 and 500 bytes a clock
     m.l2_bw = 4000e9, m.l2_write_bw = 2000e9;
     m.ffma_rate = 128, m.outer_rate = 100, m.snaked_rate = 125, m.tensor_rate = 1000;
-    m.shared_bw = 128; // a wavefront a clock
+    m.shared_bw = 128, m.pass_bytes = 128; // a wavefront a clock
     m.knee = 2, m.ffma_latency = 4, m.shared_latency = 20;
     m.cluster_latency = 200, m.cluster_bw = 16, m.cluster_barrier_s = 300 * ns;
     m.partial_sector = 3, m.clusters_of_4_sms = 9, m.clusters_of_8_sms = 9;
