@@ -59,17 +59,17 @@ Question read_question(const std::string &verb, const Arguments &arguments,
                        const std::function<int(int asked)> &sms_given) {
     Question question;
     for (const std::string &text : arguments.texts("shape"))
-        question.shapes.push_back({ConvShape::parse(text), std::nullopt, {}});
+        question.shapes.push_back({ConvShape::parse(text), std::nullopt, {}, {}});
     for (const std::string &name : arguments.texts("study")) {
         const Study study = find_study(name);
         for (const std::string &text : study.shapes)
-            question.shapes.push_back({ConvShape::parse(text), study.id, {}});
+            question.shapes.push_back({ConvShape::parse(text), study.id, {}, study.settings});
         if (!study.sweeps.empty() && arguments.has("strategy"))
             throw UsageError(verb + ": the study " + study.id +
                              " sweeps settings of its own; leave out --strategy");
         for (const StudySweep &sweep : study.sweeps)
             for (const std::string &text : sweep.shapes)
-                question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies});
+                question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies, {}});
     }
     if (question.shapes.empty())
         throw UsageError(verb + ": no shape asked; give --shape n1c64h56w56k64r3s3 or --study " +
@@ -132,6 +132,11 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
                 if (item.status == Status::unsupported)
                     unsupported.push_back(std::move(item));
                 else
+                    add(std::move(item));
+            }
+            for (const std::string &text : asked.further) {
+                Case item = predict(parse_strategy(text), asked.shape, question.profile, question.knowledge);
+                if (item.status != Status::unsupported)
                     add(std::move(item));
             }
             if (there.empty()) // silence would not be an answer

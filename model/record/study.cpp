@@ -30,6 +30,23 @@ void make_canonical(std::vector<std::string> &shapes, const std::string &place,
     }
 }
 
+void check_settings(const Study &study, const std::string &file, std::vector<InputProblem> &problems) {
+    for (std::size_t i = 0; i < study.settings.size(); ++i) {
+        const std::string place = file + ": /settings/" + std::to_string(i);
+        try {
+            const Strategy setting = parse_strategy(study.settings[i]);
+            if (to_text(setting) == to_text(parse_strategy(name_of(setting))))
+                problems.push_back({place, "expected a strategy with a knob that is set, for example "
+                                           "\"stride_fixed_block:tile_k=64\", found \"" +
+                                               study.settings[i] + "\", which is asked in any case"});
+        } catch (const UsageError &error) {
+            problems.push_back({place, error.what()});
+        }
+    }
+    if (!study.settings.empty() && study.shapes.empty())
+        problems.push_back({file + ": /settings", "expected shapes that they are asked of"});
+}
+
 void check_sweep(StudySweep &sweep, const std::string &place, std::vector<InputProblem> &problems) {
     make_canonical(sweep.shapes, place + "/shapes", problems);
     if (sweep.shapes.empty() || sweep.strategies.empty())
@@ -61,6 +78,7 @@ Study read_study(const std::string &text, const std::string &file) {
     make_canonical(study.shapes, file + ": /shapes", problems);
     for (std::size_t i = 0; i < study.sweeps.size(); ++i)
         check_sweep(study.sweeps[i], file + ": /sweeps/" + std::to_string(i), problems);
+    check_settings(study, file, problems);
     const std::vector<std::string> known = strategy_names();
     for (std::size_t i = 0; i < study.paper_kernels.size(); ++i)
         if (std::find(known.begin(), known.end(), study.paper_kernels[i]) == known.end())

@@ -36,13 +36,17 @@ struct Study {
     std::vector<std::string> shapes; ///< canonical shape texts
     std::vector<std::int64_t>
         counts;                     ///< of each shape: layers of the network that have it; empty: no network
+    /// Asked of every shape besides what each strategy takes of itself, as a paper's own setting. A setting
+    /// that comes to the same is asked once.
+    std::vector<std::string> settings;
     std::vector<StudySweep> sweeps; ///< besides `shapes`: asked with the settings that they name
     std::vector<PublishedGain> published;
     /// Strategies that compute as the paper's own kernel does, which `published` is of. Of two the paper
     /// takes by its rule 4: the first is its division 1, the second its division 2.
     std::vector<std::string> paper_kernels;
     BOOST_DESCRIBE_CLASS(Study, (),
-                         (schema, id, title, citation, shapes, counts, sweeps, published, paper_kernels), (),
+                         (schema, id, title, citation, shapes, counts, settings, sweeps, published,
+                          paper_kernels), (),
                          ())
 };
 

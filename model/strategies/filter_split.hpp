@@ -13,6 +13,8 @@ struct FilterSplit {
     static constexpr const char *doc = "Chang method 1 (C = 1): filters over SMs, the map in P pieces";
 
     int pieces = 0;
+    int buffers = 0;
+    int map_shares = 1;
 
     static const std::vector<Knob<FilterSplit>> &knobs();
     PlanResult<FilterSplit> plan(const ConvShape &shape, const Gpu &gpu) const;

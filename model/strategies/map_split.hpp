@@ -13,6 +13,7 @@ struct MapSplit {
     static constexpr const char *doc = "Chang method 2 (C = 1): map rows over SMs, the filters in Q pieces";
 
     int pieces = 0;
+    int buffers = 0;
 
     static const std::vector<Knob<MapSplit>> &knobs();
     PlanResult<MapSplit> plan(const ConvShape &shape, const Gpu &gpu) const;
