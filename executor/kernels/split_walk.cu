@@ -135,6 +135,10 @@ __global__ void __maxnreg__(REGISTER_CAP)
     fetch_filters(0, at_most(bank.slots, count));
     fetch_rows(0, at_most(map.slots, rows + R - 1));
     copy_async_commit();
+    // Empty groups, so that in the first rounds too the group that a round needs is the Rounds-th from the last.
+#pragma unroll
+    for (int i = 1; i < Rounds; ++i)
+        copy_async_commit();
     for (int begin = 0; begin < all; begin += round) {
         if (a.pieces > 1 && piece >= Rounds)
             copy_async_wait<Rounds - 1>();

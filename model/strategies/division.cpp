@@ -47,6 +47,7 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     work.turns = warps * static_cast<double>(s.s); // a column of taps
     work.instructions =
         warps * (outputs * taps + pixel_loads + tap_loads * group_reads + instructions::store * outputs +
+                 instructions::guard * static_cast<double>(tile.rows) + // whether a row of outputs is there
                  (s.s > 1 ? instructions::loop + per_column * columns : 0.0) + instructions::place) +
         std::min(warps, warps_per_cta) * instructions::copy;
     const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};
@@ -177,6 +178,9 @@ void fill_cta(Partition &part, const ConvShape &s, const Gpu &gpu, std::int64_t 
     part.busy_warps = busy_warps(s, half.tile, half.rows, half.filters);
     if (half.alone)
         part.busy_warps = ceil_div(part.busy_warps, 2);
+    const std::int64_t units =
+        ceil_div(half.rows, half.tile.rows) * s.q() * ceil_div(half.filters, half.tile.group);
+    part.store_rounds = std::max(1.0, static_cast<double>(units) / papers::threads_per_cta);
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.shared_conflicts = 0.0;
     work.l2_read_bytes = work.l2_write_bytes = 0.0;

@@ -30,7 +30,7 @@ const std::vector<Knob<FilterSplit>> &FilterSplit::knobs() {
         {"map_shares",
          &FilterSplit::map_shares,
          0,
-         most_pieces,
+         1024,
          {},
          "parts of the map over SMs, for which the filters have fewer, with one buffer; 1: division 1; 0: step "
          "4 of section 2.2, which redivides until more than V_s bytes move"},

@@ -60,26 +60,29 @@ StepWork walk_work(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Ar
     const double warps = std::ceil(static_cast<double>(units) / 32.0);
     const double rows = static_cast<double>(height), filters = static_cast<double>(area.filters);
     const double taps = static_cast<double>(t.taps), tap_loads = static_cast<double>(t.tap_floats / 4);
+    // Of the last four taps the compiler reads no more than there are: one or two by one pass.
+    const double narrow_loads = t.taps % 4 == 1 || t.taps % 4 == 2 ? 1.0 : 0.0;
     const double row_loads = static_cast<double>(s.s) * (rows + static_cast<double>(s.r - 1));
     work.fmas = static_cast<double>(area.rows * area.columns * area.filters * t.taps);
     work.turns = warps * rows * filters;
     // Warp instructions at the prices of instructions.hpp: the place of a thread's column, a row of pixels
-    // (its slot, its end), a filter (its taps, its sum, its store, the next one's slot).
-    work.instructions = warps * (instructions::place + row_loads +
-                                 rows * (instructions::iteration + instructions::guard) +
-                                 rows * filters * (taps + tap_loads + instructions::unrolled_copy +
-                                                   instructions::iteration));
+    // (its slot in the ring, whether it is there, the loop over filters), a filter (its slot in the ring, its
+    // taps and sum, its store).
+    const double per_row = instructions::iteration + instructions::guard + instructions::loop,
+                 per_filter = instructions::iteration + instructions::guard + instructions::unrolled_copy;
+    work.instructions = warps * (instructions::place + row_loads + rows * per_row +
+                                 rows * filters * (taps + tap_loads + per_filter));
     work.shared_wavefronts =
-        warps * (row_loads + rows * filters * tap_loads * gpu.architecture.uniform_wide_wavefronts->value);
+        warps * (row_loads + rows * filters *
+                                 (tap_loads * gpu.architecture.uniform_wide_wavefronts->value - narrow_loads));
     work.store_bytes = static_cast<double>(area.rows * area.columns * area.filters * 4);
     return work;
 }
 
-/// Warp instructions of copying rows of the map, and filters.
+/// Warp instructions of copying rows of the map, whose slot costs a division each, and filters.
 double row_copies(const Tiling &t, std::int64_t rows) {
-    return static_cast<double>(rows) *
-           (instructions::iteration +
-            instructions::copy * static_cast<double>(ceil_div(t.pitch, t.wide ? 128 : 32)));
+    const double more = static_cast<double>(ceil_div(t.pitch, t.wide ? 128 : 32) - 1);
+    return static_cast<double>(rows) * (instructions::divided_copy + instructions::copy * more);
 }
 double filter_copies(const Tiling &t, std::int64_t filters) {
     return instructions::divided_copy * static_cast<double>(ceil_div(filters * t.taps, 32));
@@ -89,7 +92,7 @@ double filter_copies(const Tiling &t, std::int64_t filters) {
 double read_bytes(const ConvShape &s, const Tiling &t, std::int64_t rows, std::int64_t columns) {
     const double row = static_cast<double>(std::min(t.pitch, columns + s.s - 1) * 4);
     const double of_row =
-        t.wide ? wide_copy_bytes(row, odd_halves(0, {{(t.pitch - s.w) * 4, t.map_slots}}),
+        t.wide ? wide_copy_bytes(row, odd_halves(0, {{(t.pitch - s.w) * 4, t.map_slots}}), // W4
                                  odd_halves(0, {{s.w * 4, t.map_slots}}))
                : spanned_bytes(row);
     return static_cast<double>(rows) * of_row;
@@ -111,8 +114,9 @@ void add_ctas(Partition &part, StepWork &steps, const ConvShape &s, const Gpu &g
     StepWork once; // before the first round
     const std::int64_t first_rows = std::min(t.map_slots, area.rows + s.r - 1),
                        first_filters = std::min(t.bank_slots, area.filters);
-    once.instructions = warps_per_cta * (instructions::warp + instructions::place) + row_copies(t, first_rows) +
-                        filter_copies(t, first_filters);
+    // A warp's start divides four times: shares, pieces, slots.
+    once.instructions = warps_per_cta * (instructions::warp + 2.0 * instructions::place) +
+                        row_copies(t, first_rows) + filter_copies(t, first_filters);
     once.load_bytes =
         read_bytes(s, t, first_rows, area.columns) + static_cast<double>(first_filters * t.taps * 4);
     add(part.drain, once, times);
@@ -187,7 +191,10 @@ Partition launch(const ConvShape &s, const Gpu &gpu, const Shares &shares) {
     part.stages = shares.pieces > 1 ? rounds_per_piece : 1;
     part.steps = ceil_div(t.all, t.round);
     part.filter_count = s.k;
-    part.bank_floats = t.bank_slots * t.tap_floats;
+    // The ring of rows begins with a line, as the map's rows do if they are whole lines: a copy whose source and
+    // destination lie 16 bytes apart in a sector requests it twice.
+    constexpr std::int64_t line_floats = 32;
+    part.bank_floats = round_up(t.bank_slots * t.tap_floats, line_floats);
     part.band_floats = round_up(t.map_slots * t.pitch, 4);
     part.shared_bytes = (part.bank_floats + part.band_floats) * 4;
     part.template_arguments = {s.r, s.s, rounds_per_piece, shares.by_filters ? 1 : 0, t.wide ? 1 : 0};
@@ -227,6 +234,10 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, const Shares &sha
     part.copy_passes =
         t.wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
     part.independent_sums = 1;
+    // All shares of the map read the same filters, by copies that coalesce.
+    part.mergeable_reads =
+        mergeable_reads(static_cast<double>(shares.map * s.n) * 2.0 * static_cast<double>(s.filter_bytes()),
+                        {static_cast<double>(shares.map), 1.0}, part, gpu);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
     fill_dram(work, s, gpu);
     return part;

@@ -80,10 +80,11 @@ TEST(Divisions, PiecesAreThePapers) {
 TEST(Divisions, OneBufferHoldsWhatDCounts) {
     EXPECT_EQ(planned("map_split", "n1c1h512w512k32r5s5", "gtx1080ti").text, "map_split:pieces=1,buffers=1");
     EXPECT_THAT(refused("map_split:buffers=2", "n1c1h512w512k32r5s5", "gtx1080ti"), HasSubstr("do not fit"));
-    // P = 12 of 508 rows: 43 rows of a piece, 4 of the next, of 256 + 4 columns, and 2 filters of 25, in 28.
+    // P = 12 of 508 rows: 43 rows of a piece, 4 of the next, of 256 + 4 columns, and 2 filters of 25, in 28 each
+    // and whole lines.
     const Answer one = planned("filter_split", "n1c1h512w512k32r5s5", "gtx1080ti");
     EXPECT_EQ(one.text, "filter_split:pieces=12,buffers=1,map_shares=1");
-    EXPECT_EQ(one.launch().shared_bytes, (47 * 260 + 2 * 28) * 4);
+    EXPECT_EQ(one.launch().shared_bytes, (47 * 260 + 64) * 4);
     EXPECT_EQ(one.launch().kernel, "split_walk");
     EXPECT_EQ(one.launch().steps, 51); // a quarter of 43 rows is 10
     EXPECT_EQ(one.launch().stages, 4);
