@@ -71,8 +71,8 @@ std::int64_t d2_bytes(const ConvShape &s, std::int64_t n_sm, std::int64_t q);
 std::int64_t th2_fmas(const ConvShape &s, std::int64_t n_sm, std::int64_t q);
 Division divide_single_channel(const ConvShape &s, const GpuProfile &profile);
 
-/// The way between divisions 1 and 2 (section 2.3, its third): the filters in `filter_shares` parts, the map's
-/// rows in `map_shares`, an SM for each pair.
+/// The way between divisions 1 and 2 (section 2.3, its third): the filters in `filter_shares` parts, the
+/// map's rows in `map_shares`, an SM for each pair.
 struct Redivision {
     std::int64_t filter_shares = 1, map_shares = 1;
     std::int64_t share_bytes = 0; ///< of an SM, as D1 and D2 count them

@@ -35,7 +35,8 @@ struct Rules {
     BOOST_DESCRIBE_CLASS(Rules, (),
                          (n_fma, v_s_bytes, threads_per_sm, warps_per_sm, method, pieces_p, pieces_q,
                           candidate_p, candidate_q, d1_bytes, d2_bytes, th1, th2, run_pieces,
-                          redivided_filters, redivided_map, redivided_bytes, segment_bytes, tile_w, tile_k_min, step_fma, bank_ratio, round_fmas, round_bytes, remarks),
+                          redivided_filters, redivided_map, redivided_bytes, segment_bytes, tile_w,
+                          tile_k_min, step_fma, bank_ratio, round_fmas, round_bytes, remarks),
                          (), ())
 };
 

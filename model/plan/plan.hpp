@@ -95,8 +95,8 @@ struct Counts {
                          (variant, beside, cluster_bytes, cluster_waits, ctas, waves, idle_ctas,
                           idle_instructions, tail, stages, steps, busy_warps, copy_warps, barriers,
                           copy_passes, independent_sums, snaked, busiest_scheduler, longest_copier,
-                          scheduler_warps, store_rounds, step, drain, mergeable_reads, partial_write_bytes, new_share,
-                          sharing_ctas, work),
+                          scheduler_warps, store_rounds, step, drain, mergeable_reads, partial_write_bytes,
+                          new_share, sharing_ctas, work),
                          (), ())
 };
 

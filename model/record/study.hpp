@@ -35,7 +35,7 @@ struct Study {
     std::string citation;
     std::vector<std::string> shapes; ///< canonical shape texts
     std::vector<std::int64_t>
-        counts;                     ///< of each shape: layers of the network that have it; empty: no network
+        counts; ///< of each shape: layers of the network that have it; empty: no network
     /// Asked of every shape besides what each strategy takes of itself, as a paper's own setting. A setting
     /// that comes to the same is asked once.
     std::vector<std::string> settings;
@@ -46,8 +46,8 @@ struct Study {
     std::vector<std::string> paper_kernels;
     BOOST_DESCRIBE_CLASS(Study, (),
                          (schema, id, title, citation, shapes, counts, settings, sweeps, published,
-                          paper_kernels), (),
-                         ())
+                          paper_kernels),
+                         (), ())
 };
 
 /// Throws InputError with every problem at once, shapes included.

@@ -178,9 +178,6 @@ void fill_cta(Partition &part, const ConvShape &s, const Gpu &gpu, std::int64_t 
     part.busy_warps = busy_warps(s, half.tile, half.rows, half.filters);
     if (half.alone)
         part.busy_warps = ceil_div(part.busy_warps, 2);
-    const std::int64_t units =
-        ceil_div(half.rows, half.tile.rows) * s.q() * ceil_div(half.filters, half.tile.group);
-    part.store_rounds = std::max(1.0, static_cast<double>(units) / papers::threads_per_cta);
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.shared_conflicts = 0.0;
     work.l2_read_bytes = work.l2_write_bytes = 0.0;
@@ -269,10 +266,9 @@ bool fits(const Partition &part) {
 split_walk::Shares walk_of(const ConvShape &s, const Gpu &gpu, const Method &method, const Asked &runs,
                            std::int64_t times) {
     const std::int64_t n_sm = gpu.limits.sm_count;
-    return method.by_filters
-               ? split_walk::shares_of(s, 1, times * n_sm, runs.pieces, true)
-               : split_walk::shares_of(s, std::max<std::int64_t>(1, n_sm / runs.map_shares), runs.map_shares,
-                                       runs.pieces, false);
+    return method.by_filters ? split_walk::shares_of(s, 1, times * n_sm, runs.pieces, true)
+                             : split_walk::shares_of(s, std::max<std::int64_t>(1, n_sm / runs.map_shares),
+                                                     runs.map_shares, runs.pieces, false);
 }
 
 /// The first number of pieces in [first, last] with which one of the ways that `asked` allows fits.
@@ -295,8 +291,10 @@ std::optional<Way> way_with_fewest(const ConvShape &s, const Gpu &gpu, const Met
         return Way{{*two, two_buffers, 1}, std::nullopt};
     if (one)
         return Way{{*one, one_buffer, asked.map_shares}, walk(*one, 1)};
-    // No number of pieces makes the rows of an SM fit: it has several shares of fewer rows, one after another.
-    for (std::int64_t times = 2; may_walk && method.by_filters && times * gpu.limits.sm_count <= s.p(); ++times)
+    // No number of pieces makes the rows of an SM fit: it has several shares of fewer rows, one after
+    // another.
+    for (std::int64_t times = 2; may_walk && method.by_filters && times * gpu.limits.sm_count <= s.p();
+         ++times)
         if (fits(split_walk::launch(s, gpu, walk(first, times))))
             return Way{{first, one_buffer, 1}, walk(first, times)};
     return std::nullopt;
@@ -310,8 +308,8 @@ std::int64_t map_shares_of(const Asked &asked, const Rules &rules) {
 /// Why the knobs contradict each other or the shape; "" if they do not.
 std::string contradiction(const ConvShape &s, const Gpu &gpu, const Asked &asked, const Method &method) {
     if (asked.pieces > method.most)
-        return "pieces = " + std::to_string(asked.pieces) + " exceeds the " + std::to_string(method.most) + " " +
-               method.cut;
+        return "pieces = " + std::to_string(asked.pieces) + " exceeds the " + std::to_string(method.most) +
+               " " + method.cut;
     const std::string too_wide =
         asked.buffers == one_buffer || asked.map_shares > 1 ? split_walk::too_wide(s) : "";
     if (!too_wide.empty())
@@ -331,7 +329,8 @@ void count_round(Feasible &out, const ConvShape &s, const Gpu &gpu, const Method
     if (way.runs.map_shares > 1 && pieces == 1) {
         const std::int64_t filter_shares = std::max<std::int64_t>(1, n_sm / way.runs.map_shares);
         out.paper_round_fmas = static_cast<double>(papers::share_fmas(s, filter_shares, way.runs.map_shares));
-        out.paper_round_bytes = static_cast<double>(papers::share_bytes(s, filter_shares, way.runs.map_shares));
+        out.paper_round_bytes =
+            static_cast<double>(papers::share_bytes(s, filter_shares, way.runs.map_shares));
         return;
     }
     out.paper_round_fmas = static_cast<double>(method.round_fmas(s, n_sm, pieces));
@@ -356,17 +355,17 @@ std::variant<Found, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, cons
                        last = asked.pieces > 0 ? asked.pieces : std::min(method.most, most_pieces);
     const std::optional<Way> way = way_with_fewest(s, gpu, method, asked, first, last);
     if (!way)
-        return Infeasible{
-            "two CTAs of an SM do not fit its shared memory of " +
-                std::to_string(gpu.limits.shared_bytes_per_sm) + " bytes with " +
-                (asked.pieces > 0 ? "pieces = " + std::to_string(asked.pieces)
-                                  : std::string("any number of pieces")),
-            false, std::move(numbers)};
+        return Infeasible{"two CTAs of an SM do not fit its shared memory of " +
+                              std::to_string(gpu.limits.shared_bytes_per_sm) + " bytes with " +
+                              (asked.pieces > 0 ? "pieces = " + std::to_string(asked.pieces)
+                                                : std::string("any number of pieces")),
+                          false, std::move(numbers)};
     out.runs = way->runs;
     remark_pieces(numbers, method, s, gpu, paper, asked, out.runs.pieces);
     if (way->walk && way->walk->map > gpu.limits.sm_count)
         numbers.remarks.push_back("the rows of an SM do not fit with any " + std::string(method.letter) +
-                                  ": they run as " + std::to_string(way->walk->map) + " shares, several an SM");
+                                  ": they run as " + std::to_string(way->walk->map) +
+                                  " shares, several an SM");
     count_round(out.feasible, s, gpu, method, *way);
     out.feasible.plan.launches = {way->walk ? split_walk::launch_with_work(s, gpu, *way->walk)
                                             : method.launch_with_work(s, gpu, out.runs.pieces)};

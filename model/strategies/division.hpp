@@ -85,8 +85,9 @@ void finish_work(Partition &part, const ConvShape &shape, const Gpu &gpu, double
 /// What the knobs of a division say; 0 leaves a number to the rules.
 struct Asked {
     std::int64_t pieces = 0;
-    std::int64_t buffers = 0;    ///< 2: each CTA has two of its own half of a piece; 1: kernel split_walk
-    std::int64_t map_shares = 1; ///< of division 1: parts of the map, for which there are fewer of the filters
+    std::int64_t buffers = 0; ///< 2: each CTA has two of its own half of a piece; 1: kernel split_walk
+    std::int64_t map_shares =
+        1; ///< of division 1: parts of the map, for which there are fewer of the filters
 };
 
 /// The two ways to hold a piece; see Asked::buffers.
@@ -112,7 +113,8 @@ struct Found {
     Asked runs;
 };
 
-/// The plan with as many pieces as asked or, of 0, the paper's or the next number of which two CTAs fit an SM.
+/// The plan with as many pieces as asked or, of 0, the paper's or the next number of which two CTAs fit an
+/// SM.
 std::variant<Found, Infeasible> plan_of(const ConvShape &shape, const Gpu &gpu, const Asked &asked,
                                         const Method &method);
 

@@ -32,7 +32,8 @@ const std::vector<Knob<FilterSplit>> &FilterSplit::knobs() {
          0,
          1024,
          {},
-         "parts of the map over SMs, for which the filters have fewer, with one buffer; 1: division 1; 0: step "
+         "parts of the map over SMs, for which the filters have fewer, with one buffer; 1: division 1; 0: "
+         "step "
          "4 of section 2.2, which redivides until more than V_s bytes move"},
     };
     return list;
@@ -146,6 +147,11 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, std::int64_t piec
               .step_bytes = static_cast<double>(fetched * 4),
               .step_copies = copy_instructions(fetched, wide),
               .once_copies = filter_copy_instructions(t.filters, s.r * s.s, t.tile.group)});
+    // CTAs of one wave start in lockstep, and with them their first units.
+    if (part.waves == 1)
+        part.store_rounds = std::max(1.0, static_cast<double>(ceil_div(t.half_rows, t.tile.rows) * s.q() *
+                                                              ceil_div(t.filters, t.tile.group)) /
+                                              static_cast<double>(part.threads));
     Sums sums;
     over_ctas(s.k, t.filters, s.n, [&](std::int64_t half, std::int64_t count, double times) {
         add_ctas(part, sums, s, t, half, count, times);

@@ -22,10 +22,10 @@ constexpr double warps_per_cta = static_cast<double>(papers::threads_per_cta / p
 
 /// What follows from the shape and its shares.
 struct Tiling {
-    bool wide;                     ///< rows are copied 16 bytes a lane
-    std::int64_t taps, tap_floats; ///< of a filter, and with what fills its last four
-    std::int64_t half_columns;     ///< outputs of a row, of an SM's first CTA
-    std::int64_t pitch;            ///< floats from one row to the next in shared memory
+    bool wide;                      ///< rows are copied 16 bytes a lane
+    std::int64_t taps, tap_floats;  ///< of a filter, and with what fills its last four
+    std::int64_t half_columns;      ///< outputs of a row, of an SM's first CTA
+    std::int64_t pitch;             ///< floats from one row to the next in shared memory
     std::int64_t all, piece, round; ///< rows or filters: of a share, a piece, a round
     std::int64_t map_slots, bank_slots;
 };
@@ -54,7 +54,8 @@ struct Area {
 /// What a call of the kernel's walk() costs, all threads together.
 StepWork walk_work(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Area &area) {
     StepWork work;
-    const std::int64_t strips = std::clamp<std::int64_t>(papers::threads_per_cta / area.columns, 1, area.rows);
+    const std::int64_t strips =
+        std::clamp<std::int64_t>(papers::threads_per_cta / area.columns, 1, area.rows);
     const std::int64_t height = ceil_div(area.rows, strips);
     const std::int64_t units = ceil_div(area.rows, height) * area.columns;
     const double warps = std::ceil(static_cast<double>(units) / 32.0);
@@ -73,8 +74,9 @@ StepWork walk_work(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Ar
     work.instructions = warps * (instructions::place + row_loads + rows * per_row +
                                  rows * filters * (taps + tap_loads + per_filter));
     work.shared_wavefronts =
-        warps * (row_loads + rows * filters *
-                                 (tap_loads * gpu.architecture.uniform_wide_wavefronts->value - narrow_loads));
+        warps *
+        (row_loads +
+         rows * filters * (tap_loads * gpu.architecture.uniform_wide_wavefronts->value - narrow_loads));
     work.store_bytes = static_cast<double>(area.rows * area.columns * area.filters * 4);
     return work;
 }
@@ -169,11 +171,10 @@ Shares shares_of(const ConvShape &s, std::int64_t bank, std::int64_t map, std::i
 }
 
 std::string too_wide(const ConvShape &s) {
-    return s.r * s.s <= most_taps
-               ? ""
-               : "one buffer needs a filter of " + std::to_string(most_taps) +
-                     " values at most, whose window a thread keeps in registers; got " +
-                     std::to_string(s.r * s.s);
+    return s.r * s.s <= most_taps ? ""
+                                  : "one buffer needs a filter of " + std::to_string(most_taps) +
+                                        " values at most, whose window a thread keeps in registers; got " +
+                                        std::to_string(s.r * s.s);
 }
 
 Partition launch(const ConvShape &s, const Gpu &gpu, const Shares &shares) {
@@ -191,8 +192,8 @@ Partition launch(const ConvShape &s, const Gpu &gpu, const Shares &shares) {
     part.stages = shares.pieces > 1 ? rounds_per_piece : 1;
     part.steps = ceil_div(t.all, t.round);
     part.filter_count = s.k;
-    // The ring of rows begins with a line, as the map's rows do if they are whole lines: a copy whose source and
-    // destination lie 16 bytes apart in a sector requests it twice.
+    // The ring of rows begins with a line, as the map's rows do if they are whole lines: a copy whose source
+    // and destination lie 16 bytes apart in a sector requests it twice.
     constexpr std::int64_t line_floats = 32;
     part.bank_floats = round_up(t.bank_slots * t.tap_floats, line_floats);
     part.band_floats = round_up(t.map_slots * t.pitch, 4);
@@ -214,8 +215,7 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, const Shares &sha
     for (const Cut &columns : cut(s.q(), t.half_columns))
         for (const Cut &rows : cut(s.p(), shares.rows))
             for (const Cut &filters : cut(s.k, shares.filters)) {
-                const double times =
-                    static_cast<double>(s.n) * columns.times * rows.times * filters.times;
+                const double times = static_cast<double>(s.n) * columns.times * rows.times * filters.times;
                 if (times == 0.0)
                     continue;
                 add_ctas(part, steps, s, gpu, shares, t, {rows.size, columns.size, filters.size}, times);

@@ -1,6 +1,6 @@
-// The kernel split_walk as both single-channel divisions launch it: the two CTAs of an SM halve the columns of
-// its share, so that they hold what the paper's D counts, and what comes in pieces passes through a ring of
-// one piece.
+// The kernel split_walk as both single-channel divisions launch it: the two CTAs of an SM halve the columns
+// of its share, so that they hold what the paper's D counts, and what comes in pieces passes through a ring
+// of one piece.
 #pragma once
 
 #include "model/strategies/strategy.hpp"
@@ -20,8 +20,8 @@ struct Shares {
     bool by_filters; ///< the filters come in pieces and the map stays, or the other way round
 };
 
-/// Division 1 and 2 of section 3.1, and what lies between them: the filters in `bank` parts, the map's rows in
-/// `map` parts.
+/// Division 1 and 2 of section 3.1, and what lies between them: the filters in `bank` parts, the map's rows
+/// in `map` parts.
 Shares shares_of(const ConvShape &shape, std::int64_t bank, std::int64_t map, std::int64_t pieces,
                  bool by_filters);
 

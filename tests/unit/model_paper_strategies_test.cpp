@@ -80,8 +80,8 @@ TEST(Divisions, PiecesAreThePapers) {
 TEST(Divisions, OneBufferHoldsWhatDCounts) {
     EXPECT_EQ(planned("map_split", "n1c1h512w512k32r5s5", "gtx1080ti").text, "map_split:pieces=1,buffers=1");
     EXPECT_THAT(refused("map_split:buffers=2", "n1c1h512w512k32r5s5", "gtx1080ti"), HasSubstr("do not fit"));
-    // P = 12 of 508 rows: 43 rows of a piece, 4 of the next, of 256 + 4 columns, and 2 filters of 25, in 28 each
-    // and whole lines.
+    // P = 12 of 508 rows: 43 rows of a piece, 4 of the next, of 256 + 4 columns, and 2 filters of 25, in 28
+    // each and whole lines.
     const Answer one = planned("filter_split", "n1c1h512w512k32r5s5", "gtx1080ti");
     EXPECT_EQ(one.text, "filter_split:pieces=12,buffers=1,map_shares=1");
     EXPECT_EQ(one.launch().shared_bytes, (47 * 260 + 64) * 4);
@@ -118,9 +118,9 @@ TEST(Divisions, StepFourRedivides) {
 
 // The multiply-adds of all CTAs are the convolution's, whatever the shares and pieces.
 TEST(Divisions, WalkComputesEveryOutputOnce) {
-    for (const char *strategy : {"filter_split:buffers=1", "filter_split:buffers=1,pieces=3",
-                                 "filter_split:map_shares=3", "map_split:buffers=1",
-                                 "map_split:buffers=1,pieces=5"})
+    for (const char *strategy :
+         {"filter_split:buffers=1", "filter_split:buffers=1,pieces=3", "filter_split:map_shares=3",
+          "map_split:buffers=1", "map_split:buffers=1,pieces=5"})
         for (const char *shape : {"n1c1h19w21k7r3s3", "n2c1h40w32k23r5s5", "n1c1h9w8k64r1s1"}) {
             SCOPED_TRACE(std::string(strategy) + " " + shape);
             EXPECT_EQ(planned(strategy, shape).launch().work.fmas, ConvShape::parse(shape).fmas().value);

@@ -111,8 +111,9 @@ TEST(Division, ThePapersPiecesCanOverrunSharedMemory) {
     EXPECT_FALSE(one.q.lower.has_value());
 }
 
-// 56 x 56, M = 256, K = 1: an SM of the 1080 Ti has 28,672 FMAs by division 2. Filters in 7 parts of 37 and rows
-// in 4 of 14 move 28 * (37 + 14 * 56) * 4 bytes, in 4 parts of 64 and 7 of 8 rows 28 * (64 + 8 * 56) * 4.
+// 56 x 56, M = 256, K = 1: an SM of the 1080 Ti has 28,672 FMAs by division 2. Filters in 7 parts of 37 and
+// rows in 4 of 14 move 28 * (37 + 14 * 56) * 4 bytes, in 4 parts of 64 and 7 of 8 rows 28 * (64 + 8 * 56)
+// * 4.
 TEST(Redivision, LeastBeyondVs) {
     const ConvShape s = ConvShape::parse("n1c1h56w56k256r1s1");
     EXPECT_EQ(28 * share_bytes(s, 4, 7), 57344); // below V_s = 86,016
