@@ -51,12 +51,18 @@ void append_rules(std::string &out, const Rules &rules) {
     line("threads per SM", rules.threads_per_sm, "");
     line("warps per SM", rules.warps_per_sm, "");
     line("division", rules.method, "(1: filters over SMs, 2: map over SMs)");
-    line("P", rules.pieces_p, "");
-    line("Q", rules.pieces_q, "");
+    line("P by rules 1 to 3", rules.candidate_p, "pieces of the map");
+    line("Q by rules 1 to 3", rules.candidate_q, "pieces of the filters");
+    line("P", rules.pieces_p, "by rule 4");
+    line("Q", rules.pieces_q, "by rule 4");
     line("D1", rules.d1_bytes, "bytes");
     line("D2", rules.d2_bytes, "bytes");
     line("Th1", rules.th1, "FMAs");
     line("Th2", rules.th2, "FMAs");
+    if (rules.redivided_bytes)
+        out += fmt::format("    {:<34}{:>12} bytes move to all SMs: filters in {} parts, map in {}\n",
+                           "step 4 of 2.2, redivided", grouped(*rules.redivided_bytes),
+                           *rules.redivided_filters, *rules.redivided_map);
     line("pieces that run", rules.run_pieces, "");
     line("S", rules.segment_bytes, "bytes a segment");
     line("W'x", rules.tile_w, "pixels");
@@ -79,9 +85,15 @@ void append_rules(std::string &out, const Rules &rules) {
 /// Without the assumptions of `knowledge`, which stand once below all cases.
 std::string explain(const Case &item, const Knowledge &knowledge) {
     std::string out = bold(item.shape + "  " + item.strategy.value_or(item.baseline.value_or(""))) + "\n";
-    if (item.status != Status::ok)
-        return out + "  " + boost::describe::enum_to_string(item.status, "?") + ": " +
-               item.reason.value_or("") + "\n\n";
+    if (item.status != Status::ok) {
+        out += std::string("  ") + boost::describe::enum_to_string(item.status, "?") + ": " +
+               item.reason.value_or("") + "\n";
+        if (item.rules) {
+            out += "  the papers' rules:\n";
+            append_rules(out, *item.rules);
+        }
+        return out + "\n";
+    }
     const Prediction &p = *item.prediction;
     if (item.baseline) {
         out += "  speed of light " + (p.times.tier0_s ? short_time(*p.times.tier0_s) : "-") + ": " +

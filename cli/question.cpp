@@ -134,11 +134,11 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
                 else
                     add(std::move(item));
             }
-            for (const std::string &text : asked.also)
-                if (Case item =
-                        predict(parse_strategy(text), asked.shape, question.profile, question.knowledge);
-                    item.status != Status::unsupported)
+            for (const std::string &text : asked.further) {
+                Case item = predict(parse_strategy(text), asked.shape, question.profile, question.knowledge);
+                if (item.status != Status::unsupported)
                     add(std::move(item));
+            }
             if (there.empty()) // silence would not be an answer
                 for (Case &item : unsupported)
                     add(std::move(item));

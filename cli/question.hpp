@@ -20,7 +20,7 @@ struct AskedShape {
     ConvShape shape;
     std::optional<std::string> study;
     std::vector<std::string> settings; ///< of the study's sweep: these strategies and no others
-    std::vector<std::string> also;     ///< of the study: besides the strategies at their defaults
+    std::vector<std::string> further;  ///< of the study: besides what each strategy takes of itself
 };
 
 struct Question {

@@ -22,6 +22,7 @@ Case refused_case(const Strategy &strategy, const ConvShape &shape, Infeasible w
     out.strategy = to_text(strategy);
     out.status = why.unsupported ? Status::unsupported : Status::infeasible;
     out.reason = std::move(why.why);
+    out.rules = std::move(why.rules);
     return out;
 }
 

@@ -86,7 +86,7 @@ struct RuleText {
 };
 
 /// The papers' symbols and numbers; docs/equations.md.
-constexpr std::array<RuleText, 25> rule_texts = {{
+constexpr std::array<RuleText, 28> rule_texts = {{
     {"n_fma", "N_FMA, FMAs per SM that hide the latency (Chang, Table 1)"},
     {"v_s_bytes", "V_s, bytes in flight that hide the latency (Chang, Table 1)"},
     {"threads_per_sm", "threads per SM (Chang, Table 1)"},
@@ -101,6 +101,9 @@ constexpr std::array<RuleText, 25> rule_texts = {{
     {"th1", "Th1, FMAs of division 1 (Chang, eq. 6)"},
     {"th2", "Th2, FMAs of division 2 (Chang, eq. 9)"},
     {"run_pieces", "pieces that really fit and run (ours)"},
+    {"redivided_filters", "parts of the filters after step 4 (Chang, section 2.2)"},
+    {"redivided_map", "parts of the map after step 4 (Chang, section 2.2)"},
+    {"redivided_bytes", "bytes that then move to all SMs (Chang, section 2.2)"},
     {"segment_bytes", "S, bytes per filter and step (Chang, section 3.2, rule 1)"},
     {"tile_w", "W'x, pixels per step (Chang, section 3.2, rule 2)"},
     {"tile_k_min", "least M', filters per step (Chang, section 3.2, rule 3)"},

@@ -105,6 +105,42 @@ Division divide_single_channel(const ConvShape &s, const GpuProfile &profile) {
     return d;
 }
 
+std::int64_t share_bytes(const ConvShape &s, std::int64_t filter_shares, std::int64_t map_shares) {
+    const std::int64_t rows = map_shares == 1 ? s.h : ceil_div(s.h, map_shares) + s.r - 1;
+    return (s.r * s.s * ceil_div(s.k, filter_shares) + rows * s.w) * 4;
+}
+
+std::int64_t share_fmas(const ConvShape &s, std::int64_t filter_shares, std::int64_t map_shares) {
+    return s.r * s.s * ceil_div(s.k, filter_shares) * ceil_div(s.h, map_shares) * s.w;
+}
+
+std::optional<Redivision> redivide(const ConvShape &s, const GpuProfile &profile) {
+    const LatencyHiding table = table1(profile);
+    const Division d = divide_single_channel(s, profile);
+    if ((d.method == 1 ? d.th1 : d.th2) >= table.n_fma)
+        return std::nullopt;
+    const std::int64_t n_sm = profile.limits.sm_count;
+    std::optional<Redivision> best;
+    for (std::int64_t filter_shares = 1; filter_shares <= std::min(n_sm, s.k); ++filter_shares) {
+        const std::int64_t map_shares = n_sm / filter_shares;
+        if (filter_shares * map_shares != n_sm || map_shares > s.p())
+            continue;
+        Redivision next{filter_shares, map_shares, share_bytes(s, filter_shares, map_shares),
+                        share_fmas(s, filter_shares, map_shares)};
+        next.moved_bytes = n_sm * next.share_bytes;
+        next.exceeds_v_s = next.moved_bytes > table.v_s_bytes;
+        if (next.share_bytes > profile.limits.shared_bytes_per_sm)
+            continue;
+        const bool better = !best || (next.exceeds_v_s != best->exceeds_v_s
+                                          ? next.exceeds_v_s
+                                          : (next.moved_bytes < best->moved_bytes) == next.exceeds_v_s &&
+                                                next.moved_bytes != best->moved_bytes);
+        if (better)
+            best = next;
+    }
+    return best;
+}
+
 std::int64_t lines_per_segment(std::int64_t segment_bytes, std::int64_t filter_width) {
     return ceil_div(segment_bytes, filter_width * 4);
 }

@@ -71,6 +71,25 @@ std::int64_t d2_bytes(const ConvShape &s, std::int64_t n_sm, std::int64_t q);
 std::int64_t th2_fmas(const ConvShape &s, std::int64_t n_sm, std::int64_t q);
 Division divide_single_channel(const ConvShape &s, const GpuProfile &profile);
 
+/// The way between divisions 1 and 2 (section 2.3, its third): the filters in `filter_shares` parts, the
+/// map's rows in `map_shares`, an SM for each pair.
+struct Redivision {
+    std::int64_t filter_shares = 1, map_shares = 1;
+    std::int64_t share_bytes = 0; ///< of an SM, as D1 and D2 count them
+    std::int64_t share_fmas = 0;
+    std::int64_t moved_bytes = 0; ///< to all SMs
+    bool exceeds_v_s = false;
+};
+
+/// Bytes and FMAs of a share, as equations (4) to (9) count them.
+std::int64_t share_bytes(const ConvShape &s, std::int64_t filter_shares, std::int64_t map_shares);
+std::int64_t share_fmas(const ConvShape &s, std::int64_t filter_shares, std::int64_t map_shares);
+
+/// Step 4 of section 2.2 (D5), where the division that rule 4 takes gives an SM fewer FMAs than N_FMA: of the
+/// divisions that give every SM a share that fits S_shared the one that moves least beyond V_s; where none
+/// moves so much, the one that moves most. Nothing where an SM has N_FMA or no division fits.
+std::optional<Redivision> redivide(const ConvShape &s, const GpuProfile &profile);
+
 /// Section 3.2, per step and block: the lines of the map that a segment of the filters needs (G1), the fewest
 /// filters that keep N_FMA (G2), and the bytes of a step (G3).
 std::int64_t lines_per_segment(std::int64_t segment_bytes,

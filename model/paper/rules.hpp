@@ -23,6 +23,9 @@ struct Rules {
     std::optional<std::int64_t> candidate_p, candidate_q;     ///< before rule 4
     std::optional<std::int64_t> d1_bytes, d2_bytes, th1, th2; ///< as compared in rule 4
     std::optional<std::int64_t> run_pieces;                   ///< what really fits and runs
+    /// Step 4 of section 2.2, where an SM has fewer FMAs than N_FMA: parts of the filters and of the map, and
+    /// what moves to all SMs.
+    std::optional<std::int64_t> redivided_filters, redivided_map, redivided_bytes;
     std::optional<std::int64_t> segment_bytes, tile_w, tile_k_min, step_fma;
     std::optional<double> bank_ratio;       ///< n = W_SMB / W_CD
     std::optional<std::int64_t> pixel_uses; ///< K * K * F: products that a pixel of the input is in at most
@@ -35,9 +38,10 @@ struct Rules {
     std::vector<std::string> remarks; ///< e.g. "no P in range: lower bound 12 > upper bound 3"
     BOOST_DESCRIBE_CLASS(Rules, (),
                          (n_fma, v_s_bytes, threads_per_sm, warps_per_sm, method, pieces_p, pieces_q,
-                          candidate_p, candidate_q, d1_bytes, d2_bytes, th1, th2, run_pieces, segment_bytes,
-                          tile_w, tile_k_min, step_fma, bank_ratio, pixel_uses, shared_reads, global_reads,
-                          round_fmas, round_bytes, remarks),
+                          candidate_p, candidate_q, d1_bytes, d2_bytes, th1, th2, run_pieces,
+                          redivided_filters, redivided_map, redivided_bytes, segment_bytes, tile_w, tile_k_min,
+                          step_fma, bank_ratio, pixel_uses, shared_reads, global_reads, round_fmas, round_bytes,
+                          remarks),
                          (), ())
 };
 

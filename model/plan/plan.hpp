@@ -81,6 +81,9 @@ struct Counts {
     std::optional<double> longest_copier;
     /// Of a CTA, busy warps of the scheduler that has most. Absent: the first warps are busy.
     std::optional<std::int64_t> scheduler_warps;
+    /// How often a busy warp computes outputs and then stores them in a step (F32). Absent: so often that
+    /// stores always lie beside arithmetic.
+    std::optional<double> store_rounds;
     StepWork step;  ///< of one full CTA
     StepWork drain; ///< what a CTA does once: loads before its first step, the rest after its last
     std::optional<MergeableReads> mergeable_reads; ///< of work.l2_read_bytes; absent: none
@@ -95,8 +98,8 @@ struct Counts {
                          (variant, beside, cluster_bytes, cluster_waits, ctas, waves, idle_ctas,
                           idle_instructions, tail, stages, steps, busy_warps, copy_warps, barriers,
                           copy_passes, independent_sums, snaked, busiest_scheduler, longest_copier,
-                          scheduler_warps, step, drain, mergeable_reads, partial_write_bytes, new_share,
-                          sharing_ctas, work),
+                          scheduler_warps, store_rounds, step, drain, mergeable_reads, partial_write_bytes,
+                          new_share, sharing_ctas, work),
                          (), ())
 };
 

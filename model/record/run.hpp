@@ -105,10 +105,12 @@ struct Case {
     Status status = Status::not_run;
     std::optional<std::string> reason; ///< present unless ok
     std::optional<std::string> detail; ///< how a baseline did it: engine, knobs, notes, workspace
+    std::optional<Rules> rules;        ///< the papers' numbers, where there is no prediction that has them
     std::optional<Prediction> prediction;
     std::vector<Measurement> measurements;
     BOOST_DESCRIBE_CLASS(Case, (),
-                         (study, shape, strategy, baseline, status, reason, detail, prediction, measurements),
+                         (study, shape, strategy, baseline, status, reason, detail, rules, prediction,
+                          measurements),
                          (), ())
 
     void check(const FieldProblem &problem) const;

@@ -1,5 +1,6 @@
 #include "model/strategies/division.hpp"
 
+#include "model/strategies/split_walk.hpp"
 #include "model/work/instructions.hpp"
 #include "model/work/l2_sectors.hpp"
 #include "model/work/shared_access.hpp"
@@ -46,6 +47,7 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     work.turns = warps * static_cast<double>(s.s); // a column of taps
     work.instructions =
         warps * (outputs * taps + pixel_loads + tap_loads * group_reads + instructions::store * outputs +
+                 instructions::guard * static_cast<double>(tile.rows) + // whether a row of outputs is there
                  (s.s > 1 ? instructions::loop + per_column * columns : 0.0) + instructions::place) +
         std::min(warps, warps_per_cta) * instructions::copy;
     const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};
@@ -209,6 +211,13 @@ Rules rules(const ConvShape &shape, const GpuProfile &profile) {
     for (const papers::PieceChoice *choice : {&d.p, &d.q})
         if (!choice->in_range)
             rules.remarks.push_back("out of range, so 1: " + choice->why);
+    if (const std::optional<papers::Redivision> again = papers::redivide(shape, profile)) {
+        rules.redivided_filters = again->filter_shares;
+        rules.redivided_map = again->map_shares;
+        rules.redivided_bytes = again->moved_bytes;
+        if (!again->exceeds_v_s)
+            rules.remarks.push_back("step 4: no division moves more than V_s; this one moves most");
+    }
     if (d.overruns_shared)
         rules.remarks.push_back(
             "the paper's pieces overrun S_shared = " + std::to_string(profile.limits.shared_bytes_per_sm) +
@@ -223,43 +232,144 @@ std::string unsupported(const ConvShape &shape) {
     return shape.c == 1 ? "" : "the single-channel divisions need c = 1, got c = " + std::to_string(shape.c);
 }
 
-/// Remark when the pieces that run differ from the paper's.
-void remark_pieces(Rules &rules, const char *letter, std::int64_t paper, std::int64_t run) {
+/// Why the pieces that run are not the paper's.
+std::string why_other(const Method &method, const ConvShape &s, const Gpu &gpu, std::int64_t paper,
+                      const Asked &asked) {
+    const std::int64_t bytes = method.round_bytes(s, gpu.limits.sm_count, paper),
+                       room = gpu.limits.shared_bytes_per_sm;
+    if (bytes > room)
+        return "D = " + std::to_string(bytes) + " exceeds S_shared = " + std::to_string(room);
+    return asked.pieces > 0 ? "so many were asked for"
+                            : "two CTAs an SM do not fit with them: each has halves and filters of its own";
+}
+
+void remark_pieces(Rules &rules, const Method &method, const ConvShape &s, const Gpu &gpu, std::int64_t paper,
+                   const Asked &asked, std::int64_t run) {
     rules.run_pieces = run;
     if (paper != run)
-        rules.remarks.push_back(std::string("runs ") + letter + " = " + std::to_string(run) +
-                                ", the paper's rules give " + std::to_string(paper) +
-                                ": two CTAs an SM with double buffers need more shared memory than D counts");
+        rules.remarks.push_back(std::string("runs ") + method.letter + " = " + std::to_string(run) +
+                                ", the paper's rules give " + std::to_string(paper) + ": " +
+                                why_other(method, s, gpu, paper, asked));
+}
+
+/// One way to run a division: so many pieces, held in one of the two ways, over the SMs or over parts of them
+/// in turn.
+struct Way {
+    Asked runs;
+    std::optional<split_walk::Shares> walk; ///< with one buffer
+};
+
+bool fits(const Partition &part) {
+    return part.ctas_per_sm >= papers::ctas_per_sm;
+}
+
+split_walk::Shares walk_of(const ConvShape &s, const Gpu &gpu, const Method &method, const Asked &runs,
+                           std::int64_t times) {
+    const std::int64_t n_sm = gpu.limits.sm_count;
+    return method.by_filters ? split_walk::shares_of(s, 1, times * n_sm, runs.pieces, true)
+                             : split_walk::shares_of(s, std::max<std::int64_t>(1, n_sm / runs.map_shares),
+                                                     runs.map_shares, runs.pieces, false);
+}
+
+/// The first number of pieces in [first, last] with which one of the ways that `asked` allows fits.
+std::optional<Way> way_with_fewest(const ConvShape &s, const Gpu &gpu, const Method &method, Asked asked,
+                                   std::int64_t first, std::int64_t last) {
+    std::optional<std::int64_t> two, one;
+    if (asked.buffers != one_buffer && asked.map_shares == 1)
+        two = smallest_fitting(first, last,
+                               [&](std::int64_t pieces) { return fits(method.launch(s, gpu, pieces)); });
+    const auto walk = [&](std::int64_t pieces, std::int64_t times) {
+        asked.pieces = pieces;
+        return walk_of(s, gpu, method, asked, times);
+    };
+    const bool may_walk = asked.buffers != two_buffers && split_walk::too_wide(s).empty();
+    if (may_walk)
+        one = smallest_fitting(first, last, [&](std::int64_t pieces) {
+            return fits(split_walk::launch(s, gpu, walk(pieces, 1)));
+        });
+    if (two && (!one || *two <= *one))
+        return Way{{*two, two_buffers, 1}, std::nullopt};
+    if (one)
+        return Way{{*one, one_buffer, asked.map_shares}, walk(*one, 1)};
+    // No number of pieces makes the rows of an SM fit: it has several shares of fewer rows, one after
+    // another.
+    for (std::int64_t times = 2; may_walk && method.by_filters && times * gpu.limits.sm_count <= s.p();
+         ++times)
+        if (fits(split_walk::launch(s, gpu, walk(first, times))))
+            return Way{{first, one_buffer, 1}, walk(first, times)};
+    return std::nullopt;
+}
+
+/// What map_shares = 0 stands for: step 4 of section 2.2 where it applies.
+std::int64_t map_shares_of(const Asked &asked, const Rules &rules) {
+    return asked.map_shares > 0 ? asked.map_shares : rules.redivided_map.value_or(1);
+}
+
+/// Why the knobs contradict each other or the shape; "" if they do not.
+std::string contradiction(const ConvShape &s, const Gpu &gpu, const Asked &asked, const Method &method) {
+    if (asked.pieces > method.most)
+        return "pieces = " + std::to_string(asked.pieces) + " exceeds the " + std::to_string(method.most) +
+               " " + method.cut;
+    const std::string too_wide =
+        asked.buffers == one_buffer || asked.map_shares > 1 ? split_walk::too_wide(s) : "";
+    if (!too_wide.empty())
+        return too_wide;
+    if (asked.map_shares > 1 && asked.buffers == two_buffers)
+        return "map_shares = " + std::to_string(asked.map_shares) + " needs buffers = 1";
+    if (asked.map_shares > gpu.limits.sm_count || asked.map_shares > s.p())
+        return "map_shares = " + std::to_string(asked.map_shares) + " exceeds the " +
+               std::to_string(std::min<std::int64_t>(gpu.limits.sm_count, s.p())) + " " +
+               (asked.map_shares > gpu.limits.sm_count ? "SMs" : "output rows");
+    return "";
+}
+
+/// The paper's FMAs and bytes of a round on an SM.
+void count_round(Feasible &out, const ConvShape &s, const Gpu &gpu, const Method &method, const Way &way) {
+    const std::int64_t n_sm = gpu.limits.sm_count, pieces = way.runs.pieces;
+    if (way.runs.map_shares > 1 && pieces == 1) {
+        const std::int64_t filter_shares = std::max<std::int64_t>(1, n_sm / way.runs.map_shares);
+        out.paper_round_fmas = static_cast<double>(papers::share_fmas(s, filter_shares, way.runs.map_shares));
+        out.paper_round_bytes =
+            static_cast<double>(papers::share_bytes(s, filter_shares, way.runs.map_shares));
+        return;
+    }
+    out.paper_round_fmas = static_cast<double>(method.round_fmas(s, n_sm, pieces));
+    out.paper_round_bytes = static_cast<double>(method.round_bytes(s, n_sm, pieces));
 }
 
 } // namespace
 
-std::variant<Feasible, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, std::int64_t pieces,
-                                           const Method &method) {
+std::variant<Found, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, const Asked &given,
+                                        const Method &method) {
     if (const std::string why = unsupported(s); !why.empty())
-        return Infeasible{why, true};
-    Feasible out;
-    out.rules = rules(s, gpu.profile);
-    const std::int64_t paper = (out.rules.*method.candidate).value_or(1);
-    const std::int64_t first = pieces > 0 ? pieces : paper,
-                       last = pieces > 0 ? pieces : std::min(method.most, most_pieces);
-    if (first > method.most)
-        return Infeasible{"pieces = " + std::to_string(first) + " exceeds the " +
-                          std::to_string(method.most) + " " + method.cut};
-    const auto fits = [&](std::int64_t count) {
-        return method.launch(s, gpu, count).ctas_per_sm >= papers::ctas_per_sm;
-    };
-    if (const std::optional<std::int64_t> count = smallest_fitting(first, last, fits)) {
-        remark_pieces(out.rules, method.letter, paper, *count);
-        out.paper_round_fmas = static_cast<double>(method.round_fmas(s, gpu.limits.sm_count, *count));
-        out.paper_round_bytes = static_cast<double>(method.round_bytes(s, gpu.limits.sm_count, *count));
-        out.plan.launches = {method.launch_with_work(s, gpu, *count)};
-        return out;
-    }
-    return Infeasible{
-        "two CTAs of an SM do not fit its shared memory of " +
-        std::to_string(gpu.limits.shared_bytes_per_sm) + " bytes with " +
-        (pieces > 0 ? "pieces = " + std::to_string(pieces) : std::string("any number of pieces"))};
+        return Infeasible{why, true, std::nullopt};
+    Found out;
+    Rules &numbers = out.feasible.rules;
+    numbers = rules(s, gpu.profile);
+    Asked asked = given;
+    asked.map_shares = map_shares_of(given, numbers);
+    if (const std::string why = contradiction(s, gpu, asked, method); !why.empty())
+        return Infeasible{why, false, std::move(numbers)};
+    const std::int64_t paper = asked.map_shares > 1 ? 1 : (numbers.*method.candidate).value_or(1);
+    const std::int64_t first = std::min(asked.pieces > 0 ? asked.pieces : paper, method.most),
+                       last = asked.pieces > 0 ? asked.pieces : std::min(method.most, most_pieces);
+    const std::optional<Way> way = way_with_fewest(s, gpu, method, asked, first, last);
+    if (!way)
+        return Infeasible{"two CTAs of an SM do not fit its shared memory of " +
+                              std::to_string(gpu.limits.shared_bytes_per_sm) + " bytes with " +
+                              (asked.pieces > 0 ? "pieces = " + std::to_string(asked.pieces)
+                                                : std::string("any number of pieces")),
+                          false, std::move(numbers)};
+    out.runs = way->runs;
+    remark_pieces(numbers, method, s, gpu, paper, asked, out.runs.pieces);
+    if (way->walk && way->walk->map > gpu.limits.sm_count)
+        numbers.remarks.push_back("the rows of an SM do not fit with any " + std::string(method.letter) +
+                                  ": they run as " + std::to_string(way->walk->map) +
+                                  " shares, several an SM");
+    count_round(out.feasible, s, gpu, method, *way);
+    out.feasible.plan.launches = {way->walk ? split_walk::launch_with_work(s, gpu, *way->walk)
+                                            : method.launch_with_work(s, gpu, out.runs.pieces)};
+    return out;
 }
 
 } // namespace convcast::division

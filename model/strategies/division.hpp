@@ -83,11 +83,23 @@ void over_ctas(std::int64_t all, std::int64_t share, std::int64_t images, const 
 /// instructions of the copies of all steps, the idle CTAs, and what DRAM sees.
 void finish_work(Partition &part, const ConvShape &shape, const Gpu &gpu, double copying);
 
+/// What the knobs of a division say; 0 leaves a number to the rules.
+struct Asked {
+    std::int64_t pieces = 0;
+    std::int64_t buffers = 0; ///< 2: each CTA has two of its own half of a piece; 1: kernel split_walk
+    std::int64_t map_shares =
+        1; ///< of division 1: parts of the map, for which there are fewer of the filters
+};
+
+/// The two ways to hold a piece; see Asked::buffers.
+inline constexpr std::int64_t one_buffer = 1, two_buffers = 2;
+
 /// How the plan of one division differs from that of the other.
 struct Method {
     const char *letter; ///< the paper's, of its pieces
     const char *cut;    ///< what is cut into pieces, `most` of them at most
     std::int64_t most;
+    bool by_filters; ///< the filters are cut, and the map's rows lie over the SMs
     std::optional<std::int64_t> Rules::*candidate;
     std::int64_t (*round_fmas)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
     std::int64_t (*round_bytes)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
@@ -96,19 +108,32 @@ struct Method {
     Partition (*launch_with_work)(const ConvShape &, const Gpu &, std::int64_t pieces);
 };
 
-/// The plan with `pieces` pieces or, of 0, the paper's or the next number of which two CTAs fit an SM. The
-/// number is the rules' run_pieces.
-std::variant<Feasible, Infeasible> plan_of(const ConvShape &shape, const Gpu &gpu, std::int64_t pieces,
-                                           const Method &method);
+/// A plan, and the numbers that it runs with.
+struct Found {
+    Feasible feasible;
+    Asked runs;
+};
+
+/// The plan with as many pieces as asked or, of 0, the paper's or the next number of which two CTAs fit an
+/// SM.
+std::variant<Found, Infeasible> plan_of(const ConvShape &shape, const Gpu &gpu, const Asked &asked,
+                                        const Method &method);
 
 /// The same, as the plan of strategy S.
 template <class S>
 PlanResult<S> planned_by(const S &strategy, const ConvShape &shape, const Gpu &gpu, const Method &method) {
-    std::variant<Feasible, Infeasible> plan = plan_of(shape, gpu, strategy.pieces, method);
+    Asked asked{strategy.pieces, strategy.buffers};
+    if constexpr (requires { strategy.map_shares; })
+        asked.map_shares = strategy.map_shares;
+    std::variant<Found, Infeasible> plan = plan_of(shape, gpu, asked, method);
     if (const auto *infeasible = std::get_if<Infeasible>(&plan))
         return *infeasible;
-    Planned<S> planned{strategy, std::move(std::get<Feasible>(plan))};
-    planned.strategy.pieces = static_cast<int>(planned.feasible.rules.run_pieces.value());
+    Found &found = std::get<Found>(plan);
+    Planned<S> planned{strategy, std::move(found.feasible)};
+    planned.strategy.pieces = static_cast<int>(found.runs.pieces);
+    planned.strategy.buffers = static_cast<int>(found.runs.buffers);
+    if constexpr (requires { strategy.map_shares; })
+        planned.strategy.map_shares = static_cast<int>(found.runs.map_shares);
     return planned;
 }
 

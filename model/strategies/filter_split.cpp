@@ -20,6 +20,21 @@ const std::vector<Knob<FilterSplit>> &FilterSplit::knobs() {
          most_pieces,
          {1, 2, 4, 8, 16, 32, 64, 128},
          "P, pieces of the map along y; 0: the paper's, or the next that fits"},
+        {"buffers",
+         &FilterSplit::buffers,
+         0,
+         2,
+         {},
+         "2: two buffers for each CTA's half of a piece; 1: a ring of one piece for both CTAs of an SM, what "
+         "the paper's D counts, and Chen's loop; 0: 2 where the pieces fit, else 1"},
+        {"map_shares",
+         &FilterSplit::map_shares,
+         0,
+         1024,
+         {},
+         "parts of the map over SMs, for which the filters have fewer, with one buffer; 1: division 1; 0: "
+         "step "
+         "4 of section 2.2, which redivides until more than V_s bytes move"},
     };
     return list;
 }
@@ -132,6 +147,11 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, std::int64_t piec
               .step_bytes = static_cast<double>(fetched * 4),
               .step_copies = copy_instructions(fetched, wide),
               .once_copies = filter_copy_instructions(t.filters, s.r * s.s, t.tile.group)});
+    // CTAs of one wave start in lockstep, and with them their first units.
+    if (part.waves == 1)
+        part.store_rounds = std::max(1.0, static_cast<double>(ceil_div(t.half_rows, t.tile.rows) * s.q() *
+                                                              ceil_div(t.filters, t.tile.group)) /
+                                              static_cast<double>(part.threads));
     Sums sums;
     over_ctas(s.k, t.filters, s.n, [&](std::int64_t half, std::int64_t count, double times) {
         add_ctas(part, sums, s, t, half, count, times);
@@ -140,10 +160,14 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, std::int64_t piec
     // same SM, have read, as far as L1 reaches back to their common rows.
     if (!wide && l1_bytes(part, gpu) >= 4.0 * static_cast<double>(part.band_floats) * 4.0)
         sums.map_reads = static_cast<double>(shares * s.n * (s.h * s.w * 4));
-    *part.work.l2_read_bytes += sums.map_reads;
+    const double requested = sums.map_reads;
+    *part.work.l2_read_bytes += requested;
     part.mergeable_reads = mergeable_reads(sums.map_reads * alike_reads(s, t, part),
                                            {static_cast<double>(shares), 1.0}, part, gpu);
     finish_work(part, s, gpu, sums.copying);
+    // What a step moves from L2 are the sectors that its copies request: twice the map's where source and
+    // destination lie 16 bytes apart in a sector.
+    part.step.load_bytes = requested / static_cast<double>((part.ctas - part.idle_ctas) * part.steps);
     return part;
 }
 
@@ -154,6 +178,7 @@ PlanResult<FilterSplit> FilterSplit::plan(const ConvShape &s, const Gpu &gpu) co
                       {.letter = "P",
                        .cut = "output rows",
                        .most = s.p(),
+                       .by_filters = false,
                        .candidate = &Rules::candidate_p,
                        .round_fmas = papers::th1_fmas,
                        .round_bytes = papers::d1_bytes,

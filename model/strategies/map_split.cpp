@@ -20,6 +20,13 @@ const std::vector<Knob<MapSplit>> &MapSplit::knobs() {
          most_pieces,
          {1, 2, 4, 8, 16, 32, 64},
          "Q, pieces of the filters; 0: the paper's, or the next that fits"},
+        {"buffers",
+         &MapSplit::buffers,
+         0,
+         2,
+         {},
+         "2: two buffers for each CTA's half of a piece; 1: a ring of one piece for both CTAs of an SM, what "
+         "the paper's D counts, and Chen's loop; 0: 2 where the pieces fit, else 1"},
     };
     return list;
 }
@@ -156,6 +163,7 @@ PlanResult<MapSplit> MapSplit::plan(const ConvShape &s, const Gpu &gpu) const {
                       {.letter = "Q",
                        .cut = "filters",
                        .most = s.k,
+                       .by_filters = true,
                        .candidate = &Rules::candidate_q,
                        .round_fmas = papers::th2_fmas,
                        .round_bytes = papers::d2_bytes,

@@ -11,6 +11,7 @@
 #include "model/work/tensors.hpp"
 #include "model/work/totals.hpp"
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -40,6 +41,8 @@ struct Feasible {
 struct Infeasible {
     std::string why;
     bool unsupported = false; ///< the strategy never does such shapes, on any GPU
+    /// The papers' numbers of the shape, which do not depend on the kernel.
+    std::optional<Rules> rules = std::nullopt;
 };
 
 template <class S> struct Planned {

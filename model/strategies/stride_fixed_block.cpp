@@ -380,15 +380,15 @@ PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gp
     Feasible &out = planned.feasible;
     out.rules = table1_rules(gpu.profile);
     if (const std::string why = settle(planned.strategy, s, gpu, out.rules); !why.empty())
-        return Infeasible{why};
+        return Infeasible{why, false, std::move(out.rules)};
+    add_rules(out, planned.strategy, s, gpu);
     const Tiling tiling = tiling_of(planned.strategy, s);
     Partition part = launch_of(s, gpu, tiling);
     if (const std::string why = does_not_fit(part, gpu, tiling); !why.empty())
-        return Infeasible{why};
+        return Infeasible{why, false, std::move(out.rules)};
     fill_schedule(part, gpu.limits);
     fill_step(part, s, gpu, tiling);
     fill_work(part, s, gpu, tiling);
-    add_rules(out, planned.strategy, s, gpu);
     out.plan.launches = {std::move(part)};
     return planned;
 }

@@ -194,11 +194,20 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
     once.load_bytes = 0.0;
     const double stored = store_bandwidth(round.sms, traffic, m);
     const auto last = [&]<Yield Y>(double ctas) {
-        return pnorm<Y>( // each warp computes and stores in turn (F32)
-            "last step", m.has(Equation::F32) ? m.fitted.units_overlap * ctas : 100.0,
-            {core_term<Y>("arithmetic", part, last_step, ctas, m),
-             bandwidth_leaf<Y>("stores", ctas * round.sms * part.step.store_bytes * traffic.store_factor,
-                               stored)});
+        const double bytes = ctas * round.sms * part.step.store_bytes * traffic.store_factor;
+        Y both = pnorm<Y>("last step", m.has(Equation::F32) ? m.fitted.units_overlap * ctas : 100.0,
+                          {core_term<Y>("arithmetic", part, last_step, ctas, m),
+                           bandwidth_leaf<Y>("stores", bytes, stored)});
+        // Each warp computes and stores in turn (F32). Warps that start in lockstep all compute first, so the
+        // first arithmetic and the last stores lie beside nothing.
+        if (!part.store_rounds || !m.has(Equation::F32))
+            return both;
+        const double arithmetic = core_term<Seconds>("arithmetic", part, last_step, ctas, m).value,
+                     alone = std::min(arithmetic, bytes / stored) / *part.store_rounds;
+        return sum<Y>("last step",
+                      {std::move(both), leaf<Y>("stores behind arithmetic", s(alone),
+                                                "{:.2f} us in one of {:.1f} rounds of each warp",
+                                                alone * *part.store_rounds * 1e6, *part.store_rounds)});
     };
     const auto ends = [&]<Yield Y>(double ctas) {
         return max_of<Y>(

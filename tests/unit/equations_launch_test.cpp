@@ -245,6 +245,17 @@ TEST(EquationF32, SoftMaximum) {
     EXPECT_NEAR(last_steps(part, 1.0), 125.0, 1e-9);
 }
 
+TEST(EquationF32, FewRoundsOverlapLess) {
+    Partition part = two_steps();
+    part.pace = even_pace;
+    part.step.instructions = 400.0; // 100 clk
+    part.step.store_bytes = 2400.0; // 75 clk
+    part.store_rounds = 1.0;
+    EXPECT_NEAR(last_steps(part, 1.0), 125.0 + 75.0, 1e-9);
+    part.store_rounds = 3.0;
+    EXPECT_NEAR(last_steps(part, 1.0), 125.0 + 25.0, 1e-9);
+}
+
 TEST(EquationF33, TwoResources) {
     Partition part = idle_launch();
     part.ctas_per_sm = 2, part.pace = even_pace;

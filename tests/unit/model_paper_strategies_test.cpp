@@ -1,10 +1,13 @@
 // Plans of the papers' kernels, worked by hand. The toy GPU has 10 SMs with 64 KB of shared memory.
+#include "model/paper/papers.hpp"
 #include "model/predict.hpp"
+#include "model/record/study.hpp"
 
 #include <gmock/gmock.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -37,6 +40,103 @@ std::string refused(const std::string &strategy, const std::string &shape, const
     auto made = plan(parse_strategy(strategy), ConvShape::parse(shape), profile);
     const auto *why = std::get_if<Infeasible>(&made);
     return why ? why->why : "";
+}
+
+/// The pieces that the paper's rules give, or the next of which D is no more than S_shared.
+std::int64_t honoured(std::int64_t paper, std::int64_t most, std::int64_t room,
+                      const std::function<std::int64_t(std::int64_t)> &bytes) {
+    for (std::int64_t pieces = paper; pieces <= most; ++pieces)
+        if (bytes(pieces) <= room)
+            return pieces;
+    return paper; // no number fits: the paper's then runs on fewer rows at a time
+}
+
+// On every shape of the study, of both GPUs, the number of pieces that runs is the paper's, with the paper's
+// two CTAs of 512 threads an SM.
+TEST(Divisions, PiecesAreThePapers) {
+    for (const char *gpu : {"gtx1080ti", "h200"}) {
+        const GpuProfile profile = find_profile(gpu);
+        const std::int64_t n_sm = profile.limits.sm_count, room = profile.limits.shared_bytes_per_sm;
+        for (const std::string &shape : find_study("chang_single").shapes) {
+            SCOPED_TRACE(std::string(gpu) + " " + shape);
+            const ConvShape s = ConvShape::parse(shape);
+            const papers::Division d = papers::divide_single_channel(s, profile);
+            const Answer p = planned("filter_split", shape, gpu), q = planned("map_split", shape, gpu);
+            EXPECT_EQ(p.launch().pieces, honoured(d.p.chosen, s.p(), room, [&](std::int64_t pieces) {
+                          return papers::d1_bytes(s, n_sm, pieces);
+                      }));
+            EXPECT_EQ(q.launch().pieces, honoured(d.q.chosen, s.k, room, [&](std::int64_t pieces) {
+                          return papers::d2_bytes(s, n_sm, pieces);
+                      }));
+            for (const Answer *answer : {&p, &q}) {
+                EXPECT_EQ(answer->launch().threads, 512);
+                EXPECT_GE(answer->launch().ctas_per_sm, 2);
+                EXPECT_LE(answer->launch().register_cap, 64);
+                EXPECT_EQ(answer->feasible.rules.run_pieces, answer->launch().pieces);
+            }
+        }
+    }
+}
+
+// 512 x 512, K = 5, M = 32 on the 1080 Ti: by rows in pairs of CTAs Q = 1 does not fit, by columns it does.
+TEST(Divisions, OneBufferHoldsWhatDCounts) {
+    EXPECT_EQ(planned("map_split", "n1c1h512w512k32r5s5", "gtx1080ti").text, "map_split:pieces=1,buffers=1");
+    EXPECT_THAT(refused("map_split:buffers=2", "n1c1h512w512k32r5s5", "gtx1080ti"), HasSubstr("do not fit"));
+    // P = 12 of 508 rows: 43 rows of a piece, 4 of the next, of 256 + 4 columns, and 2 filters of 25, in 28
+    // each and whole lines.
+    const Answer one = planned("filter_split", "n1c1h512w512k32r5s5", "gtx1080ti");
+    EXPECT_EQ(one.text, "filter_split:pieces=12,buffers=1,map_shares=1");
+    EXPECT_EQ(one.launch().shared_bytes, (47 * 260 + 64) * 4);
+    EXPECT_EQ(one.launch().kernel, "split_walk");
+    EXPECT_EQ(one.launch().steps, 51); // a quarter of 43 rows is 10
+    EXPECT_EQ(one.launch().stages, 4);
+    EXPECT_EQ(planned("filter_split:buffers=2", "n1c1h512w512k32r5s5", "gtx1080ti").text,
+              "filter_split:pieces=64,buffers=2,map_shares=1");
+}
+
+TEST(Divisions, NoQFitsSoRowsAreSharedFurther) {
+    const Answer two = planned("map_split", "n1c1h1024w1024k32r1s1", "gtx1080ti"); // 37 rows of 4096 bytes
+    EXPECT_EQ(two.text, "map_split:pieces=1,buffers=1");
+    EXPECT_EQ(two.launch().parts, 56);
+    EXPECT_EQ(two.launch().tile_h, 19);
+    EXPECT_THAT(two.feasible.rules.remarks.back(), HasSubstr("54 shares"));
+}
+
+TEST(Divisions, StepFourRedivides) {
+    const Answer four = planned("filter_split:map_shares=0", "n1c1h56w56k256r1s1", "gtx1080ti");
+    EXPECT_EQ(four.text, "filter_split:pieces=1,buffers=1,map_shares=4");
+    EXPECT_EQ(four.launch().tile_k, 37);
+    EXPECT_EQ(four.launch().tile_h, 14);
+    EXPECT_EQ(four.launch().parts, 28);
+    EXPECT_EQ(four.feasible.paper_round_bytes * 28, 91952);
+    // Where an SM has N_FMA there is nothing to redivide.
+    EXPECT_EQ(planned("filter_split:map_shares=0", "n1c1h112w112k128r3s3", "gtx1080ti").text,
+              "filter_split:pieces=1,buffers=2,map_shares=1");
+    EXPECT_THAT(refused("filter_split:map_shares=2,buffers=2", "n1c1h56w56k256r1s1"),
+                HasSubstr("needs buffers = 1"));
+    EXPECT_THAT(refused("filter_split:map_shares=11", "n1c1h56w56k256r1s1"), HasSubstr("exceeds the 10 SMs"));
+    EXPECT_THAT(refused("filter_split:buffers=1", "n1c1h56w56k256r7s7"), HasSubstr("25 values at most"));
+}
+
+// The multiply-adds of all CTAs are the convolution's, whatever the shares and pieces.
+TEST(Divisions, WalkComputesEveryOutputOnce) {
+    for (const char *strategy :
+         {"filter_split:buffers=1", "filter_split:buffers=1,pieces=3", "filter_split:map_shares=3",
+          "map_split:buffers=1", "map_split:buffers=1,pieces=5"})
+        for (const char *shape : {"n1c1h19w21k7r3s3", "n2c1h40w32k23r5s5", "n1c1h9w8k64r1s1"}) {
+            SCOPED_TRACE(std::string(strategy) + " " + shape);
+            EXPECT_EQ(planned(strategy, shape).launch().work.fmas, ConvShape::parse(shape).fmas().value);
+        }
+}
+
+TEST(Infeasible, HasThePapersRulesOfTheShape) {
+    const Case item = predict(parse_strategy("map_split:buffers=2"), ConvShape::parse("n1c1h512w512k32r5s5"),
+                              find_profile("gtx1080ti"));
+    EXPECT_EQ(item.status, Status::infeasible);
+    ASSERT_TRUE(item.rules);
+    EXPECT_EQ(item.rules->candidate_q, 1);
+    EXPECT_EQ(item.rules->candidate_p, 12);
+    EXPECT_EQ(item.rules->d1_bytes, 96456);
 }
 
 TEST(SharedPasses, ByHand) {

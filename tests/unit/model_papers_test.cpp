@@ -111,6 +111,41 @@ TEST(Division, ThePapersPiecesCanOverrunSharedMemory) {
     EXPECT_FALSE(one.q.lower.has_value());
 }
 
+// 56 x 56, M = 256, K = 1: an SM of the 1080 Ti has 28,672 FMAs by division 2. Filters in 7 parts of 37 and
+// rows in 4 of 14 move 28 * (37 + 14 * 56) * 4 bytes, in 4 parts of 64 and 7 of 8 rows 28 * (64 + 8 * 56)
+// * 4.
+TEST(Redivision, LeastBeyondVs) {
+    const ConvShape s = ConvShape::parse("n1c1h56w56k256r1s1");
+    EXPECT_EQ(28 * share_bytes(s, 4, 7), 57344); // below V_s = 86,016
+    EXPECT_EQ(28 * share_bytes(s, 28, 1), 352352);
+    EXPECT_EQ(share_bytes(s, 28, 1), d1_bytes(s, 28, 1));
+    EXPECT_EQ(share_bytes(s, 1, 28), d2_bytes(s, 28, 1));
+    EXPECT_EQ(share_fmas(s, 1, 28), th2_fmas(s, 28, 1));
+    const std::optional<Redivision> again = redivide(s, pascal());
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->filter_shares, 7);
+    EXPECT_EQ(again->map_shares, 4);
+    EXPECT_EQ(again->share_bytes, (37 + 14 * 56) * 4);
+    EXPECT_EQ(again->share_fmas, 37 * 14 * 56);
+    EXPECT_EQ(again->moved_bytes, 91952);
+    EXPECT_TRUE(again->exceeds_v_s);
+}
+
+TEST(Redivision, MostWhereNoneExceedsVs) {
+    // V_s of the H200 is 1,622,016; division 1 moves 132 * 3,152 bytes of 28 x 28, M = 512, K = 1.
+    const std::optional<Redivision> again =
+        redivide(ConvShape::parse("n1c1h28w28k512r1s1"), find_profile("h200"));
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->filter_shares, 132);
+    EXPECT_EQ(again->map_shares, 1);
+    EXPECT_EQ(again->moved_bytes, 416064);
+    EXPECT_FALSE(again->exceeds_v_s);
+}
+
+TEST(Redivision, NotWhereAnSmHasNFma) {
+    EXPECT_FALSE(redivide(ConvShape::parse("n1c1h512w512k32r3s3"), pascal()));
+}
+
 TEST(StrideFixed, RulesByHand) {
     EXPECT_EQ(lines_per_segment(32, 3), 3); // ceil(32 / 12)
     EXPECT_EQ(lines_touched(32, 3), 4);     // values 8 to 15 touch rows 2 to 5

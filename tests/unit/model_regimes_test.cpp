@@ -207,6 +207,28 @@ TEST(Studies, APapersKernelsAreStrategies) {
                 ThrowsMessage<InputError>(HasSubstr("/paper_kernels")));
 }
 
+TEST(Studies, SettingsAreStrategiesWithKnobs) {
+    EXPECT_THAT(find_study("chang_multi").settings,
+                testing::Contains("stride_fixed_block:segment_bytes=64,tile_w=128,tile_k=64"));
+    EXPECT_TRUE(find_study("vgg16_b1").settings.empty());
+    const auto with = [](const std::string &setting, const std::string &shape = "\"n1c1h28w28k64r3s3\"") {
+        return "{\"schema\":\"convcast/study/1\",\"id\":\"s\",\"title\":\"t\",\"citation\":\"c\","
+               "\"shapes\":[" +
+               shape + "],\"settings\":[" + setting + "]}";
+    };
+    EXPECT_EQ(read_study(with("\"map_split:pieces=2\""), "s.json").settings.size(), 1u);
+    const auto refused = [&](const std::string &text, const char *what) {
+        EXPECT_THAT([&] { read_study(text, "s.json"); },
+                    ThrowsMessage<InputError>(AllOf(HasSubstr("s.json: /settings"), HasSubstr(what))))
+            << text;
+    };
+    refused(with("\"map_splt:pieces=2\""), "/0");
+    refused(with("\"map_split:pices=2\""), "pieces");
+    refused(with("\"map_split:pieces=2\",\"map_split\""), "/1: expected a strategy with a knob");
+    refused(with("\"cudnn\""), "/0");
+    refused(with("\"map_split:pieces=2\"", ""), "expected shapes");
+}
+
 TEST(Studies, SweepsAreChecked) {
     const Study study = find_study("boundaries");
     EXPECT_GE(study.sweeps.size(), 5u);
