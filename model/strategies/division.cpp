@@ -191,31 +191,6 @@ void finish_work(Partition &part, const ConvShape &s, const Gpu &gpu, double cop
 
 namespace {
 
-/// The rules of section 3.1, where the profile has the numbers.
-Rules rules(const ConvShape &shape, const GpuProfile &profile) {
-    Rules rules = table1_rules(profile);
-    if (!rules.n_fma)
-        return rules;
-    const papers::Division d = papers::divide_single_channel(shape, profile);
-    rules.method = d.method;
-    rules.pieces_p = d.pieces_p;
-    rules.pieces_q = d.pieces_q;
-    rules.candidate_p = d.p.chosen;
-    rules.candidate_q = d.q.chosen;
-    rules.d1_bytes = d.d1;
-    rules.d2_bytes = d.d2;
-    rules.th1 = d.th1;
-    rules.th2 = d.th2;
-    for (const papers::PieceChoice *choice : {&d.p, &d.q})
-        if (!choice->in_range)
-            rules.remarks.push_back("out of range, so 1: " + choice->why);
-    if (d.overruns_shared)
-        rules.remarks.push_back(
-            "the paper's pieces overrun S_shared = " + std::to_string(profile.limits.shared_bytes_per_sm) +
-            " bytes by part of a row: its bounds divide real numbers");
-    return rules;
-}
-
 /// Why the divisions cannot do a shape; "" if they can.
 std::string unsupported(const ConvShape &shape) {
     if (const std::string why = outside_papers(shape); !why.empty())
@@ -239,7 +214,7 @@ std::variant<Feasible, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, s
     if (const std::string why = unsupported(s); !why.empty())
         return Infeasible{why, true};
     Feasible out;
-    out.rules = rules(s, gpu.profile);
+    out.rules = shape_rules(s, gpu.profile);
     const std::int64_t paper = (out.rules.*method.candidate).value_or(1);
     const std::int64_t first = pieces > 0 ? pieces : paper,
                        last = pieces > 0 ? pieces : std::min(method.most, most_pieces);
