@@ -20,6 +20,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -35,11 +36,12 @@ std::string name_of(const Case &item) {
 }
 
 std::string percent(double share) {
-    return fmt::format("{:.0f} %", 100.0 * share);
+    return fmt::format("{:.0f} %", 100.0 * std::min(share, 1.0));
 }
 
 std::string error_of(Seconds forecast, Seconds measured) {
-    return fmt::format("{:+.0f} %", 100.0 * (forecast / measured - 1.0));
+    const double error = std::round(100.0 * (forecast / measured - 1.0));
+    return error == 0.0 ? "0 %" : fmt::format("{:+.0f} %", error);
 }
 
 bool comparable(const std::string &baseline) {
@@ -50,8 +52,7 @@ bool comparable(const std::string &baseline) {
 std::string launch_words(const Plan &plan, int sms) {
     const Partition &main = main_launch(plan);
     return fmt::format("{} CTA{} on {} of {} SMs, {} wave{}", grouped(main.ctas), main.ctas == 1 ? "" : "s",
-                       std::min<std::int64_t>(main.ctas, sms), sms, main.waves,
-                       main.waves == 1 ? "" : "s");
+                       std::min<std::int64_t>(main.ctas, sms), sms, main.waves, main.waves == 1 ? "" : "s");
 }
 
 std::string interval_words(const Prediction &p) {
@@ -72,13 +73,13 @@ KnownTimes known_times(const Arguments &arguments, const Question &question) {
         const Run run = read_document(file);
         const auto gpu = run.conditions.find("gpu");
         if (gpu == run.conditions.end())
-            throw UsageError("--recorded " + file + ": nothing in it was measured; it takes what `convcast run` "
-                                                    "wrote");
+            throw UsageError("--recorded " + file +
+                             ": nothing in it was measured; it takes what `convcast run` "
+                             "wrote");
         if (gpu->second != question.profile.name)
             throw UsageError("--recorded " + file + " was measured on " + gpu->second +
                              ", the forecast is for " + question.profile.name);
-        if (sms_of(run, file).value_or(question.profile.limits.sm_count) ==
-            question.profile.limits.sm_count)
+        if (sms_of(run, file).value_or(question.profile.limits.sm_count) == question.profile.limits.sm_count)
             known.add(run, std::filesystem::path(file).filename().string());
     }
     return known;
@@ -112,8 +113,8 @@ std::string regime_words(const Prediction &p, const GpuProfile &profile) {
         text += ": neither arithmetic (" + arithmetic + ") nor memory (" + memory + ") is busy";
     text += "; " + launch_words(*p.plan, profile.limits.sm_count);
     if (p.regimes->paper && *p.regimes->paper != regime)
-        text += std::string("; the paper's rule says ") +
-                boost::describe::enum_to_string(*p.regimes->paper, "?");
+        text +=
+            std::string("; the paper's rule says ") + boost::describe::enum_to_string(*p.regimes->paper, "?");
     return text;
 }
 
@@ -134,47 +135,60 @@ std::string rate_words(const Rates &rates) {
     if (rates.flop_per_s && *rates.flop_per_s >= 1e12)
         text = fmt::format("{:.3g} TFLOP/s", *rates.flop_per_s / 1e12);
     if (rates.peak_share)
-        text += ", " + percent(*rates.peak_share) + " of the FFMA peak";
+        text += fmt::format(", {:.0f} % of the FFMA peak", 100.0 * *rates.peak_share);
     if (rates.fmas_per_l2_byte)
-        text += fmt::format("{}{:.3g} FMAs per byte of L2", text.empty() ? "" : "; ", *rates.fmas_per_l2_byte);
+        text +=
+            fmt::format("{}{:.3g} FMAs per byte of L2", text.empty() ? "" : "; ", *rates.fmas_per_l2_byte);
     if (rates.fmas_per_dram_byte)
         text += fmt::format("{}{:.3g} per byte of DRAM", text.empty() ? "" : ", ", *rates.fmas_per_dram_byte);
     return text;
 }
 
-std::string known_words(const Case &item, const KnownTimes &known) {
+std::string known_words(const Case &item, const Question &question, const KnownTimes &known) {
     std::string text;
-    if (const std::optional<KnownTime> own = known.find(item.shape, item.strategy.value_or("")))
-        text = short_time(own->time_s) +
-               (item.prediction->time_s
-                    ? ", the forecast is off by " + error_of(*item.prediction->time_s, own->time_s)
-                    : "") +
-               " (" + own->recording + ")";
+    if (const std::optional<KnownTime> own = known.find(item.shape, item.strategy.value_or(""))) {
+        const Rates rates =
+            rates_of(ConvShape::parse(item.shape), std::nullopt, own->time_s, question.profile);
+        text =
+            short_time(own->time_s) + ", " + rate_words(rates) +
+            (item.prediction->time_s ? "; forecast " + error_of(*item.prediction->time_s, own->time_s) : "") +
+            " (recording " + own->recording + ")";
+    }
     if (const std::optional<KnownTime> other = known.fastest_baseline(item.shape, comparable))
-        text += (text.empty() ? "not this setting; " : "; ") + other->name + " " + short_time(other->time_s);
+        text += (text.empty() ? "not this setting; " : "; ") + std::string("fastest of others' ") +
+                other->name + " " + short_time(other->time_s);
     return text;
 }
 
+std::string hanging(const std::string &text) {
+    return wrapped(text, 2, terminal_width()).substr(std::min<std::size_t>(2, text.size()));
+}
+
 std::string verdict_line(const std::string &label, const std::string &text) {
-    constexpr std::size_t indent = 13;
+    constexpr std::size_t indent = 15;
     return headed("  " + label + std::string(indent - 2 - std::min(indent - 3, label.size()), ' '), text,
                   indent, terminal_width());
 }
 
 std::string verdict(const Case &item, const Question &question, const KnownTimes &known,
                     const std::optional<Case> &faster) {
-    std::string out = bold(headed("", item.shape + " on " + question.profile.name + ", " +
-                                          item.strategy.value_or(item.baseline.value_or("")),
+    std::string out = bold(headed("",
+                                  item.shape + " on " + question.profile.name + ", " +
+                                      item.strategy.value_or(item.baseline.value_or("")),
                                   0, terminal_width()));
     if (item.status != Status::ok)
-        return out + headed("  ", std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
-                                      item.reason.value_or(""),
+        return out + headed("  ",
+                            std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
+                                item.reason.value_or(""),
                             2, terminal_width());
     const Prediction &p = *item.prediction;
     if (item.baseline)
-        return out + verdict_line("bound", (p.times.tier0_s ? short_time(*p.times.tier0_s) + ": " : "") +
-                                               p.reason.value_or("")) +
-               (known_words(item, known).empty() ? "" : verdict_line("measured", known_words(item, known)));
+        return out +
+               verdict_line("bound", (p.times.tier0_s ? short_time(*p.times.tier0_s) + ": " : "") +
+                                         p.reason.value_or("")) +
+               (known_words(item, question, known).empty()
+                    ? ""
+                    : verdict_line("measured", known_words(item, question, known)));
     if (!p.time_s)
         return out + verdict_line("time", "none: " + p.reason.value_or("no time")) +
                (p.regimes && p.regimes->paper
@@ -187,13 +201,14 @@ std::string verdict(const Case &item, const Question &question, const KnownTimes
     out += verdict_line("time goes to", largest_terms(*p.term, 4));
     if (p.rates)
         out += verdict_line("rate", rate_words(*p.rates));
-    if (const std::string measured = known_words(item, known); !measured.empty())
+    if (const std::string measured = known_words(item, question, known); !measured.empty())
         out += verdict_line("measured", measured);
     if (faster && faster->prediction && faster->prediction->time_s)
-        out += verdict_line("faster", fmt::format("{}{}, {} ({:.2f}x)",
-                                                  on_tensor_cores(*faster->strategy) ? "on tensor cores " : "",
-                                                  *faster->strategy, short_time(*faster->prediction->time_s),
-                                                  *p.time_s / *faster->prediction->time_s));
+        out +=
+            verdict_line("faster", fmt::format("{}{}, {} ({:.2f}x)",
+                                               on_tensor_cores(*faster->strategy) ? "on tensor cores " : "",
+                                               *faster->strategy, short_time(*faster->prediction->time_s),
+                                               *p.time_s / *faster->prediction->time_s));
     else if (faster)
         out += verdict_line("faster", "nothing that `convcast choose` tries");
     return out;
@@ -222,7 +237,8 @@ namespace {
 struct CaseColumns {
     bool variants = false, shapes = false, timed = false, measured = false, interval = false;
     TimeUnit unit;
-    std::set<std::pair<std::string, std::string>> ambiguous; ///< shape and strategy that have several settings
+    /// Of a question, shapes and strategies that have several settings in the table.
+    std::set<std::tuple<const Question *, std::string, std::string>> ambiguous;
 
     std::string seconds(Seconds time) const { return number_in(unit, time); }
 };
@@ -231,9 +247,9 @@ std::string variant_of(const Row &row) {
     return row.question->variant.empty() ? row.question->profile.id : row.question->variant;
 }
 
-CaseColumns columns_of(const std::vector<Row> &rows, const std::vector<KnownTimes> &known) {
+CaseColumns columns_of(const std::vector<Row> &rows) {
     CaseColumns columns;
-    std::map<std::pair<std::string, std::string>, std::set<std::string>> settings;
+    std::map<std::tuple<const Question *, std::string, std::string>, std::set<std::string>> settings;
     double shortest = 1e300;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const Case &item = *rows[i].item;
@@ -242,13 +258,13 @@ CaseColumns columns_of(const std::vector<Row> &rows, const std::vector<KnownTime
         if (item.status != Status::ok)
             continue;
         if (item.strategy)
-            settings[{item.shape, name_of(item)}].insert(*item.strategy);
+            settings[{rows[i].question, item.shape, name_of(item)}].insert(*item.strategy);
         if (const std::optional<Seconds> time = item.prediction->time_s) {
             columns.timed = true;
             columns.interval = columns.interval || item.prediction->times.fitted_s;
             shortest = std::min(shortest, time->value);
         }
-        columns.measured = columns.measured || known[i].find(item.shape, item.strategy.value_or(""));
+        columns.measured = columns.measured || rows[i].known->find(item.shape, item.strategy.value_or(""));
     }
     columns.unit = time_unit(Seconds(columns.timed ? shortest : 1e-6));
     for (const auto &[key, texts] : settings)
@@ -258,7 +274,7 @@ CaseColumns columns_of(const std::vector<Row> &rows, const std::vector<KnownTime
 }
 
 std::vector<Column> titles(const CaseColumns &columns) {
-    const std::string unit = ", " + columns.unit.name;
+    const std::string unit = " (" + columns.unit.name + ")";
     std::vector<Column> titles;
     if (columns.variants)
         titles.push_back({"GPU"});
@@ -268,13 +284,14 @@ std::vector<Column> titles(const CaseColumns &columns) {
         titles.push_back({"time" + unit, Align::right});
         titles.push_back({columns.interval ? "nine of ten" : "at most", Align::right});
         titles.push_back({"x light", Align::right});
-        if (columns.measured)
-            titles.push_back({"measured" + unit, Align::right});
-        titles.push_back({"GFLOP/s", Align::right});
     }
     titles.push_back({"regime"});
-    if (columns.timed)
+    if (columns.measured)
+        titles.push_back({"measured" + unit, Align::right});
+    if (columns.timed) {
         titles.push_back({"limiter"});
+        titles.push_back({"GFLOP/s", Align::right});
+    }
     titles.push_back({"strategy"});
     return titles;
 }
@@ -288,7 +305,7 @@ std::string regime_cell(const Prediction &p) {
                             : "-";
 }
 
-std::vector<std::string> cells_of(const Row &row, const KnownTimes &known, const CaseColumns &columns) {
+std::vector<std::string> cells_of(const Row &row, const CaseColumns &columns) {
     const Case &item = *row.item;
     const Prediction &p = *item.prediction;
     std::vector<std::string> cells;
@@ -304,16 +321,19 @@ std::vector<std::string> cells_of(const Row &row, const KnownTimes &known, const
                             : columns.seconds(*p.time_high_s));
         cells.push_back(p.time_s && p.times.tier0_s ? fmt::format("{:.2f}", *p.time_s / *p.times.tier0_s)
                                                     : "-");
-        if (columns.measured) {
-            const std::optional<KnownTime> own = known.find(item.shape, item.strategy.value_or(""));
-            cells.push_back(own ? columns.seconds(own->time_s) : "-");
-        }
-        cells.push_back(p.rates && p.rates->flop_per_s ? grouped(std::llround(*p.rates->flop_per_s / 1e9)) : "-");
     }
     cells.push_back(regime_cell(p));
-    if (columns.timed)
+    if (columns.measured) {
+        const std::optional<KnownTime> own = row.known->find(item.shape, item.strategy.value_or(""));
+        cells.push_back(own ? columns.seconds(own->time_s) : "-");
+    }
+    if (columns.timed) {
         cells.push_back(p.limiter.value_or("-"));
-    const bool whole = !item.strategy || columns.ambiguous.count({item.shape, name_of(item)}) != 0;
+        cells.push_back(p.rates && p.rates->flop_per_s ? grouped(std::llround(*p.rates->flop_per_s / 1e9))
+                                                       : "-");
+    }
+    const bool whole =
+        !item.strategy || columns.ambiguous.count({row.question, item.shape, name_of(item)}) != 0;
     cells.push_back((whole ? item.strategy.value_or(item.baseline.value_or("")) : name_of(item)) +
                     (item.strategy && on_tensor_cores(*item.strategy) ? " *" : ""));
     return cells;
@@ -324,6 +344,14 @@ std::int64_t layers(const Row &row) {
         if (asked.study == row.item->study && asked.shape.id() == row.item->shape)
             return asked.count;
     return 1;
+}
+
+/// "unsupported", "infeasible", or both.
+std::string status_words(const std::vector<const Case *> &refused) {
+    std::set<std::string> words;
+    for (const Case *item : refused)
+        words.insert(boost::describe::enum_to_string(item->status, "?"));
+    return join({words.begin(), words.end()}, " or ");
 }
 
 /// For each question: the fastest of every shape, as often as it is there, added up.
@@ -355,21 +383,19 @@ std::string total_lines(const std::vector<Row> &rows) {
         }
         if (fastest.size() < 2)
             continue;
-        out += headed("total: ",
-                      fmt::format("{} for {} calls of {} shapes{}{}; {:.2f}x the speed of light",
-                                  short_time(Seconds(time)), calls, fastest.size(),
-                                  rows.size() > fastest.size() ? ", the fastest of each" : "",
-                                  questions.size() > 1 ? " on " + variant_of({nullptr, question}) : "",
-                                  bound > 0.0 ? time / bound : 0.0),
-                      7, terminal_width());
+        out += hanging(fmt::format(
+            "total: {} for {} calls of {} shapes{}{}; {:.2f}x the speed of light", short_time(Seconds(time)),
+            calls, fastest.size(), rows.size() > fastest.size() ? ", the fastest of each" : "",
+            questions.size() > 1 ? " on " + variant_of({nullptr, question, nullptr}) : "",
+            bound > 0.0 ? time / bound : 0.0));
     }
     return out;
 }
 
 } // namespace
 
-std::string case_table(const std::vector<Row> &rows, const std::vector<KnownTimes> &known, bool total) {
-    const CaseColumns columns = columns_of(rows, known);
+std::string case_table(const std::vector<Row> &rows, bool total) {
+    const CaseColumns columns = columns_of(rows);
     std::vector<std::vector<std::string>> lines;
     std::vector<const Case *> refused;
     std::set<std::string> done;
@@ -382,7 +408,7 @@ std::string case_table(const std::vector<Row> &rows, const std::vector<KnownTime
         }
         done.insert(item.shape);
         tensor = tensor || (item.strategy && on_tensor_cores(*item.strategy));
-        lines.push_back(cells_of(rows[i], known[i], columns));
+        lines.push_back(cells_of(rows[i], columns));
     }
     std::string out = lines.empty() ? "" : table(titles(columns), lines, terminal_width());
     if (tensor)
@@ -396,11 +422,11 @@ std::string case_table(const std::vector<Row> &rows, const std::vector<KnownTime
             if (done.count(item->shape) == 0)
                 without.insert(item->shape);
         }
-        const bool few = !columns.shapes;
-        out += headed(few ? "not possible: " : fmt::format("{} cases are not possible: ", refused.size()),
-                      few || !without.empty() ? refused_words(refused)
-                                              : join({names.begin(), names.end()}) + " (why: --explain)",
-                      2, terminal_width());
+        const bool aloud = !columns.shapes || !without.empty() || !rows.front().question->strategies.empty();
+        out += hanging(
+            fmt::format("{}{}: ", columns.shapes ? fmt::format("{} cases are ", refused.size()) : "",
+                        status_words(refused)) +
+            (aloud ? refused_words(refused) : join({names.begin(), names.end()}) + " (why: --explain)"));
     }
     return out;
 }

@@ -37,8 +37,12 @@ std::string largest_terms(const Term &term, std::size_t most);
 /// "22.2 TFLOP/s, 34 % of the FFMA peak; 10.4 FMAs per byte of L2, 124 of DRAM"
 std::string rate_words(const Rates &rates);
 
-/// What recordings have of a case: its time and the forecast's error, and the fastest of cuDNN; "" if nothing.
-std::string known_words(const Case &item, const KnownTimes &known);
+/// What recordings have of a case: its time and the forecast's error, and the fastest of cuDNN; "" if
+/// nothing.
+std::string known_words(const Case &item, const Question &question, const KnownTimes &known);
+
+/// A paragraph whose further lines are indented.
+std::string hanging(const std::string &text);
 
 /// A line of a verdict: its label in a column of its own.
 std::string verdict_line(const std::string &label, const std::string &text);
@@ -51,13 +55,14 @@ std::string verdict(const Case &item, const Question &question, const KnownTimes
 struct Row {
     const Case *item = nullptr;
     const Question *question = nullptr;
+    const KnownTimes *known = nullptr; ///< of the question's GPU
 };
 
 /// A table of cases: shape, what of the question varies, strategy, time, interval, regime, limiter, distance
 /// to the speed of light, and the measured time where a recording has it. Cases that are refused stand in one
 /// line below, with their reasons where no strategy does the shape. `total`: adds up the fastest of every
 /// shape, as often as a network has it.
-std::string case_table(const std::vector<Row> &rows, const std::vector<KnownTimes> &known, bool total);
+std::string case_table(const std::vector<Row> &rows, bool total);
 
 /// "filter_split, map_split: the single-channel divisions need c = 1": strategies by their common reason.
 std::string refused_words(const std::vector<const Case *> &refused);

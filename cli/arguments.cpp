@@ -61,8 +61,11 @@ Arguments::Arguments(const std::string &verb, const std::vector<std::string> &wo
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     std::vector<std::string> rest;
     try {
-        const po::parsed_options parsed =
-            po::command_line_parser(joined(words, options)).options(known).style(style).allow_unregistered().run();
+        const po::parsed_options parsed = po::command_line_parser(joined(words, options))
+                                              .options(known)
+                                              .style(style)
+                                              .allow_unregistered()
+                                              .run();
         for (const po::option &item : parsed.options) {
             if (item.unregistered)
                 throw UsageError(verb + ": unknown option '" + item.original_tokens.front() + "'" +

@@ -9,7 +9,7 @@
 namespace convcast::cli {
 
 struct Option {
-    const char *name; ///< "gpu"; with a short form "output,o"
+    const char *name;                             ///< "gpu"; with a short form "output,o"
     enum Kind { flag, text, texts, number } kind; ///< number: with or without one, "--explain 3"
 };
 

@@ -62,7 +62,21 @@ struct Extent {
     bool why = false;                ///< the best of every further strategy, and margins
     std::vector<std::string> placed; ///< settings that are given a place
     bool document = false;           ///< the answer is a document, which has the first ones only
+    bool no_tensor_cores = false;    ///< strategies on tensor cores are left out
 };
+
+/// The strategies to rank, none: all.
+std::vector<std::string> ranked_names(const Question &question, const Extent &extent) {
+    std::vector<std::string> names = question.strategies;
+    if (!extent.no_tensor_cores)
+        return names;
+    if (names.empty())
+        names = strategy_names();
+    std::erase_if(names, on_tensor_cores);
+    if (names.empty())
+        throw UsageError("choose: --no-tensor-cores leaves nothing of what --strategy names");
+    return names;
+}
 
 /// Inserts a setting where its time places it, unless it is there.
 void place(Ranking &ranking, Case item, const convcast::Ranking &all) {
@@ -104,8 +118,8 @@ Ranking ranking_of(const AskedShape &asked, const Question &question, const Exte
         item.study = asked.study;
         return item;
     };
-    const convcast::Ranking all = rank(asked.shape, question.profile, question.knowledge, question.strategies,
-                                       all_ranks, TensorCores::in_order);
+    const convcast::Ranking all = rank(asked.shape, question.profile, question.knowledge,
+                                       ranked_names(question, extent), all_ranks, TensorCores::in_order);
     out.settings = std::ssize(all.settings);
     for (std::size_t i = 0; i < all.settings.size(); ++i) {
         const RankedSetting &setting = all.settings[i];
@@ -156,7 +170,8 @@ std::string strategy_cell(const Ranking &ranking, std::size_t at) {
         return name;
     if (above == 0)
         return text;
-    const std::vector<std::string> own = knobs_of(text), other = knobs_of(*ranking.ranked[above - 1].strategy);
+    const std::vector<std::string> own = knobs_of(text),
+                                   other = knobs_of(*ranking.ranked[above - 1].strategy);
     std::string changed;
     for (std::size_t i = 0; i < own.size(); ++i)
         if (own.size() != other.size() || own[i] != other[i])
@@ -172,8 +187,8 @@ std::string forecast_table(const Ranking &ranking, const KnownTimes &known) {
         measured = measured || known.find(item.shape, *item.strategy);
         tensor = tensor || on_tensor_cores(*item.strategy);
     }
-    std::vector<Column> columns = {{"rank", Align::right}, {"time, " + unit.name, Align::right},
-                                   {"/ best", Align::right}};
+    std::vector<Column> columns = {
+        {"rank", Align::right}, {"time (" + unit.name + ")", Align::right}, {"/ best", Align::right}};
     if (measured)
         columns.push_back({"measured", Align::right});
     columns.insert(columns.end(), {{"limiter"}, {"strategy"}});
@@ -182,11 +197,9 @@ std::string forecast_table(const Ranking &ranking, const KnownTimes &known) {
         const Case &item = ranking.ranked[i];
         const std::optional<Seconds> time = item.prediction->time_s;
         const std::optional<KnownTime> own = known.find(item.shape, *item.strategy);
-        std::vector<std::string> row = {timed ? std::to_string(ranking.ranks[i]) : "-",
-                                        time ? number_in(unit, *time) : "-",
-                                        time && timed
-                                            ? fmt::format("{:.2f}", *time / *ranking.ranked.front().prediction->time_s)
-                                            : "-"};
+        std::vector<std::string> row = {
+            timed ? std::to_string(ranking.ranks[i]) : "-", time ? number_in(unit, *time) : "-",
+            time && timed ? fmt::format("{:.2f}", *time / *ranking.ranked.front().prediction->time_s) : "-"};
         if (measured)
             row.push_back(own ? number_in(unit, own->time_s) : "-");
         row.push_back(item.prediction->limiter.value_or("-"));
@@ -207,10 +220,9 @@ std::string refused_line(const Ranking &ranking, bool why) {
         names.push_back(name_in(item));
     }
     const bool reasons = why || ranking.named_refused || ranking.ranked.empty();
-    return headed(std::string(reasons ? boost::describe::enum_to_string(cases.front()->status, "?")
-                                      : "not possible") + ": ",
-                  reasons ? refused_words(cases) : join(names) + " (--why has the reasons)", 2,
-                  terminal_width());
+    return hanging(
+        std::string(reasons ? boost::describe::enum_to_string(cases.front()->status, "?") : "not possible") +
+        ": " + (reasons ? refused_words(cases) : join(names) + " (--why has the reasons)"));
 }
 
 /// By how much the first is safe: which other strategies tie with it, and the first that does not.
@@ -218,46 +230,50 @@ std::string safety(const Ranking &ranking) {
     const Prediction &first = *ranking.ranked.front().prediction;
     if (!first.times.fitted_s)
         return ranking.best.size() < 2
-                   ? "no other strategy does the shape"
+                   ? "no other strategy is in the ranking"
                    : fmt::format("not known: without a calibration there is no interval; {} is next, {:.2f}x",
                                  ranking.best[1].name, ranking.best[1].time / *first.time_s);
     std::string ties, clear;
     for (std::size_t i = 1; i < ranking.best.size(); ++i) {
         const BestOf &other = ranking.best[i];
-        const std::string text = fmt::format("{}{} {:.2f}x (rank {})", other.name,
-                                             on_tensor_cores(other.name) ? " *" : "",
-                                             other.time / *first.time_s, other.rank);
+        const std::string text =
+            fmt::format("{}{} {:.2f}x (rank {})", other.name, on_tensor_cores(other.name) ? " *" : "",
+                        other.time / *first.time_s, other.rank);
         if (other.time <= *first.time_high_s)
             ties += (ties.empty() ? "" : ", ") + text;
         else if (clear.empty())
             clear = text;
     }
     if (ties.empty())
-        return clear.empty() ? "no other strategy does the shape"
+        return clear.empty() ? "no other strategy is in the ranking"
                              : "by interval no other strategy ties; next " + clear;
     return "a tie by interval with " + ties +
            (clear.empty() ? "; nothing else is slower for sure" : "; slower for sure from " + clear) +
            "; --measure K tells on the GPU";
 }
 
-std::string choice(const Ranking &ranking, const Question &question, const KnownTimes &known) {
+/// What to take. `brief`: that alone, and whether another strategy ties.
+std::string choice(const Ranking &ranking, const Question &question, const KnownTimes &known, bool brief) {
     const Case &best = ranking.ranked.front();
     const Prediction &p = *best.prediction;
     std::string out = verdict_line("take", *best.strategy + (on_tensor_cores(*best.strategy) ? " *" : ""));
     if (!p.time_s)
         return out;
-    out += verdict_line("time", time_words(p));
-    out += verdict_line("regime", regime_words(p, question.profile));
-    out += verdict_line("time goes to", largest_terms(*p.term, 3));
-    out += verdict_line("how safe", safety(ranking));
+    if (!brief) {
+        out += verdict_line("time", time_words(p));
+        out += verdict_line("regime", regime_words(p, question.profile));
+        out += verdict_line("time goes to", largest_terms(*p.term, 3));
+    }
+    if (!brief || ranking.best.size() > 1)
+        out += verdict_line("how safe", safety(ranking));
     if (on_tensor_cores(*best.strategy))
         for (const BestOf &other : ranking.best)
             if (!on_tensor_cores(other.name)) {
-                out += verdict_line("else", fmt::format("without tensor cores {}, {:.2f}x (rank {})", other.name,
-                                                        other.time / *p.time_s, other.rank));
+                out += verdict_line("else", fmt::format("without tensor cores {}, {:.2f}x (rank {})",
+                                                        other.name, other.time / *p.time_s, other.rank));
                 break;
             }
-    if (const std::string measured = known_words(best, known); !measured.empty())
+    if (const std::string measured = known_words(best, question, known); !measured.empty())
         out += verdict_line("measured", measured);
     return out;
 }
@@ -266,22 +282,19 @@ std::string choice(const Ranking &ranking, const Question &question, const Known
 struct Answer {
     const Question *question = nullptr;
     Ranking ranking;
+    const KnownTimes *known = nullptr; ///< of the question's GPU
 };
 
-std::string compact(const std::vector<Answer> &answers, const std::vector<KnownTimes> &known) {
+std::string compact(const std::vector<Answer> &answers) {
     std::vector<Row> rows;
-    std::vector<KnownTimes> known_of;
     std::string refused;
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-        const Ranking &ranking = answers[i].ranking;
-        if (!ranking.ranked.empty()) {
-            rows.push_back({&ranking.ranked.front(), answers[i].question});
-            known_of.push_back(known[i]);
-        } else {
+    for (const auto &[question, ranking, known] : answers) {
+        if (!ranking.ranked.empty())
+            rows.push_back({&ranking.ranked.front(), question, known});
+        if (ranking.ranked.empty() || ranking.named_refused)
             refused += ranking.asked.shape.id() + " " + refused_line(ranking, true);
-        }
     }
-    return case_table(rows, known_of, true) + refused;
+    return case_table(rows, true) + refused;
 }
 
 /// Where along the answers another strategy becomes the first, or the regime another one.
@@ -302,9 +315,10 @@ std::string turns(const std::vector<Answer> &answers) {
         if (std::string(regime(a)) != regime(b))
             what += std::string(what.empty() ? "" : "; ") + regime(b) + " instead of " + regime(a);
         if (!what.empty())
-            out += headed("  ", now.ranking.asked.shape.id() +
-                                    (now.question->variant.empty() ? "" : " on " + now.question->variant) + ": " +
-                                    what,
+            out += headed("  ",
+                          now.ranking.asked.shape.id() +
+                              (now.question->variant.empty() ? "" : " on " + now.question->variant) + ": " +
+                              what,
                           4, terminal_width());
     }
     return out.empty() ? "" : bold("where it turns, line by line") + "\n" + out;
@@ -315,7 +329,7 @@ std::string reasons(const Ranking &ranking) {
     for (const Case &item : ranking.ranked)
         if (item.prediction->margin)
             text += headed("  ", why_text(*item.prediction->margin, name_in(item)), 4, terminal_width());
-    return text.empty() ? "" : "why " + *ranking.ranked.front().strategy + " is first: it is\n" + text;
+    return text.empty() ? "" : hanging("why " + *ranking.ranked.front().strategy + " is first: it is") + text;
 }
 
 /// Over all shapes: how far the settings that were placed are from the first of each ranking.
@@ -324,7 +338,7 @@ std::string places_text(const std::vector<Answer> &answers, const std::vector<st
     for (const std::string &asked : placed) {
         double logs = 0.0, worst = 1.0;
         std::int64_t shapes = 0, first = 0, better = 0, settings = 0;
-        for (const auto &[question, ranking] : answers) {
+        for (const auto &[question, ranking, known] : answers) {
             const Case item =
                 predict(parse_strategy(asked), ranking.asked.shape, question->profile, question->knowledge);
             for (std::size_t i = 0; i < ranking.ranked.size(); ++i) {
@@ -354,11 +368,10 @@ std::string places_text(const std::vector<Answer> &answers, const std::vector<st
 
 /// The `count` first of every ranking, timed as `run` times them; counters are not read. `conditions` are of
 /// the measurement. An interrupt ends the program after `answer`, with what was timed until then.
-DeviceRunEnd time_best(std::vector<Answer> &answers, const Question &question, std::int64_t count,
-                       int device, std::map<std::string, std::string> &conditions,
-                       const std::function<void()> &answer) {
+DeviceRunEnd time_best(std::vector<Answer> &answers, const Question &question, std::int64_t count, int device,
+                       std::map<std::string, std::string> &conditions, const std::function<void()> &answer) {
     std::vector<Case *> timed;
-    for (auto &[asked, ranking] : answers)
+    for (auto &[question_of_it, ranking, known] : answers)
         for (std::size_t i = 0; i < ranking.ranked.size(); ++i)
             if (ranking.ranks[i] <= count)
                 timed.push_back(&ranking.ranked[i]);
@@ -451,8 +464,9 @@ Asked asked_choice(const Arguments &arguments) {
     const int top =
         asked.measured > 0 ? static_cast<int>(asked.measured) : arguments.integer("top", 5, 1, 100000);
     asked.extent = {static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place"),
-                    arguments.has("json") || arguments.has("output")};
-    asked.blocks = arguments.has("top") || arguments.has("why") || arguments.has("place") || asked.measured > 0;
+                    arguments.has("json") || arguments.has("output"), arguments.has("no-tensor-cores")};
+    asked.blocks =
+        arguments.has("top") || arguments.has("why") || arguments.has("place") || asked.measured > 0;
     for (const std::string &text : asked.extent.placed)
         parse_strategy(text); // refuse early, before any work
     for (const std::string &text : arguments.texts("strategy"))
@@ -466,41 +480,32 @@ Asked asked_choice(const Arguments &arguments) {
     return asked;
 }
 
-/// Without --strategy and with --no-tensor-cores: all strategies but those.
-void leave_out_tensor_cores(Question &question) {
-    if (question.strategies.empty())
-        question.strategies = strategy_names();
-    std::erase_if(question.strategies, on_tensor_cores);
-    if (question.strategies.empty())
-        throw UsageError("choose: --no-tensor-cores leaves nothing of what --strategy names");
-}
-
 std::vector<Question> questions_of(const Arguments &arguments, const Asked &asked) {
     std::vector<Question> questions;
     if (asked.measured > 0)
-        questions = {read_question("choose", arguments,
-                                   [&](int sms) { return sms_given(asked.device, sms); })};
+        questions = {
+            read_question("choose", arguments, [&](int sms) { return sms_given(asked.device, sms); })};
     else
         questions = read_questions("choose", arguments, !asked.extent.document);
-    for (Question &question : questions) {
+    for (const Question &question : questions)
         require_times(question.profile, "choose");
-        if (arguments.has("no-tensor-cores"))
-            leave_out_tensor_cores(question);
-    }
     return questions;
 }
 
-std::vector<Answer> rank_all(const std::vector<Question> &questions, const Asked &asked) {
+std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::vector<KnownTimes> &known,
+                             Asked &asked) {
     std::vector<Answer> answers;
     std::size_t total = 0;
     for (const Question &question : questions)
         total += question.shapes.size();
+    if (total > 1 && !asked.blocks && !asked.extent.document)
+        asked.extent.top = 1; // a line for each shape
     Progress progress("choose", Progress::Where::terminal_after_a_while);
-    for (const Question &question : questions)
-        for (const AskedShape &shape : question.shapes) {
+    for (std::size_t i = 0; i < questions.size(); ++i)
+        for (const AskedShape &shape : questions[i].shapes) {
             progress.show(answers.size(), total, shape.shape.id());
-            const Ranking &ranking =
-                answers.emplace_back(Answer{&question, ranking_of(shape, question, asked.extent)}).ranking;
+            answers.push_back({&questions[i], ranking_of(shape, questions[i], asked.extent), &known[i]});
+            const Ranking &ranking = answers.back().ranking;
             if (!ranking.ranked.empty() && !rankable(ranking))
                 note("not ranked: " + ranking.ranked.front().prediction->reason.value_or("no times"));
         }
@@ -508,29 +513,25 @@ std::vector<Answer> rank_all(const std::vector<Question> &questions, const Asked
 }
 
 std::string text_of(const std::vector<Answer> &answers, const Arguments &arguments, const Asked &asked) {
-    std::vector<KnownTimes> known;
-    const Question *last = nullptr;
-    for (const Answer &answer : answers) {
-        known.push_back(answer.question == last ? known.back() : known_times(arguments, *answer.question));
-        last = answer.question;
-    }
     std::string text;
     if (answers.size() > 1 && !asked.blocks) {
         text = bold("what to take, the first of each ranking on " + answers.front().question->profile.name +
-                    (last != answers.front().question ? " and others" : "") + "\n") +
-               compact(answers, known) + turns(answers) + "knobs: --top 1, or --json\n";
-        return text;
+                    (answers.back().question != answers.front().question ? " and others" : "") + "\n") +
+               compact(answers);
+        if (arguments.has("sweep") || answers.back().question != answers.front().question)
+            text += turns(answers);
+        return text + "knobs: --top 1, or --json\n";
     }
     for (std::size_t i = 0; i < answers.size(); ++i) {
-        const auto &[question, ranking] = answers[i];
+        const auto &[question, ranking, known] = answers[i];
         text += bold(ranking.asked.shape.id() + " on " +
                      (question->variant.empty() ? question->profile.name : question->variant)) +
                 "\n";
         if (asked.measured > 0) {
             text += measured_table(ranking, asked.measured);
         } else {
-            text += ranking.ranked.empty() ? "" : choice(ranking, *question, known[i]);
-            text += forecast_table(ranking, known[i]) + refused_line(ranking, asked.extent.why);
+            text += ranking.ranked.empty() ? "" : choice(ranking, *question, *known, answers.size() > 1);
+            text += forecast_table(ranking, *known) + refused_line(ranking, asked.extent.why);
         }
         text += (asked.extent.why ? reasons(ranking) : "") + (i + 1 < answers.size() ? "\n" : "");
     }
@@ -580,15 +581,18 @@ int choose(const Words &words) {
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("choose")), 0;
     refuse_overwriting("choose", arguments);
-    const Asked asked = asked_choice(arguments);
+    Asked asked = asked_choice(arguments);
     const std::vector<Question> questions = questions_of(arguments, asked);
-    std::vector<Answer> answers = rank_all(questions, asked);
+    std::vector<KnownTimes> known;
+    for (const Question &question : questions)
+        known.push_back(known_times(arguments, question));
+    std::vector<Answer> answers = rank_all(questions, known, asked);
     std::map<std::string, std::string> conditions;
     const auto write_answer = [&] {
-        write_file_atomically(asked.output,
-                              asked.extent.document
-                                  ? document_of(answers, questions, conditions)
-                                  : printable(text_of(answers, arguments, asked) + assumptions_of(questions)));
+        write_file_atomically(
+            asked.output, asked.extent.document
+                              ? document_of(answers, questions, conditions)
+                              : printable(text_of(answers, arguments, asked) + assumptions_of(questions)));
     };
     DeviceRunEnd end = DeviceRunEnd::finished;
     if (asked.measured > 0)

@@ -76,22 +76,23 @@ std::vector<RuleLine> table1_lines(const Rules &rules, const GpuProfile &profile
     const GpuLimits &limits = profile.limits;
     std::vector<RuleLine> lines = {
         {"FMAs a core and clock", std::to_string(papers::fmas_per_core_and_clock),
-         profile.ffma_rate ? fmt::format("{:.3g}, measured", profile.ffma_rate->value.value /
-                                                                  limits.cores_per_sm)
+         profile.ffma_rate ? fmt::format("{:.3g}, {}", profile.ffma_rate->value.value / limits.cores_per_sm,
+                                         boost::describe::enum_to_string(profile.ffma_rate->source, "?"))
                            : "1, what a core retires"},
         {"N_FMA, FMAs of an SM", count(static_cast<double>(*rules.n_fma)),
          rules.hardware_n_fma ? count(*rules.hardware_n_fma) + fmt::format(" in {:.0f} clk", latency) : ""},
         {"bytes a clock", count(static_cast<double>(rules.bytes_per_clock.value_or(0))),
-         fmt::format("{:.4g}, not cut to a whole number", profile.dram_read_bandwidth->value.value /
-                                                              profile.sm_clock->value.value)},
+         fmt::format("{:.4g}, not cut to a whole number",
+                     profile.dram_read_bandwidth->value.value / profile.sm_clock->value.value)},
         {"data in flight, bytes", count(static_cast<double>(rules.data_bytes.value_or(0))),
-         rules.hardware_bytes ? count(*rules.hardware_bytes) +
-                                    (profile.dram_read_curve && profile.dram_read_curve->fit
-                                         ? " for 90 % of the bandwidth"
-                                         : " by Little's law")
-                              : ""},
+         rules.hardware_bytes
+             ? count(*rules.hardware_bytes) + (profile.dram_read_curve && profile.dram_read_curve->fit
+                                                   ? " for 90 % of the bandwidth"
+                                                   : " by Little's law")
+             : ""},
         {"threads, 4 bytes each", count(static_cast<double>(rules.threads.value_or(0))),
-         rules.hardware_bytes ? count(std::ceil(*rules.hardware_bytes / 16.0)) + " that copy 16 bytes each" : ""},
+         rules.hardware_bytes ? count(std::ceil(*rules.hardware_bytes / 16.0)) + " that copy 16 bytes each"
+                              : ""},
         {"threads of an SM", count(static_cast<double>(rules.threads_per_sm.value_or(0))),
          count(limits.max_threads_per_sm) + " resident at most"},
         {"warps of an SM", count(static_cast<double>(rules.warps_per_sm.value_or(0))),
@@ -182,7 +183,8 @@ std::string explained(const Case &item, int depth) {
 std::string rules_text(const Rules &rules, const GpuProfile &profile) {
     std::string out;
     if (rules.n_fma && rules.v_s_bytes) {
-        out += fmt::format("  {:<26}{:>12}  {}\n", "the papers' rules", "paper", "what the chip does instead");
+        out +=
+            fmt::format("  {:<26}{:>12}  {}\n", "the papers' rules", "paper", "what the chip does instead");
         out += aligned(table1_lines(rules, profile));
     } else {
         out += headed("  the papers' rules: ",

@@ -119,16 +119,17 @@ std::string blocks(const std::vector<Answered> &answers, const Behind &asked) {
             const Question &question = *answer.question;
             std::string block = behind(item, question, asked);
             if (item.status != Status::ok)
-                block = headed("  ", std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
-                                         item.reason.value_or(""),
+                block = headed("  ",
+                               std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
+                                   item.reason.value_or(""),
                                2, terminal_width()) +
                         block;
             if ((asked.terms || asked.rules) && !block.empty())
                 out += "\n" +
-                       bold(headed("", item.shape + " on " +
-                                           (question.variant.empty() ? question.profile.id
-                                                                     : question.variant) +
-                                           ", " + item.strategy.value_or(item.baseline.value_or("")),
+                       bold(headed("",
+                                   item.shape + " on " +
+                                       (question.variant.empty() ? question.profile.id : question.variant) +
+                                       ", " + item.strategy.value_or(item.baseline.value_or("")),
                                    0, terminal_width())) +
                        block;
         }
@@ -138,30 +139,28 @@ std::string blocks(const std::vector<Answered> &answers, const Behind &asked) {
 std::string many(const std::vector<Answered> &answers, const Arguments &arguments, const Behind &asked) {
     std::vector<Row> rows;
     std::vector<KnownTimes> known;
-    for (const Answered &answer : answers) {
-        const KnownTimes of_gpu = known_times(arguments, *answer.question);
-        for (const Case &item : answer.cases) {
-            rows.push_back({&item, answer.question});
-            known.push_back(of_gpu);
-        }
-    }
+    for (const Answered &answer : answers)
+        known.push_back(known_times(arguments, *answer.question));
+    for (std::size_t i = 0; i < answers.size(); ++i)
+        for (const Case &item : answers[i].cases)
+            rows.push_back({&item, answers[i].question, &known[i]});
     const Question &first = *answers.front().question;
-    const bool one_shape = std::all_of(
-        rows.begin(), rows.end(), [&](const Row &row) { return row.item->shape == rows.front().item->shape; });
+    const bool one_shape = std::all_of(rows.begin(), rows.end(), [&](const Row &row) {
+        return row.item->shape == rows.front().item->shape;
+    });
     std::string out =
         rows.empty() ? ""
                      : bold((one_shape ? rows.front().item->shape + " on " : std::string("on ")) +
                             (answers.size() > 1 ? std::to_string(answers.size()) + " GPUs or settings of one"
                                                 : first.profile.name) +
                             "\n");
-    out += case_table(rows, known, true);
+    out += case_table(rows, true);
     out += blocks(answers, asked);
     const bool timed = std::any_of(rows.begin(), rows.end(), [](const Row &row) {
         return row.item->prediction && row.item->prediction->time_s;
     });
     if (timed && one_shape && answers.size() == 1 && !asked.terms)
-        out += headed("more: ", "--strategy NAME for one of them; `convcast choose` searches their knobs too", 6,
-                      terminal_width());
+        out += hanging("more: --strategy NAME for one of them; `convcast choose` searches their knobs too");
     return out;
 }
 
@@ -169,10 +168,8 @@ std::string one(const Case &item, const Question &question, const Arguments &arg
     std::string out = verdict(item, question, known_times(arguments, question),
                               item.status == Status::ok ? faster_than(item, question) : std::nullopt);
     out += behind(item, question, asked);
-    if (item.status == Status::ok && !item.baseline && !(asked.terms && asked.rules))
-        out += verdict_line("more", std::string(asked.terms ? "" : "--explain: the time term by term") +
-                                        (asked.terms || asked.rules ? "" : "; ") +
-                                        (asked.rules ? "" : "--rules: the papers' rules"));
+    if (item.status == Status::ok && item.prediction->time_s && !asked.terms && !asked.rules)
+        out += verdict_line("more", "--explain: the time term by term; --rules: the papers' rules");
     return out;
 }
 
@@ -184,9 +181,9 @@ std::string text_of(const std::vector<Answered> &answers, const Arguments &argum
     else
         out = many(answers, arguments, asked);
     for (const Answered &answer : answers) {
-        const bool timed = std::any_of(
-            answer.cases.begin(), answer.cases.end(),
-            [](const Case &item) { return item.prediction && item.prediction->time_s; });
+        const bool timed = std::any_of(answer.cases.begin(), answer.cases.end(), [](const Case &item) {
+            return item.prediction && item.prediction->time_s;
+        });
         if (const std::string said = timed ? assumptions_text(answer.question->knowledge) : "";
             !said.empty() && out.find(said) == std::string::npos)
             out += (answers.size() > 1 ? answer.question->variant + ": " : "") + said;
@@ -233,8 +230,8 @@ int predict(const Words &words) {
         text = text_of(answers, arguments);
     } else if (answers.size() == 1) {
         const Question &question = questions.front();
-        text = write_run(new_run(question.profile, question.knowledge, question.sms,
-                                 std::move(answers.front().cases)));
+        text = write_run(
+            new_run(question.profile, question.knowledge, question.sms, std::move(answers.front().cases)));
     } else {
         WhatIf rows;
         for (const Answered &answer : answers)

@@ -51,10 +51,10 @@ bool has_timeline(const Case &item) {
 } // namespace
 
 std::vector<Option> question_options() {
-    std::vector<Option> options = {{"gpu", Option::text},       {"sms", Option::text},
-                                   {"shape", Option::texts},    {"sweep", Option::texts},
-                                   {"study", Option::texts},    {"strategy", Option::texts},
-                                   {"json", Option::flag},      {"output,o", Option::text}};
+    std::vector<Option> options = {{"gpu", Option::text},    {"sms", Option::text},
+                                   {"shape", Option::texts}, {"sweep", Option::texts},
+                                   {"study", Option::texts}, {"strategy", Option::texts},
+                                   {"json", Option::flag},   {"output,o", Option::text}};
     for (const Option &option : knowledge_options())
         options.push_back(option);
     return options;
@@ -91,7 +91,9 @@ void add_studies(Question &question, const std::string &verb, const Arguments &a
     for (const std::string &name : arguments.texts("study")) {
         const Study study = find_study(name);
         for (std::size_t i = 0; i < study.shapes.size(); ++i)
-            question.shapes.push_back({ConvShape::parse(study.shapes[i]), study.id, {},
+            question.shapes.push_back({ConvShape::parse(study.shapes[i]),
+                                       study.id,
+                                       {},
                                        study.counts.empty() ? 1 : study.counts[i]});
         if (!study.sweeps.empty() && arguments.has("strategy"))
             throw UsageError(verb + ": the study " + study.id +
@@ -157,7 +159,8 @@ Question read_question(const std::string &verb, const Arguments &arguments,
     return question;
 }
 
-std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments, bool beside_itself) {
+std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments,
+                                     bool beside_itself) {
     const Question asked = asked_of(verb, arguments);
     std::vector<std::string> gpus = arguments.texts("gpu");
     if (gpus.empty())

@@ -48,6 +48,32 @@ std::size_t shown_width(const std::string &text) {
     return width;
 }
 
+namespace {
+
+/// Whether somebody looks through a window of this width; a pipe that nobody gave a width gets whole lines.
+bool width_is_known() {
+    const char *columns = std::getenv("COLUMNS");
+    return isatty(STDOUT_FILENO) != 0 || (columns != nullptr && std::atoi(columns) > 0);
+}
+
+/// A text in pieces of at most `width` columns, cut behind blanks and commas.
+std::vector<std::string> cut(const std::string &text, std::size_t width) {
+    std::vector<std::string> parts(1);
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find_first_of(" ,", at), text.size() - 1) + 1;
+        const std::string word = text.substr(at, end - at);
+        if (!parts.back().empty() && shown_width(parts.back()) + shown_width(word) > width)
+            parts.emplace_back();
+        parts.back() += word;
+        at = end;
+    }
+    for (std::string &part : parts)
+        part.erase(part.find_last_not_of(' ') + 1);
+    return parts;
+}
+
+} // namespace
+
 std::string wrapped(const std::string &text, std::size_t indent, std::size_t width) {
     const std::string margin(indent, ' ');
     std::string out, line;
@@ -61,8 +87,14 @@ std::string wrapped(const std::string &text, std::size_t indent, std::size_t wid
         const std::string word = text.substr(at, end - at);
         if (!line.empty() && indent + shown_width(line) + 1 + shown_width(word) > width)
             flush();
-        if (!word.empty())
+        if (line.empty() && indent + shown_width(word) > width && width_is_known()) {
+            const std::vector<std::string> parts = cut(word, width - std::min(width, indent));
+            for (std::size_t i = 0; i + 1 < parts.size(); ++i)
+                out += margin + parts[i] + "\n";
+            line = parts.back();
+        } else if (!word.empty()) {
             line += (line.empty() ? "" : " ") + word;
+        }
         if (end < text.size() && text[end] == '\n')
             flush();
         at = end + 1;
@@ -139,7 +171,9 @@ std::string short_time(Seconds time) {
 }
 
 TimeUnit time_unit(Seconds shortest) {
-    return shortest.value < 1e-3 ? TimeUnit{1e-6, "us"} : shortest.value < 1.0 ? TimeUnit{1e-3, "ms"} : TimeUnit{1.0, "s"};
+    return shortest.value < 1e-3  ? TimeUnit{1e-6, "us"}
+           : shortest.value < 1.0 ? TimeUnit{1e-3, "ms"}
+                                  : TimeUnit{1.0, "s"};
 }
 
 std::string number_in(const TimeUnit &unit, Seconds time) {
@@ -164,30 +198,6 @@ std::string grouped(long long number) {
     return number < 0 ? "-" + digits : digits;
 }
 
-namespace {
-
-/// Whether somebody looks through a window of this width; a pipe that nobody gave a width gets whole lines.
-bool width_is_known() {
-    const char *columns = std::getenv("COLUMNS");
-    return isatty(STDOUT_FILENO) != 0 || (columns != nullptr && std::atoi(columns) > 0);
-}
-
-/// A text in pieces of at most `width` columns, cut behind blanks and commas.
-std::vector<std::string> cut(const std::string &text, std::size_t width) {
-    std::vector<std::string> parts(1);
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find_first_of(" ,", at), text.size() - 1) + 1;
-        const std::string word = text.substr(at, end - at);
-        if (!parts.back().empty() && shown_width(parts.back()) + shown_width(word) > width)
-            parts.emplace_back();
-        parts.back() += word;
-        at = end;
-    }
-    return parts;
-}
-
-} // namespace
-
 std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
                   std::size_t width) {
     std::vector<std::size_t> widths;
@@ -200,7 +210,9 @@ std::string table(const std::vector<Column> &columns, const std::vector<std::vec
     // window.
     const std::size_t of_numbers = columns.back().align == Align::right ? widths.back() + 2 : 0;
     const std::size_t before_last =
-        of_numbers == 0 ? std::max<std::size_t>(width / 2, 24) : width - std::min(width, of_numbers);
+        of_numbers == 0
+            ? std::max<std::size_t>(width - std::min(width, std::min(widths.back(), width / 2)), 24)
+            : width - std::min(width, of_numbers);
     std::vector<std::size_t> shown;
     std::string hidden;
     std::size_t used = 0;
@@ -236,7 +248,7 @@ std::string table(const std::vector<Column> &columns, const std::vector<std::vec
     for (const auto &row : rows)
         text += line([&](std::size_t c) { return row[c]; });
     if (!hidden.empty())
-        text += "(a wider terminal also shows: " + hidden + ")\n";
+        text += wrapped("(a wider terminal also shows: " + hidden + ")", 0, width);
     return text;
 }
 

@@ -33,8 +33,8 @@ std::string grouped(long long number);
 /// place.
 std::size_t shown_width(const std::string &text);
 
-/// Words in lines of at most `width` columns, of which `indent` are blank; a longer word stands alone and
-/// runs over.
+/// Words in lines of at most `width` columns, of which `indent` are blank; a longer word stands alone and,
+/// in a window, is cut behind commas.
 std::string wrapped(const std::string &text, std::size_t indent, std::size_t width);
 
 /// The same with `lead` in the blank of the first line, or on a line of its own if it does not fit there.
@@ -47,8 +47,9 @@ struct Column {
 };
 
 /// A table for a terminal of `width` columns. The last column is never dropped and, where it is text, goes on
-/// in lines below, cut at blanks and commas, or over the edge of a pipe; of the others, those that find no room are dropped, and named below: before the last one
-/// starts past half the width, or where it is numbers, past what these leave.
+/// in lines below, cut at blanks and commas, or over the edge of a pipe; of the others, those that find no
+/// room are dropped, and named below: before the last one starts past half the width, or where it is numbers,
+/// past what these leave.
 std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
                   std::size_t width);
 

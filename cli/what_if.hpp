@@ -1,5 +1,5 @@
-// The answers of one question for several GPUs, numbers of SMs or supposed numbers, as a document: a Run is of
-// one profile, this is of many.
+// The answers of one question for several GPUs, numbers of SMs or supposed numbers, as a document: a Run is
+// of one profile, this is of many.
 #pragma once
 
 #include "cli/question.hpp"

@@ -122,8 +122,7 @@ void set_number(GpuProfile &profile, const std::string &text) {
         if (!field)
             setting.reject("the profile " + profile.id + " lacks it; --assume gives what is lacking");
         constexpr Range allowed = plausible<Q>();
-        const double before = field->value.value,
-                     after = setting.of(before, allowed.low, allowed.high, unit);
+        const double before = field->value.value, after = setting.of(before, allowed.low, allowed.high, unit);
         field = {};
         auto &number = field.emplace();
         number.value = Q(after);

@@ -1,4 +1,5 @@
-// Numbers of a profile that are supposed for one forecast: what it lacks, or what would be if it were another.
+// Numbers of a profile that are supposed for one forecast: what it lacks, or what would be if it were
+// another.
 #pragma once
 
 #include "model/machine/profile.hpp"

@@ -31,7 +31,7 @@ struct Rules {
     std::optional<std::int64_t> run_pieces;                   ///< what really fits and runs
     std::optional<std::int64_t> segment_bytes, tile_w, tile_k_min, step_fma;
     std::optional<std::int64_t> step_lines, step_bytes; ///< W'y (G1), and what rule 4 bounds (G3)
-    std::optional<double> bank_ratio; ///< n = W_SMB / W_CD
+    std::optional<double> bank_ratio;                   ///< n = W_SMB / W_CD
     /// One round as the paper counts it: its FMAs on an SM, against n_fma, and its bytes of all SMs, against
     /// v_s_bytes.
     std::optional<double> round_fmas, round_bytes;

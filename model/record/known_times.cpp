@@ -65,12 +65,21 @@ KnownTimes::KnownTimes(const GpuProfile &profile) : sms_(std::to_string(profile.
             shipped_ = file.text;
 }
 
+void KnownTimes::read_table() const {
+    for (std::size_t at = 0; at < shipped_.size();) {
+        const std::string_view line = shipped_.substr(at, shipped_.find('\n', at) - at);
+        at += line.size() + 1;
+        if (const std::vector<std::string_view> row = cells(line); row.size() == columns && row[0] == sms_)
+            rows_[row[1]].push_back(line);
+    }
+}
+
 void KnownTimes::add(const Run &run, const std::string &recording) {
     for (const Case &item : run.cases)
         if (const Measurement *cold = item.measured(L2State::cold); cold && item.status == Status::ok) {
             read_.erase(item.shape);
-            added_[item.shape].push_back({item.strategy ? canonical(*item.strategy) : *item.baseline,
-                                          cold->time_s, recording});
+            added_[item.shape].push_back(
+                {item.strategy ? canonical(*item.strategy) : *item.baseline, cold->time_s, recording});
         }
 }
 
@@ -79,17 +88,15 @@ const std::vector<KnownTime> &KnownTimes::of(const std::string &shape) const {
     if (found != read_.end())
         return found->second;
     std::vector<KnownTime> &times = read_[shape];
-    const std::string lead = sms_ + "\t" + shape + "\t", at_a_line = "\n" + lead;
-    const std::string_view all = shipped_;
-    for (std::size_t at = all.find(at_a_line); at != std::string_view::npos; at = all.find(at_a_line, at)) {
-        ++at;
-        const std::string_view rest = all.substr(at);
-        const std::vector<std::string_view> row = cells(rest.substr(0, rest.find('\n')));
-        double us = 0.0;
-        if (row.size() == columns &&
-            std::from_chars(row[3].data(), row[3].data() + row[3].size(), us).ec == std::errc{})
-            times.push_back({canonical(row[2]), Seconds(us * 1e-6), std::string(row[4])});
-    }
+    if (rows_.empty() && !shipped_.empty())
+        read_table();
+    if (const auto rows = rows_.find(shape); rows != rows_.end())
+        for (const std::string_view line : rows->second) {
+            const std::vector<std::string_view> row = cells(line);
+            double us = 0.0;
+            if (std::from_chars(row[3].data(), row[3].data() + row[3].size(), us).ec == std::errc{})
+                times.push_back({canonical(row[2]), Seconds(us * 1e-6), std::string(row[4])});
+        }
     if (const auto more = added_.find(shape); more != added_.end())
         times.insert(times.end(), more->second.begin(), more->second.end());
     return times;

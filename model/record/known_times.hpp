@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -39,10 +40,12 @@ class KnownTimes {
                      const std::function<bool(const std::string &)> &comparable) const;
 
   private:
+    void read_table() const;
     const std::vector<KnownTime> &of(const std::string &shape) const;
 
-    std::string shipped_; ///< the lines of the GPU
+    std::string_view shipped_; ///< the table of the GPU
     std::string sms_;
+    mutable std::map<std::string_view, std::vector<std::string_view>> rows_; ///< of the table, by shape
     std::map<std::string, std::vector<KnownTime>> added_;
     mutable std::map<std::string, std::vector<KnownTime>> read_; ///< of shapes that were asked for
 };

@@ -84,8 +84,7 @@ std::vector<std::int64_t> number_list(const std::string &text, const std::string
         given.reject("expected from:to:step");
     const std::int64_t from = given.number(ends[0], 1), to = given.number(ends[1], from);
     const bool factor = ends[2].starts_with('*');
-    const std::int64_t step =
-        given.number(std::string_view(ends[2]).substr(factor ? 1 : 0), factor ? 2 : 1);
+    const std::int64_t step = given.number(std::string_view(ends[2]).substr(factor ? 1 : 0), factor ? 2 : 1);
     for (std::int64_t value = from; value <= to; value = factor ? value * step : value + step) {
         if (values.size() == most_values)
             given.reject("more than " + std::to_string(most_values) + " values");
@@ -100,7 +99,8 @@ ShapeRange ShapeRange::parse(const std::string &text) {
     std::vector<std::string> parts = split(text, '=');
     const std::string example = " Example: --sweep h=w=28:224:28";
     if (parts.size() < 2)
-        throw UsageError("--sweep '" + shortened(text) + "': expected a size's name, = and its values." + example);
+        throw UsageError("--sweep '" + shortened(text) + "': expected a size's name, = and its values." +
+                         example);
     ShapeRange range;
     range.values = number_list(parts.back(), "--sweep: the values");
     parts.pop_back();

@@ -9,8 +9,8 @@
 
 namespace convcast {
 
-/// Numbers as a range or a list: "28:224:28" from, to, step; "16:1024:*2" from, to, factor; "32,64,132"; "64".
-/// Positive, at most 10,000 of them. Throws UsageError, naming `what` they are for, with an example.
+/// Numbers as a range or a list: "28:224:28" from, to, step; "16:1024:*2" from, to, factor; "32,64,132";
+/// "64". Positive, at most 10,000 of them. Throws UsageError, naming `what` they are for, with an example.
 std::vector<std::int64_t> number_list(const std::string &text, const std::string &what);
 
 /// One size of a shape, or several that are equal, and its values.
