@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <string>
@@ -15,9 +16,27 @@ namespace po = boost::program_options;
 
 namespace {
 
+constexpr const char *no_number = "(no number)"; ///< of an option that may go without
+
 std::string long_name(const Option &option) {
     const std::string name = option.name;
     return name.substr(0, name.find(','));
+}
+
+/// With a number behind an option that may go without made part of it: "--explain 3" is "--explain=3".
+std::vector<std::string> joined(const std::vector<std::string> &words, const std::vector<Option> &options) {
+    std::vector<std::string> out;
+    for (const std::string &word : words) {
+        const bool digits = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+        const bool open = !out.empty() && std::any_of(options.begin(), options.end(), [&](const Option &o) {
+            return o.kind == Option::number && out.back() == "--" + long_name(o);
+        });
+        if (digits && open)
+            out.back() += "=" + word;
+        else
+            out.push_back(word);
+    }
+    return out;
 }
 
 } // namespace
@@ -34,14 +53,19 @@ Arguments::Arguments(const std::string &verb, const std::vector<std::string> &wo
             known.add_options()(option.name, "");
         else if (option.kind == Option::text)
             known.add_options()(option.name, po::value<std::string>());
+        else if (option.kind == Option::number)
+            known.add_options()(option.name, po::value<std::string>()->implicit_value(no_number));
         else
             known.add_options()(option.name, po::value<std::vector<std::string>>()->composing());
     }
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     std::vector<std::string> rest;
     try {
-        const po::parsed_options parsed =
-            po::command_line_parser(words).options(known).style(style).allow_unregistered().run();
+        const po::parsed_options parsed = po::command_line_parser(joined(words, options))
+                                              .options(known)
+                                              .style(style)
+                                              .allow_unregistered()
+                                              .run();
         for (const po::option &item : parsed.options) {
             if (item.unregistered)
                 throw UsageError(verb + ": unknown option '" + item.original_tokens.front() + "'" +
@@ -66,7 +90,10 @@ Arguments::Arguments(const std::string &verb, const std::vector<std::string> &wo
 std::string Arguments::text(const std::string &name, const std::string &otherwise) const {
     if (!has(name))
         return otherwise;
-    const std::string value = map_[name].as<std::string>();
+    const auto *all = boost::any_cast<std::vector<std::string>>(&map_[name].value());
+    if (all && all->size() > 1)
+        throw UsageError(verb_ + ": --" + name + " stands more than once, and this takes one");
+    const std::string value = all ? all->front() : map_[name].as<std::string>();
     if (value.empty())
         throw UsageError(verb_ + ": --" + name + " has an empty value; see convcast " + verb_ + " --help");
     return value;
@@ -80,6 +107,8 @@ int Arguments::integer(const std::string &name, int otherwise, int low, int high
     if (!has(name))
         return otherwise;
     const std::string value = map_[name].as<std::string>();
+    if (value == no_number)
+        return otherwise;
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc{} || end != value.data() + value.size() || number < low || number > high)

@@ -9,8 +9,8 @@
 namespace convcast::cli {
 
 struct Option {
-    const char *name; ///< "gpu"; with a short form "output,o"
-    enum Kind { flag, text, texts } kind;
+    const char *name;                             ///< "gpu"; with a short form "output,o"
+    enum Kind { flag, text, texts, number } kind; ///< number: with or without one, "--explain 3"
 };
 
 /// Parses `words` against `options`; --help is always among them. No prefix guessing; stray words beyond

@@ -1,12 +1,15 @@
+#include "cli/answers.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "cli/what_if.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/choose/ranking.hpp"
 #include "model/choose/why.hpp"
 #include "model/predict.hpp"
 
@@ -22,7 +25,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,13 +38,21 @@ std::string name_in(const Case &item) {
     return item.strategy->substr(0, item.strategy->find(':'));
 }
 
+/// The fastest setting of a strategy, by its forecast time alone.
+struct BestOf {
+    std::string name;
+    std::int64_t rank = 0;
+    Seconds time;
+};
+
 /// A shape's ranking as far as it is shown: `ranked` in order with their ranks, and strategies that do not do
 /// it.
 struct Ranking {
     AskedShape asked;
     std::vector<Case> ranked, refused;
     std::vector<std::int64_t> ranks;
-    std::int64_t settings = 0;  ///< that were ranked, where all are known
+    std::int64_t settings = 0;  ///< that were ranked
+    std::vector<BestOf> best;   ///< of every strategy, fastest first
     bool named_refused = false; ///< a strategy that --strategy names does not do it
 };
 
@@ -52,10 +62,24 @@ struct Extent {
     bool why = false;                ///< the best of every further strategy, and margins
     std::vector<std::string> placed; ///< settings that are given a place
     bool document = false;           ///< the answer is a document, which has the first ones only
+    bool no_tensor_cores = false;    ///< strategies on tensor cores are left out
 };
 
-/// Inserts a setting where its time places it, unless it is there; tensor cores are ranked behind all others.
-void place(Ranking &ranking, Case item, const std::vector<Case> &all) {
+/// The strategies to rank, none: all.
+std::vector<std::string> ranked_names(const Question &question, const Extent &extent) {
+    std::vector<std::string> names = question.strategies;
+    if (!extent.no_tensor_cores)
+        return names;
+    if (names.empty())
+        names = strategy_names();
+    std::erase_if(names, on_tensor_cores);
+    if (names.empty())
+        throw UsageError("choose: --no-tensor-cores leaves nothing of what --strategy names");
+    return names;
+}
+
+/// Inserts a setting where its time places it, unless it is there.
+void place(Ranking &ranking, Case item, const convcast::Ranking &all) {
     item.study = ranking.asked.study;
     if (item.status != Status::ok) {
         if (std::none_of(ranking.refused.begin(), ranking.refused.end(),
@@ -68,48 +92,55 @@ void place(Ranking &ranking, Case item, const std::vector<Case> &all) {
     if (std::any_of(ranking.ranked.begin(), ranking.ranked.end(),
                     [&](const Case &other) { return other.strategy == item.strategy; }))
         return;
-    const auto behind = [&](const Case &other) {
-        const bool apart = uses_tensor_cores(name_in(item));
-        return std::pair(uses_tensor_cores(name_in(other)), other.prediction->time_s->value) <
-               std::pair(apart, item.prediction->time_s->value);
-    };
-    const std::int64_t rank = 1 + std::count_if(all.begin(), all.end(), [&](const Case &other) {
-                                  return other.status == Status::ok && behind(other);
-                              });
+    const std::int64_t rank =
+        1 + std::count_if(all.settings.begin(), all.settings.end(), [&](const RankedSetting &other) {
+            return other.time && *other.time < *item.prediction->time_s;
+        });
     const auto at =
         std::upper_bound(ranking.ranks.begin(), ranking.ranks.end(), rank) - ranking.ranks.begin();
     ranking.ranks.insert(ranking.ranks.begin() + at, rank);
     ranking.ranked.insert(ranking.ranked.begin() + at, std::move(item));
 }
 
-Ranking rank(const AskedShape &asked, const Question &question, const Extent &extent) {
-    Ranking out{asked, {}, {}, {}, 0, false};
-    std::set<std::string> shown;
-    const bool whole = extent.why || !extent.placed.empty();
-    const std::vector<Case> all = convcast::choose(asked.shape, question.profile, question.knowledge,
-                                                   question.strategies, whole ? all_ranks : extent.top);
-    for (const Case &item : all) {
-        if (item.status != Status::ok) {
-            out.refused.push_back(item);
-        } else if (++out.settings;
-                   out.settings <= static_cast<std::int64_t>(extent.top) ||
-                   (extent.why && item.prediction->time_s && shown.count(name_in(item)) == 0)) {
-            shown.insert(name_in(item));
-            out.ranks.push_back(out.settings);
-            out.ranked.push_back(item);
-            out.ranked.back().study = asked.study;
+void add_margins(Ranking &ranking) {
+    const Case &best = ranking.ranked.front();
+    for (std::size_t i = 1; i < ranking.ranked.size(); ++i)
+        if (Prediction &forecast = *ranking.ranked[i].prediction; forecast.time_s)
+            forecast.margin =
+                margin_of(*forecast.term, ranking.ranks[i], *best.prediction->term, *best.strategy);
+}
+
+Ranking ranking_of(const AskedShape &asked, const Question &question, const Extent &extent) {
+    Ranking out;
+    out.asked = asked;
+    const auto forecast = [&](const Strategy &setting) {
+        Case item = predict(setting, asked.shape, question.profile, question.knowledge);
+        item.study = asked.study;
+        return item;
+    };
+    const convcast::Ranking all = rank(asked.shape, question.profile, question.knowledge,
+                                       ranked_names(question, extent), all_ranks, TensorCores::in_order);
+    out.settings = std::ssize(all.settings);
+    for (std::size_t i = 0; i < all.settings.size(); ++i) {
+        const RankedSetting &setting = all.settings[i];
+        const std::string text = to_text(setting.planned.strategy), name = text.substr(0, text.find(':'));
+        const bool first = std::none_of(out.best.begin(), out.best.end(),
+                                        [&](const BestOf &best) { return best.name == name; });
+        const auto rank_here = static_cast<std::int64_t>(i) + 1;
+        if (first)
+            out.best.push_back({name, rank_here, setting.time.value_or(Seconds(0.0))});
+        if (i < extent.top || (extent.why && setting.time && first)) {
+            out.ranks.push_back(rank_here);
+            out.ranked.push_back(forecast(setting.planned.strategy));
         }
     }
+    for (const RefusedStrategy &refused : all.refused)
+        out.refused.push_back(forecast(refused.setting));
     out.named_refused = named_refused(question, out.refused, extent.document);
     for (const std::string &text : extent.placed)
-        place(out, predict(parse_strategy(text), asked.shape, question.profile, question.knowledge), all);
-    if (whole)
-        for (std::size_t i = 1; i < out.ranked.size(); ++i)
-            if (Prediction &forecast = *out.ranked[i].prediction; forecast.time_s) {
-                const Case &best = out.ranked.front();
-                forecast.margin =
-                    margin_of(*forecast.term, out.ranks[i], *best.prediction->term, *best.strategy);
-            }
+        place(out, forecast(parse_strategy(text)), all);
+    if ((extent.why || !extent.placed.empty()) && !out.ranked.empty())
+        add_margins(out);
     return out;
 }
 
@@ -117,42 +148,180 @@ bool rankable(const Ranking &ranking) {
     return !ranking.ranked.empty() && ranking.ranked.front().prediction->time_s.has_value();
 }
 
-/// A row of `columns` for a strategy that does not do the shape.
-std::vector<std::string> refused_row(const Case &item, std::size_t columns) {
-    std::vector<std::string> row(columns, "-");
-    row[columns - 2] = boost::describe::enum_to_string(item.status, "?");
-    // which setting was refused says nothing: all were
-    row[columns - 1] = name_in(item) + ": " + item.reason.value_or("");
-    return row;
+/// Knobs of a strategy's text, in order: "tile_k=64".
+std::vector<std::string> knobs_of(const std::string &text) {
+    std::vector<std::string> knobs;
+    for (std::size_t at = std::min(text.find(':'), text.size()); at < text.size();) {
+        const std::size_t end = std::min(text.find(',', at + 1), text.size());
+        knobs.push_back(text.substr(at + 1, end - at - 1));
+        at = end;
+    }
+    return knobs;
 }
 
-std::string forecast_table(const Ranking &ranking) {
-    // How far each time goes with the numbers that were assumed, where any were.
-    const bool ranged = std::any_of(ranking.ranked.begin(), ranking.ranked.end(),
-                                    [](const Case &item) { return item.prediction->assumed_low_s; });
+/// A strategy in a table: its knobs where none of its name stands above it, else those that differ from the
+/// one above. Of the first of all, which the verdict names, none.
+std::string strategy_cell(const Ranking &ranking, std::size_t at) {
+    const std::string &text = *ranking.ranked[at].strategy, name = name_in(ranking.ranked[at]);
+    std::size_t above = at;
+    while (above > 0 && name_in(ranking.ranked[above - 1]) != name)
+        --above;
+    if (at == 0)
+        return name;
+    if (above == 0)
+        return text;
+    const std::vector<std::string> own = knobs_of(text),
+                                   other = knobs_of(*ranking.ranked[above - 1].strategy);
+    std::string changed;
+    for (std::size_t i = 0; i < own.size(); ++i)
+        if (own.size() != other.size() || own[i] != other[i])
+            changed += (changed.empty() ? "" : ",") + own[i];
+    return name + (changed.empty() ? "" : ": " + changed);
+}
+
+std::string forecast_table(const Ranking &ranking, const KnownTimes &known) {
+    const bool timed = rankable(ranking);
+    const TimeUnit unit = time_unit(timed ? *ranking.ranked.front().prediction->time_s : Seconds(1e-6));
+    bool measured = false, tensor = false;
+    for (const Case &item : ranking.ranked) {
+        measured = measured || known.find(item.shape, *item.strategy);
+        tensor = tensor || on_tensor_cores(*item.strategy);
+    }
+    std::vector<Column> columns = {
+        {"rank", Align::right}, {"time (" + unit.name + ")", Align::right}, {"/ best", Align::right}};
+    if (measured)
+        columns.push_back({"measured", Align::right});
+    columns.insert(columns.end(), {{"limiter"}, {"strategy"}});
     std::vector<std::vector<std::string>> rows;
     for (std::size_t i = 0; i < ranking.ranked.size(); ++i) {
         const Case &item = ranking.ranked[i];
-        const bool timed = item.prediction->time_s.has_value();
-        rows.push_back({rankable(ranking) ? std::to_string(ranking.ranks[i]) : "-",
-                        timed ? short_time(*item.prediction->time_s) : "-",
-                        timed ? fmt::format("{:.2f}", *item.prediction->time_s /
-                                                          *ranking.ranked.front().prediction->time_s)
-                              : "-",
-                        item.prediction->limiter.value_or("-"), *item.strategy});
-        if (const Prediction &p = *item.prediction; ranged)
-            rows.back().insert(rows.back().begin() + 2,
-                               p.assumed_low_s && p.assumed_high_s
-                                   ? short_time(*p.assumed_low_s) + " to " + short_time(*p.assumed_high_s)
-                                   : "-");
+        const std::optional<Seconds> time = item.prediction->time_s;
+        const std::optional<KnownTime> own = known.find(item.shape, *item.strategy);
+        std::vector<std::string> row = {
+            timed ? std::to_string(ranking.ranks[i]) : "-", time ? number_in(unit, *time) : "-",
+            time && timed ? fmt::format("{:.2f}", *time / *ranking.ranked.front().prediction->time_s) : "-"};
+        if (measured)
+            row.push_back(own ? number_in(unit, own->time_s) : "-");
+        row.push_back(item.prediction->limiter.value_or("-"));
+        row.push_back(strategy_cell(ranking, i) + (on_tensor_cores(*item.strategy) ? " *" : ""));
+        rows.push_back(std::move(row));
     }
-    for (const Case &item : ranking.refused)
-        rows.push_back(refused_row(item, ranged ? 6 : 5));
-    std::vector<Column> headings = {
-        {"rank", Align::right}, {"time", Align::right}, {"/ best", Align::right}, {"limiter"}, {"strategy"}};
-    if (ranged)
-        headings.insert(headings.begin() + 2, Column{"as assumed", Align::right});
-    return table(headings, rows, terminal_width());
+    return (rows.empty() ? "" : table(columns, rows, terminal_width())) + (tensor ? tensor_core_remark : "");
+}
+
+/// What is refused, in a line of names; `why`: with the reasons, also where nothing else is left to say.
+std::string refused_line(const Ranking &ranking, bool why) {
+    if (ranking.refused.empty())
+        return "";
+    std::vector<const Case *> cases;
+    std::vector<std::string> names;
+    for (const Case &item : ranking.refused) {
+        cases.push_back(&item);
+        names.push_back(name_in(item));
+    }
+    const bool reasons = why || ranking.named_refused || ranking.ranked.empty();
+    return hanging(
+        std::string(reasons ? boost::describe::enum_to_string(cases.front()->status, "?") : "not possible") +
+        ": " + (reasons ? refused_words(cases) : join(names) + " (--why has the reasons)"));
+}
+
+/// By how much the first is safe: which other strategies tie with it, and the first that does not.
+std::string safety(const Ranking &ranking) {
+    const Prediction &first = *ranking.ranked.front().prediction;
+    if (!first.times.fitted_s)
+        return ranking.best.size() < 2
+                   ? "no other strategy is in the ranking"
+                   : fmt::format("not known: without a calibration there is no interval; {} is next, {:.2f}x",
+                                 ranking.best[1].name, ranking.best[1].time / *first.time_s);
+    std::string ties, clear;
+    for (std::size_t i = 1; i < ranking.best.size(); ++i) {
+        const BestOf &other = ranking.best[i];
+        const std::string text =
+            fmt::format("{}{} {:.2f}x (rank {})", other.name, on_tensor_cores(other.name) ? " *" : "",
+                        other.time / *first.time_s, other.rank);
+        if (other.time <= *first.time_high_s)
+            ties += (ties.empty() ? "" : ", ") + text;
+        else if (clear.empty())
+            clear = text;
+    }
+    if (ties.empty())
+        return clear.empty() ? "no other strategy is in the ranking"
+                             : "by interval no other strategy ties; next " + clear;
+    return "a tie by interval with " + ties +
+           (clear.empty() ? "; nothing else is slower for sure" : "; slower for sure from " + clear) +
+           "; --measure K tells on the GPU";
+}
+
+/// What to take. `brief`: that alone, and whether another strategy ties.
+std::string choice(const Ranking &ranking, const Question &question, const KnownTimes &known, bool brief) {
+    const Case &best = ranking.ranked.front();
+    const Prediction &p = *best.prediction;
+    std::string out = verdict_line("take", *best.strategy + (on_tensor_cores(*best.strategy) ? " *" : ""));
+    if (!p.time_s)
+        return out;
+    if (!brief) {
+        out += verdict_line("time", time_words(p));
+        out += verdict_line("regime", regime_words(p, question.profile));
+        out += verdict_line("time goes to", largest_terms(*p.term, 3));
+    }
+    if (!brief || ranking.best.size() > 1)
+        out += verdict_line("how safe", safety(ranking));
+    if (on_tensor_cores(*best.strategy))
+        for (const BestOf &other : ranking.best)
+            if (!on_tensor_cores(other.name)) {
+                out += verdict_line("else", fmt::format("without tensor cores {}, {:.2f}x (rank {})",
+                                                        other.name, other.time / *p.time_s, other.rank));
+                break;
+            }
+    if (const std::string measured = known_words(best, question, known); !measured.empty())
+        out += verdict_line("measured", measured);
+    return out;
+}
+
+/// Of many shapes or GPUs: what to take for each, in a line.
+struct Answer {
+    const Question *question = nullptr;
+    Ranking ranking;
+    const KnownTimes *known = nullptr; ///< of the question's GPU
+};
+
+std::string compact(const std::vector<Answer> &answers) {
+    std::vector<Row> rows;
+    std::string refused;
+    for (const auto &[question, ranking, known] : answers) {
+        if (!ranking.ranked.empty())
+            rows.push_back({&ranking.ranked.front(), question, known});
+        if (ranking.ranked.empty() || ranking.named_refused)
+            refused += ranking.asked.shape.id() + " " + refused_line(ranking, true);
+    }
+    return case_table(rows, true) + refused;
+}
+
+/// Where along the answers another strategy becomes the first, or the regime another one.
+std::string turns(const std::vector<Answer> &answers) {
+    std::string out;
+    for (std::size_t i = 1; i < answers.size(); ++i) {
+        const Answer &now = answers[i], &before = answers[i - 1];
+        if (now.ranking.ranked.empty() || before.ranking.ranked.empty())
+            continue;
+        const Case &a = before.ranking.ranked.front(), &b = now.ranking.ranked.front();
+        std::string what;
+        if (name_in(a) != name_in(b))
+            what = name_in(b) + " takes over from " + name_in(a);
+        const auto regime = [](const Case &item) {
+            const auto &regimes = item.prediction->regimes;
+            return regimes && regimes->tier2 ? boost::describe::enum_to_string(*regimes->tier2, "?") : "";
+        };
+        if (std::string(regime(a)) != regime(b))
+            what += std::string(what.empty() ? "" : "; ") + regime(b) + " instead of " + regime(a);
+        if (!what.empty())
+            out += headed("  ",
+                          now.ranking.asked.shape.id() +
+                              (now.question->variant.empty() ? "" : " on " + now.question->variant) + ": " +
+                              what,
+                          4, terminal_width());
+    }
+    return out.empty() ? "" : bold("where it turns, line by line") + "\n" + out;
 }
 
 std::string reasons(const Ranking &ranking) {
@@ -160,19 +329,18 @@ std::string reasons(const Ranking &ranking) {
     for (const Case &item : ranking.ranked)
         if (item.prediction->margin)
             text += headed("  ", why_text(*item.prediction->margin, name_in(item)), 4, terminal_width());
-    return text.empty() ? "" : "why " + *ranking.ranked.front().strategy + " is first: it is\n" + text;
+    return text.empty() ? "" : hanging("why " + *ranking.ranked.front().strategy + " is first: it is") + text;
 }
 
 /// Over all shapes: how far the settings that were placed are from the first of each ranking.
-std::string places_text(const std::vector<Ranking> &rankings, const std::vector<std::string> &placed,
-                        const Question &question) {
+std::string places_text(const std::vector<Answer> &answers, const std::vector<std::string> &placed) {
     std::string text;
     for (const std::string &asked : placed) {
         double logs = 0.0, worst = 1.0;
         std::int64_t shapes = 0, first = 0, better = 0, settings = 0;
-        for (const Ranking &ranking : rankings) {
+        for (const auto &[question, ranking, known] : answers) {
             const Case item =
-                predict(parse_strategy(asked), ranking.asked.shape, question.profile, question.knowledge);
+                predict(parse_strategy(asked), ranking.asked.shape, question->profile, question->knowledge);
             for (std::size_t i = 0; i < ranking.ranked.size(); ++i) {
                 if (ranking.ranked[i].strategy != item.strategy || !rankable(ranking))
                     continue;
@@ -200,11 +368,10 @@ std::string places_text(const std::vector<Ranking> &rankings, const std::vector<
 
 /// The `count` first of every ranking, timed as `run` times them; counters are not read. `conditions` are of
 /// the measurement. An interrupt ends the program after `answer`, with what was timed until then.
-DeviceRunEnd time_best(std::vector<Ranking> &rankings, const Question &question, std::int64_t count,
-                       int device, std::map<std::string, std::string> &conditions,
-                       const std::function<void()> &answer) {
+DeviceRunEnd time_best(std::vector<Answer> &answers, const Question &question, std::int64_t count, int device,
+                       std::map<std::string, std::string> &conditions, const std::function<void()> &answer) {
     std::vector<Case *> timed;
-    for (Ranking &ranking : rankings)
+    for (auto &[question_of_it, ranking, known] : answers)
         for (std::size_t i = 0; i < ranking.ranked.size(); ++i)
             if (ranking.ranks[i] <= count)
                 timed.push_back(&ranking.ranked[i]);
@@ -256,8 +423,6 @@ std::string measured_table(const Ranking &ranking, std::int64_t count) {
                               : boost::describe::enum_to_string(item.status, "?"),
                         *item.strategy + (there || !item.reason ? "" : ": " + *item.reason)});
     }
-    for (const Case &item : ranking.refused)
-        rows.push_back(refused_row(item, 6));
     std::string text = table({{"rank", Align::right},
                               {"forecast", Align::right},
                               {"measured", Align::right},
@@ -265,6 +430,7 @@ std::string measured_table(const Ranking &ranking, std::int64_t count) {
                               {"place", Align::right},
                               {"strategy"}},
                              rows, terminal_width());
+    text += refused_line(ranking, false);
     if (order.empty())
         return text;
     const auto &[fastest, at] = order.front();
@@ -278,83 +444,169 @@ std::string measured_table(const Ranking &ranking, std::int64_t count) {
     return text + "\n";
 }
 
+/// What the command line asks for, checked.
+struct Asked {
+    Extent extent;
+    std::int64_t measured = 0; ///< settings to time; 0: none
+    int device = 0;
+    bool blocks = false; ///< a ranking for each shape, not a line
+    std::string output;
+};
+
+Asked asked_choice(const Arguments &arguments) {
+    Asked asked;
+    asked.device = arguments.integer("device", 0, 0, 1023);
+    if (arguments.has("top") && arguments.has("measure"))
+        throw UsageError("choose: --measure K shows the K that it times; --top has nothing to add");
+    if (arguments.has("device") && !arguments.has("measure"))
+        throw UsageError("choose: --device is the GPU that --measure times on; without it no GPU is used");
+    asked.measured = arguments.integer("measure", 0, 1, 1000);
+    const int top =
+        asked.measured > 0 ? static_cast<int>(asked.measured) : arguments.integer("top", 5, 1, 100000);
+    asked.extent = {static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place"),
+                    arguments.has("json") || arguments.has("output"), arguments.has("no-tensor-cores")};
+    asked.blocks =
+        arguments.has("top") || arguments.has("why") || arguments.has("place") || asked.measured > 0;
+    for (const std::string &text : asked.extent.placed)
+        parse_strategy(text); // refuse early, before any work
+    for (const std::string &text : arguments.texts("strategy"))
+        if (is_baseline(text) || text.find(':') != std::string::npos)
+            throw UsageError(
+                "choose: it tries the knobs itself; --strategy takes a strategy's name, one of " +
+                join(strategy_names()) + ", got '" + text + "'");
+    asked.output = arguments.text("output", "-");
+    if (asked.measured > 0 && asked.output != "-")
+        check_writable(asked.output); // found before the work
+    return asked;
+}
+
+std::vector<Question> questions_of(const Arguments &arguments, const Asked &asked) {
+    std::vector<Question> questions;
+    if (asked.measured > 0)
+        questions = {
+            read_question("choose", arguments, [&](int sms) { return sms_given(asked.device, sms); })};
+    else
+        questions = read_questions("choose", arguments, !asked.extent.document);
+    for (const Question &question : questions)
+        require_times(question.profile, "choose");
+    return questions;
+}
+
+std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::vector<KnownTimes> &known,
+                             Asked &asked) {
+    std::vector<Answer> answers;
+    std::size_t total = 0;
+    for (const Question &question : questions)
+        total += question.shapes.size();
+    if (total > 1 && !asked.blocks && !asked.extent.document)
+        asked.extent.top = 1; // a line for each shape
+    Progress progress("choose", Progress::Where::terminal_after_a_while);
+    for (std::size_t i = 0; i < questions.size(); ++i)
+        for (const AskedShape &shape : questions[i].shapes) {
+            progress.show(answers.size(), total, shape.shape.id());
+            answers.push_back({&questions[i], ranking_of(shape, questions[i], asked.extent), &known[i]});
+            const Ranking &ranking = answers.back().ranking;
+            if (!ranking.ranked.empty() && !rankable(ranking))
+                note("not ranked: " + ranking.ranked.front().prediction->reason.value_or("no times"));
+        }
+    return answers;
+}
+
+std::string text_of(const std::vector<Answer> &answers, const Arguments &arguments, const Asked &asked) {
+    std::string text;
+    if (answers.size() > 1 && !asked.blocks) {
+        text = bold("what to take, the first of each ranking on " + answers.front().question->profile.name +
+                    (answers.back().question != answers.front().question ? " and others" : "") + "\n") +
+               compact(answers);
+        if (arguments.has("sweep") || answers.back().question != answers.front().question)
+            text += turns(answers);
+        return text + "knobs: --top 1, or --json\n";
+    }
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        const auto &[question, ranking, known] = answers[i];
+        text += bold(ranking.asked.shape.id() + " on " +
+                     (question->variant.empty() ? question->profile.name : question->variant)) +
+                "\n";
+        if (asked.measured > 0) {
+            text += measured_table(ranking, asked.measured);
+        } else {
+            text += ranking.ranked.empty() ? "" : choice(ranking, *question, *known, answers.size() > 1);
+            text += forecast_table(ranking, *known) + refused_line(ranking, asked.extent.why);
+        }
+        text += (asked.extent.why ? reasons(ranking) : "") + (i + 1 < answers.size() ? "\n" : "");
+    }
+    return text + places_text(answers, asked.extent.placed);
+}
+
+std::string assumptions_of(const std::vector<Question> &questions) {
+    std::string text;
+    for (const Question &question : questions)
+        if (const std::string said = assumptions_text(question.knowledge);
+            !said.empty() && text.find(said) == std::string::npos)
+            text += (question.variant.empty() ? "" : question.variant + ": ") + said;
+    return text;
+}
+
+/// The answer as a document: a Run of one profile, or rows of many.
+std::string document_of(const std::vector<Answer> &answers, const std::vector<Question> &questions,
+                        const std::map<std::string, std::string> &conditions) {
+    std::vector<Case> chosen;
+    WhatIf rows;
+    for (const Answer &answer : answers)
+        for (const Case &item : answer.ranking.ranked)
+            if (questions.size() > 1)
+                rows.rows.push_back(what_if_row(item, *answer.question));
+            else
+                chosen.push_back(item);
+    if (questions.size() > 1)
+        return write_what_if(rows);
+    const Question &question = questions.front();
+    Run document = new_run(question.profile, question.knowledge, question.sms, std::move(chosen));
+    document.conditions.insert(conditions.begin(), conditions.end());
+    return write_run(document);
+}
+
 } // namespace
 
 int choose(const Words &words) {
-    std::vector<Option> options = question_options();
+    std::vector<Option> options = what_if_options();
     options.push_back({"top", Option::text});
     options.push_back({"why", Option::flag});
     options.push_back({"measure", Option::text});
     options.push_back({"device", Option::text});
     options.push_back({"place", Option::texts});
+    options.push_back({"no-tensor-cores", Option::flag});
+    options.push_back(recorded_option());
     const Arguments arguments("choose", words, options, 0);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("choose")), 0;
     refuse_overwriting("choose", arguments);
-    const int device = arguments.integer("device", 0, 0, 1023);
-    Question question =
-        arguments.has("measure")
-            ? read_question("choose", arguments, [&](int asked) { return sms_given(device, asked); })
-            : read_question("choose", arguments);
-    require_times(question.profile, "choose");
-    if (arguments.has("top") && arguments.has("measure"))
-        throw UsageError("choose: --measure K shows the K that it times; --top has nothing to add");
-    if (arguments.has("device") && !arguments.has("measure"))
-        throw UsageError("choose: --device is the GPU that --measure times on; without it no GPU is used");
-    const int measured = arguments.integer("measure", 0, 1, 1000);
-    const int top = measured > 0 ? measured : arguments.integer("top", 5, 1, 100000);
-    const Extent extent{static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place"),
-                        arguments.has("json") || arguments.has("output")};
-    for (const std::string &text : extent.placed)
-        parse_strategy(text); // refuse early, before any work
-    for (const std::string &text : question.strategies)
-        if (is_baseline(text) || text.find(':') != std::string::npos)
-            throw UsageError(
-                "choose: it tries the knobs itself; --strategy takes a strategy's name, one of " +
-                join(strategy_names()) + ", got '" + text + "'");
-    const std::string output = arguments.text("output", "-");
-    if (measured > 0 && output != "-")
-        check_writable(output); // found before the work
-
-    std::vector<Ranking> rankings;
-    bool refused = false;
-    for (const AskedShape &asked : question.shapes) {
-        Ranking &ranking = rankings.emplace_back(rank(asked, question, extent));
-        refused = refused || ranking.named_refused;
-        if (!ranking.ranked.empty() && !rankable(ranking))
-            note("not ranked: " + ranking.ranked.front().prediction->reason.value_or("no times"));
-    }
+    Asked asked = asked_choice(arguments);
+    const std::vector<Question> questions = questions_of(arguments, asked);
+    std::vector<KnownTimes> known;
+    for (const Question &question : questions)
+        known.push_back(known_times(arguments, question));
+    std::vector<Answer> answers = rank_all(questions, known, asked);
     std::map<std::string, std::string> conditions;
-    const std::string places = places_text(rankings, extent.placed, question);
-    bool wrong = false;
-    const auto answer = [&] {
-        std::string text;
-        std::vector<Case> chosen;
-        for (Ranking &ranking : rankings) {
-            text += bold(ranking.asked.shape.id()) + " on " + question.profile.name + "\n";
-            text += measured > 0 ? measured_table(ranking, measured) : forecast_table(ranking);
-            text += (extent.why ? reasons(ranking) : "") + "\n";
-            for (Case &item : ranking.ranked) {
-                wrong = wrong || item.status == Status::wrong_result || item.status == Status::failed;
-                chosen.push_back(std::move(item));
-            }
-        }
-        text += places;
-        text = printable(text + assumptions_text(question.knowledge));
-        if (arguments.has("json") || arguments.has("output")) {
-            Run document = new_run(question.profile, question.knowledge, question.sms, std::move(chosen));
-            document.conditions.merge(conditions);
-            text = write_run(document);
-        }
-        write_file_atomically(output, text);
+    const auto write_answer = [&] {
+        write_file_atomically(
+            asked.output, asked.extent.document
+                              ? document_of(answers, questions, conditions)
+                              : printable(text_of(answers, arguments, asked) + assumptions_of(questions)));
     };
     DeviceRunEnd end = DeviceRunEnd::finished;
-    if (measured > 0)
-        end = time_best(rankings, question, measured, device, conditions, answer);
-    answer();
+    if (asked.measured > 0)
+        end = time_best(answers, questions.front(), asked.measured, asked.device, conditions, write_answer);
+    write_answer();
     if (end == DeviceRunEnd::device_lost)
         throw GpuError("the GPU stopped answering; what was not timed has no place");
-    return wrong || refused ? 1 : 0;
+    const bool failed = std::any_of(answers.begin(), answers.end(), [](const Answer &answer) {
+        return answer.ranking.named_refused ||
+               std::any_of(answer.ranking.ranked.begin(), answer.ranking.ranked.end(), [](const Case &item) {
+                   return item.status == Status::wrong_result || item.status == Status::failed;
+               });
+    });
+    return failed ? 1 : 0;
 }
 
 } // namespace convcast::cli

@@ -1,15 +1,15 @@
 #include "model/predict.hpp"
+#include "cli/answers.hpp"
 #include "cli/document.hpp"
+#include "cli/explain.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
+#include "cli/what_if.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
-#include "model/time/term.hpp"
-
-#include <fmt/format.h>
 
 #include <boost/describe.hpp>
 
@@ -17,131 +17,11 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast::cli {
 namespace {
-
-template <class E> std::string name_of_value(const std::optional<E> &value) {
-    return value ? boost::describe::enum_to_string(*value, "?") : "-";
-}
-
-void append_term(std::string &out, const Term &term, int depth) {
-    out += fmt::format(
-        "    {:<{}}{:>10}  {}{}\n", std::string(static_cast<std::size_t>(depth) * 2, ' ') + term.name, 34,
-        short_time(term.value_s), term.formula,
-        term.kind == TermKind::leaf       ? ""
-        : term.kind == TermKind::pipeline ? fmt::format("fill + ({:.0f} - 1) * step + drain", *term.count)
-        : term.kind == TermKind::schedule ? fmt::format("{:.0f} * wave + tail", *term.count)
-        : term.kind == TermKind::queue
-            ? fmt::format("{:.1f} share the first{}", *term.count, term.children.size() > 2 ? " two" : "")
-        : term.kind == TermKind::pnorm ? fmt::format("{:.2f}-norm", *term.exponent)
-                                       : boost::describe::enum_to_string(term.kind, ""));
-    for (const Term &child : term.children)
-        append_term(out, child, depth + 1);
-}
-
-void append_rules(std::string &out, const Rules &rules) {
-    const auto line = [&](const char *name, const auto &value, const char *unit) {
-        if (value)
-            out += fmt::format("    {:<34}{:>12} {}\n", name, grouped(static_cast<long long>(*value)), unit);
-    };
-    line("N_FMA", rules.n_fma, "FMAs per SM hide the latency");
-    line("V_s", rules.v_s_bytes, "bytes in flight hide the latency");
-    line("threads per SM", rules.threads_per_sm, "");
-    line("warps per SM", rules.warps_per_sm, "");
-    line("division", rules.method, "(1: filters over SMs, 2: map over SMs)");
-    line("P by rules 1 to 3", rules.candidate_p, "pieces of the map");
-    line("Q by rules 1 to 3", rules.candidate_q, "pieces of the filters");
-    line("P", rules.pieces_p, "by rule 4");
-    line("Q", rules.pieces_q, "by rule 4");
-    line("D1", rules.d1_bytes, "bytes");
-    line("D2", rules.d2_bytes, "bytes");
-    line("Th1", rules.th1, "FMAs");
-    line("Th2", rules.th2, "FMAs");
-    if (rules.redivided_bytes)
-        out += fmt::format("    {:<34}{:>12} bytes move to all SMs: filters in {} parts, map in {}\n",
-                           "step 4 of 2.2, redivided", grouped(*rules.redivided_bytes),
-                           *rules.redivided_filters, *rules.redivided_map);
-    line("pieces that run", rules.run_pieces, "");
-    line("S", rules.segment_bytes, "bytes a segment");
-    line("W'x", rules.tile_w, "pixels");
-    line("least M'", rules.tile_k_min, "filters (rule 3)");
-    line("FMAs a step", rules.step_fma, "");
-    if (rules.bank_ratio)
-        out += fmt::format("    {:<34}{:>12}\n", "n = W_SMB / W_CD", *rules.bank_ratio);
-    const auto share = [&](const char *name, const std::optional<double> &value, const char *meaning) {
-        if (value)
-            out += fmt::format("    {:<34}{:>12.3f} {}\n", name, *value, meaning);
-    };
-    line("K * K * F", rules.pixel_uses, "uses of a pixel of the input at most");
-    share("(W_T + K - 1) / (W_T * K)", rules.shared_reads,
-          "of the reads of pixels from shared memory are left");
-    share("1 / K", rules.global_reads, "of the reads of pixels from global memory are left");
-    for (const std::string &remark : rules.remarks)
-        out += "    note: " + remark + "\n";
-}
-
-/// Without the assumptions of `knowledge`, which stand once below all cases.
-std::string explain(const Case &item, const Knowledge &knowledge) {
-    std::string out = bold(item.shape + "  " + item.strategy.value_or(item.baseline.value_or(""))) + "\n";
-    if (item.status != Status::ok) {
-        out += std::string("  ") + boost::describe::enum_to_string(item.status, "?") + ": " +
-               item.reason.value_or("") + "\n";
-        if (item.rules) {
-            out += "  the papers' rules:\n";
-            append_rules(out, *item.rules);
-        }
-        return out + "\n";
-    }
-    const Prediction &p = *item.prediction;
-    if (item.baseline) {
-        out += "  speed of light " + (p.times.tier0_s ? short_time(*p.times.tier0_s) : "-") + ": " +
-               p.reason.value_or("") + "\n";
-        return out + "\n";
-    }
-    if (p.time_s) {
-        // With a calibration the range is where nine of ten lie, else what the structure bounds.
-        const std::string range = p.times.fitted_s
-                                      ? fmt::format("nine of ten from {} to {}", short_time(*p.time_low_s),
-                                                    short_time(*p.time_high_s))
-                                      : "nothing overlapped " + short_time(*p.time_high_s);
-        out += fmt::format("  time {}  (speed of light {}; {})  limiter: {}\n", short_time(*p.time_s),
-                           short_time(*p.times.tier0_s), range, p.limiter.value_or("-"));
-        if (p.assumed_low_s && p.assumed_high_s)
-            out += fmt::format("  {} to {}, as the numbers that were assumed lie in their ranges\n",
-                               short_time(*p.assumed_low_s), short_time(*p.assumed_high_s));
-    } else
-        out += "  " + p.reason.value_or("no time") + "\n";
-    if (p.regimes)
-        out += fmt::format("  regime: paper {}, physical {}, tier 2 {}\n", name_of_value(p.regimes->paper),
-                           name_of_value(p.regimes->physical), name_of_value(p.regimes->tier2));
-    if (p.plan) {
-        const Partition &launch = main_launch(*p.plan);
-        out += fmt::format("  launch: grid {} x {} x {}, {} threads, {} shared, {} CTAs an SM, {} wave{}\n",
-                           launch.grid[0], launch.grid[1], launch.grid[2], launch.threads,
-                           short_bytes(static_cast<double>(launch.shared_bytes)), launch.ctas_per_sm,
-                           launch.waves, launch.waves == 1 ? "" : "s");
-    }
-    if (p.work && p.work->fmas && p.work->l2_read_bytes)
-        out += fmt::format(
-            "  work: {} FMAs, L2 reads {}, DRAM reads {}\n", grouped(static_cast<long long>(*p.work->fmas)),
-            short_bytes(*p.work->l2_read_bytes), short_bytes(p.work->dram_read_bytes.value_or(0.0)));
-    if (p.rules) {
-        out += "  the papers' rules:\n";
-        append_rules(out, *p.rules);
-    }
-    if (p.term) {
-        out += "  time, term by term:\n";
-        append_term(out, *p.term, 0);
-    }
-    out += timeline_text(item);
-    const std::vector<std::string> &common = knowledge.assumptions;
-    for (const std::string &assumption : p.assumptions)
-        if (std::find(common.begin(), common.end(), assumption) == common.end())
-            out += "  assumed: " + assumption + "\n";
-    return out + "\n";
-}
 
 void add_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge) {
     check_timeline_count("predict", cases);
@@ -171,12 +51,155 @@ Run forecast_of(const std::string &file, const Arguments &arguments) {
     return given;
 }
 
+/// What of the answer is asked for besides the verdict or the table.
+struct Behind {
+    bool terms = false, rules = false;
+    int depth = 0;
+
+    explicit Behind(const Arguments &arguments)
+        : terms(arguments.has("explain")), rules(arguments.has("rules")),
+          depth(arguments.integer("explain", 100, 1, 100)) {}
+};
+
+/// Without the assumptions that all cases have in common, which stand once below them.
+std::string behind(const Case &item, const Question &question, const Behind &asked) {
+    std::string out;
+    const bool timed = item.prediction && item.prediction->time_s;
+    const std::optional<Rules> &rules = item.prediction ? item.prediction->rules : item.rules;
+    if (asked.terms)
+        out += explained(item, asked.depth);
+    if (rules && (asked.rules || (!timed && !item.baseline && item.status == Status::ok)))
+        out += rules_text(*rules, question.profile);
+    out += timeline_text(item);
+    if (!item.prediction)
+        return out;
+    const std::vector<std::string> &common = question.knowledge.assumptions;
+    for (const std::string &assumption : item.prediction->assumptions)
+        if (std::find(common.begin(), common.end(), assumption) == common.end())
+            out += headed("  assumed: ", assumption, 11, terminal_width());
+    return out;
+}
+
+/// The first of the ranking, where its forecast is shorter by more than a little; else an empty case. Absent
+/// where there is no time to compare.
+std::optional<Case> faster_than(const Case &item, const Question &question) {
+    constexpr double little = 1.02;
+    if (!item.prediction || !item.prediction->time_s || !item.strategy)
+        return std::nullopt;
+    std::vector<Case> first = choose(ConvShape::parse(item.shape), question.profile, question.knowledge, {},
+                                     1, TensorCores::in_order);
+    if (!first.empty() && first.front().status == Status::ok && first.front().prediction->time_s &&
+        *item.prediction->time_s / *first.front().prediction->time_s > little)
+        return std::move(first.front());
+    return Case{};
+}
+
+/// The cases of one of the questions.
+struct Answered {
+    const Question *question = nullptr;
+    std::vector<Case> cases;
+};
+
+/// The fastest first where one shape is asked of many strategies; else in the order of the question.
+void sort_by_time(std::vector<Case> &cases) {
+    const bool one = std::all_of(cases.begin(), cases.end(),
+                                 [&](const Case &item) { return item.shape == cases.front().shape; });
+    const auto time = [](const Case &item) {
+        return item.prediction && item.prediction->time_s ? item.prediction->time_s->value : 1e300;
+    };
+    if (one)
+        std::stable_sort(cases.begin(), cases.end(),
+                         [&](const Case &a, const Case &b) { return time(a) < time(b); });
+}
+
+std::string blocks(const std::vector<Answered> &answers, const Behind &asked) {
+    std::string out;
+    for (const Answered &answer : answers)
+        for (const Case &item : answer.cases) {
+            const Question &question = *answer.question;
+            std::string block = behind(item, question, asked);
+            if (item.status != Status::ok)
+                block = headed("  ",
+                               std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
+                                   item.reason.value_or(""),
+                               2, terminal_width()) +
+                        block;
+            if ((asked.terms || asked.rules) && !block.empty())
+                out += "\n" +
+                       bold(headed("",
+                                   item.shape + " on " +
+                                       (question.variant.empty() ? question.profile.id : question.variant) +
+                                       ", " + item.strategy.value_or(item.baseline.value_or("")),
+                                   0, terminal_width())) +
+                       block;
+        }
+    return out;
+}
+
+std::string many(const std::vector<Answered> &answers, const Arguments &arguments, const Behind &asked) {
+    std::vector<Row> rows;
+    std::vector<KnownTimes> known;
+    for (const Answered &answer : answers)
+        known.push_back(known_times(arguments, *answer.question));
+    for (std::size_t i = 0; i < answers.size(); ++i)
+        for (const Case &item : answers[i].cases)
+            rows.push_back({&item, answers[i].question, &known[i]});
+    const Question &first = *answers.front().question;
+    const bool one_shape = std::all_of(rows.begin(), rows.end(), [&](const Row &row) {
+        return row.item->shape == rows.front().item->shape;
+    });
+    std::string out =
+        rows.empty() ? ""
+                     : bold((one_shape ? rows.front().item->shape + " on " : std::string("on ")) +
+                            (answers.size() > 1 ? std::to_string(answers.size()) + " GPUs or settings of one"
+                                                : first.profile.name) +
+                            "\n");
+    out += case_table(rows, true);
+    out += blocks(answers, asked);
+    const bool timed = std::any_of(rows.begin(), rows.end(), [](const Row &row) {
+        return row.item->prediction && row.item->prediction->time_s;
+    });
+    if (timed && one_shape && answers.size() == 1 && !asked.terms)
+        out += hanging("more: --strategy NAME for one of them; `convcast choose` searches their knobs too");
+    return out;
+}
+
+std::string one(const Case &item, const Question &question, const Arguments &arguments, const Behind &asked) {
+    std::string out = verdict(item, question, known_times(arguments, question),
+                              item.status == Status::ok ? faster_than(item, question) : std::nullopt);
+    out += behind(item, question, asked);
+    if (item.status == Status::ok && item.prediction->time_s && !asked.terms && !asked.rules)
+        out += verdict_line("more", "--explain: the time term by term; --rules: the papers' rules");
+    return out;
+}
+
+std::string text_of(const std::vector<Answered> &answers, const Arguments &arguments) {
+    const Behind asked(arguments);
+    std::string out;
+    if (answers.size() == 1 && answers.front().cases.size() == 1)
+        out = one(answers.front().cases.front(), *answers.front().question, arguments, asked);
+    else
+        out = many(answers, arguments, asked);
+    for (const Answered &answer : answers) {
+        const bool timed = std::any_of(answer.cases.begin(), answer.cases.end(), [](const Case &item) {
+            return item.prediction && item.prediction->time_s;
+        });
+        if (const std::string said = timed ? assumptions_text(answer.question->knowledge) : "";
+            !said.empty() && out.find(said) == std::string::npos)
+            out += (answers.size() > 1 ? answer.question->variant + ": " : "") + said;
+    }
+    return printable(out);
+}
+
 } // namespace
 
 int predict(const Words &words) {
-    std::vector<Option> options = question_options();
+    std::vector<Option> options = what_if_options();
     options.push_back({"given", Option::text});
     options.push_back({"timeline", Option::flag});
+    options.push_back({"explain", Option::number});
+    options.push_back({"rules", Option::flag});
+    options.push_back(recorded_option());
     const Arguments arguments("predict", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
@@ -190,24 +213,34 @@ int predict(const Words &words) {
     if (arguments.has("given"))
         throw UsageError("predict: --given needs a Run document with counters, for example "
                          "`convcast predict run.json --given work`");
-    const Question question = read_question("predict", arguments);
-    std::vector<Case> cases = predict_all(question, false);
-    if (arguments.has("timeline"))
-        add_timelines(cases, question.profile, question.knowledge);
+    const bool document = arguments.has("json") || arguments.has("output");
+    const std::vector<Question> questions = read_questions("predict", arguments, !document);
+    std::vector<Answered> answers;
+    bool refused = false;
+    for (const Question &question : questions) {
+        Answered &answer = answers.emplace_back(Answered{&question, predict_all(question, false)});
+        if (arguments.has("timeline"))
+            add_timelines(answer.cases, question.profile, question.knowledge);
+        refused = named_refused(question, answer.cases, document) || refused;
+        if (!document && !answer.cases.empty())
+            sort_by_time(answer.cases);
+    }
     std::string text;
-    if (arguments.has("json") || arguments.has("output")) {
-        text = write_run(new_run(question.profile, question.knowledge, question.sms, cases));
+    if (!document) {
+        text = text_of(answers, arguments);
+    } else if (answers.size() == 1) {
+        const Question &question = questions.front();
+        text = write_run(
+            new_run(question.profile, question.knowledge, question.sms, std::move(answers.front().cases)));
     } else {
-        for (const Case &item : cases)
-            text += printable(explain(item, question.knowledge));
-        const bool timed = std::any_of(cases.begin(), cases.end(), [](const Case &item) {
-            return item.prediction && item.prediction->time_s;
-        });
-        if (timed)
-            text += printable(assumptions_text(question.knowledge));
+        WhatIf rows;
+        for (const Answered &answer : answers)
+            for (const Case &item : answer.cases)
+                rows.rows.push_back(what_if_row(item, *answer.question));
+        text = write_what_if(rows);
     }
     write_file_atomically(arguments.text("output", "-"), text);
-    return named_refused(question, cases, arguments.has("json") || arguments.has("output")) ? 1 : 0;
+    return refused ? 1 : 0;
 }
 
 } // namespace convcast::cli

@@ -37,6 +37,8 @@ void Progress::show(std::size_t done, std::size_t total, const std::string &doin
         first_ = done;
         begin_ = now;
     }
+    if (where_ == Where::terminal_after_a_while && (!on_terminal() || now - begin_ < std::chrono::seconds(2)))
+        return;
     // A terminal bears ten lines a second, a log one every ten seconds.
     const auto pause = std::chrono::milliseconds(on_terminal() ? 100 : 10000);
     if (done != total && done != first_ && now - last_ < pause)

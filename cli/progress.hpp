@@ -8,7 +8,10 @@ namespace convcast::cli {
 
 class Progress {
   public:
-    explicit Progress(std::string what) : what_(std::move(what)) {}
+    /// Everywhere from the start, or only on a terminal and where the work takes more than two seconds.
+    enum class Where { everywhere, terminal_after_a_while };
+    explicit Progress(std::string what, Where where = Where::everywhere)
+        : what_(std::move(what)), where_(where) {}
     ~Progress();
 
     /// `done` of `total`; `doing` is what comes next. Estimates the time left from the time taken.
@@ -16,6 +19,7 @@ class Progress {
 
   private:
     std::string what_;
+    Where where_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), last_{};
     std::size_t first_ = 0;
     bool began_ = false, drawn_ = false;

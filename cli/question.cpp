@@ -5,15 +5,18 @@
 #include "cli/version.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
+#include "model/machine/assume.hpp"
 #include "model/predict.hpp"
 #include "model/record/study.hpp"
 #include "model/record/sweep.hpp"
+#include "model/shape/shape_range.hpp"
 
 #include <boost/describe.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
@@ -27,6 +30,8 @@ namespace {
 
 /// What a document says when its cases have fewer SMs than the GPU.
 constexpr const char *sms_condition = "sms";
+
+constexpr std::size_t most_swept = 100000, most_variants = 1000; ///< that a --sweep and what-ifs may make
 
 std::string place_of_sms(const std::string &file) {
     return (file == "-" ? "standard input" : file) + ": /conditions/" + sms_condition;
@@ -46,31 +51,65 @@ bool has_timeline(const Case &item) {
 } // namespace
 
 std::vector<Option> question_options() {
-    std::vector<Option> options = {{"gpu", Option::text},       {"sms", Option::text},
-                                   {"shape", Option::texts},    {"study", Option::texts},
-                                   {"strategy", Option::texts}, {"json", Option::flag},
-                                   {"output,o", Option::text}};
+    std::vector<Option> options = {{"gpu", Option::text},    {"sms", Option::text},
+                                   {"shape", Option::texts}, {"sweep", Option::texts},
+                                   {"study", Option::texts}, {"strategy", Option::texts},
+                                   {"json", Option::flag},   {"output,o", Option::text}};
     for (const Option &option : knowledge_options())
         options.push_back(option);
     return options;
 }
 
-Question read_question(const std::string &verb, const Arguments &arguments,
-                       const std::function<int(int asked)> &sms_given) {
-    Question question;
+std::vector<Option> what_if_options() {
+    std::vector<Option> options = question_options();
+    options.front().kind = Option::texts;
+    options.push_back({"set", Option::texts});
+    return options;
+}
+
+namespace {
+
+void add_shapes(Question &question, const Arguments &arguments) {
+    std::vector<ConvShape> shapes;
     for (const std::string &text : arguments.texts("shape"))
-        question.shapes.push_back({ConvShape::parse(text), std::nullopt, {}, {}});
+        shapes.push_back(ConvShape::parse(text));
+    for (const std::string &text : arguments.texts("sweep")) {
+        const ShapeRange range = ShapeRange::parse(text);
+        if (shapes.empty())
+            throw UsageError("--sweep " + text +
+                             " runs through sizes of a --shape, and none is given. Example: --shape "
+                             "n1c64h56w56k64r3s3 --sweep h=w=28:224:28");
+        shapes = swept(shapes, range);
+        if (shapes.size() > most_swept)
+            throw UsageError("--sweep " + text + ": more than " + std::to_string(most_swept) + " shapes");
+    }
+    for (const ConvShape &shape : shapes)
+        question.shapes.push_back({shape, std::nullopt, {}, {}, 1});
+}
+
+void add_studies(Question &question, const std::string &verb, const Arguments &arguments) {
     for (const std::string &name : arguments.texts("study")) {
         const Study study = find_study(name);
-        for (const std::string &text : study.shapes)
-            question.shapes.push_back({ConvShape::parse(text), study.id, {}, study.settings});
+        for (std::size_t i = 0; i < study.shapes.size(); ++i)
+            question.shapes.push_back({ConvShape::parse(study.shapes[i]),
+                                       study.id,
+                                       {},
+                                       study.settings,
+                                       study.counts.empty() ? 1 : study.counts[i]});
         if (!study.sweeps.empty() && arguments.has("strategy"))
             throw UsageError(verb + ": the study " + study.id +
                              " sweeps settings of its own; leave out --strategy");
         for (const StudySweep &sweep : study.sweeps)
             for (const std::string &text : sweep.shapes)
-                question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies, {}});
+                question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies, {}, 1});
     }
+}
+
+/// Shapes and strategies, without a GPU.
+Question asked_of(const std::string &verb, const Arguments &arguments) {
+    Question question;
+    add_shapes(question, arguments);
+    add_studies(question, verb, arguments);
     if (question.shapes.empty())
         throw UsageError(verb + ": no shape asked; give --shape n1c64h56w56k64r3s3 or --study " +
                          "NAME, one of " + join(shipped_studies()));
@@ -81,6 +120,35 @@ Question read_question(const std::string &verb, const Arguments &arguments,
             parse_strategy(text); // refuse early, before any work
         question.strategies.push_back(text);
     }
+    return question;
+}
+
+/// Every choice of one text of each --set: "dram_read_bandwidth=x1,x2" is two.
+std::vector<std::vector<std::string>> settings_of(const Arguments &arguments, bool beside_itself) {
+    std::vector<std::vector<std::string>> all(1);
+    for (const std::string &text : arguments.texts("set")) {
+        const std::size_t equals = std::min(text.find('='), text.size());
+        const std::string name = text.substr(0, equals),
+                          values = text.substr(std::min(equals + 1, text.size()));
+        std::vector<std::vector<std::string>> more;
+        for (const std::vector<std::string> &before : all)
+            for (std::size_t at = 0, end = 0; end < values.size() || at == 0; at = end + 1) {
+                end = std::min(values.find(',', at), values.size());
+                more.push_back(before);
+                more.back().push_back(name + "=" + values.substr(at, end - at));
+            }
+        all = std::move(more);
+    }
+    if (beside_itself && all.size() == 1 && !all.front().empty())
+        all.insert(all.begin(), std::vector<std::string>());
+    return all;
+}
+
+} // namespace
+
+Question read_question(const std::string &verb, const Arguments &arguments,
+                       const std::function<int(int asked)> &sms_given) {
+    Question question = asked_of(verb, arguments);
     question.profile = find_profile(arguments.text("gpu", "h200"));
     supply_assumed(question.profile, arguments);
     if (arguments.has("sms")) {
@@ -90,6 +158,48 @@ Question read_question(const std::string &verb, const Arguments &arguments,
     }
     question.knowledge = read_knowledge(arguments, question.profile);
     return question;
+}
+
+std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments,
+                                     bool beside_itself) {
+    const Question asked = asked_of(verb, arguments);
+    std::vector<std::string> gpus = arguments.texts("gpu");
+    if (gpus.empty())
+        gpus.emplace_back("h200");
+    std::vector<std::optional<int>> sms = {std::nullopt};
+    if (const std::string text = arguments.text("sms", ""); !text.empty())
+        sms.clear();
+    if (sms.empty())
+        for (const std::int64_t number : number_list(arguments.text("sms", ""), verb + ": --sms"))
+            sms.emplace_back(static_cast<int>(std::min<std::int64_t>(number, 1 << 20)));
+    const std::vector<std::vector<std::string>> settings = settings_of(arguments, beside_itself);
+    const bool several = gpus.size() * sms.size() * settings.size() > 1;
+    if (gpus.size() * sms.size() * settings.size() > most_variants)
+        throw UsageError(verb + ": more than " + std::to_string(most_variants) + " GPUs, SMs and --set");
+    std::vector<Question> questions;
+    for (const std::string &gpu : gpus)
+        for (const std::optional<int> &limit : sms)
+            for (const std::vector<std::string> &setting : settings) {
+                Question &question = questions.emplace_back(asked);
+                question.profile = find_profile(gpu);
+                supply_assumed(question.profile, arguments);
+                for (const std::string &text : setting)
+                    set_number(question.profile, text);
+                question.sms = limit;
+                if (limit) {
+                    if (*limit < 1 || *limit > question.profile.limits.sm_count)
+                        throw UsageError(verb + ": --sms must be integers from 1 to " +
+                                         std::to_string(question.profile.limits.sm_count) + ", the SMs of " +
+                                         question.profile.id + ", got '" + std::to_string(*limit) + "'");
+                    question.profile = with_sms(std::move(question.profile), *limit);
+                }
+                question.knowledge = read_knowledge(arguments, question.profile);
+                if (several)
+                    question.variant = question.profile.id +
+                                       (limit ? ", " + std::to_string(*limit) + " SMs" : "") +
+                                       (setting.empty() ? "" : ", " + join(setting));
+            }
+    return questions;
 }
 
 std::optional<int> sms_of(const Run &document, const std::string &file) {
@@ -110,7 +220,10 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
         require_times(question.profile, "--choose");
     std::vector<Case> cases;
     std::set<std::pair<std::string, std::string>> swept; // a case may stand in several sweeps
+    Progress progress("forecast", Progress::Where::terminal_after_a_while);
+    std::size_t done = 0;
     for (const AskedShape &asked : question.shapes) {
+        progress.show(done++, question.shapes.size(), asked.shape.id());
         for (const std::string &text : asked.settings) {
             Case item = predict(parse_strategy(text), asked.shape, question.profile, question.knowledge);
             item.study = asked.study;
@@ -227,7 +340,10 @@ bool was_run(const Run &document) {
 
 void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &knowledge,
                     MeasuredCases measured) {
+    Progress progress("forecast", Progress::Where::terminal_after_a_while);
+    std::size_t done = 0;
     for (Case &item : document.cases) {
+        progress.show(done++, document.cases.size(), item.shape);
         if (!item.measurements.empty() && measured == MeasuredCases::keep)
             continue;
         const ConvShape shape = ConvShape::parse(item.shape);
@@ -236,6 +352,8 @@ void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &k
             measured == MeasuredCases::renew_given_work && cold && cold->work ? &*cold->work : nullptr;
         Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile, knowledge, counted)
                                  : predict_baseline(*item.baseline, shape, profile);
+        for (Measurement &m : item.measurements)
+            m.rates = rates_of(shape, m.work, m.time_s, profile);
         if (has_timeline(item))
             add_forecast_timeline(now, profile, knowledge);
         // Only a run gives these statuses; whether a strategy fits, a forecast says too.
@@ -252,7 +370,7 @@ void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &k
 }
 
 void refuse_question_beside_document(const std::string &verb, const Arguments &arguments) {
-    for (const char *other : {"sms", "shape", "study", "strategy", "choose", "draw"})
+    for (const char *other : {"sms", "shape", "sweep", "study", "strategy", "set", "choose", "draw"})
         if (arguments.has(other))
             throw UsageError(verb + ": a Run document and --" + other +
                              " were both given; the document already says what to " + verb);

@@ -13,14 +13,18 @@
 
 namespace convcast::cli {
 
-/// --gpu, --sms, --shape, --study, --strategy, --json, --output, and those of knowledge
+/// --gpu, --sms, --shape, --sweep, --study, --strategy, --json, --output, and those of knowledge
 std::vector<Option> question_options();
+
+/// The same with --gpu repeatable, and --set: of the verbs that answer for several GPUs at once.
+std::vector<Option> what_if_options();
 
 struct AskedShape {
     ConvShape shape;
     std::optional<std::string> study;
     std::vector<std::string> settings; ///< of the study's sweep: these strategies and no others
     std::vector<std::string> further;  ///< of the study: besides what each strategy takes of itself
+    std::int64_t count = 1;            ///< layers of the network that have it
 };
 
 struct Question {
@@ -29,11 +33,17 @@ struct Question {
     Knowledge knowledge;
     std::vector<AskedShape> shapes;
     std::vector<std::string> strategies; ///< texts as given: strategies with knobs, or baselines
+    std::string variant; ///< of several questions what this one has of its own: "h200, 64 SMs"
 };
 
 /// Throws UsageError when no shape is asked. `sms_given`: what a GPU at hand makes of --sms.
 Question read_question(const std::string &verb, const Arguments &arguments,
                        const std::function<int(int asked)> &sms_given = {});
+
+/// The same question for each --gpu, each number of --sms and each value of --set. Where one number is set
+/// and `beside_itself`, the profile as it is comes first. Each has what it differs in as its `variant`, if
+/// there are several. Throws UsageError, also where they are too many to read.
+std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments, bool beside_itself);
 
 /// The SMs that a document's cases are limited to, of its conditions. Throws InputError if they are no
 /// number.

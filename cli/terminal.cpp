@@ -48,6 +48,32 @@ std::size_t shown_width(const std::string &text) {
     return width;
 }
 
+namespace {
+
+/// Whether somebody looks through a window of this width; a pipe that nobody gave a width gets whole lines.
+bool width_is_known() {
+    const char *columns = std::getenv("COLUMNS");
+    return isatty(STDOUT_FILENO) != 0 || (columns != nullptr && std::atoi(columns) > 0);
+}
+
+/// A text in pieces of at most `width` columns, cut behind blanks and commas.
+std::vector<std::string> cut(const std::string &text, std::size_t width) {
+    std::vector<std::string> parts(1);
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find_first_of(" ,", at), text.size() - 1) + 1;
+        const std::string word = text.substr(at, end - at);
+        if (!parts.back().empty() && shown_width(parts.back()) + shown_width(word) > width)
+            parts.emplace_back();
+        parts.back() += word;
+        at = end;
+    }
+    for (std::string &part : parts)
+        part.erase(part.find_last_not_of(' ') + 1);
+    return parts;
+}
+
+} // namespace
+
 std::string wrapped(const std::string &text, std::size_t indent, std::size_t width) {
     const std::string margin(indent, ' ');
     std::string out, line;
@@ -61,8 +87,14 @@ std::string wrapped(const std::string &text, std::size_t indent, std::size_t wid
         const std::string word = text.substr(at, end - at);
         if (!line.empty() && indent + shown_width(line) + 1 + shown_width(word) > width)
             flush();
-        if (!word.empty())
+        if (line.empty() && indent + shown_width(word) > width && width_is_known()) {
+            const std::vector<std::string> parts = cut(word, width - std::min(width, indent));
+            for (std::size_t i = 0; i + 1 < parts.size(); ++i)
+                out += margin + parts[i] + "\n";
+            line = parts.back();
+        } else if (!word.empty()) {
             line += (line.empty() ? "" : " ") + word;
+        }
         if (end < text.size() && text[end] == '\n')
             flush();
         at = end + 1;
@@ -138,6 +170,17 @@ std::string short_time(Seconds time) {
     return us < 999.5e3 ? three_digits(us / 1e3) + " ms" : three_digits(us / 1e6) + " s";
 }
 
+TimeUnit time_unit(Seconds shortest) {
+    return shortest.value < 1e-3  ? TimeUnit{1e-6, "us"}
+           : shortest.value < 1.0 ? TimeUnit{1e-3, "ms"}
+                                  : TimeUnit{1.0, "s"};
+}
+
+std::string number_in(const TimeUnit &unit, Seconds time) {
+    const double value = time.value / unit.seconds;
+    return value < 99.95 ? three_digits(value) : grouped(std::llround(value));
+}
+
 std::string short_bytes(double bytes) {
     constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     std::size_t unit = 0;
@@ -167,7 +210,9 @@ std::string table(const std::vector<Column> &columns, const std::vector<std::vec
     // window.
     const std::size_t of_numbers = columns.back().align == Align::right ? widths.back() + 2 : 0;
     const std::size_t before_last =
-        of_numbers == 0 ? std::max<std::size_t>(width / 2, 24) : width - std::min(width, of_numbers);
+        of_numbers == 0
+            ? std::max<std::size_t>(width - std::min(width, std::min(widths.back(), width / 2)), 24)
+            : width - std::min(width, of_numbers);
     std::vector<std::size_t> shown;
     std::string hidden;
     std::size_t used = 0;
@@ -180,21 +225,30 @@ std::string table(const std::vector<Column> &columns, const std::vector<std::vec
             hidden += (hidden.empty() ? "" : ", ") + columns[c].title;
         }
     }
+    // Text of the last column that is wider than what is left of a known window goes on below.
+    const std::size_t start = used - widths.back() - 2;
+    const bool wraps = width_is_known() && columns.back().align == Align::left;
     const auto line = [&](const auto &cell_of) {
-        std::string text;
+        std::string text, below;
         for (const std::size_t c : shown) {
-            const std::string cell = cell_of(c);
+            std::string cell = cell_of(c);
+            if (wraps && c + 1 == columns.size() && start + 20 < width) {
+                std::vector<std::string> parts = cut(cell, width - start);
+                cell = parts.front();
+                for (std::size_t i = 1; i < parts.size(); ++i)
+                    below += std::string(start, ' ') + parts[i] + "\n";
+            }
             const std::string padding(widths[c] - shown_width(cell), ' ');
             text += (text.empty() ? "" : "  ") +
                     (columns[c].align == Align::right ? padding + cell : cell + padding);
         }
-        return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+        return text.substr(0, text.find_last_not_of(' ') + 1) + "\n" + below;
     };
     std::string text = bold(line([&](std::size_t c) { return columns[c].title; }));
     for (const auto &row : rows)
         text += line([&](std::size_t c) { return row[c]; });
     if (!hidden.empty())
-        text += "(a wider terminal also shows: " + hidden + ")\n";
+        text += wrapped("(a wider terminal also shows: " + hidden + ")", 0, width);
     return text;
 }
 

@@ -17,6 +17,13 @@ std::string fitted(const std::string &page, std::size_t width);
 
 /// "12.3 us", "4.56 ms": three digits with a unit.
 std::string short_time(Seconds time);
+/// The unit of a column of times, of which the shortest is given, and a time in it: "12.3".
+struct TimeUnit {
+    double seconds = 1e-6;
+    std::string name = "us";
+};
+TimeUnit time_unit(Seconds shortest);
+std::string number_in(const TimeUnit &unit, Seconds time);
 /// "12.3 KiB"
 std::string short_bytes(double bytes);
 /// "66,048"
@@ -26,8 +33,8 @@ std::string grouped(long long number);
 /// place.
 std::size_t shown_width(const std::string &text);
 
-/// Words in lines of at most `width` columns, of which `indent` are blank; a longer word stands alone and
-/// runs over.
+/// Words in lines of at most `width` columns, of which `indent` are blank; a longer word stands alone and,
+/// in a window, is cut behind commas.
 std::string wrapped(const std::string &text, std::size_t indent, std::size_t width);
 
 /// The same with `lead` in the blank of the first line, or on a line of its own if it does not fit there.
@@ -39,9 +46,10 @@ struct Column {
     Align align = Align::left;
 };
 
-/// A table for a terminal of `width` columns. The last column is never dropped and, where it is text, may run
-/// over the edge; of the others, those that find no room are dropped, and named below: before the last one
-/// starts past half the width, or where it is numbers, past what these leave.
+/// A table for a terminal of `width` columns. The last column is never dropped and, where it is text, goes on
+/// in lines below, cut at blanks and commas, or over the edge of a pipe; of the others, those that find no
+/// room are dropped, and named below: before the last one starts past half the width, or where it is numbers,
+/// past what these leave.
 std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
                   std::size_t width);
 

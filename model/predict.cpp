@@ -16,13 +16,17 @@
 namespace convcast {
 namespace {
 
-Case refused_case(const Strategy &strategy, const ConvShape &shape, Infeasible why) {
+Case refused_case(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
+                  Infeasible why) {
     Case out;
     out.shape = shape.id();
     out.strategy = to_text(strategy);
     out.status = why.unsupported ? Status::unsupported : Status::infeasible;
     out.reason = std::move(why.why);
-    out.rules = std::move(why.rules);
+    if (why.rules)
+        out.rules = std::move(why.rules);
+    else if (Rules rules = shape_rules(shape, profile); rules.n_fma)
+        out.rules = std::move(rules);
     return out;
 }
 
@@ -39,6 +43,9 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
 
     Prediction prediction;
     prediction.assumptions = std::move(feasible.assumptions);
+    if (shape.dtype == DataType::f16)
+        prediction.assumptions.emplace_back(
+            "halves are widened and multiplied as floats: no tensor core is used");
     prediction.work = total_work(feasible.plan);
     Regimes regimes;
     regimes.paper = paper_regime(feasible.rules);
@@ -71,6 +78,7 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
         prediction.reason = no_time(profile, missing_for_forecast(profile, feasible.plan));
     }
     prediction.regimes = regimes;
+    prediction.rates = rates_of(shape, prediction.work, prediction.time_s, profile);
     prediction.rules = std::move(feasible.rules);
     prediction.plan = std::move(feasible.plan);
     out.prediction = std::move(prediction);
@@ -84,7 +92,7 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
     const Gpu gpu(profile);
     auto planned = compiled_plan(strategy, shape, gpu, knowledge.facts);
     if (auto *why = std::get_if<Infeasible>(&planned))
-        return refused_case(strategy, shape, std::move(*why));
+        return refused_case(strategy, shape, profile, std::move(*why));
     return forecast_case(std::move(std::get<PlannedStrategy>(planned)), shape, gpu, knowledge, given);
 }
 
@@ -106,15 +114,15 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
 }
 
 std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
-                         const std::vector<std::string> &strategies, std::size_t top) {
-    Ranking ranking = rank(shape, profile, knowledge, strategies, top);
+                         const std::vector<std::string> &strategies, std::size_t top, TensorCores order) {
+    Ranking ranking = rank(shape, profile, knowledge, strategies, top, order);
     const Gpu gpu(profile);
     std::vector<Case> chosen(ranking.settings.size());
     in_parallel(chosen.size(), [&](std::size_t i) {
         chosen[i] = forecast_case(std::move(ranking.settings[i].planned), shape, gpu, knowledge, nullptr);
     });
     for (RefusedStrategy &refused : ranking.refused)
-        chosen.push_back(refused_case(refused.setting, shape, std::move(refused.why)));
+        chosen.push_back(refused_case(refused.setting, shape, profile, std::move(refused.why)));
     return chosen;
 }
 

@@ -26,6 +26,7 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
 /// nothing is feasible, with their reason.
 std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
                          const std::vector<std::string> &strategies = {},
-                         std::size_t top = std::numeric_limits<std::size_t>::max());
+                         std::size_t top = std::numeric_limits<std::size_t>::max(),
+                         TensorCores order = TensorCores::behind);
 
 } // namespace convcast

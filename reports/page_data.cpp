@@ -86,11 +86,17 @@ struct RuleText {
 };
 
 /// The papers' symbols and numbers; docs/equations.md.
-constexpr std::array<RuleText, 28> rule_texts = {{
+constexpr std::array<RuleText, 36> rule_texts = {{
     {"n_fma", "N_FMA, FMAs per SM that hide the latency (Chang, Table 1)"},
     {"v_s_bytes", "V_s, bytes in flight that hide the latency (Chang, Table 1)"},
     {"threads_per_sm", "threads per SM (Chang, Table 1)"},
     {"warps_per_sm", "warps per SM (Chang, Table 1)"},
+    {"bytes_per_clock", "bytes a clock of DRAM (Chang, Table 1)"},
+    {"data_bytes", "bytes in one latency, of the whole GPU (Chang, Table 1)"},
+    {"threads", "threads that load them, 4 bytes each (Chang, Table 1)"},
+    {"bytes_per_sm", "bytes that an SM's threads load (Chang, Table 1)"},
+    {"hardware_n_fma", "FMAs that an SM retires in one latency: what hardware does instead of N_FMA"},
+    {"hardware_bytes", "bytes in flight that bring 90 % of DRAM's bandwidth: instead of V_s"},
     {"method", "division chosen by rule 4 (Chang, section 3.1): 1 filters, 2 map over SMs"},
     {"pieces_p", "P after rule 4 (Chang, section 3.1)"},
     {"pieces_q", "Q after rule 4 (Chang, section 3.1)"},
@@ -108,6 +114,8 @@ constexpr std::array<RuleText, 28> rule_texts = {{
     {"tile_w", "W'x, pixels per step (Chang, section 3.2, rule 2)"},
     {"tile_k_min", "least M', filters per step (Chang, section 3.2, rule 3)"},
     {"step_fma", "FMAs per step, S/4 · M' · W'x (Chang, section 3.2)"},
+    {"step_lines", "W'y, lines of the map for a segment (Chang, section 3.2)"},
+    {"step_bytes", "bytes a step, S · M' + W'y · W'x · 4 (Chang, section 3.2, rule 4)"},
     {"bank_ratio", "n = W_SMB / W_CD (Chen, eq. 1)"},
     {"pixel_uses", "K · K · F, uses of a pixel of the input at most (Chen, section 2.2)"},
     {"shared_reads",

@@ -38,6 +38,50 @@ std::size_t edit_distance(const std::string &a, const std::string &b) {
     return row[b.size()];
 }
 
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/// Whether two names of one length differ in digits alone: h100 is another GPU than h200, no slip of it.
+bool another_number(const std::string &a, const std::string &b) {
+    if (a == b || a.size() != b.size())
+        return false;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        if (a[i] != b[i] && !(is_digit(a[i]) && is_digit(b[i])))
+            return false;
+    return true;
+}
+
+std::string lower(std::string text) {
+    for (char &c : text)
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
+    return text;
+}
+
+/// "'resnet50_b1' or 'resnet50_b32'": the names that begin with a word, else those that contain it; empty if
+/// there are none or too many to help.
+std::string names_with(const std::string &word, const std::vector<std::string> &known) {
+    constexpr std::size_t least_letters = 3, most_names = 4;
+    if (word.size() < least_letters)
+        return {};
+    const std::string wanted = lower(word);
+    std::vector<std::string> beginning, containing;
+    for (const std::string &candidate : known) {
+        const std::size_t at = lower(candidate).find(wanted);
+        if (at == 0)
+            beginning.push_back("'" + candidate + "'");
+        else if (at != std::string::npos)
+            containing.push_back("'" + candidate + "'");
+    }
+    std::vector<std::string> &found = beginning.empty() ? containing : beginning;
+    if (found.empty() || found.size() > most_names)
+        return {};
+    const std::string last = found.back();
+    found.pop_back();
+    return found.empty() ? last : join(found) + " or " + last;
+}
+
 } // namespace
 
 InputError::InputError(std::vector<InputProblem> found)
@@ -54,11 +98,14 @@ std::string did_you_mean(const std::string &word, const std::vector<std::string>
     std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
     for (const std::string &candidate : known) {
         const std::size_t distance = edit_distance(word, candidate);
-        if (distance < best_distance) {
+        if (distance < best_distance && !another_number(word, candidate)) {
             best_distance = distance;
             best = candidate;
         }
     }
+    if (best_distance > 1) // a part that was typed right says more than a word that is a little like it
+        if (const std::string parts = names_with(word, known); !parts.empty())
+            return "; did you mean " + parts + "?";
     return best.empty() ? "." : "; did you mean '" + best + "'?";
 }
 

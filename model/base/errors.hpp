@@ -41,8 +41,9 @@ struct CounterPermissionError : GpuError {
     using GpuError::GpuError;
 };
 
-/// The closest of `known` to `word` by edit distance, as "; did you mean 'x'?", or "." if nothing is close: a
-/// sentence's end either way. Nothing is close to a word of more than 64 bytes.
+/// The closest of `known` to `word` by edit distance, or those few that begin with it or contain it, as
+/// "; did you mean 'x' or 'y'?", or "." if nothing is close: a sentence's end either way. Nothing is close to
+/// a word of more than 64 bytes, nor what differs from it in digits alone.
 std::string did_you_mean(const std::string &word, const std::vector<std::string> &known);
 
 /// What a message quotes of a text: all of it, or its first bytes and "... (20971520 bytes)". Never ends

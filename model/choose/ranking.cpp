@@ -17,7 +17,7 @@
 namespace convcast {
 
 Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
-             const std::vector<std::string> &strategies, std::size_t top) {
+             const std::vector<std::string> &strategies, std::size_t top, TensorCores order) {
     struct Candidate {
         std::size_t of = 0; ///< index of its strategy
         Strategy setting;
@@ -59,8 +59,8 @@ Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge 
         }
     }
     const auto place_of = [&](const Candidate *item) {
-        return std::tuple(uses_tensor_cores(names[item->of]), item->time ? item->time->value : 0.0,
-                          std::string_view(item->text));
+        return std::tuple(order == TensorCores::behind && uses_tensor_cores(names[item->of]),
+                          item->time ? item->time->value : 0.0, std::string_view(item->text));
     };
     std::sort(ranked.begin(), ranked.end(),
               [&](const Candidate *a, const Candidate *b) { return place_of(a) < place_of(b); });

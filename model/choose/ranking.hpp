@@ -24,9 +24,14 @@ struct RefusedStrategy {
     Infeasible why;
 };
 
+/// Where strategies on tensor cores stand in a ranking.
+enum class TensorCores {
+    behind,   ///< behind all others: a comparison of kernels that compute in FP32 takes the first of it
+    in_order, ///< where their time puts them
+};
+
 struct Ranking {
-    std::vector<RankedSetting>
-        settings; ///< best forecast time first, ties by text; tensor cores behind FFMAs
+    std::vector<RankedSetting> settings; ///< best forecast time first, ties by text
     std::vector<RefusedStrategy> refused;
 };
 
@@ -34,6 +39,7 @@ struct Ranking {
 /// all cores; deterministic to the byte. Throws UsageError for a name that is no strategy.
 Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
              const std::vector<std::string> &strategies = {},
-             std::size_t top = std::numeric_limits<std::size_t>::max());
+             std::size_t top = std::numeric_limits<std::size_t>::max(),
+             TensorCores order = TensorCores::behind);
 
 } // namespace convcast

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <vector>
@@ -29,6 +31,7 @@ template <class Profile, class Use> void for_each_param(Profile &profile, Use us
 }
 
 constexpr const char *by_assume = "--assume";
+constexpr const char *by_set = "--set"; ///< and behind it what was said of the number
 
 std::string said_of(const std::string &name, double value, const char *unit) {
     return fmt::format("{} {}: assumed, not known of this GPU", name, readable(value, unit));
@@ -39,7 +42,104 @@ template <class Q> bool has_range(const std::optional<Param<Q>> &field) {
     return field && field->interval && field->source != Source::measured && field->source != Source::driver;
 }
 
+/// "NAME=x2" or "NAME=9e12", in parts.
+struct Setting {
+    std::string name, number;
+    bool scales = false;
+
+    explicit Setting(const std::string &text) {
+        const std::size_t equals = std::min(text.find('='), text.size());
+        name = text.substr(0, equals);
+        number = text.substr(std::min(equals + 1, text.size()));
+        scales = number.starts_with('x');
+        number = number.substr(scales ? 1 : 0);
+    }
+
+    [[noreturn]] void reject(const std::string &why) const {
+        throw UsageError("--set " + shortened(name) + ": " + why +
+                         ". Examples: --set dram_read_bandwidth=x2, --set sm_clock=1.5e9");
+    }
+
+    /// What the number becomes that is `now`; between `low` and `high`, in `unit`.
+    double of(double now, double low, double high, std::string_view unit) const {
+        double value = 0.0;
+        const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+        const bool read = error == std::errc{} && end == number.data() + number.size();
+        if (const double result = scales ? now * value : value; read && result >= low && result <= high)
+            return result;
+        reject(fmt::format("expected x and a factor, or a number from {} to {} in {}, got '{}'{}", low, high,
+                           unit, shortened((scales ? "x" : "") + number),
+                           read && scales ? fmt::format(", of {}", now) : ""));
+    }
+
+    std::string said(const std::string &before, const std::string &after) const {
+        return fmt::format("{} {}: supposed{}, where the profile has {}", name, after,
+                           scales ? ", x" + number : "", before);
+    }
+};
+
+/// Scales the sweep over outer products, which the forecast of large tiles reads.
+void scale_outer_products(GpuProfile &profile, double factor) {
+    const auto found = profile.curves.find("ffma_by_operands");
+    if (found == profile.curves.end())
+        return;
+    for (CurveSeries &series : found->second.series)
+        for (std::vector<double> *values : {&series.y, &series.low, &series.high})
+            for (double &value : *values)
+                value *= factor;
+}
+
+/// Sets a limit of the chip, an integer; whether there is one of that name.
+bool set_limit(GpuProfile &profile, const Setting &setting) {
+    bool found = false;
+    boost::mp11::mp_for_each<described::Members<GpuLimits>>([&](auto member) {
+        if (setting.name != member.name)
+            return;
+        found = true;
+        auto &field = profile.limits.*member.pointer;
+        using Number = std::decay_t<decltype(field)>;
+        const auto before = static_cast<double>(field);
+        constexpr Range allowed = GpuLimits::range_of(member.name);
+        field = static_cast<Number>(std::llround(setting.of(before, allowed.low, allowed.high, "units")));
+        profile.notes.push_back(
+            std::string(by_set) + " " +
+            setting.said(fmt::format("{:.0f}", before), fmt::format("{:.0f}", static_cast<double>(field))));
+    });
+    if (found)
+        profile.limits.check([&](const std::string &, const std::string &why) { setting.reject(why); });
+    return found;
+}
+
 } // namespace
+
+void set_number(GpuProfile &profile, const std::string &text) {
+    const Setting setting(text);
+    std::vector<std::string> known;
+    bool found = set_limit(profile, setting);
+    for_each_param(profile, [&](const char *name, auto &field) {
+        using Q = decltype(field->value);
+        if (field)
+            known.emplace_back(name);
+        if (setting.name != name)
+            return;
+        found = true;
+        const char *unit = UnitOf<Q>::text;
+        if (!field)
+            setting.reject("the profile " + profile.id + " lacks it; --assume gives what is lacking");
+        constexpr Range allowed = plausible<Q>();
+        const double before = field->value.value, after = setting.of(before, allowed.low, allowed.high, unit);
+        field = {};
+        auto &number = field.emplace();
+        number.value = Q(after);
+        number.source = Source::assumed;
+        number.by = std::string(by_set) + " " + setting.said(readable(before, unit), readable(after, unit));
+        if (setting.name == "ffma_outer_rate")
+            scale_outer_products(profile, after / before);
+    });
+    if (!found)
+        throw UsageError("--set: a profile has no number '" + shortened(setting.name) + "'" +
+                         did_you_mean(setting.name, known) + " Example: --set dram_read_bandwidth=x2");
+}
 
 std::string assume(GpuProfile &profile, const std::string &text) {
     const std::size_t equals = std::min(text.find('='), text.size());
@@ -83,6 +183,8 @@ std::vector<std::string> assumed_of(const GpuProfile &profile) {
     for_each_param(profile, [&](const char *name, const auto &field) {
         if (field && field->source == Source::assumed && field->by == by_assume)
             said.push_back(said_of(name, field->value.value, UnitOf<decltype(field->value)>::text));
+        else if (field && field->by.starts_with(by_set))
+            said.push_back(field->by.substr(std::string_view(by_set).size() + 1));
         else if (has_range(field)) {
             const char *unit = UnitOf<decltype(field->value)>::text;
             said.push_back(fmt::format("{} {}, in {} to {}: {}, {}", name, readable(field->value.value, unit),
@@ -91,6 +193,9 @@ std::vector<std::string> assumed_of(const GpuProfile &profile) {
                                        boost::describe::enum_to_string(field->source, "?"), field->by));
         }
     });
+    for (const std::string &note : profile.notes)
+        if (note.starts_with(by_set))
+            said.push_back(note.substr(std::string_view(by_set).size() + 1));
     return said;
 }
 

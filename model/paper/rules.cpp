@@ -3,9 +3,27 @@
 #include "model/paper/papers.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace convcast {
+namespace {
+
+/// FMAs that an SM retires while one load of DRAM is under way.
+double hardware_fmas(const GpuProfile &profile) {
+    const double rate = profile.ffma_rate ? profile.ffma_rate->value.value : profile.limits.cores_per_sm;
+    return profile.dram_latency->value.value * rate;
+}
+
+/// Bytes in flight that DRAM's bandwidth really takes: of the measured curve, else by Little's law.
+double hardware_bytes(const GpuProfile &profile) {
+    if (profile.dram_read_curve && profile.dram_read_curve->fit)
+        return profile.dram_read_curve->fit->bytes_for_90;
+    return profile.dram_read_bandwidth->value.value * profile.dram_latency->value.value /
+           profile.sm_clock->value.value;
+}
+
+} // namespace
 
 Rules table1_rules(const GpuProfile &profile) {
     Rules rules;
@@ -15,7 +33,44 @@ Rules table1_rules(const GpuProfile &profile) {
         rules.v_s_bytes = table.v_s_bytes;
         rules.threads_per_sm = table.threads_per_sm;
         rules.warps_per_sm = table.warps_per_sm;
+        rules.bytes_per_clock = table.bytes_per_clock;
+        rules.data_bytes = table.data_bytes;
+        rules.threads = table.threads;
+        rules.bytes_per_sm = table.bytes_per_sm;
+        rules.hardware_n_fma = hardware_fmas(profile);
+        rules.hardware_bytes = hardware_bytes(profile);
     }
+    return rules;
+}
+
+Rules shape_rules(const ConvShape &shape, const GpuProfile &profile) {
+    Rules rules = table1_rules(profile);
+    if (!rules.n_fma || shape.c != 1 || !outside_papers(shape).empty())
+        return rules;
+    const papers::Division d = papers::divide_single_channel(shape, profile);
+    rules.method = d.method;
+    rules.pieces_p = d.pieces_p;
+    rules.pieces_q = d.pieces_q;
+    rules.candidate_p = d.p.chosen;
+    rules.candidate_q = d.q.chosen;
+    rules.d1_bytes = d.d1;
+    rules.d2_bytes = d.d2;
+    rules.th1 = d.th1;
+    rules.th2 = d.th2;
+    for (const papers::PieceChoice *choice : {&d.p, &d.q})
+        if (!choice->in_range)
+            rules.remarks.push_back("out of range, so 1: " + choice->why);
+    if (const std::optional<papers::Redivision> again = papers::redivide(shape, profile)) {
+        rules.redivided_filters = again->filter_shares;
+        rules.redivided_map = again->map_shares;
+        rules.redivided_bytes = again->moved_bytes;
+        if (!again->exceeds_v_s)
+            rules.remarks.push_back("step 4: no division moves more than V_s; this one moves most");
+    }
+    if (d.overruns_shared)
+        rules.remarks.push_back(
+            "the paper's pieces overrun S_shared = " + std::to_string(profile.limits.shared_bytes_per_sm) +
+            " bytes by part of a row: its bounds divide real numbers");
     return rules;
 }
 

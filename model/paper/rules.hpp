@@ -18,6 +18,12 @@ struct Rules {
     std::optional<std::int64_t> n_fma;     ///< FMAs per SM that hide the latency
     std::optional<std::int64_t> v_s_bytes; ///< bytes in flight, whole GPU, that hide the latency
     std::optional<std::int64_t> threads_per_sm, warps_per_sm;
+    /// Table 1's steps before and between (T2 to T5): of the whole GPU, and what an SM's threads load.
+    std::optional<std::int64_t> bytes_per_clock, data_bytes, threads, bytes_per_sm;
+    /// What the chip does instead: FMAs that an SM really retires in one latency, one a core and clock, and
+    /// the bytes in flight that bring 90 % of DRAM's bandwidth (M1), or bandwidth times latency where no
+    /// curve was measured.
+    std::optional<double> hardware_n_fma, hardware_bytes;
     std::optional<std::int64_t> method;             ///< division 1 (filters over SMs) or 2 (map over SMs)
     std::optional<std::int64_t> pieces_p, pieces_q; ///< after rule 4
     std::optional<std::int64_t> candidate_p, candidate_q;     ///< before rule 4
@@ -27,7 +33,8 @@ struct Rules {
     /// what moves to all SMs.
     std::optional<std::int64_t> redivided_filters, redivided_map, redivided_bytes;
     std::optional<std::int64_t> segment_bytes, tile_w, tile_k_min, step_fma;
-    std::optional<double> bank_ratio;       ///< n = W_SMB / W_CD
+    std::optional<std::int64_t> step_lines, step_bytes; ///< W'y (G1), and what rule 4 bounds (G3)
+    std::optional<double> bank_ratio;                   ///< n = W_SMB / W_CD
     std::optional<std::int64_t> pixel_uses; ///< K * K * F: products that a pixel of the input is in at most
     /// Of the reads of pixels, what is left against one for each product: (W_T + K - 1) / (W_T * K) of those
     /// from shared memory; against a product of matrices, about 1 / K of those from global memory.
@@ -37,16 +44,21 @@ struct Rules {
     std::optional<double> round_fmas, round_bytes;
     std::vector<std::string> remarks; ///< e.g. "no P in range: lower bound 12 > upper bound 3"
     BOOST_DESCRIBE_CLASS(Rules, (),
-                         (n_fma, v_s_bytes, threads_per_sm, warps_per_sm, method, pieces_p, pieces_q,
+                         (n_fma, v_s_bytes, threads_per_sm, warps_per_sm, bytes_per_clock, data_bytes,
+                          threads, bytes_per_sm, hardware_n_fma, hardware_bytes, method, pieces_p, pieces_q,
                           candidate_p, candidate_q, d1_bytes, d2_bytes, th1, th2, run_pieces,
-                          redivided_filters, redivided_map, redivided_bytes, segment_bytes, tile_w, tile_k_min,
-                          step_fma, bank_ratio, pixel_uses, shared_reads, global_reads, round_fmas, round_bytes,
-                          remarks),
+                          redivided_filters, redivided_map, redivided_bytes, segment_bytes, tile_w,
+                          tile_k_min, step_fma, step_lines, step_bytes, bank_ratio, pixel_uses, shared_reads,
+                          global_reads, round_fmas, round_bytes, remarks),
                          (), ())
 };
 
 /// The rules of Table 1, where the profile has the numbers for them.
 Rules table1_rules(const GpuProfile &profile);
+
+/// The rules that a shape has by itself, whatever kernel runs it: Table 1, and of one channel the division of
+/// section 3.1.
+Rules shape_rules(const ConvShape &shape, const GpuProfile &profile);
 
 /// The paper's condition for data that stays on the SMs (section 2.3): its bytes against N_sm * S_shared.
 std::string cached_remark(const std::string &whose, std::int64_t bytes, const GpuLimits &limits);

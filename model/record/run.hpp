@@ -7,6 +7,7 @@
 #include "model/choose/why.hpp"
 #include "model/paper/rules.hpp"
 #include "model/plan/plan.hpp"
+#include "model/regime/rates.hpp"
 #include "model/regime/regimes.hpp"
 #include "model/time/term.hpp"
 #include "model/time/timeline.hpp"
@@ -44,6 +45,7 @@ struct Prediction {
     std::optional<Regimes> regimes;
     std::optional<std::string> limiter; ///< the leaf that takes most of the time
     std::optional<Work> work;
+    std::optional<Rates> rates; ///< of `work` in `time_s`
     std::optional<Plan> plan;
     std::optional<Term> term;
     std::optional<Rules> rules;
@@ -53,7 +55,7 @@ struct Prediction {
     std::optional<Timeline> timeline;  ///< only where it was asked for
     BOOST_DESCRIBE_CLASS(Prediction, (),
                          (time_s, times, time_low_s, time_high_s, assumed_low_s, assumed_high_s, regimes,
-                          limiter, work, plan, term, rules, margin, assumptions, reason, timeline),
+                          limiter, work, rates, plan, term, rules, margin, assumptions, reason, timeline),
                          (), ())
 
     void check(const FieldProblem &problem) const;
@@ -74,6 +76,7 @@ struct Measurement {
     std::string stop_reason;             ///< "precision", "time" or "count"
     std::optional<std::int64_t> kernels; ///< device activities per call
     std::optional<Work> work;
+    std::optional<Rates> rates; ///< of `work` in `time_s`, added where a document is forecast again
     std::optional<std::map<std::string, double>> counters; ///< further raw counters, by metric name
     std::optional<Regime> regime;
     std::optional<double> relative_l2_error;
@@ -82,7 +85,7 @@ struct Measurement {
         timeline; ///< of a verified call beside the timed ones; only where it was asked for
     BOOST_DESCRIBE_CLASS(Measurement, (),
                          (time_s, prepared_time_s, samples_s, event_time_s, l2, sm_clock_hz,
-                          throttled_samples, method, stop_reason, kernels, work, counters, regime,
+                          throttled_samples, method, stop_reason, kernels, work, rates, counters, regime,
                           relative_l2_error, max_error_ratio, timeline),
                          (), ())
 
@@ -105,8 +108,8 @@ struct Case {
     Status status = Status::not_run;
     std::optional<std::string> reason; ///< present unless ok
     std::optional<std::string> detail; ///< how a baseline did it: engine, knobs, notes, workspace
-    std::optional<Rules> rules;        ///< the papers' numbers, where there is no prediction that has them
     std::optional<Prediction> prediction;
+    std::optional<Rules> rules; ///< the shape's own, where no prediction has them: the kernel does not do it
     std::vector<Measurement> measurements;
     BOOST_DESCRIBE_CLASS(Case, (),
                          (study, shape, strategy, baseline, status, reason, detail, rules, prediction,

@@ -193,38 +193,6 @@ void finish_work(Partition &part, const ConvShape &s, const Gpu &gpu, double cop
 
 namespace {
 
-/// The rules of section 3.1, where the profile has the numbers.
-Rules rules(const ConvShape &shape, const GpuProfile &profile) {
-    Rules rules = table1_rules(profile);
-    if (!rules.n_fma)
-        return rules;
-    const papers::Division d = papers::divide_single_channel(shape, profile);
-    rules.method = d.method;
-    rules.pieces_p = d.pieces_p;
-    rules.pieces_q = d.pieces_q;
-    rules.candidate_p = d.p.chosen;
-    rules.candidate_q = d.q.chosen;
-    rules.d1_bytes = d.d1;
-    rules.d2_bytes = d.d2;
-    rules.th1 = d.th1;
-    rules.th2 = d.th2;
-    for (const papers::PieceChoice *choice : {&d.p, &d.q})
-        if (!choice->in_range)
-            rules.remarks.push_back("out of range, so 1: " + choice->why);
-    if (const std::optional<papers::Redivision> again = papers::redivide(shape, profile)) {
-        rules.redivided_filters = again->filter_shares;
-        rules.redivided_map = again->map_shares;
-        rules.redivided_bytes = again->moved_bytes;
-        if (!again->exceeds_v_s)
-            rules.remarks.push_back("step 4: no division moves more than V_s; this one moves most");
-    }
-    if (d.overruns_shared)
-        rules.remarks.push_back(
-            "the paper's pieces overrun S_shared = " + std::to_string(profile.limits.shared_bytes_per_sm) +
-            " bytes by part of a row: its bounds divide real numbers");
-    return rules;
-}
-
 /// Why the divisions cannot do a shape; "" if they can.
 std::string unsupported(const ConvShape &shape) {
     if (const std::string why = outside_papers(shape); !why.empty())
@@ -345,7 +313,7 @@ std::variant<Found, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, cons
         return Infeasible{why, true, std::nullopt};
     Found out;
     Rules &numbers = out.feasible.rules;
-    numbers = rules(s, gpu.profile);
+    numbers = shape_rules(s, gpu.profile);
     Asked asked = given;
     asked.map_shares = map_shares_of(given, numbers);
     if (const std::string why = contradiction(s, gpu, asked, method); !why.empty())

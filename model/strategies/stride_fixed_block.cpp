@@ -356,6 +356,8 @@ void add_rules(Feasible &out, const StrideFixedBlock &knobs, const ConvShape &s,
     rules.tile_w = knobs.tile_w;
     rules.tile_k_min = least_tile_k(knobs, rules);
     rules.step_fma = papers::step_fmas(knobs.segment_bytes, knobs.tile_w, knobs.tile_k);
+    rules.step_lines = papers::lines_per_segment(knobs.segment_bytes, s.s);
+    rules.step_bytes = paper_step_bytes(knobs, s);
     if (knobs.segment_bytes % 32 != 0)
         rules.remarks.push_back("rule 1: S = " + std::to_string(knobs.segment_bytes) +
                                 " is no multiple of 32 bytes");

@@ -195,13 +195,13 @@ class Golden(Cli):
         self.golden("predict_stride_fixed_block", self.ok("predict", *gpu, MULTI, "--strategy", "stride_fixed_block").out)
 
     def test_predict_with_the_whole_term_tree(self):
-        self.golden("predict_toy", self.ok("predict", "--gpu", "toy", "--shape", MULTI).out)
+        self.golden("predict_toy", self.ok("predict", "--gpu", "toy", "--shape", MULTI, "--explain", "--rules").out)
 
     def test_predict_says_what_its_range_is(self):
         calibrated = self.ok("predict", "--gpu", "h200", "--shape", MULTI, "--strategy", "naive_global").out
-        self.assertRegex(calibrated, r"nine of ten from [\d.]+ us to [\d.]+ us\)")
+        self.assertRegex(calibrated, r"nine of ten from [\d.]+ us to [\d.]+ us;")
         self.assertNotIn("nothing overlapped", calibrated)
-        self.assertIn("nothing overlapped", self.ok("predict", "--gpu", "toy", "--shape", MULTI).out)
+        self.assertIn("nothing overlapped", self.ok("predict", "--gpu", "toy", "--shape", MULTI, "--strategy", "naive_global").out)
 
     def test_choose(self):
         words = ("choose", "--gpu", "toy", "--shape", SINGLE, "--shape", MULTI, "--top", "5")
@@ -305,6 +305,141 @@ class Golden(Cli):
         if now != page.read_text():
             self.fail("".join(difflib.unified_diff(page.read_text().splitlines(True), now.splitlines(True), str(page), "now")) +
                       "\nif this was meant: cli_test.py BINARY --update")
+
+
+class Answers(Cli):
+    """What predict and choose say first: verdicts and tables."""
+    ONE = ("predict", "--shape", MULTI, "--strategy", "map_stream")
+
+    def test_a_verdict_and_what_stands_behind_it(self):
+        verdict = self.ok(*self.ONE).out
+        for label in ("time", "regime", "time goes to", "rate", "measured", "faster", "more"):
+            self.assertRegex(verdict, rf"(?m)^  {label} ", verdict)
+        self.assertRegex(verdict, r"(?s)32\.9 us, .*forecast [+-]?\d+ %\s+\(recording\s+partition_2bcde of \d{4}-")
+        self.assertNotIn("papers' rules  ", verdict)
+        self.assertNotIn("term by term:", verdict)
+        depths = [self.ok(*self.ONE, "--explain", depth).out.split("term by term:\n")[1] for depth in (1, 2, 9)]
+        self.assertEqual([len(text.splitlines()) for text in depths[:2]], [1, 3])
+        self.assertEqual(self.ok(*self.ONE, "--explain=2").out.split("term by term:\n")[1], depths[1])
+        self.assertTrue(self.ok(*self.ONE, "--explain").out.startswith(verdict.split("  more ")[0]))
+        self.refused(2, [*self.ONE, "--explain", "0"], "--explain must be an integer from 1 to 100, got '0'")
+
+    def test_table_1_of_the_paper_step_by_step(self):
+        words = ("predict", "--gpu", "gtx1080ti", "--shape", MULTI, "--strategy", "stride_fixed_block:segment_bytes=64,tile_w=128,tile_k=64")
+        text = self.ok(*words, "--rules").out
+        # 484 GB/s / 1480 MHz = 327; * 258 clk = 84,366; / 4 B up to a warp = 21,120; / 28 SMs up to a warp = 768; / 32; * 4 B; * 28
+        for name, number in (("FMAs a core and clock", "2"), ("N_FMA, FMAs of an SM", "66,048"), ("bytes a clock", "327"),
+                             ("data in flight, bytes", "84,366"), ("threads, 4 bytes each", "21,120"), ("threads of an SM", "768"),
+                             ("warps of an SM", "24"), ("bytes of an SM", "3,072"), ("V_s, bytes of all SMs", "86,016"),
+                             # W'y = ceil(64 / 12); 64 * 64 + 6 * 128 * 4
+                             ("W'y", "6"), ("bytes a step", "7,168")):
+            self.assertRegex(text, rf"(?m)^    {re.escape(name)} +{number} ")
+        self.assertRegex(text, r"N_FMA, FMAs of an SM +66,048 +33,024 in 258 clk")
+        rules = self.ok(*words, "--json").json()["cases"][0]["prediction"]["rules"]
+        self.assertEqual({k: rules[k] for k in ("bytes_per_clock", "data_bytes", "threads", "bytes_per_sm", "hardware_n_fma", "step_lines",
+                                                "step_bytes")},
+                         {"bytes_per_clock": 327, "data_bytes": 84366, "threads": 21120, "bytes_per_sm": 3072, "hardware_n_fma": 33024,
+                          "step_lines": 6, "step_bytes": 7168})
+
+    def test_rules_of_a_shape_that_the_kernel_cannot_do(self):
+        result = self.cli("predict", "--gpu", "gtx1080ti", "--shape", "n1c1h512w512k32r5s5", "--strategy", "map_split:pieces=2", "--rules")
+        self.assertEqual(result.code, 1)
+        self.assertRegex(result.out, r"infeasible: ")
+        self.assertRegex(result.out, r"(?m)^    Th2 +[\d,]+ ")
+        case = self.cli("predict", "--gpu", "gtx1080ti", "--shape", "n1c1h512w512k32r5s5", "--strategy", "map_split:pieces=2", "--json").json()["cases"][0]
+        self.assertEqual((case["status"], case["rules"]["n_fma"]), ("infeasible", 66048))
+
+    def test_rates_by_hand(self):
+        prediction = self.ok(*self.ONE, "--json").json()["cases"][0]["prediction"]
+        fmas, work, rates = 64 * 64 * 9 * 54 * 54, prediction["work"], prediction["rates"]
+        self.assertAlmostEqual(rates["flop_per_s"] * prediction["time_s"], 2 * fmas, delta=1)
+        self.assertAlmostEqual(rates["fmas_per_l2_byte"], fmas / (work["l2_read_bytes"] + work["l2_write_bytes"]))
+        self.assertAlmostEqual(rates["fmas_per_dram_byte"], fmas / (work["dram_read_bytes"] + work["dram_write_bytes"]))
+        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        peak = 2 * profile["ffma_rate"]["value"] * profile["sm_clock"]["value"] * 132
+        self.assertAlmostEqual(rates["peak_share"], rates["flop_per_s"] / peak)
+
+    def test_many_cases_are_a_table_with_a_total(self):
+        text = self.ok("predict", "--study", "vgg16_b1", "--strategy", "winograd").out
+        self.assertRegex(text, r"(?m)^total: [\d.]+ us for 13 calls of 9 shapes; [\d.]+x the speed of light$")
+        times = [c["prediction"]["time_s"] for c in self.ok("predict", "--study", "vgg16_b1", "--strategy", "winograd", "--json").json()["cases"]]
+        counts = json.loads((SOURCE / "data" / "studies" / "vgg16_b1.json").read_text())["counts"]
+        total = 1e6 * sum(t * n for t, n in zip(times, counts))
+        self.assertIn(f"total: {total:.0f} us", text)
+        rows = [float(line.split()[0]) for line in self.ok("predict", "--shape", MULTI).out.splitlines() if re.match(r" *\d", line)]
+        self.assertEqual(rows, sorted(rows), "one shape's strategies, the fastest first")
+        self.assertEqual(len(rows), 10)
+
+    def test_choose_says_what_ties(self):
+        text = self.ok("choose", "--shape", "n1c128h28w28k128r3s3").out
+        self.assertRegex(text, r"(?m)^  take +implicit_gemm_3xtf32:.* \*$")
+        self.assertRegex(text, r"(?s)a tie by interval with .*winograd 1\.\d\dx \(rank \d+\)")
+        self.assertRegex(text, r"without tensor cores winograd")
+        self.assertRegex(text, r"(?m)^ +2 .* implicit_gemm_3xtf32: ")
+        self.assertIn("not possible: filter_split, map_split", text)
+        plain = self.ok("choose", "--shape", "n1c128h28w28k128r3s3", "--no-tensor-cores").out
+        self.assertNotIn("3xtf32", plain)
+        times = [c["prediction"]["time_s"] for c in self.ok("choose", "--shape", MULTI, "--top", "40", "--json").json()["cases"]]
+        self.assertEqual(times, sorted(times))
+
+    def test_what_ifs_stand_in_one_table(self):
+        text = self.ok("choose", "--shape", MULTI, "--sms", "32,64,132").out
+        for sms in (32, 64, 132):
+            self.assertRegex(text, rf"(?m)^h200, {sms} SMs +[\d.]+ ")
+        alone = self.ok("choose", "--shape", MULTI, "--sms", "64", "--top", "1", "--json").json()["cases"][0]
+        rows = self.ok("choose", "--shape", MULTI, "--sms", "32,64", "--top", "1", "--json").json()
+        self.assertEqual(rows["schema"], "convcast/what_if/1")
+        self.assertEqual((rows["rows"][1]["variant"], rows["rows"][1]["time_s"]), ("h200, 64 SMs", alone["prediction"]["time_s"]))
+        text = self.ok("predict", "--shape", "n1c64h224w224k64r1s1", "--strategy", "naive_global", "--set", "dram_read_bandwidth=x2").out
+        self.assertIn("dram_read_bandwidth 9.323 TB/s: supposed, x2, where the profile has 4.661 TB/s", " ".join(text.split()))
+        self.assertEqual(len(re.findall(r"(?m)^h200(, dram_read_bandwidth=x2)? +[\d.]+ ", text)), 2)
+        text = self.ok("choose", "--shape", MULTI, "--gpu", "h200", "--gpu", "toy").out
+        self.assertRegex(text, r"(?m)^toy +[\d.]+ ")
+        swept = self.ok("choose", "--shape", MULTI, "--sweep", "h=w=14:224:*2").out
+        for size in (14, 28, 56, 112, 224):
+            self.assertIn(f"n1c64h{size}w{size}k64r3s3 ", swept)
+        self.assertIn("where it turns", swept)
+        self.assertRegex(swept, "takes over from")
+
+    def test_a_given_recording_stands_beside(self):
+        run = self.ok("predict", "--shape", SINGLE, "--strategy", "naive_global", "--json").json()
+        run["conditions"]["gpu"] = "NVIDIA H200"
+        run["cases"][0]["measurements"] = [{"time_s": 4.2e-5, "samples_s": [4.2e-5], "l2": "cold", "method": "events", "stop_reason": "count"}]
+        name = self.write("mine.json", run)
+        self.assertRegex(self.ok("predict", "--shape", SINGLE, "--strategy", "naive_global", "--recorded", name).out, r"42\.0 us,(.|\n)*mine\.json")
+        self.refused(2, ["predict", "--gpu", "toy", "--shape", SINGLE, "--recorded", name], "measured on NVIDIA H200", "Toy GPU")
+        del run["conditions"]["gpu"]
+        self.refused(2, ["choose", "--shape", SINGLE, "--recorded", self.write("other.json", run)], "convcast run")
+
+    def test_lines_fit_the_window(self):
+        for words in (self.ONE, (*self.ONE, "--rules"), ("predict", "--shape", MULTI), ("choose", "--shape", MULTI),
+                      ("choose", "--shape", MULTI, "--why"), ("choose", "--study", "resnet18_b1"), ("choose", "--shape", MULTI, "--sms", "32,132")):
+            for columns in (80, 200):
+                for line in self.ok(*words, env={"COLUMNS": str(columns)}).out.splitlines():
+                    self.assertLessEqual(len(line), columns, (words, line))
+
+    def test_wrong_what_ifs(self):
+        shape = ["--shape", MULTI]
+        self.all_refused(2, [
+            (["predict", "--sweep", "h=28:56:28", "--study", "chang_multi"], "--shape, and none is given"),
+            (["predict", *shape, "--sweep", "h"], "'h': expected a size's name", "--sweep h=w=28:224:28"),
+            (["predict", *shape, "--sweep", "x=1,2"], "has no size 'x'", "n, c, h, w"),
+            (["predict", *shape, "--sweep", "h=h=1,2"], "'h' stands twice"),
+            (["predict", *shape, "--sweep", "h=56:28:2"], "expected an integer from 56 to"),
+            (["predict", *shape, "--sweep", "h=1:10:*1"], "expected an integer from 2 to"),
+            (["predict", *shape, "--sweep", "h=1:2"], "from:to:step"),
+            (["predict", *shape, "--sweep", "h=1:9999999:1"], "more than 10000 values"),
+            (["predict", *shape, "--sweep", "h=w=2,3"], "h=w=2: shape", "larger than the padded input"),
+            (["choose", *shape, "--sms", "32,999"], "from 1 to 132", "'999'"),
+            (["choose", *shape, "--sms", "32,,64"], "--sms", "''"),
+            (["choose", *shape, "--set", "dram_read_bandwith=x2"], "no number 'dram_read_bandwith'", "did you mean 'dram_read_bandwidth'"),
+            (["choose", *shape, "--set", "dram_read_bandwidth=fast"], "expected x and a factor", "'fast'"),
+            (["choose", *shape, "--set", "dram_read_bandwidth=x1e30"], "expected x and a factor", "'x1e30', of"),
+            (["choose", *shape, "--set", "dram_read_bandwidth"], "expected x and a factor", "''"),
+            (["choose", *shape, "--set", "sm_count=x0"], "sm_count"),
+            (["choose", "--gpu", "gtx1080ti", *shape, "--set", "launch_floor=x2"], "lacks it; --assume"),
+            (["run", *shape, "--sms", "32,64"], "--sms must be an integer"),
+        ])
 
 
 # ---- timelines ----
@@ -548,7 +683,8 @@ class Json(Cli):
     WORK = {"fmas", "instructions", "shared_wavefronts", "shared_conflicts", "l2_read_bytes", "l2_write_bytes",
             "dram_read_bytes", "dram_write_bytes"}
     RULES = {"n_fma", "v_s_bytes", "threads_per_sm", "warps_per_sm", "method", "pieces_p", "pieces_q", "d1_bytes", "d2_bytes",
-             "th1", "th2", "segment_bytes", "tile_w", "tile_k_min", "step_fma", "bank_ratio", "round_fmas", "round_bytes"}
+             "th1", "th2", "segment_bytes", "tile_w", "tile_k_min", "step_fma", "bank_ratio", "round_fmas", "round_bytes",
+             "bytes_per_clock", "data_bytes", "threads", "bytes_per_sm", "hardware_n_fma", "hardware_bytes", "step_lines", "step_bytes"}
 
     def predict(self, gpu, shape, strategy=None):
         words = ["predict", "--gpu", gpu, "--shape", shape, "--json"] + (["--strategy", strategy] if strategy else [])
@@ -566,7 +702,7 @@ class Json(Cli):
                 self.assertEqual((case["shape"], case["status"]), (shape, "ok"))
                 p = case["prediction"]
                 self.assertEqual(set(p) - {"assumptions"}, {"time_s", "times", "time_low_s", "time_high_s", "regimes", "limiter",
-                                                            "work", "plan", "term", "rules"})
+                                                            "work", "rates", "plan", "term", "rules"})
                 self.assertEqual(set(p["times"]), {"tier0_s", "tier2_s", "roofline_s", "mwp_cwp_s"})
                 self.assertEqual(set(p["regimes"]), {"paper", "physical", "tier2"})
                 self.assertLessEqual(set(p["regimes"].values()), {"compute_hidden", "bulk_hidden", "exposed"})
@@ -806,6 +942,7 @@ class Usage(Cli):
     def test_verbs_and_options(self):
         self.all_refused(2, [
             (["frobnicate"], "unknown verb 'frobnicate'", "predict"),
+            (["pred"], "unknown verb 'pred'", r"did you mean 'predict'\?"),
             (["predct"], "unknown verb 'predct'", r"did you mean 'predict'\?"),
             (["PREDICT"], "unknown verb 'PREDICT'"),
             ([""], "unknown verb ''"),
@@ -822,7 +959,7 @@ class Usage(Cli):
             (["report", "a", "b"], "unexpected word 'b'"),
             (["predict", "--shape"], "--shape", "argument", "--help"),
             (["predict", "--json=1", "--shape", SINGLE], "--json"),
-            (["predict", "--gpu", "toy", "--gpu", "k40m", "--shape", SINGLE], "gpu", "more than once"),
+            (["run", "--gpu", "toy", "--gpu", "k40m", "--shape", SINGLE], "gpu", "more than once"),
             (["predict"], "no shape", "--shape n1c", "--study"),
             (["choose"], "no shape", "--shape n1c"),
             (["run"], "no shape", "--shape n1c"),
@@ -833,6 +970,9 @@ class Usage(Cli):
         shape = ["--shape", SINGLE]
         self.all_refused(2, [
             (["predict", "--gpu", "h20", *shape], "unknown GPU 'h20'", "did you mean 'h200'", "gtx1080ti", r"--gpu my_gpu\.json"),
+            (["predict", "--gpu", "1080ti", *shape], "unknown GPU '1080ti'", r"did you mean 'gtx1080ti'\?"),
+            (["predict", "--gpu", "h100", *shape], "unknown GPU 'h100'. Known: "),
+            (["predict", "--study", "resnet50"], r"did you mean 'resnet50_b1' or 'resnet50_b32'\?"),
             (["predict", "--gpu", "zzzzzzz", *shape], "unknown GPU 'zzzzzzz'", "gtx1080ti"),
             (["predict", "--study", "chang_singl"], "unknown study 'chang_singl'", "did you mean 'chang_single'"),
             (["predict", "--strategy", "filtr_split", *shape], "unknown strategy 'filtr_split'", "did you mean 'filter_split'",
@@ -1936,7 +2076,7 @@ class NoGpu(Cli):
         text = self.ok("doctor").out
         self.assertRegex(text, r"(?m)^works +predict, choose, report")
         self.assertRegex(text, r"(?m)^absent +(GPU and driver|CUDA toolkit at build time)")
-        absent = [line for line in text.splitlines() if line.startswith("absent")]
+        absent = [line for line in re.sub(r"\n {8,}", " ", text).splitlines() if line.startswith("absent")]
         self.assertTrue(any(re.search(NO_GPU, line) for line in absent), text)
 
     def test_doctor_json(self):
@@ -2009,6 +2149,9 @@ class NoGpu(Cli):
         self.write("old.json", self.measured_document())
         again = self.ok("predict", "old.json", "--gpu", "toy").json()
         old = self.measured_document()
+        for case in again["cases"]:
+            for measurement in case.get("measurements", []):
+                self.assertGreater(measurement.pop("rates")["flop_per_s"], 0)
         self.assertEqual([case.get("measurements") for case in again["cases"]],
                          [case.get("measurements") for case in old["cases"]])
         self.assertIn("again, by version", again["conditions"]["forecast"])

@@ -107,6 +107,16 @@ TEST(Errors, WhatIsQuotedIsShortAndPrintable) {
     EXPECT_EQ(did_you_mean(std::string(20 << 20, 'x'), {"dram_latency"}), ".");
 }
 
+TEST(DidYouMean, APartThatWasTypedRight) {
+    const std::vector<std::string> studies = {"resnet50_b1", "resnet50_b32", "vgg16_b1"};
+    EXPECT_EQ(did_you_mean("resnet50", studies), "; did you mean 'resnet50_b1' or 'resnet50_b32'?");
+    EXPECT_EQ(did_you_mean("1080TI", {"gtx1080ti", "k40m"}), "; did you mean 'gtx1080ti'?");
+    EXPECT_EQ(did_you_mean("pred", {"measure", "predict"}), "; did you mean 'predict'?");
+    EXPECT_EQ(did_you_mean("_b", {"a_b1", "b_b1", "c_b1", "d_b1", "e_b1"}), ".") << "too short to tell";
+    EXPECT_EQ(did_you_mean("h100", {"h200"}), ".") << "another GPU, no slip";
+    EXPECT_EQ(did_you_mean("h20", {"h200"}), "; did you mean 'h200'?");
+}
+
 /// Any prefix or one-byte change of a document parses or throws InputError, and nothing else.
 TEST(Json, DamagedTextNeverDoesMoreThanThrow) {
     const std::string text = "{\"a\": [1, -2.5e3, \"\\u00e4\\n\", {\"b\": null}], \"c\": true}";

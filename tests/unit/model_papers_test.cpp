@@ -1,6 +1,7 @@
 // Every number of Chang's Table 1 and every rule of sections 3.1 and 3.2, by examples worked by hand.
 #include "model/base/errors.hpp"
 #include "model/paper/papers.hpp"
+#include "model/paper/rules.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,6 +27,18 @@ TEST(Table1, Gtx1080Ti) {
     EXPECT_EQ(t.warps_per_sm, 24);
     EXPECT_EQ(t.bytes_per_sm, 3072);
     EXPECT_EQ(t.v_s_bytes, 86016);
+}
+
+TEST(Table1, WhatTheChipDoesInstead) {
+    const Rules rules = table1_rules(pascal());
+    EXPECT_EQ(rules.hardware_n_fma, 258.0 * 128.0);                   // one FMA a core and clock
+    EXPECT_NEAR(*rules.hardware_bytes, 484e9 * 258.0 / 1.48e9, 10.0); // Little's law
+    EXPECT_EQ(rules.bytes_per_sm, 3072);
+    GpuProfile curve = pascal();
+    curve.dram_read_curve.emplace().fit.emplace().bytes_for_90 = 123456.0;
+    EXPECT_EQ(table1_rules(curve).hardware_bytes, 123456.0);
+    EXPECT_EQ(shape_rules(ConvShape::parse("n1c1h1024w1024k32r3s3"), pascal()).pieces_p, 47);
+    EXPECT_FALSE(shape_rules(ConvShape::parse("n1c2h1024w1024k32r3s3"), pascal()).pieces_p);
 }
 
 TEST(Table1, ToyByHand) {

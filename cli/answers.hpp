@@ -1,0 +1,70 @@
+// The first thing that an answer says: a verdict of one case, a table of many.
+#pragma once
+
+#include "cli/question.hpp"
+#include "model/record/known_times.hpp"
+#include "model/record/run.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast::cli {
+
+/// --recorded: of verbs that set measured times beside forecasts.
+Option recorded_option();
+
+/// What ships of the GPU model, and the documents of --recorded. Throws UsageError for one of another GPU.
+KnownTimes known_times(const Arguments &arguments, const Question &question);
+
+/// Whether a strategy's text names one that computes on tensor cores.
+bool on_tensor_cores(const std::string &strategy);
+/// What the mark * behind such a strategy means, as a line.
+extern const char *const tensor_core_remark;
+
+/// "10.4 us, nine of ten from 9.10 us to 12.3 us; 2.66x the speed of light": time, interval, and how far it
+/// is from the bound.
+std::string time_words(const Prediction &prediction);
+
+/// "exposed: neither arithmetic (41 %) nor memory is busy": a regime with the shares that make it one.
+std::string regime_words(const Prediction &prediction, const GpuProfile &profile);
+
+/// The largest leaves of the tree with their seconds, "shared memory 4.31 us, FMA 3.02 us": what each adds to
+/// the time (V1).
+std::string largest_terms(const Term &term, std::size_t most);
+
+/// "22.2 TFLOP/s, 34 % of the FFMA peak; 10.4 FMAs per byte of L2, 124 of DRAM"
+std::string rate_words(const Rates &rates);
+
+/// What recordings have of a case: its time and the forecast's error, and the fastest of cuDNN; "" if
+/// nothing.
+std::string known_words(const Case &item, const Question &question, const KnownTimes &known);
+
+/// A paragraph whose further lines are indented.
+std::string hanging(const std::string &text);
+
+/// A line of a verdict: its label in a column of its own.
+std::string verdict_line(const std::string &label, const std::string &text);
+
+/// A case in about five lines. `faster`: the first of the ranking, where it is another and was looked for.
+std::string verdict(const Case &item, const Question &question, const KnownTimes &known,
+                    const std::optional<Case> &faster);
+
+/// What a table says of a case, one that has a time or not.
+struct Row {
+    const Case *item = nullptr;
+    const Question *question = nullptr;
+    const KnownTimes *known = nullptr; ///< of the question's GPU
+};
+
+/// A table of cases: shape, what of the question varies, strategy, time, interval, regime, limiter, distance
+/// to the speed of light, and the measured time where a recording has it. Cases that are refused stand in one
+/// line below, with their reasons where no strategy does the shape. `total`: adds up the fastest of every
+/// shape, as often as a network has it.
+std::string case_table(const std::vector<Row> &rows, bool total);
+
+/// "filter_split, map_split: the single-channel divisions need c = 1": strategies by their common reason.
+std::string refused_words(const std::vector<const Case *> &refused);
+
+} // namespace convcast::cli

@@ -1,0 +1,127 @@
+#include "model/record/known_times.hpp"
+
+#include "model/base/embedded.hpp"
+#include "model/base/errors.hpp"
+#include "model/strategies/list.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+/// Tables that tests/data/index_measured.py makes of data/recorded. After lines of remarks, "# gpu" and "#
+/// compute_capability" among them, a line per case, sorted by shape, parted by tabs: SMs, shape, strategy or
+/// baseline, microseconds, recording.
+extern const std::vector<EmbeddedFile> shipped_measured_files;
+
+namespace {
+
+constexpr std::size_t columns = 5;
+
+/// What a remark "# name value" of a table says; empty without it.
+std::string_view remark(std::string_view table, std::string_view name) {
+    const std::string lead = "# " + std::string(name) + " ";
+    const std::size_t at = table.find(lead);
+    if (at == std::string_view::npos)
+        return {};
+    const std::string_view rest = table.substr(at + lead.size());
+    return rest.substr(0, rest.find('\n'));
+}
+
+std::vector<std::string_view> cells(std::string_view line) {
+    std::vector<std::string_view> found;
+    for (std::size_t at = 0;;) {
+        const std::size_t end = std::min(line.find('\t', at), line.size());
+        found.push_back(line.substr(at, end - at));
+        if (end == line.size())
+            return found;
+        at = end + 1;
+    }
+}
+
+/// As this version writes it: an earlier one may have had fewer knobs.
+std::string canonical(std::string_view name) {
+    const std::string text(name);
+    try {
+        return name.find(':') != std::string_view::npos ? to_text(parse_strategy(text)) : text;
+    } catch (const UsageError &) {
+        return text; // a baseline, or a strategy that there is no more
+    }
+}
+
+} // namespace
+
+KnownTimes::KnownTimes(const GpuProfile &profile) : sms_(std::to_string(profile.limits.sm_count)) {
+    for (const EmbeddedFile &file : shipped_measured_files)
+        if (remark(file.text, "gpu") == profile.name &&
+            remark(file.text, "compute_capability") == profile.compute_capability)
+            shipped_ = file.text;
+}
+
+void KnownTimes::read_table() const {
+    for (std::size_t at = 0; at < shipped_.size();) {
+        const std::string_view line = shipped_.substr(at, shipped_.find('\n', at) - at);
+        at += line.size() + 1;
+        if (const std::vector<std::string_view> row = cells(line); row.size() == columns && row[0] == sms_)
+            rows_[row[1]].push_back(line);
+    }
+}
+
+void KnownTimes::add(const Run &run, const std::string &recording) {
+    for (const Case &item : run.cases)
+        if (const Measurement *cold = item.measured(L2State::cold); cold && item.status == Status::ok) {
+            read_.erase(item.shape);
+            added_[item.shape].push_back(
+                {item.strategy ? canonical(*item.strategy) : *item.baseline, cold->time_s, recording});
+        }
+}
+
+const std::vector<KnownTime> &KnownTimes::of(const std::string &shape) const {
+    const auto found = read_.find(shape);
+    if (found != read_.end())
+        return found->second;
+    std::vector<KnownTime> &times = read_[shape];
+    if (rows_.empty() && !shipped_.empty())
+        read_table();
+    if (const auto rows = rows_.find(shape); rows != rows_.end())
+        for (const std::string_view line : rows->second) {
+            const std::vector<std::string_view> row = cells(line);
+            double us = 0.0;
+            if (std::from_chars(row[3].data(), row[3].data() + row[3].size(), us).ec == std::errc{})
+                times.push_back({canonical(row[2]), Seconds(us * 1e-6), std::string(row[4])});
+        }
+    if (const auto more = added_.find(shape); more != added_.end())
+        times.insert(times.end(), more->second.begin(), more->second.end());
+    return times;
+}
+
+std::optional<KnownTime> KnownTimes::find(const std::string &shape, const std::string &name) const {
+    std::optional<KnownTime> last;
+    for (const KnownTime &known : of(shape))
+        if (known.name == name)
+            last = known;
+    return last;
+}
+
+std::optional<KnownTime>
+KnownTimes::fastest_baseline(const std::string &shape,
+                             const std::function<bool(const std::string &)> &comparable) const {
+    const std::vector<std::string> ours = strategy_names();
+    std::optional<KnownTime> fastest;
+    for (const KnownTime &known : of(shape)) {
+        const std::string name = known.name.substr(0, known.name.find(':'));
+        if (std::find(ours.begin(), ours.end(), name) == ours.end() && comparable(known.name) &&
+            (!fastest || known.time_s < fastest->time_s))
+            fastest = known;
+    }
+    return fastest;
+}
+
+} // namespace convcast

@@ -1,0 +1,53 @@
+// Times that recordings have of a shape: what ships of a GPU model, and documents that are given.
+#pragma once
+
+#include "model/base/units.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/run.hpp"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convcast {
+
+/// A case that was measured: the median of one call with a cold L2, filter preparation included.
+struct KnownTime {
+    std::string name; ///< a strategy's canonical text, or a baseline
+    Seconds time_s;
+    std::string recording; ///< "sweep of 2026-11-22"
+};
+
+/// Looks up single shapes. Of a case that several recordings have, the one added last counts, and what is
+/// added counts before what ships.
+class KnownTimes {
+  public:
+    /// What ships and was measured on the profile's GPU model with as many SMs; nothing of other GPUs.
+    explicit KnownTimes(const GpuProfile &profile);
+
+    /// The verified cases of a document that was measured.
+    void add(const Run &run, const std::string &recording);
+
+    /// Of a strategy's canonical text or a baseline's name.
+    std::optional<KnownTime> find(const std::string &shape, const std::string &name) const;
+
+    /// The fastest baseline of those that may be compared with; of what ships, in FP32 on NCHW tensors.
+    std::optional<KnownTime>
+    fastest_baseline(const std::string &shape,
+                     const std::function<bool(const std::string &)> &comparable) const;
+
+  private:
+    void read_table() const;
+    const std::vector<KnownTime> &of(const std::string &shape) const;
+
+    std::string_view shipped_; ///< the table of the GPU
+    std::string sms_;
+    mutable std::map<std::string_view, std::vector<std::string_view>> rows_; ///< of the table, by shape
+    std::map<std::string, std::vector<KnownTime>> added_;
+    mutable std::map<std::string, std::vector<KnownTime>> read_; ///< of shapes that were asked for
+};
+
+} // namespace convcast

@@ -1,0 +1,136 @@
+#include "model/shape/shape_range.hpp"
+
+#include "model/base/errors.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr std::size_t most_values = 10000;
+constexpr std::int64_t largest = std::int64_t{1} << 40;
+constexpr const char *names_known[] = {"n", "c", "h", "w", "k", "r", "s", "str", "pad", "dil", "g"};
+
+std::vector<std::string> split(const std::string &text, char at) {
+    std::vector<std::string> parts(1);
+    for (const char c : text)
+        if (c == at)
+            parts.emplace_back();
+        else
+            parts.back() += c;
+    return parts;
+}
+
+/// A list of numbers being read, for its messages.
+struct NumberText {
+    const std::string &text, &what;
+
+    [[noreturn]] void reject(const std::string &why) const {
+        throw UsageError(what + " '" + shortened(text) + "': " + why +
+                         ". Examples: 28:224:28 (from, to, step), 16:1024:*2 (from, to, factor), 32,64,132");
+    }
+
+    std::int64_t number(std::string_view part, std::int64_t least) const {
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+        if (error != std::errc{} || end != part.data() + part.size() || value < least || value > largest)
+            reject("expected an integer from " + std::to_string(least) + " to " + std::to_string(largest) +
+                   ", got '" + shortened(part) + "'");
+        return value;
+    }
+};
+
+void set_size(ConvShape &shape, const std::string &name, std::int64_t value) {
+    std::int64_t *const single = name == "n"   ? &shape.n
+                                 : name == "c" ? &shape.c
+                                 : name == "h" ? &shape.h
+                                 : name == "w" ? &shape.w
+                                 : name == "k" ? &shape.k
+                                 : name == "r" ? &shape.r
+                                 : name == "s" ? &shape.s
+                                 : name == "g" ? &shape.groups
+                                               : nullptr;
+    if (single)
+        *single = value;
+    else if (name == "str")
+        shape.stride_h = shape.stride_w = value;
+    else if (name == "pad")
+        shape.pad_h = shape.pad_w = value;
+    else
+        shape.dilation_h = shape.dilation_w = value;
+}
+
+} // namespace
+
+std::vector<std::int64_t> number_list(const std::string &text, const std::string &what) {
+    const NumberText given{text, what};
+    const std::vector<std::string> ends = split(text, ':');
+    std::vector<std::int64_t> values;
+    if (ends.size() == 1) {
+        for (const std::string &part : split(text, ','))
+            values.push_back(given.number(part, 0));
+        if (values.size() > most_values)
+            given.reject("more than " + std::to_string(most_values) + " values");
+        return values;
+    }
+    if (ends.size() != 3)
+        given.reject("expected from:to:step");
+    const std::int64_t from = given.number(ends[0], 1), to = given.number(ends[1], from);
+    const bool factor = ends[2].starts_with('*');
+    const std::int64_t step = given.number(std::string_view(ends[2]).substr(factor ? 1 : 0), factor ? 2 : 1);
+    for (std::int64_t value = from; value <= to; value = factor ? value * step : value + step) {
+        if (values.size() == most_values)
+            given.reject("more than " + std::to_string(most_values) + " values");
+        values.push_back(value);
+        if (factor && value > largest / step)
+            break;
+    }
+    return values;
+}
+
+ShapeRange ShapeRange::parse(const std::string &text) {
+    std::vector<std::string> parts = split(text, '=');
+    const std::string example = " Example: --sweep h=w=28:224:28";
+    if (parts.size() < 2)
+        throw UsageError("--sweep '" + shortened(text) + "': expected a size's name, = and its values." +
+                         example);
+    ShapeRange range;
+    range.values = number_list(parts.back(), "--sweep: the values");
+    parts.pop_back();
+    const std::vector<std::string> known(std::begin(names_known), std::end(names_known));
+    for (const std::string &name : parts) {
+        if (std::find(known.begin(), known.end(), name) == known.end())
+            throw UsageError("--sweep '" + shortened(text) + "': a shape has no size '" + shortened(name) +
+                             "'; it has " + join(known) + "." + example);
+        if (std::find(range.names.begin(), range.names.end(), name) != range.names.end())
+            throw UsageError("--sweep '" + shortened(text) + "': '" + name + "' stands twice." + example);
+        range.names.push_back(name);
+    }
+    return range;
+}
+
+std::vector<ConvShape> swept(const std::vector<ConvShape> &shapes, const ShapeRange &range) {
+    std::vector<ConvShape> all;
+    for (const ConvShape &shape : shapes)
+        for (const std::int64_t value : range.values) {
+            ConvShape &next = all.emplace_back(shape);
+            for (const std::string &name : range.names)
+                set_size(next, name, value);
+            try {
+                next.validate();
+            } catch (const UsageError &error) {
+                throw UsageError("--sweep " + join(range.names, "=") + "=" + std::to_string(value) + ": " +
+                                 error.what());
+            }
+        }
+    return all;
+}
+
+} // namespace convcast

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""data/measured/<gpu>.tsv: the times of data/recorded/<gpu>, a line per case, which answers on the command line set beside forecasts.
+
+usage: index_measured.py [--update]
+Without --update it is a test: the tables must be what the recordings say.
+"""
+import gzip
+import json
+import pathlib
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+# Baselines that a forecast in FP32 on NCHW tensors is not set beside.
+OTHER_ARITHMETIC_OR_LAYOUT = ("cudnn:tf32", "cudnn:graph_nhwc")
+
+
+def is_run(document):
+    return isinstance(document, dict) and document.get("schema", "").startswith("convcast/run/")
+
+
+def table(folder, profile):
+    """Cold medians of verified cases, of baselines the fastest in FP32 on NCHW tensors (in halves, on halves). Of a case that
+    stands in several recordings, the latest counts."""
+    cases, baselines = {}, {}
+    for path in sorted(folder.glob("*.json.gz")):
+        document = json.loads(gzip.decompress(path.read_bytes()))
+        conditions = document.get("conditions", {})
+        if not is_run(document) or conditions.get("gpu") != profile["name"]:
+            continue
+        date = conditions.get("date", "")[-20:]
+        sms = conditions.get("sms", str(profile["limits"]["sm_count"]))
+        recording = path.name.removesuffix(".json.gz") + " of " + date[:10]
+        for case in document["cases"]:
+            cold = next((m for m in case.get("measurements", []) if m["l2"] == "cold"), None)
+            if case["status"] != "ok" or cold is None:
+                continue
+            row = (date, f"{cold['time_s'] * 1e6:.4g}", recording)
+            if "baseline" in case:
+                shape = (sms, case["shape"])
+                if case["baseline"] not in OTHER_ARITHMETIC_OR_LAYOUT and cold["time_s"] < baselines.get(shape, (1e9,))[0]:
+                    baselines[shape] = (cold["time_s"], case["baseline"], row)
+            elif cases.get((key := (sms, case["shape"], case["strategy"])), row)[0] <= date:
+                cases[key] = row
+    cases.update({(*shape, name): row for shape, (_, name, row) in baselines.items()})
+    lines = ["# Cold medians of data/recorded/" + folder.name + ", by tests/data/index_measured.py; not edited by hand.",
+             "# gpu " + profile["name"], "# compute_capability " + profile["compute_capability"],
+             "# SMs, shape, strategy or baseline, microseconds, recording"]
+    lines += ["\t".join((*key, time, recording)) for key, (_, time, recording) in sorted(cases.items())]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    wrong = []
+    for folder in sorted((SOURCE / "data" / "recorded").iterdir()):
+        if not folder.is_dir():
+            continue
+        profile = json.loads((SOURCE / "profiles" / (folder.name + ".json")).read_text())
+        path, text = SOURCE / "data" / "measured" / (folder.name + ".tsv"), table(folder, profile)
+        if "--update" in sys.argv[1:]:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            wrong.append(f"{path.relative_to(SOURCE)} is not what data/recorded/{folder.name} says; "
+                         "tests/data/index_measured.py --update makes it anew")
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
