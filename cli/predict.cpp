@@ -1,4 +1,5 @@
 #include "model/predict.hpp"
+#include "cli/diagram.hpp"
 #include "cli/document.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -154,6 +155,8 @@ int predict(const Words &words) {
     std::vector<Option> options = question_options();
     options.push_back({"given", Option::text});
     options.push_back({"timeline", Option::flag});
+    options.push_back({"diagram", Option::text});
+    options.push_back({"width", Option::text});
     const Arguments arguments("predict", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
@@ -171,6 +174,8 @@ int predict(const Words &words) {
     std::vector<Case> cases = predict_all(question, false);
     if (arguments.has("timeline"))
         add_timelines(cases, question.profile, question.knowledge);
+    if (arguments.has("diagram"))
+        write_diagram(cases, arguments);
     std::string text;
     if (arguments.has("json") || arguments.has("output")) {
         text = write_run(new_run(question.profile, question.knowledge, question.sms, cases));
