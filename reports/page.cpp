@@ -317,6 +317,9 @@ class PageWriter : HtmlWriter {
         out_ += "<div class=\"pair\">";
         figure("regimes");
         figure("stalls");
+        for (const Figure &f : figures_)
+            if (f.id.starts_with("regime_map_"))
+                HtmlWriter::figure(f);
         for (const Study &study : studies_)
             for (const StudySweep &sweep : study.sweeps)
                 figure("sweep_" + file_name(sweep.id));

@@ -148,12 +148,15 @@ Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
         const IndexRange rows = map_rows(s, box.rows), columns = map_columns(s, box.columns);
-        if (rows.size() > box.rows.size() * s.stride_h || columns.size() > box.columns.size() * s.stride_w)
-            add(halo, {share(columns.begin, s.w), share(columns.end, s.w), share(rows.begin, s.h),
-                       share(rows.end, s.h), When::halo});
         const IndexRange own_rows{rows.begin, std::min(rows.end, rows.begin + box.rows.size() * s.stride_h)},
             own_columns{columns.begin,
                         std::min(columns.end, columns.begin + box.columns.size() * s.stride_w)};
+        const double right = share(columns.end, s.w), lower = share(rows.end, s.h);
+        if (rows.end > own_rows.end)
+            add(halo, {share(columns.begin, s.w), right, share(own_rows.end, s.h), lower, When::halo});
+        if (columns.end > own_columns.end)
+            add(halo, {share(own_columns.end, s.w), right, share(rows.begin, s.h), share(own_rows.end, s.h),
+                       When::halo});
         add(map.patches, {share(own_columns.begin, s.w), share(own_columns.end, s.w),
                           share(own_rows.begin, s.h), share(own_rows.end, s.h), needs.when_of(launch, i)});
         if (!needs.in_channel_steps())
@@ -179,6 +182,8 @@ Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
         map.notes.push_back(fmt::format("{} halo", count_text(halo_rows, "row")));
     if (halo_columns > 0 && columns.size() < s.w)
         map.notes.push_back(fmt::format("{} halo", count_text(halo_columns, "column")));
+    if (launch.kernel == "stride_fixed_block") // of a flattened map
+        map.notes = {fmt::format("{} lines of {}", needs.walk.pixels.rows, needs.walk.pixels.columns)};
     if (s.c > 1)
         map.notes.push_back(step > 0                      ? count_text(step, "channel") + " a step"
                             : needs.channels.size() < s.c ? count_text(needs.channels.size(), "channel")
@@ -263,8 +268,7 @@ Thing output_of(const ConvShape &s, const Partition &launch, const Needs &needs)
         output.notes = {fmt::format("{} x {} pixels", grouped_digits(first.rows.size()),
                                     grouped_digits(first.columns.size()))};
         if (first.rows != needs.rows)
-            output.notes.push_back(
-                fmt::format("{} in turn", count_text(up_div(needs.rows.size(), first.rows.size()), "band")));
+            output.notes.push_back(fmt::format("{} in turn", count_text(std::ssize(needs.boxes), "band")));
     }
     output.notes.push_back(needs.filters.size() == s.k ? "of all filters"
                                                        : "of " + count_text(needs.filters.size(), "filter"));
@@ -318,10 +322,10 @@ class Canvas {
     }
     /// `y` is the upper end of the line of text.
     void text(double x, double y, const std::string &words, const char *anchor = "start",
-              bool strong = false) {
+              const std::string &look = "") {
         body_ += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\"{}>{}</text>\n", coordinate(x),
-                             coordinate(y + 0.95 * paper_text_bp), anchor, strong ? " class=\"strong\"" : "",
-                             escape_xml(words));
+                             coordinate(y + 0.95 * paper_text_bp), anchor,
+                             look.empty() ? "" : " class=\"" + look + "\"", escape_xml(words));
     }
 
     /// `tag` names what the patch is of, for programs that read the drawing.
@@ -349,7 +353,8 @@ class Canvas {
                    "width=\"{0}pt\" "
                    "height=\"{1}pt\" role=\"img\" "
                    "aria-label=\"{2}\">\n<title>{2}</title>\n<style>text{{font:{3}px 'DejaVu "
-                   "Sans',Verdana,sans-serif;fill:#222}}.strong{{font-weight:bold}}</style>\n<defs><pattern "
+                   "Sans',Verdana,sans-serif;fill:#222}}.strong{{font-weight:bold}}.light{{fill:#fff}}</"
+                   "style>\n<defs><pattern "
                    "id=\"hatch\" width=\"3\" height=\"3\" patternUnits=\"userSpaceOnUse\"><path "
                    "d=\"M0 3L3 0\" stroke=\"#555\" stroke-width=\"0.5\"/></pattern></defs>\n<rect "
                    "width=\"100%\" "
@@ -370,7 +375,7 @@ constexpr const char *thin = "stroke=\"#999\" stroke-width=\"0.35\"";
 /// A thing's plane with what the CTA needs of it, its depth beside it, its notes below. Returns its lower
 /// end.
 double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double width) {
-    canvas.text(x, y, thing.title, "start", true);
+    canvas.text(x, y, thing.title, "start", "strong");
     canvas.text(x, y + line_height, fitted(thing.size, width + gap, paper_text_bp));
     const double top = y + 2.0 * line_height + gap;
     constexpr double high = 58.0, bar = 6.0, room_for_bar = 14.0;
@@ -428,7 +433,7 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
     const std::int64_t all = std::max(launch.shared_bytes, used);
     if (all == 0)
         return y;
-    canvas.text(gap, y, "Shared memory: " + count_text(all, "byte"), "start", true);
+    canvas.text(gap, y, "Shared memory: " + count_text(all, "byte"), "start", "strong");
     y += line_height + gap;
     const double width = canvas.width() - 2.0 * gap, high = 11.0;
     double x = gap;
@@ -445,6 +450,8 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
                              : i == 1 ? When::next
                                       : When::later);
                 canvas.line(x, y, x, y + high, frame);
+                if (text_width(buffer.name, paper_text_bp) + 2.0 * gap < wide)
+                    canvas.text(x + wide / 2.0, y + 1.2, buffer.name, "middle", i == 0 ? "light" : "");
                 x += wide;
             }
     canvas.rect(gap, y, width, high, frame);
@@ -519,7 +526,7 @@ double draw_paragraph(Canvas &canvas, const std::string &words, double y) {
 /// The CTA's threads over its tile of pixels and filters, and the sums of one of them.
 double draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk, double y) {
     const ThreadTile &threads = walk.threads;
-    canvas.text(gap, y, fmt::format("Threads: {} a CTA, {} a warp", launch.threads, 32), "start", true);
+    canvas.text(gap, y, fmt::format("Threads: {} a CTA, {} a warp", launch.threads, 32), "start", "strong");
     y += line_height + gap;
     constexpr double high = 44.0, wide = 84.0;
     const double left = gap + line_height;
@@ -575,7 +582,7 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
     canvas.text(
         gap, y,
         fmt::format("Pixels: {} x {}, and a thread's window", tile.rows, grouped_digits(tile.columns)),
-        "start", true);
+        "start", "strong");
     y += line_height + gap;
     constexpr double cell = 6.0;
     const auto room = static_cast<std::int64_t>((canvas.width() - 2.0 * gap) / cell);
@@ -630,7 +637,7 @@ double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, doub
     const std::int64_t unit = walk.threads.unit, element = shape.element_bytes();
     canvas.text(gap, y,
                 fmt::format("A read of {} (n = {}) by lanes 0 to 3", count_text(unit, "element"), unit),
-                "start", true);
+                "start", "strong");
     y += line_height + gap;
     constexpr std::int64_t bank_bytes = 4, lanes = 4;
     const std::int64_t elements = std::max<std::int64_t>(lanes * unit, 8);
@@ -693,7 +700,7 @@ std::string partition_diagram(const ConvShape &shape, const Plan &plan, const Pa
     canvas.text(gap, y,
                 fmt::format("CTA {} of {} reads and computes", grouped_digits(cta),
                             grouped_digits(cta_count(launch))),
-                "start", true);
+                "start", "strong");
     y += line_height + gap;
     constexpr double between = 7.0;
     const double column = (width.bp - 2.0 * gap - 2.0 * between) / 3.0;

@@ -309,7 +309,7 @@ Panel opinion_panel(const Opinion &opinion, const std::vector<MapPoint> &points)
 
 std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::string &division, int r) {
     const std::vector<MapPoint> points = points_of(statistics, division, r);
-    constexpr std::size_t fewest = 3; // fewer say nothing of a plane
+    constexpr std::size_t fewest = 5; // fewer say nothing of a plane
     if (points.size() < fewest)
         return std::nullopt;
     Figure figure{fmt::format("regime_map_{}_{}x{}", division, r, r),

@@ -54,6 +54,9 @@ std::vector<Series> by_regime(const ReportStatistics &statistics, const std::str
     std::vector<Series> out;
     for (auto &[style, s] : series)
         out.push_back(std::move(s));
+    // Few marks lie on many, not under them.
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Series &a, const Series &b) { return a.points.size() > b.points.size(); });
     return out;
 }
 

@@ -44,8 +44,8 @@ inline double text_size_of(const std::string &svg) {
 inline std::vector<Box> word_boxes(const std::string &svg) {
     std::vector<Box> boxes;
     const double size = text_size_of(svg);
-    const std::regex word(
-        "<text x=\"([^\"]+)\" y=\"([^\"]+)\" text-anchor=\"(\\w+)\"( class=\"strong\")?>([^<]*)</text>");
+    const std::regex word("<text x=\"([^\"]+)\" y=\"([^\"]+)\" text-anchor=\"(\\w+)\"( class=\"strong\")?(?: "
+                          "class=\"light\")?>([^<]*)</text>");
     for (std::sregex_iterator it(svg.begin(), svg.end(), word), end; it != end; ++it) {
         const double bold = (*it)[4].matched ? 1.12 : 1.0;
         const double width = bold * text_width(unescape((*it)[5]), size), x = std::stod((*it)[1]),
