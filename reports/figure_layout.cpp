@@ -316,13 +316,13 @@ Layout layout_of(const Figure &figure, const Sizes &sizes) {
     const double legend = place_legend(layout, sizes.gap, sizes.width - sizes.gap);
     const bool titles = !figure.panels.empty();
     double top = std::max(legend, sizes.gap + sizes.text_height() / 2.0);
-    layout.top = top + (titles ? sizes.text_height() : sizes.gap);
+    layout.top = top + (titles ? sizes.text_height() + 0.5 * sizes.gap : sizes.gap);
     for (std::size_t i = 0; i < plots; ++i) {
         const std::size_t column = i % layout.columns;
         if (column == 0 && i > 0)
             top = layout.plots.back().bottom + 1.5 * sizes.gap;
         const double left = layout.left + static_cast<double>(column) * (width + layout.plot_gap);
-        const double at = top + (titles ? sizes.text_height() : sizes.gap);
+        const double at = top + (titles ? sizes.text_height() + 0.5 * sizes.gap : sizes.gap);
         PlotBox box{left,        left + width, at, at + height, "", {}, i + layout.columns >= plots,
                     column == 0, column};
         if (titles) {

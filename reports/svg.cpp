@@ -182,8 +182,8 @@ class SvgWriter {
                 if (!tick.label.empty())
                     out_ += text(plot.left - sizes_.gap, y_of(plot, tick.value), "end", tick.label) + "\n";
         if (!plot.title.empty())
-            out_ += text((plot.left + plot.right) / 2.0, plot.top - sizes_.text_height() / 2.0, "middle",
-                         plot.title) +
+            out_ += text((plot.left + plot.right) / 2.0, plot.top - 0.5 * (sizes_.text_height() + sizes_.gap),
+                         "middle", plot.title) +
                     "\n";
         out_ += "</g>\n";
     }

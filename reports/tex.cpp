@@ -160,7 +160,7 @@ class TexWriter {
         if (!plot.title.empty())
             out_ += fmt::format(
                 "  title={{{}}}, title style={{at={{(0.5,1)}}, anchor=south, yshift=0pt, inner sep={}}},\n",
-                escape_tex(plot.title), bp(0.2 * sizes_.text));
+                escape_tex(plot.title), bp(0.2 * sizes_.text + 0.3 * sizes_.gap));
         if (!layout_.legend.empty() && with_legend)
             legend_style(plot);
         out_ += "]\n";
