@@ -166,7 +166,7 @@ class TexWriter {
         out_ += "]\n";
         for (const Band &band : figure_.bands)
             if (const auto corners = band_corners(layout_.ranges, band); !corners.empty())
-                out_ += plot_of("draw=none, no marks, fill=black!11", corners, " \\closedcycle");
+                out_ += plot_of("draw=none, no marks, fill=black!11", corners, " -- cycle");
         for (std::size_t i = 0; i < figure_.references.size(); ++i)
             if (const auto s =
                     guide_segment(layout_.ranges, figure_.references[i].guide, figure_.references[i].value))
