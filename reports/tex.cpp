@@ -157,9 +157,10 @@ class TexWriter {
             bp(sizes_.gap * 0.7));
         out_ += ticks("x", figure_.x, layout_.ranges.x, layout_.x_ticks, plot.x_labels);
         out_ += ticks("y", figure_.y, layout_.ranges.y, layout_.y_ticks, plot.y_labels);
+        // The shift takes back that of pgfplots' own style.
         if (!plot.title.empty())
             out_ += fmt::format(
-                "  title={{{}}}, title style={{at={{(0.5,1)}}, anchor=south, yshift=0pt, inner sep={}}},\n",
+                "  title={{{}}}, title style={{at={{(0.5,1)}}, anchor=south, yshift=-6pt, inner sep={}}},\n",
                 escape_tex(plot.title), bp(0.2 * sizes_.text + 0.3 * sizes_.gap));
         if (!layout_.legend.empty() && with_legend)
             legend_style(plot);
