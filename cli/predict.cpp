@@ -1,5 +1,6 @@
 #include "model/predict.hpp"
 #include "cli/answers.hpp"
+#include "cli/diagram.hpp"
 #include "cli/document.hpp"
 #include "cli/explain.hpp"
 #include "cli/question.hpp"
@@ -200,6 +201,8 @@ int predict(const Words &words) {
     options.push_back({"explain", Option::number});
     options.push_back({"rules", Option::flag});
     options.push_back(recorded_option());
+    options.push_back({"diagram", Option::text});
+    options.push_back({"width", Option::text});
     const Arguments arguments("predict", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
@@ -221,6 +224,8 @@ int predict(const Words &words) {
         Answered &answer = answers.emplace_back(Answered{&question, predict_all(question, false)});
         if (arguments.has("timeline"))
             add_timelines(answer.cases, question.profile, question.knowledge);
+        if (arguments.has("diagram"))
+            write_diagram(answer.cases, arguments);
         refused = named_refused(question, answer.cases, document) || refused;
         if (!document && !answer.cases.empty())
             sort_by_time(answer.cases);

@@ -14,7 +14,11 @@
 #include "model/record/measured_calls.hpp"
 #include "model/record/study.hpp"
 #include "reports/page.hpp"
+#include "reports/paper_figure.hpp"
+#include "reports/profile_figures.hpp"
 #include "reports/profile_page.hpp"
+#include "reports/report_figures.hpp"
+#include "reports/timeline_figures.hpp"
 #include "reports/write_report.hpp"
 
 #include <boost/describe.hpp>
@@ -24,6 +28,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -200,10 +205,54 @@ Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) 
     return out;
 }
 
+/// --figure and --width belong together, and to -o.
+void check_figure_options(const Arguments &arguments) {
+    if (!arguments.has("figure")) {
+        if (arguments.has("width"))
+            throw UsageError("report: --width is for one figure; name it, for example: --figure error_cdf "
+                             "--width column -o error_cdf.pdf");
+        return;
+    }
+    if (arguments.has("json"))
+        throw UsageError("report: --figure writes files; leave out --json");
+    if (!arguments.has("output"))
+        throw UsageError("report: --figure needs -o, a file that ends in .svg, .pdf, .tex or .csv, or a "
+                         "folder for all four, for example: --figure error_cdf -o error_cdf.pdf");
+    PaperWidth::parse(arguments.text("width", "column"));
+}
+
+/// Writes the figure that --figure names.
+void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColumns> &cases,
+                  const std::string &gpu, const Arguments &arguments) {
+    const std::string id = arguments.text("figure", "");
+    std::string names;
+    const Figure *found = nullptr;
+    for (const Figure &figure : figures) {
+        if (figure.id == id)
+            found = &figure;
+        if (figure.point_count() > 0)
+            names += (names.empty() ? "" : ", ") + figure.id;
+    }
+    const std::string there = names.empty() ? "there is none" : "there are " + names;
+    if (found == nullptr)
+        throw UsageError("report: no figure '" + id + "' of this document; " + there);
+    if (found->point_count() == 0)
+        throw UsageError("report: figure '" + id + "' is empty: " + found->no_data + "; " + there);
+    const PaperFiles written = write_paper_figure(
+        *found, cases, PaperWidth::parse(arguments.text("width", "column")), arguments.text("output", ""),
+        "GPU profile " + gpu + ", convcast " + producer().version);
+    std::string text;
+    for (const std::filesystem::path &file : written.files)
+        text += file.string() + "\n";
+    write_file_atomically("-", printable(text + (written.note.empty() ? "" : written.note + "\n")));
+}
+
 int report_profile(const GpuProfile &profile, const Arguments &arguments) {
     for (const char *other : {"study", "facts", "calibration", "assume"})
         if (arguments.has(other))
             throw UsageError(std::string("report: --") + other + " is for a run's cases; this is a profile");
+    if (arguments.has("figure"))
+        return write_figure(profile_figures(profile), {}, profile.id, arguments), 0;
     const bool json = arguments.has("json");
     std::string text = write_profile(profile);
     if (!json || arguments.has("output")) {
@@ -219,13 +268,17 @@ int report_profile(const GpuProfile &profile, const Arguments &arguments) {
 
 int report(const Words &words) {
     std::vector<Option> options = knowledge_options();
-    for (const Option &option : {Option{"gpu", Option::text}, Option{"study", Option::texts},
-                                 Option{"json", Option::flag}, Option{"output,o", Option::text}})
+    for (const Option &option :
+         {Option{"gpu", Option::text}, Option{"study", Option::texts}, Option{"json", Option::flag},
+          Option{"output,o", Option::text}, Option{"figure", Option::text}, Option{"width", Option::text}})
         options.push_back(option);
     const Arguments arguments("report", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("report")), 0;
-    if (arguments.has("output") || !arguments.has("json"))
+    check_figure_options(arguments);
+    if (arguments.has("figure"))
+        refuse_overwriting("report", arguments);
+    else if (arguments.has("output") || !arguments.has("json"))
         refuse_overwriting_in(arguments.text("output", "page"), "report", arguments);
     if (arguments.positional().empty())
         throw UsageError("report: no Run document or profile given, for example: convcast report "
@@ -289,6 +342,14 @@ int report(const Words &words) {
     const Judged judged =
         profile ? judged_of(run, *profile, (knowledge ? *knowledge : knowledge_for(*profile)).facts)
                 : Judged{};
+    if (arguments.has("figure")) {
+        const ReportStatistics statistics = summarize(run, studies, judged.of_calls.calls);
+        std::vector<Figure> figures = report_figures(statistics, studies);
+        for (Figure &timeline : timeline_figures(run))
+            figures.push_back(std::move(timeline));
+        write_figure(figures, case_columns(statistics), run.profile_id, arguments);
+        return code_of(run);
+    }
     if (!json || arguments.has("output")) {
         const ReportFiles files =
             write_report(run, studies, arguments.text("output", "page"), producer(), judged.of_calls.calls);

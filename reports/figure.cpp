@@ -12,12 +12,21 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace convcast {
 namespace {
+
+template <class Do> void for_each_series(const Figure &figure, Do do_it) {
+    for (const Series &series : figure.series)
+        do_it(series);
+    for (const Panel &panel : figure.panels)
+        for (const Series &series : panel.series)
+            do_it(series);
+}
 
 AxisRange range_of(const Axis &axis, const std::vector<double> &values) {
     if (axis.scale == Scale::category)
@@ -51,24 +60,26 @@ AxisRange range_of(const Axis &axis, const std::vector<double> &values) {
             axis.high ? high : std::ceil(high / step) * step};
 }
 
-/// See to_csv: what neither pgfplots nor a spreadsheet needs quoting for.
-std::string csv_text(std::string_view text) {
+/// A cell as RFC 4180 has it; a line break becomes a space.
+std::string csv_cell(std::string_view text) {
     std::string out;
-    while (!text.empty()) {
-        const std::size_t length = character_length(text);
-        const char c = text.front();
-        if (c == ',')
-            out += ';';
-        else if (length > 1)
-            out += text.substr(0, length);
-        else if (std::string_view("\"\\{}#%&$^~").find(c) != std::string_view::npos ||
-                 static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F)
-            out += '?';
-        else
-            out += c;
-        text.remove_prefix(length);
+    bool quoted = false;
+    for (const char c : text) {
+        quoted = quoted || c == ',' || c == '"';
+        out += c == '"' ? "\"\"" : std::string(1, static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
     }
-    return out;
+    return quoted ? '"' + out + '"' : out;
+}
+
+/// "x (measured time, µs)": the axis' label has its unit.
+std::string csv_head(const char *letter, const Axis &axis) {
+    return csv_cell(axis.label.empty() ? letter : fmt::format("{} ({})", letter, axis.label));
+}
+
+std::string csv_value(double value, const Axis &axis) {
+    const auto place = static_cast<std::size_t>(value >= 0.0 ? value : 0.0);
+    return axis.scale == Scale::category && place < axis.categories.size() ? csv_cell(axis.categories[place])
+                                                                           : number(value);
 }
 
 /// Widths of ASCII 32 to 126 in DejaVu Sans, thousandths of the font size.
@@ -130,7 +141,7 @@ double round_number(double value, bool up) {
 
 Ranges ranges_of(const Figure &figure) {
     std::vector<double> xs, ys;
-    for (const Series &series : figure.series)
+    for_each_series(figure, [&](const Series &series) {
         for (const Point &point : series.points) {
             xs.push_back(point.x);
             if (point.from)
@@ -140,6 +151,7 @@ Ranges ranges_of(const Figure &figure) {
                 if (end)
                     ys.push_back(*end);
         }
+    });
     for (const Reference &reference : figure.references) {
         if (reference.guide == Guide::vertical)
             xs.push_back(reference.value);
@@ -159,9 +171,10 @@ Placed place(const Point &point, const Ranges &ranges) {
 
 std::size_t beyond_count(const Figure &figure, const Ranges &ranges) {
     std::size_t count = 0;
-    for (const Series &series : figure.series)
-        for (const Point &point : series.points)
-            count += place(point, ranges).clamped() ? 1 : 0;
+    for_each_series(figure, [&](const Series &series) {
+        for (const Point &point : series.points) // a line just ends at the edge
+            count += (has_marks(series) || is_bars(series)) && place(point, ranges).clamped() ? 1 : 0;
+    });
     return count;
 }
 
@@ -198,15 +211,17 @@ std::size_t character_length(std::string_view text) {
 
 std::size_t Figure::point_count() const {
     std::size_t count = 0;
-    for (const Series &s : series)
-        count += s.points.size();
+    for_each_series(*this, [&](const Series &s) { count += s.points.size(); });
     return count;
 }
 
 bool Figure::has_spread() const {
-    return std::any_of(series.begin(), series.end(), [](const Series &s) {
-        return std::any_of(s.points.begin(), s.points.end(), [](const Point &p) { return p.low && p.high; });
+    bool has = false;
+    for_each_series(*this, [&](const Series &s) {
+        has = has ||
+              std::any_of(s.points.begin(), s.points.end(), [](const Point &p) { return p.low && p.high; });
     });
+    return has;
 }
 
 double text_width(std::string_view utf8, double size) {
@@ -256,23 +271,74 @@ std::string file_name(std::string_view text) {
     return name.size() <= longest ? name : name.substr(0, longest) + "_" + content_hash({std::string(text)});
 }
 
-std::string to_csv(const Figure &figure) {
-    const Ranges ranges = ranges_of(figure);
-    const bool spread = figure.has_spread();
-    std::string out =
-        fmt::format("group,case,x,y,from,drawn_x,drawn_y,{}series,label\n", spread ? "low,high," : "");
-    for (std::size_t i = 0; i < figure.series.size(); ++i)
-        for (const Point &point : figure.series[i].points) {
-            const Placed placed = place(point, ranges);
-            out += fmt::format("{}{},{},{},{},{},{},{},{}{},{}\n", i, placed.clamped() ? "c" : "",
-                               point.id ? std::to_string(*point.id) : "", number(point.x), number(point.y),
-                               point.from ? number(*point.from) : "", number(placed.x), number(placed.y),
-                               spread ? number(point.low.value_or(point.y)) + "," +
-                                            number(point.high.value_or(point.y)) + ","
-                                      : "",
-                               csv_text(figure.series[i].name), csv_text(point.label));
+namespace {
+
+/// Writes the lines of a figure's CSV.
+class CsvWriter {
+  public:
+    CsvWriter(const Figure &figure, std::span<const CaseColumns> cases)
+        : figure_(figure), cases_(cases), spread_(figure.has_spread()),
+          bars_(has_point([](const Point &point) { return point.from.has_value(); })) {}
+
+    std::string write() {
+        out_ = std::string(figure_.panels.empty() ? "" : "panel,") + "series," +
+               (cases_.empty() ? "" : "study,shape,strategy,knobs,regime,measured_regime,") + "case," +
+               csv_head("x", figure_.x) + "," + csv_head("y", figure_.y) + (bars_ ? ",from" : "") +
+               (spread_ ? ",low,high" : "") + ",label\n";
+        for (const Panel &panel : figure_.panels)
+            for (const Series &series : panel.series)
+                add(panel.title, series);
+        for (const Series &series : figure_.series)
+            add("", series);
+        return out_;
+    }
+
+  private:
+    template <class Has> bool has_point(Has has) const {
+        const auto in = [&](const Series &series) {
+            return std::any_of(series.points.begin(), series.points.end(), has);
+        };
+        return std::any_of(figure_.series.begin(), figure_.series.end(), in) ||
+               std::any_of(figure_.panels.begin(), figure_.panels.end(), [&](const Panel &panel) {
+                   return std::any_of(panel.series.begin(), panel.series.end(), in);
+               });
+    }
+
+    void add(const std::string &panel, const Series &series) {
+        const std::string begin =
+            (figure_.panels.empty() ? "" : csv_cell(panel) + ",") + csv_cell(series.name) + ",";
+        for (const Point &point : series.points) {
+            out_ += begin;
+            if (!cases_.empty()) {
+                const bool known =
+                    point.id && *point.id >= 0 && static_cast<std::size_t>(*point.id) < cases_.size();
+                const CaseColumns &its = known ? cases_[static_cast<std::size_t>(*point.id)] : none_;
+                for (const std::string *cell :
+                     {&its.study, &its.shape, &its.strategy, &its.knobs, &its.regime, &its.measured_regime})
+                    out_ += csv_cell(*cell) + ",";
+            }
+            out_ += fmt::format("{},{},{}", point.id ? std::to_string(*point.id) : "",
+                                csv_value(point.x, figure_.x), csv_value(point.y, figure_.y));
+            if (bars_)
+                out_ += "," + (point.from ? number(*point.from) : "");
+            if (spread_)
+                out_ += "," + (point.low ? number(*point.low) : "") + "," +
+                        (point.high ? number(*point.high) : "");
+            out_ += "," + csv_cell(point.label) + "\n";
         }
-    return out;
+    }
+
+    const Figure &figure_;
+    std::span<const CaseColumns> cases_;
+    CaseColumns none_;
+    bool spread_, bars_;
+    std::string out_;
+};
+
+} // namespace
+
+std::string to_csv(const Figure &figure, std::span<const CaseColumns> cases) {
+    return CsvWriter(figure, cases).write();
 }
 
 } // namespace convcast

@@ -1,9 +1,11 @@
-// One figure as data, and three writers of it: CSV, SVG and TeX (pgfplots, reading the CSV). The same figure
-// gives the same bytes everywhere: fixed number formats, no locale, no clock.
+// One figure as data, and three writers of it: CSV, SVG and TeX (pgfplots). SVG and TeX share one layout
+// (figure_layout.hpp), so that their marks, ticks and legend agree. The same figure gives the same bytes
+// everywhere: fixed number formats, no locale, no clock.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,37 +70,67 @@ struct Band {
     std::string label;
 };
 
+/// One plot of several beside each other, all with the same axes (small multiples).
+struct Panel {
+    std::string title;
+    std::vector<Series> series;
+};
+
 struct Figure {
     std::string id; ///< also the name of its files
     std::string title, caption;
     Axis x, y;
     std::vector<Band> bands{};
     std::vector<Reference> references{};
-    std::vector<Series> series{};
-    std::string no_data{}; ///< shown when no series has a point: why
+    std::vector<Series> series{}; ///< with panels: drawn in each of them
+    std::string no_data{};        ///< shown when no series has a point: why
+    std::vector<Panel> panels{};  ///< none: one plot
+    bool square = false;          ///< the plot is as high as it is wide
 
-    std::size_t point_count() const;
-    bool has_spread() const; ///< of any point
+    std::size_t point_count() const; ///< the points of `series` count once
+    bool has_spread() const;         ///< of any point
 };
 
 /// A text of a document as part of a figure's id: letters and digits of ASCII, '_' and '-', '_' for all
 /// others. A long one is cut, and ends in a hash of all of it: what differs keeps names that differ.
 std::string file_name(std::string_view text);
 
-/// One line per point. Text cells hold no comma, quote or TeX special (commas become semicolons, the rest
-/// '?'), so that pgfplots, which knows no quoting, reads the same file; `case` leads to the exact text.
-/// Columns: group (number of the series, with a "c" when clamped), case, x, y, from, drawn_x, drawn_y, then
-/// low and high if any point has them (y where one has none), series, label.
-std::string to_csv(const Figure &figure);
+/// What the CSV says of a case, whose number (Point::id) is its place.
+struct CaseColumns {
+    std::string study, shape, strategy, knobs, regime, measured_regime;
+};
+
+/// A header and one line per point, quoted as in RFC 4180 where a cell needs it. Columns: panel (if there are
+/// panels), series, the columns of the cases (if there are any), case, x and y with the labels of their axes
+/// and so their units, from (if there are bars), low and high (if any point has them), label. On an axis of
+/// categories the cell is the category.
+std::string to_csv(const Figure &figure, std::span<const CaseColumns> cases = {});
+
+/// How wide a figure is on paper.
+struct PaperWidth {
+    double bp = 0.0;        ///< PostScript points, 1/72 inch
+    std::string tex_length; ///< a length of TeX that the TeX file fills instead; "": `bp`
+
+    /// A column and the whole width of IEEEtran: 252 and 516 points of TeX. Scaled down to a column of acmart
+    /// or of a two-column article, the text of 8 points is still 7 points high.
+    static PaperWidth column();
+    static PaperWidth page();
+    /// "88mm", "8.8cm", "3.5in", "252pt" (points of TeX), "249bp", "column" or "page", of 40 to 400 mm.
+    /// Throws UsageError.
+    static PaperWidth parse(const std::string &text);
+};
+
+inline constexpr double paper_text_bp = 8.0; ///< all text of a figure on paper
 
 enum class SvgUse {
-    standalone, ///< concrete colours and a white ground, for papers and other programs
-    in_page,    ///< classes only: page.css gives the colours, light or dark
+    standalone, ///< concrete colours, a white ground and the size on paper, for papers and other programs
+    in_page,    ///< classes only, a size for screens: page.css gives the colours, light or dark
 };
-std::string to_svg(const Figure &figure, SvgUse use);
+std::string to_svg(const Figure &figure, SvgUse use, const PaperWidth &width = PaperWidth::column());
 
-/// Reads <id>.csv beside it; more than 5000 points are more than TeX bears, then it includes <id>.pdf.
-std::string to_tex(const Figure &figure);
+/// More points than TeX bears in one figure: to_tex then includes <id>.pdf.
+inline constexpr std::size_t tex_point_limit = 5000;
+std::string to_tex(const Figure &figure, const PaperWidth &width = PaperWidth::column());
 
 /// Of text in DejaVu Sans (Verdana has nearly the same widths) at a font size, in the size's unit.
 double text_width(std::string_view utf8, double size);

@@ -1,7 +1,10 @@
-// What the writers of a figure share: the ranges of its axes, and where a point goes that lies beyond them.
+// What the writers of a figure share: sizes, the ranges of its axes, their ticks, the legend, where each plot
+// lies, and where a point goes that lies beyond the axes.
 #pragma once
 
 #include "reports/figure.hpp"
+
+#include <utility>
 
 namespace convcast {
 
@@ -39,6 +42,84 @@ std::size_t beyond_count(const Figure &figure, const Ranges &ranges);
 std::string beyond_text(std::size_t count); ///< "1 point beyond the axis"
 
 bool is_logarithmic(Scale scale);
+
+/// Lengths of a drawing, in its unit: CSS pixels on a screen, PostScript points on paper.
+struct Sizes {
+    double width, text, gap, row, plot_height, square_limit; ///< row: the height of a category
+    double mark, small_mark;                                 ///< half a marker; small ones are on lines
+    double symbol;                                           ///< width of a legend's symbol
+    double line, thin, hair;                                 ///< strokes: of data, of the frame, of the grid
+    double narrow_panel, panel;                              ///< the least width of a plot among many, or few
+    double text_height() const { return 1.25 * text; }
+};
+Sizes screen_sizes();
+Sizes paper_sizes(double width_bp);
+
+struct Tick {
+    double value;
+    std::string label; ///< "" for a tick between labels
+};
+
+struct LegendEntry {
+    enum class Of { series, reference, band, beyond } of;
+    std::size_t index;    ///< of the reference or band
+    const Series *series; ///< else nullptr
+    std::string label;
+    double x, y; ///< left end and middle
+};
+
+/// Where one plot lies; y grows downwards.
+struct PlotBox {
+    double left, right, top, bottom;
+    std::string title;
+    std::vector<const Series *> series;
+    bool x_labels, y_labels; ///< whether the ticks' labels stand at it
+    std::size_t column;
+};
+
+/// Points into its figure.
+struct Layout {
+    Sizes sizes{};
+    Ranges ranges{};
+    std::vector<Tick> x_ticks, y_ticks;
+    std::vector<LegendEntry> legend;
+    std::size_t legend_columns = 1, columns = 1;
+    std::vector<PlotBox> plots;
+    double left = 0.0, right = 0.0, plot_gap = 0.0; ///< of all plots; right: distance from the right edge
+    double top = 0.0, bottom = 0.0, height = 0.0;
+    bool stretches = true; ///< the plots fill the width
+    std::string x_label, y_label;
+
+    double x_of(const PlotBox &plot, double value) const;
+    double y_of(const Figure &figure, const PlotBox &plot, double value) const;
+};
+Layout layout_of(const Figure &figure, const Sizes &sizes);
+
+/// The text's end cut off and marked, so that it is no wider than `width`.
+std::string fitted(const std::string &text, double width, double size);
+
+/// How a guide runs through the plot, as two points; absent where it misses it.
+struct Segment {
+    double x1, y1, x2, y2;
+};
+std::optional<Segment> guide_segment(const Ranges &ranges, Guide guide, double value);
+
+/// Corners of the part of a band inside the plot, in data; empty where it misses it.
+std::vector<std::pair<double, double>> band_corners(const Ranges &ranges, const Band &band);
+
+/// The points of a joined series or a staircase as a line inside the plot, in data.
+std::vector<std::pair<double, double>> joined_points(const Series &series, const Ranges &ranges);
+
+bool has_marks(const Series &series); ///< one per point
+bool is_joined(const Series &series); ///< a line through the points
+bool is_bars(const Series &series);
+double mark_size(const Series &series, const Sizes &sizes);
+
+/// Dashes of a line's style, in units of the line's width: on, off, ...; "" is solid.
+std::vector<double> dashes_of(std::size_t style);
+/// How much of its colour a bar has, so that neighbours differ in grey too.
+double bar_strength(std::size_t style);
+inline constexpr double bar_share = 0.72; ///< of a row that its bar fills
 
 /// The powers of two within the range, every `stride`-th of them, and how the axis names one.
 std::vector<double> powers_of_two(const AxisRange &range, int stride);

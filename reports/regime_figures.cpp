@@ -2,6 +2,7 @@
 
 #include "reports/report_figures.hpp"
 
+#include "model/paper/papers.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "reports/figure_layout.hpp"
 
@@ -11,6 +12,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,13 +24,13 @@ namespace {
 
 constexpr double percent = 100.0;
 
-std::string regime_name(Regime regime) {
+} // namespace
+
+std::string regime_text(Regime regime) {
     std::string name = boost::describe::enum_to_string(regime, "?");
     std::replace(name.begin(), name.end(), '_', ' ');
     return name;
 }
-
-} // namespace
 
 Figure regime_confusion(const ReportStatistics &statistics) {
     Figure figure{"regimes", "Regimes: what was said of what was measured", "", {}, {}};
@@ -48,14 +50,14 @@ Figure regime_confusion(const ReportStatistics &statistics) {
                 total += static_cast<double>(opinion.counts[j].n);
             if (total == 0.0)
                 continue;
-            const std::string measured = regime_name(opinion.counts[i].measured);
+            const std::string measured = regime_text(opinion.counts[i].measured);
             const auto row = static_cast<double>(figure.y.categories.size());
             figure.y.categories.push_back(fmt::format("{}: {} ({:.0f})", opinion.opinion, measured, total));
             for (std::size_t j = i; j < i + 3; ++j) {
                 const RegimeCount &count = opinion.counts[j];
                 Series &series =
                     said.try_emplace(count.forecast,
-                                     Series{"said " + regime_name(count.forecast), said.size(), Drawn::bars})
+                                     Series{"said " + regime_text(count.forecast), said.size(), Drawn::bars})
                         .first->second;
                 const double to = from + percent * static_cast<double>(count.n) / total;
                 if (count.n > 0)
@@ -63,7 +65,7 @@ Figure regime_confusion(const ReportStatistics &statistics) {
                         {to,
                          row,
                          fmt::format("{}: {} measured as {} said to be {}", opinion.opinion, count.n,
-                                     measured, regime_name(count.forecast)),
+                                     measured, regime_text(count.forecast)),
                          {},
                          from});
                 from = to;
@@ -90,15 +92,15 @@ Figure stall_reasons(const ReportStatistics &statistics) {
             continue;
         Series &s =
             series
-                .try_emplace(stall.measured, Series{regime_name(stall.measured), series.size(), Drawn::bars})
+                .try_emplace(stall.measured, Series{regime_text(stall.measured), series.size(), Drawn::bars})
                 .first->second;
         s.points.push_back({percent * stall.share,
                             static_cast<double>(figure.y.categories.size()),
-                            fmt::format("{}: {} {:.1f} % ({} cases)", regime_name(stall.measured),
+                            fmt::format("{}: {} {:.1f} % ({} cases)", regime_text(stall.measured),
                                         stall.reason, percent * stall.share, stall.n),
                             {},
                             0.0});
-        figure.y.categories.push_back(regime_name(stall.measured) + ": " + stall.reason);
+        figure.y.categories.push_back(regime_text(stall.measured) + ": " + stall.reason);
     }
     for (auto &[regime, s] : series)
         figure.series.push_back(std::move(s));
@@ -183,7 +185,7 @@ Figure boundary_sweep(const ReportStatistics &statistics, const StudySweep &swee
         if (!row->cold_s || !row->measured)
             continue;
         Series &series = measured
-                             .try_emplace(*row->measured, Series{"measured, " + regime_name(*row->measured),
+                             .try_emplace(*row->measured, Series{"measured, " + regime_text(*row->measured),
                                                                  static_cast<std::size_t>(*row->measured)})
                              .first->second;
         series.points.push_back({x, row->cold_s->value / fmas * pico, describe(*row), row->id});
@@ -203,6 +205,157 @@ Figure boundary_sweep(const ReportStatistics &statistics, const StudySweep &swee
         figure.series.push_back(std::move(forecast));
     figure.no_data = "no case of this sweep is in the run";
     return figure;
+}
+
+namespace {
+
+/// Maps of one size and filters of one size: a point of a map of regimes.
+struct MapPoint {
+    double size = 0.0, filters = 0.0;
+    const CaseRow *row = nullptr;
+};
+
+/// Of the division's cases with one channel and filters of edge `r`, the fastest at each point, measured
+/// before forecast.
+std::vector<MapPoint> points_of(const ReportStatistics &statistics, const std::string &division, int r) {
+    std::map<std::pair<double, double>, const CaseRow *> best;
+    const auto time = [](const CaseRow &row) {
+        const std::optional<Seconds> &its = row.cold_s ? row.cold_s : row.predicted_s;
+        return std::pair(row.cold_s ? 0 : 1, its ? its->value : std::numeric_limits<double>::infinity());
+    };
+    for (const CaseRow &row : statistics.cases) {
+        if (row.baseline || row.group != division || !row.tier2)
+            continue;
+        const ConvShape shape = ConvShape::parse(row.shape);
+        if (shape.c != 1 || shape.r != r || shape.s != r || shape.h != shape.w || shape.n != 1)
+            continue;
+        const CaseRow *&there = best[{static_cast<double>(shape.w), static_cast<double>(shape.k)}];
+        if (there == nullptr || time(row) < time(*there))
+            there = &row;
+    }
+    std::vector<MapPoint> points;
+    for (const auto &[place, row] : best)
+        points.push_back({place.first, place.second, row});
+    return points;
+}
+
+/// The fewest filters with which the division's whole work on an SM (Th with one piece) reaches N_FMA, or its
+/// data on all SMs (D with one piece) reach V_s, on a square map; absent beyond `most`.
+std::optional<double> least_filters(const PaperBounds &paper, bool by_map, int r, int size, bool fmas,
+                                    int most) {
+    const auto reaches = [&](int filters) {
+        ConvShape shape;
+        shape.h = shape.w = size;
+        shape.k = filters;
+        shape.r = shape.s = r;
+        if (fmas)
+            return (by_map ? papers::th2_fmas(shape, paper.sms, 1) : papers::th1_fmas(shape, paper.sms, 1)) >=
+                   paper.n_fma;
+        return paper.sms *
+                   (by_map ? papers::d2_bytes(shape, paper.sms, 1) : papers::d1_bytes(shape, paper.sms, 1)) >=
+               paper.v_s_bytes;
+    };
+    if (!reaches(most))
+        return std::nullopt;
+    int low = 1, high = most; // both grow with the filters
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        (reaches(middle) ? high : low) = reaches(middle) ? middle : middle + 1;
+    }
+    return low;
+}
+
+/// Where the rule's boundary runs over the maps from `low` to `high`.
+Series boundary_line(const PaperBounds &paper, bool by_map, int r, bool fmas, double low, double high,
+                     double least, double most) {
+    Series line{fmas ? "N_FMA in one piece" : "V_s in one piece", fmas ? std::size_t{4} : std::size_t{5},
+                Drawn::curve};
+    constexpr double steps = 120.0;
+    for (double i = 0.0; i <= steps; ++i) {
+        const double size = std::round(low * std::pow(high / low, i / steps));
+        const std::optional<double> filters =
+            least_filters(paper, by_map, r, static_cast<int>(size), fmas, static_cast<int>(std::ceil(most)));
+        if (size >= r && filters && (line.points.empty() || line.points.back().x != size))
+            line.points.push_back(
+                {size,
+                 std::clamp(*filters, least, most),
+                 fmt::format("{} from {:.0f} filters on a map of {:.0f}", line.name, *filters, size),
+                 {}});
+    }
+    return line;
+}
+
+struct Opinion {
+    const char *name;
+    std::optional<Regime> CaseRow::*regime;
+};
+
+Panel opinion_panel(const Opinion &opinion, const std::vector<MapPoint> &points) {
+    std::map<Regime, Series> series;
+    for (const MapPoint &point : points)
+        if (const std::optional<Regime> &regime = point.row->*opinion.regime)
+            series
+                .try_emplace(*regime, Series{regime_text(*regime), static_cast<std::size_t>(*regime),
+                                             Drawn::points, *regime == Regime::exposed})
+                .first->second.points.push_back(
+                    {point.size, point.filters,
+                     std::string(opinion.name) + ": " + regime_text(*regime) + ", " + describe(*point.row),
+                     point.row->id});
+    Panel panel{opinion.name, {}};
+    for (auto &[regime, s] : series)
+        panel.series.push_back(std::move(s));
+    return panel;
+}
+
+std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::string &division, int r) {
+    const std::vector<MapPoint> points = points_of(statistics, division, r);
+    constexpr std::size_t fewest = 5; // fewer say nothing of a plane
+    if (points.size() < fewest)
+        return std::nullopt;
+    Figure figure{fmt::format("regime_map_{}_{}x{}", division, r, r),
+                  fmt::format("Regimes of {} with filters of {} x {}", division, r, r),
+                  "",
+                  {},
+                  {}};
+    figure.x = {"height and width of the map", Scale::binary, {}, {}, {}};
+    figure.y = {"filters", Scale::binary, {}, {}, {}};
+    double low = points.front().size, high = low, least = points.front().filters, most = least;
+    for (const MapPoint &point : points) {
+        low = std::min(low, point.size), high = std::max(high, point.size);
+        least = std::min(least, point.filters), most = std::max(most, point.filters);
+    }
+    constexpr double room = 1.6; // around the dots, so that a line beside them is seen
+    low /= room, high *= room, least = std::max(1.0, least / (room * room)), most *= room;
+    figure.x.low = low, figure.x.high = high, figure.y.low = least, figure.y.high = most;
+    for (const Opinion &opinion :
+         {Opinion{"paper's rule", &CaseRow::paper}, Opinion{"physical rule", &CaseRow::physical},
+          Opinion{"forecast (tier 2)", &CaseRow::tier2}, Opinion{"measured", &CaseRow::measured}})
+        if (Panel panel = opinion_panel(opinion, points); !panel.series.empty())
+            figure.panels.push_back(std::move(panel));
+    const bool by_map = division == "map_split";
+    for (const bool fmas : {true, false})
+        if (Series line = boundary_line(*statistics.paper, by_map, r, fmas, low, high, least, most);
+            line.points.size() > 1)
+            figure.series.push_back(std::move(line));
+    figure.caption = fmt::format(
+        "One channel, the fastest setting at each size. Above the line N_FMA a map that is moved at once "
+        "gives every SM that many FMAs; above the line V_s as many bytes are moved as hide the latency. "
+        "N_FMA is {} FMAs an SM, V_s {} bytes on {} SMs.",
+        statistics.paper->n_fma, statistics.paper->v_s_bytes, statistics.paper->sms);
+    return figure;
+}
+
+} // namespace
+
+std::vector<Figure> regime_maps(const ReportStatistics &statistics) {
+    std::vector<Figure> maps;
+    if (!statistics.paper)
+        return maps;
+    for (const char *division : {"filter_split", "map_split"})
+        for (const int r : {1, 3, 5})
+            if (std::optional<Figure> map = regime_map(statistics, division, r))
+                maps.push_back(std::move(*map));
+    return maps;
 }
 
 } // namespace convcast

@@ -6,6 +6,13 @@
 
 namespace convcast {
 
+/// "compute hidden"
+std::string regime_text(Regime regime);
+
+/// Maps of regimes of the papers' two divisions of one channel, over map size and filters: a plot for each
+/// opinion, with the lines where the papers' rule reaches N_FMA and V_s. One for each edge of the filters
+/// that the run has enough shapes of.
+std::vector<Figure> regime_maps(const ReportStatistics &statistics);
 /// Of each opinion and measured regime, the shares that were said to be each.
 Figure regime_confusion(const ReportStatistics &statistics);
 /// What warps waited for in each measured regime.

@@ -24,28 +24,39 @@ constexpr double micro = 1e6; ///< µs per s
 constexpr double mega = 1e-6; ///< MB per B
 constexpr double percent = 100.0;
 
-/// Strategies keep their style in all runs; those of another version come after.
-std::size_t style_of(const std::string &group, const ReportStatistics &statistics) {
+/// Strategies in the order of the list, then those of another version.
+std::vector<std::string> strategies_of(const ReportStatistics &statistics) {
     std::vector<std::string> names = strategy_names();
     for (const CaseRow &row : statistics.cases)
         if (!row.baseline && std::find(names.begin(), names.end(), row.group) == names.end())
             names.push_back(row.group);
-    return static_cast<std::size_t>(std::find(names.begin(), names.end(), group) - names.begin());
+    return names;
 }
 
-/// A series per strategy in the order of their styles; `point` gives a row's point or nothing.
+/// The points of our own cases by regime: what the counters say, else what the forecast says.
 template <class MakePoint>
-std::vector<Series> by_strategy(const ReportStatistics &statistics, MakePoint point) {
+std::vector<Series> by_regime(const ReportStatistics &statistics, const std::string &strategy,
+                              MakePoint point) {
     std::map<std::size_t, Series> series;
-    for (const CaseRow &row : statistics.cases)
-        if (const std::optional<Point> p = row.baseline ? std::nullopt : point(row)) {
-            const std::size_t style = style_of(row.group, statistics);
-            Series &s = series.try_emplace(style, Series{row.group, style}).first->second;
-            s.points.push_back(*p);
-        }
+    for (const CaseRow &row : statistics.cases) {
+        if (row.baseline || (!strategy.empty() && row.group != strategy))
+            continue;
+        const std::optional<Point> p = point(row);
+        if (!p)
+            continue;
+        const std::optional<Regime> regime = row.measured ? row.measured : row.tier2;
+        constexpr std::size_t unknown = 3;
+        const std::size_t style = regime ? static_cast<std::size_t>(*regime) : unknown;
+        Series &s = series.try_emplace(style, Series{regime ? regime_text(*regime) : "regime unknown", style})
+                        .first->second;
+        s.points.push_back(*p);
+    }
     std::vector<Series> out;
     for (auto &[style, s] : series)
         out.push_back(std::move(s));
+    // Few marks lie on many, not under them.
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Series &a, const Series &b) { return a.points.size() > b.points.size(); });
     return out;
 }
 
@@ -110,13 +121,14 @@ std::string describe(const CaseRow &row) {
 Figure predicted_vs_measured(const ReportStatistics &statistics) {
     Figure figure{"predicted_vs_measured", "Forecast against measured time", "", {}, {}};
     figure.caption =
-        "Each mark is one case. On the line the forecast is exact; the band is ±25 %. Two logarithmic axes "
-        "flatter any model: read the errors beside it.";
+        "Each mark is one case, by its regime. On the line the forecast is exact; the band is ±10 %. Two "
+        "logarithmic axes flatter any model: read the errors beside it.";
     figure.x = {"measured time, cold L2, µs", Scale::logarithmic, {}, {}, {}};
     figure.y = {"forecast, µs", Scale::logarithmic, {}, {}, {}};
-    figure.bands = {{Guide::diagonal, 0.75, 1.25, "±25 %"}};
+    figure.square = true;
+    figure.bands = {{Guide::diagonal, 0.9, 1.1, "±10 %"}};
     figure.references = {{Guide::diagonal, 1.0, "forecast = measured"}};
-    figure.series = by_strategy(statistics, [](const CaseRow &row) -> std::optional<Point> {
+    figure.series = by_regime(statistics, "", [](const CaseRow &row) -> std::optional<Point> {
         if (!row.error)
             return std::nullopt;
         return Point{row.cold_s->value * micro, row.predicted_s->value * micro, describe(row), row.id};
@@ -127,16 +139,21 @@ Figure predicted_vs_measured(const ReportStatistics &statistics) {
 }
 
 Figure relative_error(const ReportStatistics &statistics) {
-    Figure figure{"relative_error", "Error of the forecast", "", {}, {}};
+    Figure figure{"relative_error", "Error of the forecast, by strategy", "", {}, {}};
     figure.caption = "Forecast / measured − 1: above zero the forecast is too slow. The band is ±10 %.";
     figure.x = {"measured time, cold L2, µs", Scale::logarithmic, {}, {}, {}};
     figure.bands = {{Guide::horizontal, -10.0, 10.0, "±10 %"}};
     figure.references = {{Guide::horizontal, 0.0, ""}};
-    figure.series = by_strategy(statistics, [](const CaseRow &row) -> std::optional<Point> {
-        if (!row.error)
-            return std::nullopt;
-        return Point{row.cold_s->value * micro, *row.error * percent, describe(row), row.id};
-    });
+    for (const std::string &strategy : strategies_of(statistics)) {
+        std::vector<Series> series =
+            by_regime(statistics, strategy, [](const CaseRow &row) -> std::optional<Point> {
+                if (!row.error)
+                    return std::nullopt;
+                return Point{row.cold_s->value * micro, *row.error * percent, describe(row), row.id};
+            });
+        if (!series.empty())
+            figure.panels.push_back({strategy, std::move(series)});
+    }
     const double limit = error_limit(statistics);
     figure.y = {"error of the forecast, %", Scale::linear, -limit, limit, {}};
     figure.no_data = no_pair;
@@ -146,21 +163,33 @@ Figure relative_error(const ReportStatistics &statistics) {
 Figure error_cdf(const ReportStatistics &statistics) {
     Figure figure{"error_cdf", "Share of the cases within an error", "", {}, {}};
     figure.caption =
-        "How many cases of a strategy have at most that error, of all with a forecast and a measured time.";
+        "How many of our cases each model forecasts with at most that error, of all that it gives a time "
+        "and that were measured. Error is |forecast / measured − 1|.";
+    figure.x = {"|error of the forecast|, %", Scale::linear, 0.0, percent, {}};
     figure.y = {"share of the cases, %", Scale::linear, 0.0, percent, {}};
-    figure.series = by_strategy(statistics, [](const CaseRow &row) -> std::optional<Point> {
-        if (!row.error)
-            return std::nullopt;
-        return Point{std::abs(*row.error) * percent, 0.0, describe(row), row.id};
-    });
-    figure.x = {"|error of the forecast|, %", Scale::linear, 0.0, error_limit(statistics), {}};
-    for (Series &series : figure.series) {
-        series.drawn = Drawn::steps;
+    struct Model {
+        const char *name;
+        std::optional<Seconds> CaseRow::*time;
+    };
+    std::size_t style = 0;
+    for (const Model &model :
+         {Model{"this forecast", &CaseRow::predicted_s}, Model{"MWP-CWP", &CaseRow::mwp_cwp_s},
+          Model{"wave-quantised roofline", &CaseRow::roofline_s},
+          Model{"speed of light", &CaseRow::tier0_s}}) {
+        Series series{model.name, style++, Drawn::steps};
+        for (const CaseRow &row : statistics.cases)
+            if (const std::optional<Seconds> &time = row.*model.time; !row.baseline && row.cold_s && time)
+                series.points.push_back({std::abs(*time / *row.cold_s - 1.0) * percent, 0.0,
+                                         row.shape + " " + row.name + ": " + model.name + " " +
+                                             signed_percent(*time / *row.cold_s - 1.0),
+                                         row.id});
         std::stable_sort(series.points.begin(), series.points.end(),
                          [](const Point &a, const Point &b) { return a.x < b.x; });
         for (std::size_t i = 0; i < series.points.size(); ++i)
             series.points[i].y =
                 percent * static_cast<double>(i + 1) / static_cast<double>(series.points.size());
+        if (!series.points.empty())
+            figure.series.push_back(std::move(series));
     }
     figure.no_data = no_pair;
     return figure;
@@ -222,31 +251,29 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
 Figure work_bytes(const ReportStatistics &statistics, const std::string &level) {
     const std::string name = level == "l2" ? "L2" : "DRAM";
     Figure figure{"work_" + level, "Predicted against counted " + name + " traffic", "", {}, {}};
-    figure.caption =
-        "Bytes per call between " + std::string(level == "l2" ? "the SMs and L2" : "L2 and DRAM") +
-        ", as the model forecasts and as the counters say. Filled marks are reads, hollow ones writes.";
+    figure.caption = "Bytes per call between " +
+                     std::string(level == "l2" ? "the SMs and L2" : "L2 and DRAM") +
+                     ", as the model forecasts and as the counters say.";
     figure.x = {"counted, MB", Scale::logarithmic, {}, {}, {}};
     figure.y = {"predicted, MB", Scale::logarithmic, {}, {}, {}};
     figure.references = {{Guide::diagonal, 1.0, "predicted = counted"}};
-    std::map<std::pair<std::size_t, bool>, Series> series;
+    figure.square = true;
+    Series reads{"reads", 0}, writes{"writes", 1, Drawn::points, true};
     for (const WorkRow &work : statistics.work) {
         const bool write = work.quantity == level + "_write_bytes";
         if (!write && work.quantity != level + "_read_bytes")
             continue;
         const CaseRow &row = statistics.cases[static_cast<std::size_t>(work.id)];
-        const std::size_t style = style_of(row.group, statistics);
-        Series &s = series
-                        .try_emplace({style, write}, Series{row.group + (write ? ", writes" : ""), style,
-                                                            Drawn::points, write})
-                        .first->second;
-        s.points.push_back(
-            {work.counted * mega, work.predicted * mega,
-             fmt::format("{} {}, {}: predicted {:.3g} MB, counted {:.3g} MB", row.shape, row.name,
-                         write ? "writes" : "reads", work.predicted * mega, work.counted * mega),
-             row.id});
+        (write ? writes : reads)
+            .points.push_back(
+                {work.counted * mega, work.predicted * mega,
+                 fmt::format("{} {}, {}: predicted {:.3g} MB, counted {:.3g} MB", row.shape, row.name,
+                             write ? "writes" : "reads", work.predicted * mega, work.counted * mega),
+                 row.id});
     }
-    for (auto &[key, s] : series)
-        figure.series.push_back(std::move(s));
+    for (Series *s : {&reads, &writes})
+        if (!s->points.empty())
+            figure.series.push_back(std::move(*s));
     figure.no_data = "no case has both a forecast and a counter of its " + name + " traffic";
     square_axes(figure);
     return figure;
@@ -303,6 +330,20 @@ std::optional<std::int64_t> typical_case(const ReportStatistics &statistics) {
     return std::nullopt;
 }
 
+std::vector<CaseColumns> case_columns(const ReportStatistics &statistics) {
+    std::vector<CaseColumns> columns;
+    for (const CaseRow &row : statistics.cases) {
+        const std::size_t colon = row.baseline ? std::string::npos : row.name.find(':');
+        const auto name_of = [](const std::optional<Regime> &regime) {
+            return regime ? std::string(boost::describe::enum_to_string(*regime, "?")) : "";
+        };
+        columns.push_back({row.study.value_or(""), row.shape, row.group,
+                           colon == std::string::npos ? "" : row.name.substr(colon + 1), name_of(row.tier2),
+                           name_of(row.measured)});
+    }
+    return columns;
+}
+
 std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span<const Study> studies) {
     std::vector<Figure> figures = {predicted_vs_measured(statistics), relative_error(statistics),
                                    error_cdf(statistics)};
@@ -326,6 +367,8 @@ std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span
             figures.push_back(speedup_over_cudnn(statistics, unknown));
             drawn.push_back(id);
         }
+    for (Figure &map : regime_maps(statistics))
+        figures.push_back(std::move(map));
     if (!statistics.regimes.opinions.empty())
         figures.push_back(regime_confusion(statistics));
     if (!statistics.regimes.stalls.empty())

@@ -9,7 +9,9 @@
 namespace convcast {
 
 Figure predicted_vs_measured(const ReportStatistics &statistics);
+/// A plot for each strategy.
 Figure relative_error(const ReportStatistics &statistics);
+/// Of this forecast and of others' models: how many cases have at most an error.
 Figure error_cdf(const ReportStatistics &statistics);
 
 /// One study's shapes with the gains its paper published; the study "" holds the shapes of none.
@@ -27,6 +29,9 @@ std::optional<std::int64_t> typical_case(const ReportStatistics &statistics);
 
 /// All of them in the order of the page: one speed-up figure per study that has shapes in the run.
 std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span<const Study> studies);
+
+/// What the CSV files say of each case, by CaseRow::id.
+std::vector<CaseColumns> case_columns(const ReportStatistics &statistics);
 
 /// "3.14", "31.4", "314": three digits of microseconds, no unit.
 std::string microseconds(Seconds time);

@@ -63,6 +63,8 @@ CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
         const Prediction &prediction = *c.prediction;
         row.predicted_s = usable(prediction.time_s);
         row.tier0_s = usable(prediction.times.tier0_s);
+        row.roofline_s = usable(prediction.times.roofline_s);
+        row.mwp_cwp_s = usable(prediction.times.mwp_cwp_s);
         row.limiter = prediction.limiter;
         if (!row.reason && !row.predicted_s)
             row.reason = prediction.reason.value_or("no forecast");
@@ -452,6 +454,22 @@ double percentile(std::vector<double> values, double share) {
     return quantile_of_sorted(values, share);
 }
 
+namespace {
+
+std::optional<PaperBounds> bounds_of(const Run &run) {
+    for (const Case &item : run.cases)
+        if (item.prediction && item.prediction->rules) {
+            const Rules &rules = *item.prediction->rules;
+            constexpr std::int64_t bytes_per_thread = 4; // T6: V_s is a float of every thread of the GPU
+            if (rules.n_fma && rules.v_s_bytes && rules.threads_per_sm && *rules.threads_per_sm > 0)
+                return PaperBounds{*rules.n_fma, *rules.v_s_bytes,
+                                   *rules.v_s_bytes / (bytes_per_thread * *rules.threads_per_sm)};
+        }
+    return std::nullopt;
+}
+
+} // namespace
+
 ReportStatistics summarize(const Run &run, std::span<const Study> studies,
                            std::span<const JudgedCall> judged) {
     ReportStatistics out;
@@ -509,6 +527,7 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies,
     out.work = work_of(run);
     out.work_errors = work_errors_of(out.work, out.cases);
     out.regimes = regimes_of(run);
+    out.paper = bounds_of(run);
     out.statuses = statuses_of(out.cases);
     return out;
 }

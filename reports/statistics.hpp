@@ -31,6 +31,7 @@ struct CaseRow {
     std::optional<std::string> reason; ///< why the status is not ok, else why there is no forecast
     std::optional<std::string> detail; ///< how a baseline did it
     std::optional<Seconds> predicted_s, tier0_s;
+    std::optional<Seconds> roofline_s, mwp_cwp_s;   ///< forecasts by others' models (TierTimes)
     std::optional<Seconds> cold_s, warm_s;          ///< measured medians
     std::optional<Seconds> cold_low_s, cold_high_s; ///< 5th and 95th percentile of the cold samples
     std::optional<double> error;                    ///< predicted / measured cold - 1
@@ -43,9 +44,9 @@ struct CaseRow {
     std::vector<WaterfallBar> waterfall; ///< adds up to the forecast
     BOOST_DESCRIBE_CLASS(CaseRow, (),
                          (id, study, shape, name, group, baseline, status, reason, detail, predicted_s,
-                          tier0_s, cold_s, warm_s, cold_low_s, cold_high_s, error, paper, physical, tier2,
-                          measured, round_over_n_fma, round_over_v_s, limiter, speedup, relative_l2_error,
-                          waterfall),
+                          tier0_s, roofline_s, mwp_cwp_s, cold_s, warm_s, cold_low_s, cold_high_s, error,
+                          paper, physical, tier2, measured, round_over_n_fma, round_over_v_s, limiter,
+                          speedup, relative_l2_error, waterfall),
                          (), ())
 };
 
@@ -164,6 +165,12 @@ struct TimelineRow {
     BOOST_DESCRIBE_CLASS(TimelineRow, (), (id, launch, forecast, measured), (), ())
 };
 
+/// The boundaries of the papers' rule on the run's GPU (model/paper/rules.hpp).
+struct PaperBounds {
+    std::int64_t n_fma = 0, v_s_bytes = 0, sms = 0;
+    BOOST_DESCRIBE_CLASS(PaperBounds, (), (n_fma, v_s_bytes, sms), (), ())
+};
+
 struct ReportStatistics {
     std::string schema = "convcast/report/1";
     std::string error;      ///< the definition used, in words
@@ -180,9 +187,10 @@ struct ReportStatistics {
     RegimeTables regimes;
     std::vector<StatusCount> statuses; ///< adds up to the number of cases
     std::vector<TimelineRow> timelines;
+    std::optional<PaperBounds> paper; ///< absent where no forecast has the rules
     BOOST_DESCRIBE_CLASS(ReportStatistics, (),
                          (schema, error, percentile, cases, errors, shapes, speedups, networks, choice,
-                          accuracy, work, work_errors, regimes, statuses, timelines),
+                          accuracy, work, work_errors, regimes, statuses, timelines, paper),
                          (), ())
 };
 

@@ -5,146 +5,39 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstddef>
-#include <limits>
-#include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace convcast {
 namespace {
 
-// Sizes in SVG user units, which browsers show as CSS pixels and rsvg-convert as 1/96 inch.
-constexpr double figure_width = 560.0;
-constexpr double plot_height = 300.0;
-constexpr double row_height = 17.0; ///< of a category
-constexpr double text_size = 11.0;
-constexpr double gap = 6.0;
-constexpr double mark = 4.0;       ///< half a marker
-constexpr double small_mark = 2.6; ///< half a marker on a line or a bar
-
 /// Okabe and Ito's palette without its yellow, which vanishes on white; tex.cpp has the same.
-constexpr const char *standalone_style =
-    "text{font:11px 'DejaVu "
-    "Sans',Verdana,sans-serif;fill:#222}.ground{fill:#fff}.frame{fill:none;stroke:#888}"
-    ".grid{stroke:#ddd}.band{fill:#000;fill-opacity:.07}.ref{fill:none;stroke:#444}.ref1{stroke-dasharray:6 "
-    "3}"
-    ".ref2{stroke-dasharray:2 2}.ref3{stroke-dasharray:8 3 2 "
-    "3}.line{fill:none;stroke-width:1.8}.spread.spread{fill:none;stroke-width:1.2}"
-    ".hollow{fill:#fff;stroke-width:1.5}.beyond{stroke:#222}"
-    ".s0{fill:#0072B2;stroke:#0072B2}.s1{fill:#D55E00;stroke:#D55E00}.s2{fill:#009E73;stroke:#009E73}"
-    ".s3{fill:#CC79A7;stroke:#CC79A7}.s4{fill:#E69F00;stroke:#E69F00}.s5{fill:#56B4E9;stroke:#56B4E9}"
-    ".hollow.hollow{fill:#fff}.line.line{fill:none}";
+constexpr std::array<const char *, style_count> colours = {"0072B2", "D55E00", "009E73",
+                                                           "CC79A7", "E69F00", "56B4E9"};
 
-/// The text's end cut off and marked, so that it is no wider than `width`.
-std::string fitted(const std::string &text, double width) {
-    if (text_width(text, text_size) <= width)
-        return text;
-    std::string kept;
-    for (std::string_view rest = text; !rest.empty();) {
-        const std::size_t length = character_length(rest);
-        if (text_width(kept, text_size) + text_width(rest.substr(0, length), text_size) +
-                text_width("…", text_size) >
-            width)
-            break;
-        kept += rest.substr(0, length);
-        rest.remove_prefix(length);
-    }
-    return kept + "…";
-}
-
-struct Tick {
-    double value;
-    std::string label; ///< "" for a tick between labels
-};
-
-/// Fixed notation with as many decimals as a value of that size or spacing needs.
-std::string tick_label(double value, double spacing) {
-    const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(spacing) - 1e-9)));
-    constexpr int most_decimals = 12; // nobody counts more zeros
-    if (decimals > most_decimals)
-        return fmt::format("{:.0e}", value);
-    std::string text = fmt::format("{:.{}f}", value, decimals);
-    return text.find_first_not_of("-0.") == std::string::npos ? "0" : text;
-}
-
-std::vector<Tick> linear_ticks(const AxisRange &range, double count) {
-    const double step = round_number((range.high - range.low) / count, true);
-    std::vector<Tick> ticks;
-    for (double i = std::ceil(range.low / step - 1e-9); i * step <= range.high + 1e-9 * step; ++i)
-        ticks.push_back({i * step, tick_label(i * step, step)});
-    return ticks;
-}
-
-/// Labels at `per_decade` values of every `stride`-th decade.
-std::vector<Tick> logarithmic_ticks(const AxisRange &range, int per_decade, int stride) {
-    std::vector<Tick> ticks;
-    const int first = static_cast<int>(std::floor(std::log10(range.low) + 1e-9));
-    const int last = static_cast<int>(std::ceil(std::log10(range.high) - 1e-9));
-    for (int decade = first; decade <= last; ++decade)
-        for (int digit = 1; digit <= 9; ++digit) {
-            const double value = digit * std::pow(10.0, decade);
-            if (value < range.low * (1.0 - 1e-9) || value > range.high * (1.0 + 1e-9))
-                continue;
-            const bool wanted =
-                digit == 1 || (per_decade == 3 && (digit == 2 || digit == 5)) || per_decade == 9;
-            const bool labelled = wanted && (decade - first) % stride == 0;
-            ticks.push_back({value, labelled ? tick_label(value, std::pow(10.0, decade)) : ""});
-        }
-    return ticks;
-}
-
-/// A tick at every power of two, labels at every `stride`-th.
-std::vector<Tick> binary_ticks(const AxisRange &range, const Axis &axis, int stride) {
-    std::vector<Tick> ticks;
-    for (const double power : powers_of_two(range, stride))
-        ticks.push_back({power, power_label(power, axis)});
-    return ticks;
-}
-
-/// Ticks whose labels, `extent(label)` long along the axis of `length`, stay apart.
-template <class Extent>
-std::vector<Tick> ticks_of(const Axis &axis, const AxisRange &range, double length, Extent extent) {
-    const auto apart = [&](const std::vector<Tick> &ticks) {
-        double end = -std::numeric_limits<double>::infinity();
-        for (const Tick &tick : ticks) {
-            if (tick.label.empty())
-                continue;
-            const double middle = range.at(tick.value) * length, half = extent(tick.label) / 2.0;
-            if (middle - half < end + gap)
-                return false;
-            end = middle + half;
-        }
-        return true;
-    };
-    const auto labels = [](const std::vector<Tick> &ticks) {
-        return std::count_if(ticks.begin(), ticks.end(),
-                             [](const Tick &tick) { return !tick.label.empty(); });
-    };
-    if (range.scale == Scale::binary)
-        for (int stride = 1;; ++stride)
-            if (auto ticks = binary_ticks(range, axis, stride); apart(ticks) || labels(ticks) < 2)
-                return ticks;
-    if (range.scale == Scale::logarithmic) {
-        if (range.high / range.low < 3.0)
-            if (auto ticks = logarithmic_ticks(range, 9, 1); apart(ticks))
-                return ticks;
-        if (auto ticks = logarithmic_ticks(range, 3, 1); apart(ticks))
-            return ticks;
-        for (int stride = 1;; ++stride)
-            if (auto ticks = logarithmic_ticks(range, 1, stride); apart(ticks) || labels(ticks) < 2)
-                return ticks;
-    }
-    for (double count = 8.0;; count /= 1.5)
-        if (auto ticks = linear_ticks(range, count); apart(ticks) || ticks.size() < 2)
-            return ticks;
+/// The concrete look of a drawing for paper; page.css has that of the page.
+std::string paper_style(const Sizes &sizes) {
+    std::string style = fmt::format(
+        "text{{font:{}px 'DejaVu Sans',Verdana,sans-serif;fill:#222}}.ground{{fill:#fff}}"
+        ".frame{{fill:none;stroke:#666;stroke-width:{}}}.grid{{fill:none;stroke:#ddd;stroke-width:{}}}"
+        ".band{{fill:#e4e4e4;stroke:none}}.ref{{fill:none;stroke:#222;stroke-width:{}}}"
+        ".ref1{{stroke-dasharray:6 3}}.ref2{{stroke-dasharray:2 2}}.ref3{{stroke-dasharray:8 3 2 3}}",
+        coordinate(sizes.text), coordinate(sizes.thin), coordinate(sizes.hair), coordinate(sizes.thin));
+    for (std::size_t i = 0; i < style_count; ++i)
+        style += fmt::format(".s{0}{{fill:#{1};stroke:#{1};stroke-width:{2}}}", i, colours[i],
+                             coordinate(sizes.hair));
+    return style +
+           fmt::format(".line.line{{fill:none;stroke-width:{}}}.spread.spread{{fill:none;stroke-width:{}}}"
+                       ".hollow.hollow{{fill:#fff;stroke-width:{}}}.beyond{{stroke:#222}}",
+                       coordinate(sizes.line), coordinate(sizes.thin), coordinate(sizes.thin));
 }
 
 /// A marker centred at the current point of a path, in relative commands. Hollow ones are larger: they show
 /// around a filled one at the same place.
-std::string marker_path(std::size_t style, bool hollow, double size = mark) {
+std::string marker_path(std::size_t style, bool hollow, double size) {
     const double half = hollow ? 1.35 * size : size;
     const auto c = [half](double share) { return coordinate(half * share); };
     switch (mark_of(style)) {
@@ -164,254 +57,208 @@ std::string marker_path(std::size_t style, bool hollow, double size = mark) {
 }
 
 /// A triangle at the edge that points out of the plot; dx, dy in {-1, 0, 1} say where the point lies.
-std::string edge_path(int dx, int dy) {
+std::string edge_path(int dx, int dy, double size) {
+    const auto c = [size](double share) { return coordinate(size * share); };
     if (dx != 0)
-        return fmt::format("m{} 0l{} -4.5v9z", dx * 3, -dx * 8);
-    return fmt::format("m0 {}l-4.5 {}h9z", -dy * 3, dy * 8);
+        return fmt::format("m{} 0l{} {}v{}z", c(0.75 * dx), c(-2.0 * dx), c(-1.1), c(2.2));
+    return fmt::format("m0 {}l{} {}h{}z", c(-0.75 * dy), c(-1.1), c(2.0 * dy), c(2.2));
 }
 
-struct LegendEntry {
-    std::string symbol; ///< SVG drawn in a box of 22 x 10 around (0, 0)
-    std::string label;
-};
+/// The attribute of a line that tells styles apart without colour.
+std::string dash_attribute(std::size_t style, double line) {
+    std::string dashes;
+    for (const double length : dashes_of(style))
+        dashes += (dashes.empty() ? "" : " ") + coordinate(length * line);
+    return dashes.empty() ? "" : " stroke-dasharray=\"" + dashes + "\"";
+}
 
-/// How a reference or band runs through the plot, as two corner points in data; empty if it misses the plot.
-struct Segment {
-    double x1, y1, x2, y2;
-};
+std::string strength_attribute(std::size_t style) {
+    const double strength = bar_strength(style);
+    return strength < 1.0 ? " fill-opacity=\"" + coordinate(strength) + "\"" : "";
+}
 
 std::string reference_class(std::size_t index) {
     return fmt::format("ref ref{}", index % 4);
 }
 
-/// Draws one figure; the layout is computed once, in the constructor.
 class SvgWriter {
   public:
-    SvgWriter(const Figure &figure, SvgUse use)
-        : figure_(figure), use_(use), ranges_(ranges_of(figure)), legend_(legend()) {
-        const bool rows = figure.y.scale == Scale::category;
-        const double size =
-            rows ? std::max(1.0, static_cast<double>(figure.y.categories.size())) * row_height : plot_height;
-        constexpr double line_height = text_size * 1.25;
-        const auto tall = [](const std::string &) { return text_size * 1.25; };
-        const auto wide = [](const std::string &label) { return text_width(label, text_size); };
-        if (rows)
-            for (std::size_t i = 0; i < figure.y.categories.size(); ++i)
-                y_ticks_.push_back(
-                    {static_cast<double>(i), fitted(figure.y.categories[i], figure_width * 0.4)});
-        else
-            y_ticks_ = ticks_of(figure.y, ranges_.y, size, tall);
-        double widest = 0.0;
-        for (const Tick &tick : y_ticks_)
-            widest = std::max(widest, wide(tick.label));
-        left_ = gap + (figure.y.label.empty() ? 0.0 : line_height + gap) + widest + gap;
-        right_ = figure_width - gap;
-        // The last label of x is centred on its tick and may stand out to the right: measure, shrink, measure
-        // again.
-        for (int round = 0; round < 2; ++round) {
-            x_ticks_ = ticks_of(figure.x, ranges_.x, right_ - left_, wide);
-            for (const Tick &tick : x_ticks_)
-                right_ = std::min(right_,
-                                  figure_width - gap + (right_ - x_of(tick.value)) - wide(tick.label) / 2.0);
-        }
-        double x = left_, y = gap + line_height / 2.0;
-        for (const LegendEntry &entry : legend_) {
-            const double width = symbol_width + gap + wide(entry.label);
-            if (x > left_ && x + width > figure_width - gap) {
-                x = left_;
-                y += line_height + 2.0;
-            }
-            legend_at_.push_back({x, y});
-            x += width + 3.0 * gap;
-        }
-        top_ = legend_.empty() ? gap + line_height / 2.0 : y + line_height / 2.0 + 2.0 * gap;
-        bottom_ = top_ + size;
-        height_ = bottom_ + gap + line_height + (figure.x.label.empty() ? 0.0 : gap + line_height) + gap;
-    }
+    SvgWriter(const Figure &figure, SvgUse use, const PaperWidth &width)
+        : figure_(figure), use_(use),
+          layout_(layout_of(figure, use == SvgUse::in_page ? screen_sizes() : paper_sizes(width.bp))),
+          sizes_(layout_.sizes) {}
 
     std::string write() {
         const std::string label = escape_xml(figure_.title);
-        out_ =
-            fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" viewBox=\"0 0 {0} {1}\" "
-                        "width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n",
-                        coordinate(figure_width), coordinate(height_), label);
+        const char *unit = use_ == SvgUse::standalone ? "pt" : "";
+        out_ = fmt::format(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" viewBox=\"0 0 {0} {1}\" "
+            "width=\"{0}{2}\" height=\"{1}{2}\" role=\"img\" aria-label=\"{3}\">\n<title>{3}</title>\n",
+            coordinate(sizes_.width), coordinate(layout_.height), unit, label);
         if (use_ == SvgUse::standalone)
             out_ +=
                 fmt::format("<style>{}</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n",
-                            standalone_style);
+                            paper_style(sizes_));
         const bool empty = figure_.point_count() == 0;
-        if (!empty)
-            bands();
-        axes();
-        if (!empty)
-            references();
-        for (const Series &series : figure_.series)
-            draw(series);
-        for (std::size_t i = 0; i < legend_.size(); ++i)
-            out_ += fmt::format(
-                "<g class=\"legend\"><g transform=\"translate({} {})\">{}</g>{}</g>\n",
-                coordinate(legend_at_[i].x + symbol_width / 2.0), coordinate(legend_at_[i].y),
-                legend_[i].symbol,
-                text(legend_at_[i].x + symbol_width + gap, legend_at_[i].y, "start",
-                     fitted(legend_[i].label, figure_width - legend_at_[i].x - symbol_width - 2.0 * gap)));
-        if (empty)
-            out_ += text((left_ + right_) / 2.0, (top_ + bottom_) / 2.0, "middle",
-                         fitted(figure_.no_data.empty() ? "no data" : figure_.no_data, right_ - left_)) +
+        for (const PlotBox &plot : layout_.plots)
+            draw(plot, empty);
+        labels();
+        for (const LegendEntry &entry : layout_.legend)
+            out_ += fmt::format("<g class=\"legend\"><g transform=\"translate({} {})\">{}</g>{}</g>\n",
+                                coordinate(entry.x + sizes_.symbol / 2.0), coordinate(entry.y), symbol(entry),
+                                text(entry.x + sizes_.symbol + sizes_.gap, entry.y, "start", entry.label));
+        if (empty) {
+            const PlotBox &plot = layout_.plots.front();
+            out_ += text((plot.left + plot.right) / 2.0, (plot.top + plot.bottom) / 2.0, "middle",
+                         fitted(figure_.no_data.empty() ? "no data" : figure_.no_data, plot.right - plot.left,
+                                sizes_.text)) +
                     "\n";
+        }
         return out_ + "</svg>\n";
     }
 
   private:
-    static constexpr double symbol_width = 22.0;
+    double y_of(const PlotBox &plot, double value) const { return layout_.y_of(figure_, plot, value); }
 
-    double x_of(double value) const { return left_ + ranges_.x.at(value) * (right_ - left_); }
-    double y_of(double value) const {
-        const double share = ranges_.y.at(value);
-        return figure_.y.scale == Scale::category ? top_ + share * (bottom_ - top_)
-                                                  : bottom_ - share * (bottom_ - top_);
+    std::string at(const PlotBox &plot, double x, double y) const {
+        return coordinate(layout_.x_of(plot, x)) + " " + coordinate(y_of(plot, y));
     }
 
     /// Centred on y without dominant-baseline, which not every SVG program knows.
-    static std::string text(double x, double y, const char *anchor, const std::string &words) {
+    std::string text(double x, double y, const char *anchor, const std::string &words) const {
         return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>", coordinate(x),
-                           coordinate(y + text_size * 0.36), anchor, escape_xml(words));
+                           coordinate(y + sizes_.text * 0.36), anchor, escape_xml(words));
     }
 
-    std::string line(const Segment &s) const {
-        return fmt::format("M{} {}L{} {}", coordinate(x_of(s.x1)), coordinate(y_of(s.y1)),
-                           coordinate(x_of(s.x2)), coordinate(y_of(s.y2)));
+    std::string line(const PlotBox &plot, const Segment &s) const {
+        return "M" + at(plot, s.x1, s.y1) + "L" + at(plot, s.x2, s.y2);
     }
 
-    /// The part of a guide inside the plot.
-    std::optional<Segment> segment(Guide guide, double value) const {
-        const AxisRange &x = ranges_.x, &y = ranges_.y;
-        if (guide == Guide::horizontal)
-            return y.holds(value) ? std::optional(Segment{x.low, value, x.high, value}) : std::nullopt;
-        if (guide == Guide::vertical)
-            return x.holds(value) ? std::optional(Segment{value, y.low, value, y.high}) : std::nullopt;
-        const double x1 = std::max(x.low, y.low / value), x2 = std::min(x.high, y.high / value);
-        return x1 < x2 ? std::optional(Segment{x1, value * x1, x2, value * x2}) : std::nullopt;
+    std::string path(const PlotBox &plot, const std::vector<std::pair<double, double>> &points) const {
+        std::string out;
+        for (const auto &[x, y] : points)
+            out += (out.empty() ? "M" : "L") + at(plot, x, y);
+        return out;
     }
 
-    void bands() {
-        for (const Band &band : figure_.bands) {
-            const AxisRange &x = ranges_.x, &y = ranges_.y;
-            std::string path;
-            if (band.guide == Guide::horizontal) {
-                path = line({x.low, y.clamp(band.low), x.high, y.clamp(band.low)}) +
-                       line({x.high, y.clamp(band.high), x.low, y.clamp(band.high)}).replace(0, 1, "L");
-            } else if (band.guide == Guide::vertical) {
-                path = line({x.clamp(band.low), y.low, x.clamp(band.high), y.low}) +
-                       line({x.clamp(band.high), y.high, x.clamp(band.low), y.high}).replace(0, 1, "L");
-            } else {
-                path = diagonal_band(band);
-            }
-            if (!path.empty())
-                out_ += "<path class=\"band\" d=\"" + path + "z\"/>\n";
-        }
+    void draw(const PlotBox &plot, bool empty) {
+        if (!empty)
+            for (const Band &band : figure_.bands)
+                if (const auto corners = band_corners(layout_.ranges, band); !corners.empty())
+                    out_ += "<path class=\"band\" d=\"" + path(plot, corners) + "z\"/>\n";
+        axes(plot);
+        for (std::size_t i = 0; i < figure_.references.size() && !empty; ++i)
+            if (const auto s =
+                    guide_segment(layout_.ranges, figure_.references[i].guide, figure_.references[i].value))
+                out_ += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", reference_class(i), line(plot, *s));
+        for (const Series *series : plot.series)
+            draw(plot, *series);
     }
 
-    /// The polygon low * x <= y <= high * x, clipped to the plot corner by corner.
-    std::string diagonal_band(const Band &band) const {
-        const std::optional<Segment> below = segment(Guide::diagonal, band.low);
-        const std::optional<Segment> above = segment(Guide::diagonal, band.high);
-        if (!below || !above)
-            return "";
-        const AxisRange &x = ranges_.x, &y = ranges_.y;
-        std::string path = line(*below);
-        const auto corner = [&](double cx, double cy) {
-            if (cy >= band.low * cx && cy <= band.high * cx)
-                path += fmt::format("L{} {}", coordinate(x_of(cx)), coordinate(y_of(cy)));
-        };
-        corner(x.high, y.high);
-        path += fmt::format("L{} {}L{} {}", coordinate(x_of(above->x2)), coordinate(y_of(above->y2)),
-                            coordinate(x_of(above->x1)), coordinate(y_of(above->y1)));
-        corner(x.low, y.low);
-        return path;
-    }
-
-    void axes() {
+    /// Frame, grid and the labels of its ticks.
+    void axes(const PlotBox &plot) {
+        const Ranges &ranges = layout_.ranges;
         std::string grid;
-        for (const Tick &tick : x_ticks_)
+        for (const Tick &tick : layout_.x_ticks)
             if (!tick.label.empty())
-                grid += line({tick.value, ranges_.y.low, tick.value, ranges_.y.high});
-        for (const Tick &tick : y_ticks_)
+                grid += line(plot, {tick.value, ranges.y.low, tick.value, ranges.y.high});
+        for (const Tick &tick : layout_.y_ticks)
             if (!tick.label.empty())
-                grid += line({ranges_.x.low, tick.value, ranges_.x.high, tick.value});
+                grid += line(plot, {ranges.x.low, tick.value, ranges.x.high, tick.value});
         out_ += fmt::format(
             "<path class=\"grid\" d=\"{}\"/>\n<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" "
             "height=\"{}\"/>\n<g class=\"axis\">\n",
-            grid, coordinate(left_), coordinate(top_), coordinate(right_ - left_),
-            coordinate(bottom_ - top_));
-        const double x_label_at = bottom_ + gap + text_size * 0.625;
-        for (const Tick &tick : x_ticks_)
-            if (!tick.label.empty())
-                out_ += text(x_of(tick.value), x_label_at, "middle", tick.label) + "\n";
-        for (const Tick &tick : y_ticks_)
-            if (!tick.label.empty())
-                out_ += text(left_ - gap, y_of(tick.value), "end", tick.label) + "\n";
-        const double middle = (left_ + right_) / 2.0;
-        if (!figure_.x.label.empty())
-            out_ += text(middle, x_label_at + text_size * 1.25 + gap, "middle",
-                         fitted(figure_.x.label, 2.0 * (std::min(middle, figure_width - middle) - gap))) +
+            grid, coordinate(plot.left), coordinate(plot.top), coordinate(plot.right - plot.left),
+            coordinate(plot.bottom - plot.top));
+        if (plot.x_labels)
+            for (const Tick &tick : layout_.x_ticks)
+                if (!tick.label.empty())
+                    out_ +=
+                        text(layout_.x_of(plot, tick.value),
+                             plot.bottom + sizes_.gap + sizes_.text_height() / 2.0, "middle", tick.label) +
+                        "\n";
+        if (plot.y_labels)
+            for (const Tick &tick : layout_.y_ticks)
+                if (!tick.label.empty())
+                    out_ += text(plot.left - sizes_.gap, y_of(plot, tick.value), "end", tick.label) + "\n";
+        if (!plot.title.empty())
+            out_ += text((plot.left + plot.right) / 2.0, plot.top - 0.5 * (sizes_.text_height() + sizes_.gap),
+                         "middle", plot.title) +
                     "\n";
-        if (!figure_.y.label.empty())
+        out_ += "</g>\n";
+    }
+
+    /// What the axes are of, once for all plots.
+    void labels() {
+        out_ += "<g class=\"axis\">\n";
+        if (!layout_.x_label.empty()) {
+            const double half = text_width(layout_.x_label, sizes_.text) / 2.0;
+            const double middle = (layout_.left + sizes_.width - layout_.right) / 2.0;
+            out_ += text(std::clamp(middle, sizes_.gap + half,
+                                    std::max(sizes_.gap + half, sizes_.width - sizes_.gap - half)),
+                         layout_.bottom + 2.0 * sizes_.gap + 1.5 * sizes_.text_height(), "middle",
+                         layout_.x_label) +
+                    "\n";
+        }
+        if (!layout_.y_label.empty())
             out_ += fmt::format(
                 "<text transform=\"translate({} {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-                coordinate(gap + text_size), coordinate((top_ + bottom_) / 2.0),
-                escape_xml(fitted(figure_.y.label, bottom_ - top_)));
+                coordinate(y_label_x() + sizes_.text), coordinate((layout_.top + layout_.bottom) / 2.0),
+                escape_xml(layout_.y_label));
         out_ += "</g>\n";
     }
 
-    void references() {
-        for (std::size_t i = 0; i < figure_.references.size(); ++i)
-            if (const auto s = segment(figure_.references[i].guide, figure_.references[i].value))
-                out_ += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", reference_class(i), line(*s));
+    double y_label_x() const {
+        double widest = 0.0;
+        for (const Tick &tick : layout_.y_ticks)
+            widest = std::max(widest, text_width(tick.label, sizes_.text));
+        return layout_.left - widest - 2.0 * sizes_.gap - sizes_.text_height();
     }
 
-    void draw(const Series &series) {
-        const std::string kind =
-            fmt::format("s{}{}", series.style % style_count, series.hollow ? " hollow" : "");
-        out_ += fmt::format("<g class=\"{}\">\n", kind);
-        if (series.drawn == Drawn::steps && !series.points.empty())
-            out_ += fmt::format("<path class=\"line\" d=\"{}\"/>\n", staircase(series));
-        if (joined(series) && !series.points.empty())
-            out_ += fmt::format("<path class=\"line\" d=\"{}\"/>\n", polyline(series));
-        if (const std::string bars = spread_bars(series); !bars.empty())
+    void draw(const PlotBox &plot, const Series &series) {
+        const std::size_t style = series.style % style_count;
+        out_ += fmt::format("<g class=\"s{}{}\">\n", style, series.hollow ? " hollow" : "");
+        if (is_joined(series) && !series.points.empty())
+            out_ +=
+                fmt::format("<path class=\"line\"{} d=\"{}\"/>\n", dash_attribute(series.style, sizes_.line),
+                            path(plot, joined_points(series, layout_.ranges)));
+        if (const std::string bars = spread_bars(plot, series); !bars.empty())
             out_ += fmt::format("<path class=\"spread\" d=\"{}\"/>\n", bars);
-        if (series.drawn == Drawn::spans) {
-            out_ += fmt::format("<path stroke=\"none\" d=\"{}\"/>\n</g>\n", span_bars(series));
-            return;
-        }
-        if (use_ == SvgUse::in_page)
-            marks_together(series);
+        if (series.drawn == Drawn::spans)
+            out_ += fmt::format("<path stroke=\"none\" d=\"{}\"/>\n", span_bars(plot, series));
+        else if (use_ == SvgUse::in_page)
+            marks_together(plot, series);
         else
-            for (const Point &point : series.points) {
-                const Placed placed = place(point, ranges_);
-                const std::string shape = mark_shape(series, point, placed);
-                if (!shape.empty())
-                    out_ += fmt::format("<path{}{} d=\"{}\"><title>{}</title></path>\n",
-                                        placed.clamped() ? " class=\"beyond\"" : "",
-                                        point.id ? fmt::format(" data-case=\"{}\"", *point.id) : "", shape,
-                                        escape_xml(point.label));
-            }
+            for (const Point &point : series.points)
+                mark(plot, series, point);
         out_ += "</g>\n";
+    }
+
+    void mark(const PlotBox &plot, const Series &series, const Point &point) {
+        const Placed placed = place(point, layout_.ranges);
+        const std::string shape = mark_shape(plot, series, point, placed);
+        if (shape.empty())
+            return;
+        out_ += fmt::format("<path{}{}{} d=\"{}\"><title>{}</title></path>\n",
+                            placed.clamped() && !is_bars(series) ? " class=\"beyond\"" : "", look_of(series),
+                            point.id ? fmt::format(" data-case=\"{}\"", *point.id) : "", shape,
+                            escape_xml(point.label));
     }
 
     /// All marks of a series as two paths, those within the axes and those beyond, so that thousands of
     /// points are few elements. Each mark begins with an M; data-cases has their ids in the same order, empty
     /// for a mark of none, and data-labels the labels of those.
-    void marks_together(const Series &series) {
+    void marks_together(const PlotBox &plot, const Series &series) {
         constexpr std::size_t many = 400; // from here on marks are dots: shapes could not be told apart
         const bool dots = series.drawn == Drawn::points && figure_.point_count() > many;
         for (const bool beyond : {false, true}) {
             std::string path, ids, labels;
             for (const Point &point : series.points) {
-                const Placed placed = place(point, ranges_);
+                const Placed placed = place(point, layout_.ranges);
                 if (placed.clamped() != beyond)
                     continue;
-                const std::string shape =
-                    dots && !beyond ? at_point(placed) + "h0" : mark_shape(series, point, placed);
+                const std::string shape = dots && !beyond ? "M" + at(plot, placed.x, placed.y) + "h0"
+                                                          : mark_shape(plot, series, point, placed);
                 if (shape.empty())
                     continue;
                 ids += (path.empty() ? "" : ",") + (point.id ? std::to_string(*point.id) : std::string());
@@ -421,136 +268,108 @@ class SvgWriter {
             if (path.empty())
                 continue;
             const bool labelled = labels.find_first_not_of('\n') != std::string::npos;
-            out_ += fmt::format("<path class=\"marks{}{}\" data-cases=\"{}\"{} d=\"{}\"/>\n",
-                                dots && !beyond ? " dots" : "", beyond ? " beyond" : "", ids,
+            out_ += fmt::format("<path class=\"marks{}{}\"{} data-cases=\"{}\"{} d=\"{}\"/>\n",
+                                dots && !beyond ? " dots" : "", beyond && !is_bars(series) ? " beyond" : "",
+                                look_of(series), ids,
                                 labelled ? " data-labels=\"" + escape_xml(labels) + "\"" : "", path);
         }
     }
 
-    std::string at_point(const Placed &placed) const {
-        return fmt::format("M{} {}", coordinate(x_of(placed.x)), coordinate(y_of(placed.y)));
+    static std::string look_of(const Series &series) {
+        return series.drawn == Drawn::bars ? strength_attribute(series.style) : "";
     }
 
-    /// The path of one mark; empty where the series has none.
-    std::string mark_shape(const Series &series, const Point &point, const Placed &placed) const {
+    /// The path of a point's mark or bar; a triangle at the edge where it lies beyond an axis. Empty where
+    /// the series has none.
+    std::string mark_shape(const PlotBox &plot, const Series &series, const Point &point,
+                           const Placed &placed) const {
+        const std::string at_mark = "M" + at(plot, placed.x, placed.y);
         if (series.drawn == Drawn::bars) {
-            const double begin = x_of(ranges_.x.clamp(point.from.value_or(ranges_.x.low)));
+            const double begin =
+                layout_.x_of(plot, layout_.ranges.x.clamp(point.from.value_or(layout_.ranges.x.low)));
             return fmt::format("M{} {}H{}v{}H{}z", coordinate(begin),
-                               coordinate(y_of(placed.y) - row_height * 0.36), coordinate(x_of(placed.x)),
-                               coordinate(row_height * 0.72), coordinate(begin));
+                               coordinate(y_of(plot, placed.y) - sizes_.row * bar_share / 2.0),
+                               coordinate(layout_.x_of(plot, placed.x)), coordinate(sizes_.row * bar_share),
+                               coordinate(begin));
         }
+        if (!has_marks(series))
+            return "";
         if (placed.clamped())
-            return at_point(placed) + edge_path(placed.dx, placed.dy);
-        if (series.drawn == Drawn::points || series.drawn == Drawn::lines)
-            return at_point(placed) + marker_path(series.style, series.hollow, size_of_mark(series));
-        return "";
+            return at_mark + edge_path(placed.dx, placed.dy, sizes_.mark);
+        return at_mark + marker_path(series.style, series.hollow, mark_size(series, sizes_));
     }
 
-    /// Small where a line or a bar needs to be seen too.
-    static double size_of_mark(const Series &series) {
-        const bool spread = std::any_of(series.points.begin(), series.points.end(),
-                                        [](const Point &point) { return point.low.has_value(); });
-        return spread || series.drawn == Drawn::lines ? small_mark : mark;
-    }
-
-    static bool joined(const Series &series) {
-        return series.drawn == Drawn::lines || series.drawn == Drawn::curve;
-    }
-
-    std::string polyline(const Series &series) const {
-        std::string path;
-        for (const Point &point : series.points) {
-            const Placed placed = place(point, ranges_);
-            path += fmt::format("{}{} {}", path.empty() ? "M" : "L", coordinate(x_of(placed.x)),
-                                coordinate(y_of(placed.y)));
-        }
-        return path;
-    }
-
-    std::string spread_bars(const Series &series) const {
-        std::string path;
+    std::string spread_bars(const PlotBox &plot, const Series &series) const {
+        const Ranges &ranges = layout_.ranges;
+        std::string out;
         for (const Point &point : series.points)
-            if (point.low && point.high && ranges_.x.holds(point.x))
-                path += fmt::format("M{} {}V{}", coordinate(x_of(point.x)),
-                                    coordinate(y_of(ranges_.y.clamp(*point.low))),
-                                    coordinate(y_of(ranges_.y.clamp(*point.high))));
-        return path;
+            if (point.low && point.high && ranges.x.holds(point.x))
+                out += fmt::format("M{}V{}", at(plot, point.x, ranges.y.clamp(*point.low)),
+                                   coordinate(y_of(plot, ranges.y.clamp(*point.high))));
+        return out;
     }
 
     /// Bars as one path; a hair between two that follow each other sets them apart.
-    std::string span_bars(const Series &series) const {
+    std::string span_bars(const PlotBox &plot, const Series &series) const {
         constexpr double hair = 0.4;
-        std::string path;
+        const Ranges &ranges = layout_.ranges;
+        std::string out;
         for (const Point &point : series.points) {
-            const double begin = x_of(ranges_.x.clamp(point.from.value_or(ranges_.x.low)));
-            const double end = x_of(ranges_.x.clamp(point.x));
-            const double top = y_of(ranges_.y.clamp(point.y + series.thickness / 2.0));
-            const double bottom = y_of(ranges_.y.clamp(point.y - series.thickness / 2.0));
-            path += fmt::format("M{} {}H{}V{}H{}z", coordinate(begin), coordinate(top),
-                                coordinate(end - begin > 3.0 * hair ? end - hair : end), coordinate(bottom),
-                                coordinate(begin));
+            const double begin = layout_.x_of(plot, ranges.x.clamp(point.from.value_or(ranges.x.low)));
+            const double end = layout_.x_of(plot, ranges.x.clamp(point.x));
+            const double top = y_of(plot, ranges.y.clamp(point.y + series.thickness / 2.0));
+            const double bottom = y_of(plot, ranges.y.clamp(point.y - series.thickness / 2.0));
+            out += fmt::format("M{} {}H{}V{}H{}z", coordinate(begin), coordinate(top),
+                               coordinate(end - begin > 3.0 * hair ? end - hair : end), coordinate(bottom),
+                               coordinate(begin));
         }
-        return path;
+        return out;
     }
 
-    std::string staircase(const Series &series) const {
-        std::string path;
-        for (const Point &point : series.points) {
-            const Placed placed = place(point, ranges_);
-            path += path.empty() ? fmt::format("M{} {}", coordinate(x_of(placed.x)), coordinate(bottom_))
-                                 : fmt::format("H{}", coordinate(x_of(placed.x)));
-            path += fmt::format("V{}", coordinate(y_of(placed.y)));
+    /// A legend's symbol around (0, 0).
+    std::string symbol(const LegendEntry &entry) const {
+        const double half = sizes_.symbol / 2.0 - 1.0;
+        const std::string stroke = fmt::format("M-{0} 0h{1}", coordinate(half), coordinate(2.0 * half));
+        const double high = 0.36 * sizes_.text;
+        const std::string box = fmt::format("M-{0}-{1}h{2}v{3}h-{2}z", coordinate(0.75 * half),
+                                            coordinate(high), coordinate(1.5 * half), coordinate(2.0 * high));
+        switch (entry.of) {
+        case LegendEntry::Of::reference:
+            return fmt::format("<path class=\"{}\" d=\"{}\"/>", reference_class(entry.index), stroke);
+        case LegendEntry::Of::band:
+            return "<path class=\"band\" d=\"" + box + "\"/>";
+        case LegendEntry::Of::beyond:
+            return "<path class=\"ref\" d=\"M0 0" + edge_path(1, 0, sizes_.mark) + "\"/>";
+        case LegendEntry::Of::series:
+            break;
         }
-        // A distribution goes on at its last value up to the edge.
-        return path + fmt::format("H{}", coordinate(right_));
-    }
-
-    std::vector<LegendEntry> legend() const {
-        std::vector<LegendEntry> entries;
-        if (figure_.point_count() == 0)
-            return entries;
-        for (const Series &series : figure_.series) {
-            if (series.name.empty())
-                continue;
-            const char *hollow = series.hollow ? " hollow" : "";
-            const std::size_t style = series.style % style_count;
-            std::string shape;
-            if (series.drawn == Drawn::steps || joined(series))
-                shape = fmt::format("<path class=\"s{} line\" d=\"M-10 0h20\"/>", style);
-            if (series.drawn == Drawn::bars || series.drawn == Drawn::spans)
-                shape = fmt::format("<path class=\"s{}{}\" d=\"M-8-4h16v8h-16z\"/>", style, hollow);
-            else if (series.drawn == Drawn::points || series.drawn == Drawn::lines)
-                shape += fmt::format("<path class=\"s{}{}\" d=\"M0 0{}\"/>", style, hollow,
-                                     marker_path(series.style, series.hollow, size_of_mark(series)));
-            entries.push_back({shape, series.name});
-        }
-        for (std::size_t i = 0; i < figure_.references.size(); ++i)
-            if (!figure_.references[i].label.empty())
-                entries.push_back({fmt::format("<path class=\"{}\" d=\"M-11 0h22\"/>", reference_class(i)),
-                                   figure_.references[i].label});
-        for (const Band &band : figure_.bands)
-            if (!band.label.empty())
-                entries.push_back({"<path class=\"band\" d=\"M-11-5h22v10h-22z\"/>", band.label});
-        if (const std::size_t count = beyond_count(figure_, ranges_); count > 0)
-            entries.push_back(
-                {"<path class=\"ref\" d=\"M0 0" + edge_path(1, 0) + "\"/>", beyond_text(count)});
-        return entries;
+        const Series &series = *entry.series;
+        const std::size_t style = series.style % style_count;
+        const char *hollow = series.hollow ? " hollow" : "";
+        if (is_bars(series))
+            return fmt::format("<path class=\"s{}{}\"{} d=\"{}\"/>", style, hollow,
+                               series.drawn == Drawn::bars ? strength_attribute(series.style) : "", box);
+        std::string shape;
+        if (is_joined(series))
+            shape = fmt::format("<path class=\"s{} line\"{} d=\"{}\"/>", style,
+                                dash_attribute(series.style, sizes_.line), stroke);
+        if (has_marks(series))
+            shape += fmt::format("<path class=\"s{}{}\" d=\"M0 0{}\"/>", style, hollow,
+                                 marker_path(series.style, series.hollow, mark_size(series, sizes_)));
+        return shape;
     }
 
     const Figure &figure_;
     SvgUse use_;
-    Ranges ranges_;
-    std::vector<LegendEntry> legend_;
-    std::vector<Placed> legend_at_;
-    std::vector<Tick> x_ticks_, y_ticks_;
-    double left_ = 0.0, right_ = 0.0, top_ = 0.0, bottom_ = 0.0, height_ = 0.0;
+    Layout layout_;
+    const Sizes &sizes_;
     std::string out_;
 };
 
 } // namespace
 
-std::string to_svg(const Figure &figure, SvgUse use) {
-    return SvgWriter(figure, use).write();
+std::string to_svg(const Figure &figure, SvgUse use, const PaperWidth &width) {
+    return SvgWriter(figure, use, width).write();
 }
 
 } // namespace convcast

@@ -7,119 +7,313 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {
 
-constexpr std::size_t tex_point_limit = 5000;
-constexpr double plot_height_pt = 160.0; ///< of pgfplots' own choice, without the labels below
-
-/// Okabe and Ito's palette without its yellow, which vanishes on white.
+/// Okabe and Ito's palette without its yellow, which vanishes on white; svg.cpp has the same.
 constexpr std::array<const char *, style_count> colours = {"0072B2", "D55E00", "009E73",
                                                            "CC79A7", "E69F00", "56B4E9"};
-constexpr std::array<const char *, style_count> tex_marks = {"*",        "square*",   "triangle*",
-                                                             "diamond*", "pentagon*", "oplus*"};
-constexpr std::array<const char *, style_count> tex_hollow = {"o",       "square",   "triangle",
-                                                              "diamond", "pentagon", "oplus"};
+/// The shapes of svg.cpp. pgf has no bow tie: the figure declares one.
+constexpr std::array<const char *, style_count> marks = {"mark=*",
+                                                         "mark=square*",
+                                                         "mark=triangle*",
+                                                         "mark=diamond*",
+                                                         "mark=triangle*, mark options={rotate=180}",
+                                                         "mark=convcast bow tie"};
+constexpr const char *bow_tie = "\\pgfdeclareplotmark{convcast bow tie}{%\n"
+                                "  \\pgfpathmoveto{\\pgfpoint{-.9\\pgfplotmarksize}{-.9\\pgfplotmarksize}}%\n"
+                                "  \\pgfpathlineto{\\pgfpoint{.9\\pgfplotmarksize}{-.9\\pgfplotmarksize}}%\n"
+                                "  \\pgfpathlineto{\\pgfpoint{-.9\\pgfplotmarksize}{.9\\pgfplotmarksize}}%\n"
+                                "  \\pgfpathlineto{\\pgfpoint{.9\\pgfplotmarksize}{.9\\pgfplotmarksize}}%\n"
+                                "  \\pgfpathclose\\pgfusepathqfillstroke}\n";
 
-std::string tex_axis(const char *letter, const Axis &axis, const AxisRange &range) {
-    std::string out = fmt::format("  {}label={{{}}},\n", letter, escape_tex(axis.label));
-    if (axis.scale == Scale::logarithmic) {
-        out += fmt::format("  {}mode=log, log ticks with fixed point,\n", letter);
-        // By itself pgfplots divides less than about two decades at powers like 10^0.2.
-        if (std::string ticks; range.high / range.low < 200.0) {
-            for (double tick = round_number(range.low, true); tick <= range.high;
-                 tick = round_number(1.5 * tick, true))
-                ticks += (ticks.empty() ? "" : ",") + number(tick);
-            out += fmt::format("  {}tick={{{}}},\n", letter, ticks);
-        }
-    }
-    if (axis.scale == Scale::binary) {
-        const std::size_t most_labels = axis.bytes ? 6 : 9; // "128 KiB" is wider than "128"
-        int stride = 1;
-        while (powers_of_two(range, stride).size() > most_labels)
-            ++stride;
-        std::string places, names;
-        for (const double power : powers_of_two(range, stride)) {
-            places += (places.empty() ? "" : ",") + number(power);
-            names += (names.empty() ? "{" : ",{") + escape_tex(power_label(power, axis)) + "}";
-        }
-        out += fmt::format("  {0}mode=log, log basis {0}=2, {0}tick={{{1}}}, {0}ticklabels={{{2}}},\n",
-                           letter, places, names);
-        if (axis.bytes)
-            out += fmt::format("  {}ticklabel style={{font=\\scriptsize}},\n", letter);
-    }
-    if (axis.scale == Scale::linear)
-        out += fmt::format("  scaled {} ticks=false,\n", letter); // no power of ten apart from the numbers
-    if (axis.scale == Scale::category) {
-        std::string places, names;
-        for (std::size_t i = 0; i < axis.categories.size(); ++i) {
-            places += fmt::format("{}{}", i == 0 ? "" : ",", i);
-            names += fmt::format("{}{{{}}}", i == 0 ? "" : ",", escape_tex(axis.categories[i]));
-        }
-        out += fmt::format("  {0} dir=reverse, {0}tick={{{1}}}, {0}ticklabels={{{2}}}, {0}ticklabel "
-                           "style={{font=\\tiny}},\n",
-                           letter, places, names);
-    }
-    return out + fmt::format("  {0}min={1}, {0}max={2},\n", letter, number(range.low), number(range.high));
+std::string bp(double length) {
+    return coordinate(length) + "bp";
 }
 
-std::string tex_guide(Guide guide, double value, const Ranges &ranges) {
-    const std::string at = number(value);
-    if (guide == Guide::horizontal)
-        return fmt::format("({},{}) ({},{})", number(ranges.x.low), at, number(ranges.x.high), at);
-    if (guide == Guide::vertical)
-        return fmt::format("({},{}) ({},{})", at, number(ranges.y.low), at, number(ranges.y.high));
-    return fmt::format("({},{}) ({},{})", number(ranges.x.low), number(value * ranges.x.low),
-                       number(ranges.x.high), number(value * ranges.x.high));
+/// A shade of a colour of the palette.
+std::string shade(std::size_t style, double strength) {
+    std::string text = fmt::format("convcast{}", style % style_count);
+    return strength < 1.0 ? text + "!" + coordinate(100.0 * strength) : text;
 }
 
-/// The addplot of one series, or of its points beyond the axis. Names go into the legend apart from the
-/// plots: pgfplots skips a plot whose points are all filtered out, and the names after it would move up.
-std::string tex_series(const Figure &figure, const Ranges &ranges, std::size_t index, bool beyond) {
-    const Series &series = figure.series[index];
-    const std::size_t style = series.style % style_count;
-    std::string look = fmt::format("convcast{}", style);
-    if ((series.drawn == Drawn::bars || series.drawn == Drawn::spans) && !beyond) {
-        // Thick lines from one end to the other: pgfplots' own bars all begin at 0.
+std::string dash_pattern(std::size_t style, double line) {
+    std::string pattern;
+    bool on = true;
+    for (const double length : dashes_of(style)) {
+        pattern += fmt::format("{}{} {}", pattern.empty() ? "" : " ", on ? "on" : "off", bp(length * line));
+        on = !on;
+    }
+    return pattern.empty() ? "" : ", dash pattern=" + pattern;
+}
+
+std::string line_look(const Series &series, const Sizes &sizes) {
+    return fmt::format("{}, no marks, line width={}{}", shade(series.style, 1.0), bp(sizes.line),
+                       dash_pattern(series.style, sizes.line));
+}
+
+std::string mark_look(const Series &series, const Sizes &sizes) {
+    const double size = mark_size(series, sizes) * (series.hollow ? 1.35 : 1.0);
+    return fmt::format("{}, only marks, mark size={}, line width={}{}, {}", shade(series.style, 1.0),
+                       bp(size), bp(series.hollow ? sizes.thin : sizes.hair),
+                       series.hollow ? ", fill=white" : "", marks[mark_of(series.style)]);
+}
+
+std::string reference_look(std::size_t index, const Sizes &sizes) {
+    constexpr std::array<const char *, 4> dashes = {"solid", "dash pattern=on 6bp off 3bp",
+                                                    "dash pattern=on 2bp off 2bp",
+                                                    "dash pattern=on 8bp off 3bp on 2bp off 3bp"};
+    return fmt::format("black, no marks, line width={}, {}", bp(sizes.thin), dashes[index % dashes.size()]);
+}
+
+/// One plot of points: "x,y" as they are drawn.
+std::string plot_of(const std::string &look, const std::vector<std::pair<double, double>> &points,
+                    const char *close = "") {
+    std::string out = fmt::format("\\addplot[{}, forget plot] coordinates {{", look);
+    constexpr std::size_t a_line = 6;
+    for (std::size_t i = 0; i < points.size(); ++i)
+        out += fmt::format("{}({},{})", i % a_line == 0 ? "\n  " : " ", number(points[i].first),
+                           number(points[i].second));
+    return out + fmt::format("}}{};\n", close);
+}
+
+/// Draws the figure as the layout says, in TeX's own fonts, which are narrower than the layout's.
+class TexWriter {
+  public:
+    TexWriter(const Figure &figure, const PaperWidth &width)
+        : figure_(figure), width_(width), layout_(layout_of(figure, paper_sizes(width.bp))),
+          sizes_(layout_.sizes) {}
+
+    std::string write() {
+        const std::string font =
+            fmt::format("\\fontsize{{{}}}{{{}}}\\selectfont", bp(sizes_.text), bp(1.2 * sizes_.text));
+        out_ = fmt::format("% {}\n% needs \\usepackage{{pgfplots}} \\pgfplotsset{{compat=1.17}}\n",
+                           escape_tex(figure_.title));
+        for (std::size_t i = 0; i < style_count; ++i)
+            out_ += fmt::format("\\definecolor{{convcast{}}}{{HTML}}{{{}}}\n", i, colours[i]);
+        out_ += bow_tie;
+        out_ += fmt::format("\\pgfmathsetlengthmacro{{\\convcastwidth}}{{{}}}\n",
+                            width_.tex_length.empty() ? bp(width_.bp) : width_.tex_length);
+        const double gaps = layout_.plot_gap * static_cast<double>(layout_.columns - 1);
+        const PlotBox &first = layout_.plots.front();
+        // The plots fill the width: margins and text stay as they are.
+        out_ += layout_.stretches
+                    ? fmt::format("\\pgfmathsetlengthmacro{{\\convcastplot}}{{(\\convcastwidth-{})/{}}}\n",
+                                  bp(layout_.left + layout_.right + gaps), layout_.columns)
+                    : fmt::format("\\pgfmathsetlengthmacro{{\\convcastplot}}{{{}}}\n",
+                                  bp(first.right - first.left));
+        out_ +=
+            fmt::format("\\begin{{tikzpicture}}[font={}, trim left=0bp, trim right=\\convcastwidth]\n", font);
+        for (const PlotBox &plot : layout_.plots)
+            axis(plot, &plot == &first);
+        y_label();
+        out_ += "\\end{tikzpicture}\n";
+        if (const std::size_t count = beyond_count(figure_, layout_.ranges); count > 0)
+            out_ += "% triangles at the edge: " + beyond_text(count) + "\n";
+        return out_;
+    }
+
+  private:
+    /// Height above the lower end of the lowest plot.
+    double above(double y) const { return layout_.bottom - y; }
+
+    std::string ticks(const char *letter, const Axis &axis, const AxisRange &range,
+                      const std::vector<Tick> &all, bool labels) const {
+        std::string places, names;
+        for (const Tick &tick : all) {
+            if (tick.label.empty())
+                continue;
+            places += (places.empty() ? "" : ",") + number(tick.value);
+            names += (names.empty() ? "{" : ",{") + escape_tex(tick.label) + "}";
+        }
+        std::string out =
+            fmt::format("  {0}min={1}, {0}max={2},", letter, number(range.low), number(range.high));
+        if (is_logarithmic(axis.scale))
+            out += fmt::format(" {}mode=log,", letter);
+        if (axis.scale == Scale::category && *letter == 'y')
+            out += " y dir=reverse,";
+        return out + fmt::format("\n  {0}tick={{{1}}}, {0}ticklabels={{{2}}},\n", letter, places,
+                                 labels ? names : "");
+    }
+
+    void axis(const PlotBox &plot, bool with_legend) {
+        const std::string height = bp(plot.bottom - plot.top);
+        out_ += fmt::format(
+            "\\begin{{axis}}[at={{({{{0}+{1}*(\\convcastplot+{2})}},{{{3}}})}}, anchor=south west,\n"
+            "  scale only axis, width=\\convcastplot, height={4},\n"
+            "  grid=major, grid style={{black!13, line width={5}}}, tick style={{draw=none}}, "
+            "minor tick num=0, xminorticks=false, yminorticks=false,\n"
+            "  axis line style={{black!60, line width={6}}}, every axis/.append style={{font={7}}},\n"
+            "  x tick label style={{inner sep={8}}}, y tick label style={{inner sep={8}}},\n",
+            bp(layout_.left), plot.column, bp(layout_.plot_gap), bp(above(plot.bottom)),
+            figure_.square && layout_.stretches ? "\\convcastplot" : height, bp(sizes_.hair), bp(sizes_.thin),
+            fmt::format("\\fontsize{{{}}}{{{}}}\\selectfont", bp(sizes_.text), bp(1.2 * sizes_.text)),
+            bp(sizes_.gap * 0.7));
+        out_ += ticks("x", figure_.x, layout_.ranges.x, layout_.x_ticks, plot.x_labels);
+        out_ += ticks("y", figure_.y, layout_.ranges.y, layout_.y_ticks, plot.y_labels);
+        // The shift takes back that of pgfplots' own style.
+        if (!plot.title.empty())
+            out_ += fmt::format(
+                "  title={{{}}}, title style={{at={{(0.5,1)}}, anchor=south, yshift=-6pt, inner sep={}}},\n",
+                escape_tex(plot.title), bp(0.2 * sizes_.text + 0.3 * sizes_.gap));
+        if (!layout_.legend.empty() && with_legend)
+            legend_style(plot);
+        out_ += "]\n";
+        for (const Band &band : figure_.bands)
+            if (const auto corners = band_corners(layout_.ranges, band); !corners.empty())
+                out_ += plot_of("draw=none, no marks, fill=black!11", corners, " -- cycle");
+        for (std::size_t i = 0; i < figure_.references.size(); ++i)
+            if (const auto s =
+                    guide_segment(layout_.ranges, figure_.references[i].guide, figure_.references[i].value))
+                out_ += plot_of(reference_look(i, sizes_), {{s->x1, s->y1}, {s->x2, s->y2}});
+        for (const Series *series : plot.series)
+            draw(*series, plot);
+        if (with_legend)
+            for (const LegendEntry &entry : layout_.legend)
+                out_ += fmt::format("\\addlegendimage{{{}}}\n\\addlegendentry{{{}}}\n", symbol(entry),
+                                    escape_tex(entry.label));
+        out_ += "\\end{axis}\n";
+    }
+
+    /// At the left edge of the figure, above the first plot.
+    void legend_style(const PlotBox &plot) {
+        const double lift = plot.title.empty() ? sizes_.gap : sizes_.text_height() + sizes_.gap;
+        out_ += fmt::format("  legend columns={}, legend cell align=left, legend style={{draw=none, "
+                            "fill=none, inner sep=0pt, "
+                            "at={{(axis description cs:0,1)}}, xshift={}, yshift={}, anchor=south west, "
+                            "/tikz/every odd column/.append style={{column sep={}}}, "
+                            "/tikz/every even column/.append style={{column sep={}}}}},\n",
+                            layout_.legend_columns, bp(sizes_.gap - layout_.left), bp(lift), bp(sizes_.gap),
+                            bp(2.0 * sizes_.gap));
+    }
+
+    std::string symbol(const LegendEntry &entry) const {
+        switch (entry.of) {
+        case LegendEntry::Of::reference:
+            return reference_look(entry.index, sizes_);
+        case LegendEntry::Of::band:
+            return "area legend, draw=none, fill=black!11";
+        case LegendEntry::Of::beyond:
+            return fmt::format("black, only marks, mark=triangle, mark options={{rotate=-90}}, mark size={}",
+                               bp(sizes_.mark));
+        case LegendEntry::Of::series:
+            break;
+        }
+        const Series &series = *entry.series;
+        if (is_bars(series))
+            return fmt::format("area legend, draw={}, fill={}", shade(series.style, 1.0),
+                               shade(series.style, bar_strength(series.style)));
+        if (!is_joined(series))
+            return mark_look(series, sizes_);
+        std::string look = line_look(series, sizes_);
+        if (has_marks(series))
+            look.replace(look.find("no marks"), 8,
+                         fmt::format("mark size={}, {}{}", bp(mark_size(series, sizes_)),
+                                     marks[mark_of(series.style)],
+                                     series.hollow ? ", mark options={fill=white}" : ""));
+        return look;
+    }
+
+    void draw(const Series &series, const PlotBox &plot) {
+        const Ranges &ranges = layout_.ranges;
+        if (is_joined(series) && !series.points.empty())
+            out_ += plot_of(line_look(series, sizes_), joined_points(series, ranges));
+        std::vector<std::pair<double, double>> spread, bars, inside;
+        std::array<std::vector<std::pair<double, double>>, 4> beyond; // left, right, below, above
+        for (const Point &point : series.points) {
+            const Placed placed = place(point, ranges);
+            if (point.low && point.high && ranges.x.holds(point.x))
+                append_line(spread, {point.x, ranges.y.clamp(*point.low)},
+                            {point.x, ranges.y.clamp(*point.high)});
+            if (is_bars(series))
+                append_line(bars, {ranges.x.clamp(point.from.value_or(ranges.x.low)), placed.y},
+                            {placed.x, placed.y});
+            else if (has_marks(series) && placed.clamped())
+                beyond[placed.dx != 0 ? (placed.dx > 0 ? 1 : 0) : (placed.dy > 0 ? 3 : 2)].emplace_back(
+                    placed.x, placed.y);
+            else if (has_marks(series))
+                inside.emplace_back(placed.x, placed.y);
+        }
+        if (!spread.empty())
+            out_ += plot_of(fmt::format("{}, no marks, line width={}, unbounded coords=jump",
+                                        shade(series.style, 1.0), bp(sizes_.thin)),
+                            spread);
+        if (!bars.empty())
+            draw_bars(series, plot, bars);
+        if (!inside.empty())
+            out_ += plot_of(mark_look(series, sizes_), inside);
+        constexpr std::array<int, 4> turns = {90, -90, 180, 0};
+        for (std::size_t side = 0; side < beyond.size(); ++side)
+            if (!beyond[side].empty())
+                out_ += plot_of(
+                    fmt::format("{}, only marks, mark=triangle*, mark size={}, mark options={{rotate={}, "
+                                "draw=black}}, clip marker paths=false",
+                                shade(series.style, 1.0), bp(sizes_.mark), turns[side]),
+                    beyond[side]);
+    }
+
+    /// Thick lines from end to end: pgfplots' own bars all begin at 0. A darker line around them is the
+    /// outline.
+    void draw_bars(const Series &series, const PlotBox &plot,
+                   const std::vector<std::pair<double, double>> &bars) {
+        const AxisRange &y = layout_.ranges.y;
         const double width = series.drawn == Drawn::bars
-                                 ? 6.0
-                                 : plot_height_pt * series.thickness / (ranges.y.high - ranges.y.low);
-        look += fmt::format(", quiver={{u=\\thisrow{{from}}-\\thisrow{{drawn_x}}, v=0}}, line width={}pt, -",
-                            coordinate(width));
-    } else if (series.drawn == Drawn::steps && !beyond) {
-        look += ", const plot, no marks, thick";
-    } else if (series.drawn == Drawn::curve && !beyond) {
-        look += ", no marks, thick";
-    } else if (series.drawn == Drawn::lines && !beyond) {
-        look += fmt::format(", mark size=1.2pt, mark={}",
-                            (series.hollow ? tex_hollow : tex_marks)[mark_of(series.style)]);
-    } else {
-        look += fmt::format(", only marks, mark size=1.6pt, mark={}",
-                            beyond ? "triangle"
-                                   : (series.hollow ? tex_hollow : tex_marks)[mark_of(series.style)]);
+                                 ? sizes_.row * bar_share
+                                 : (plot.bottom - plot.top) * series.thickness / (y.high - y.low);
+        const double strength = series.drawn == Drawn::bars ? bar_strength(series.style) : 1.0;
+        const auto layer = [&](double wide, double how_much) {
+            out_ += plot_of(fmt::format("{}, no marks, line width={}, unbounded coords=jump",
+                                        shade(series.style, how_much), bp(wide)),
+                            bars);
+        };
+        if (strength < 1.0)
+            layer(width, 1.0);
+        layer(strength < 1.0 ? width - 2.0 * sizes_.hair : width, strength);
     }
-    const bool spread = !beyond && std::any_of(series.points.begin(), series.points.end(),
-                                               [](const Point &p) { return p.low && p.high; });
-    std::string out;
-    if (std::any_of(series.points.begin(), series.points.end(),
-                    [&](const Point &p) { return place(p, ranges).clamped() == beyond; }))
-        out = fmt::format(
-            "\\addplot[{}{}, convcast only={}{}, forget plot] table[x=drawn_x, y=drawn_y,{} col sep=comma] "
-            "{{{}.csv}};\n",
-            look, spread ? ", error bars/y dir=both, error bars/y explicit, error bars/error mark=none" : "",
-            index, beyond ? "c" : "",
-            spread ? " y error plus expr=\\thisrow{high}-\\thisrow{drawn_y}, y error minus "
-                     "expr=\\thisrow{drawn_y}-\\thisrow{low},"
-                   : "",
-            figure.id);
-    if (!beyond && !series.name.empty())
-        out += fmt::format("\\addlegendimage{{{}}}\n\\addlegendentry{{{}}}\n", look, escape_tex(series.name));
-    return out;
-}
+
+    static void append_line(std::vector<std::pair<double, double>> &lines, std::pair<double, double> from,
+                            std::pair<double, double> to) {
+        if (!lines.empty())
+            lines.emplace_back(std::numeric_limits<double>::quiet_NaN(),
+                               std::numeric_limits<double>::quiet_NaN());
+        lines.push_back(from);
+        lines.push_back(to);
+    }
+
+    /// What the axes are of, once for all plots.
+    void y_label() {
+        const double below = sizes_.text_height() + 2.0 * sizes_.gap;
+        if (!layout_.x_label.empty())
+            out_ += fmt::format("\\node[anchor=north, inner sep=0pt] at "
+                                "({{({}+\\convcastwidth-{})/2}},{{-{}}}) {{{}}};\n",
+                                bp(layout_.left), bp(layout_.right), bp(below), escape_tex(layout_.x_label));
+        if (!layout_.y_label.empty())
+            out_ += fmt::format("\\node[rotate=90, anchor=north, inner sep=0pt] at ({{{}}},{{{}}}) {{{}}};\n",
+                                bp(sizes_.gap + y_label_shift()),
+                                bp((above(layout_.top) + above(layout_.bottom)) / 2.0),
+                                escape_tex(layout_.y_label));
+    }
+
+    /// A square in the middle has its label beside it.
+    double y_label_shift() const {
+        double widest = 0.0;
+        for (const Tick &tick : layout_.y_ticks)
+            widest = std::max(widest, text_width(tick.label, sizes_.text));
+        return layout_.left - widest - 3.0 * sizes_.gap - sizes_.text_height();
+    }
+
+    const Figure &figure_;
+    const PaperWidth &width_;
+    Layout layout_;
+    const Sizes &sizes_;
+    std::string out_;
+};
 
 } // namespace
 
@@ -152,8 +346,10 @@ std::string escape_tex(std::string_view text) {
             out += "\\textasciitilde{}";
         else if (c == '^')
             out += "\\textasciicircum{}";
-        else if (c == '<' || c == '>' || c == '|' || c == '"')
-            out += fmt::format("\\symbol{{{}}}", static_cast<int>(c)); // other glyphs in the OT1 encoding
+        else if (c == '<' || c == '>' || c == '|')
+            out += fmt::format("\\ensuremath{{{}}}", c); // other glyphs in the OT1 encoding
+        else if (c == '"')
+            out += "''";
         else if (std::string_view("&%$#_{}").find(c) != std::string_view::npos)
             out += fmt::format("\\{}", c);
         else if (length == 1 &&
@@ -166,46 +362,14 @@ std::string escape_tex(std::string_view text) {
     return out;
 }
 
-std::string to_tex(const Figure &figure) {
-    std::string out = fmt::format("% {}\n% needs \\usepackage{{pgfplots}} \\pgfplotsset{{compat=1.17}}\n",
-                                  escape_tex(figure.title));
+std::string to_tex(const Figure &figure, const PaperWidth &width) {
     if (figure.point_count() > tex_point_limit)
         return fmt::format(
             "% {}: {} points are more than TeX bears, so this includes the PDF; the data are in "
-            "{}.csv\n% needs \\usepackage{{graphicx}}\n\\includegraphics[width=\\linewidth]{{{}.pdf}}\n",
-            escape_tex(figure.title), figure.point_count(), figure.id, figure.id);
-    const Ranges ranges = ranges_of(figure);
-    for (std::size_t i = 0; i < style_count; ++i)
-        out += fmt::format("\\definecolor{{convcast{}}}{{HTML}}{{{}}}\n", i, colours[i]);
-    out +=
-        "\\pgfplotsset{convcast only/.style={x filter/.code={%\n"
-        "  \\edef\\convcastgroup{\\thisrow{group}}\\edef\\convcastwanted{#1}%\n"
-        "  \\ifx\\convcastgroup\\convcastwanted\\else\\def\\pgfmathresult{}\\fi}}}\n"
-        "\\begin{tikzpicture}\n\\begin{axis}[\n  width=\\linewidth, legend cell align=left,\n"
-        "  legend style={font=\\scriptsize, draw=none, at={(0.5,1.03)}, anchor=south, legend columns=2},\n";
-    if (figure.y.scale == Scale::category)
-        out += fmt::format("  height={}cm,\n",
-                           coordinate(2.5 + 0.32 * static_cast<double>(figure.y.categories.size())));
-    out += tex_axis("x", figure.x, ranges.x) + tex_axis("y", figure.y, ranges.y) + "]\n";
-    for (const Band &band : figure.bands)
-        for (const double edge : {band.low, band.high})
-            out += fmt::format("\\addplot[gray, very thin, forget plot] coordinates {{{}}};\n",
-                               tex_guide(band.guide, edge, ranges));
-    for (std::size_t i = 0; i < figure.series.size(); ++i)
-        out += tex_series(figure, ranges, i, false) + tex_series(figure, ranges, i, true);
-    constexpr std::array<const char *, 4> dashes = {"solid", "dashed", "densely dotted", "dash dot"};
-    for (std::size_t i = 0; i < figure.references.size(); ++i) {
-        const Reference &reference = figure.references[i];
-        out += fmt::format("\\addplot[black, {}{}] coordinates {{{}}};\n", dashes[i % dashes.size()],
-                           reference.label.empty() ? ", forget plot" : "",
-                           tex_guide(reference.guide, reference.value, ranges));
-        if (!reference.label.empty())
-            out += fmt::format("\\addlegendentry{{{}}}\n", escape_tex(reference.label));
-    }
-    out += "\\end{axis}\n\\end{tikzpicture}\n";
-    if (const std::size_t count = beyond_count(figure, ranges); count > 0)
-        out += "% open triangles: " + beyond_text(count) + "\n";
-    return out;
+            "{}.csv\n% needs \\usepackage{{graphicx}}\n\\includegraphics[width={}]{{{}.pdf}}\n",
+            escape_tex(figure.title), figure.point_count(), figure.id,
+            width.tex_length.empty() ? bp(width.bp) : width.tex_length, figure.id);
+    return TexWriter(figure, width).write();
 }
 
 } // namespace convcast

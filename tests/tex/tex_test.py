@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Compiles the figures of recorded runs with pdflatex, in a column of IEEEtran, acmart and a plain two-column article.
+
+usage: tex_test.py BINARY
+Fails where TeX reports an error, or a box that is wider than its column. Classes that are not installed are left out; exit
+code 77 where pdflatex or pgfplots is missing. PDFLATEX names another program to run.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+CLASSES = {
+    "IEEEtran": ("conference", ""),
+    "acmart": ("sigconf,nonacm", r"\title{T}\author{A}\affiliation{\institution{I}\country{C}}\maketitle"),
+    "article": ("twocolumn", ""),
+}
+RUNS = ("chang", "boundaries")
+
+
+def tex(folder, name, text):
+    """Compiles a document; its log, or None where a file of TeX's is missing."""
+    (folder / f"{name}.tex").write_text(text)
+    subprocess.run([os.environ.get("PDFLATEX", "pdflatex"), "-interaction=nonstopmode", f"{name}.tex"], cwd=folder,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600, check=False)
+    log = folder / f"{name}.log"
+    said = log.read_text(errors="replace") if log.exists() else ""
+    return None if not said or re.search(r"File `[^']+\.(cls|sty)' not found", said) else said
+
+
+def document(name, figures):
+    options, front = CLASSES[name]
+    floats = "".join(r"\begin{figure}[p]\typeout{FIGURE %s}\input{%s}\end{figure}\clearpage" % (f.stem, f.name) + "\n"
+                     for f in figures)
+    return (r"\documentclass[%s]{%s}\usepackage{pgfplots}\pgfplotsset{compat=1.17}\usepackage{graphicx}"
+            r"\begin{document}%s%s\end{document}" % (options, name, front, "\n" + floats))
+
+
+def main():
+    if shutil.which(os.environ.get("PDFLATEX", "pdflatex")) is None:
+        print("pdflatex is not installed: skipped")
+        return 77
+    failed, tried = [], 0
+    for run in RUNS:
+        with tempfile.TemporaryDirectory(prefix="convcast_tex_", dir=os.environ.get("TEX_FOLDER")) as folder:
+            folder = pathlib.Path(folder)
+            subprocess.run([sys.argv[1], "report", SOURCE / "data" / "recorded" / "h200" / f"{run}.json.gz", "-o", folder],
+                           stdout=subprocess.DEVNULL, check=True, timeout=600)
+            figures = sorted(f for f in (folder / "figures").glob("*.tex") if "includegraphics" not in f.read_text())
+            assert figures, f"{run}: no figures"
+            for name in CLASSES:
+                said = tex(folder / "figures", f"all_{name}", document(name, figures))
+                if said is None:
+                    print(f"{run}, {name}: not installed, left out")
+                    continue
+                tried += 1
+                for figure in re.split(r"^FIGURE ", said.replace("\r", ""), flags=re.M)[1:]:
+                    for problem in re.findall(r"^(?:!.*|Overfull \\hbox.*)", figure, flags=re.M):
+                        failed.append(f"{run}, {name}, {figure.split()[0]}: {problem}")
+                if "Emergency stop" in said or "no output PDF file" in said:
+                    failed.append(f"{run}, {name}: TeX gave up")
+                print(f"{run}, {name}: {len(figures)} figures")
+    print("\n".join(failed))
+    return 1 if failed else 0 if tried else 77
+
+
+sys.exit(main())

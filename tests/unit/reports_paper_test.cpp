@@ -1,0 +1,207 @@
+// Figures for papers: widths, text sizes, and that SVG and TeX draw the same.
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "reports/bibliography.hpp"
+#include "reports/figure_layout.hpp"
+#include "reports/paper_figure.hpp"
+#include "reports/report_figures.hpp"
+#include "tests/unit/drawing.hpp"
+#include "tests/unit/sample_run.hpp"
+#include "tests/unit/well_formed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+std::vector<Figure> figures_of_sample() {
+    const std::vector<Study> studies = {find_study("chang_single"), find_study("chang_multi")};
+    return report_figures(summarize(sample::run(studies), studies), studies);
+}
+
+std::size_t count(const std::string &text, const std::string &expression) {
+    const std::regex pattern(expression);
+    return static_cast<std::size_t>(
+        std::distance(std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator()));
+}
+
+/// Coordinates of the plots of TeX whose options have `look`.
+std::size_t coordinates_of(const std::string &tex, const std::string &look) {
+    std::size_t found = 0, at = 0;
+    while ((at = tex.find("\\addplot[", at)) != std::string::npos) {
+        const std::size_t open = tex.find("coordinates {", at), end = tex.find("};", open);
+        if (tex.substr(at, open - at).find(look) != std::string::npos)
+            for (std::size_t i = open; (i = tex.find('(', i)) < end; ++i)
+                ++found;
+        at = open;
+    }
+    return found;
+}
+
+TEST(PaperWidth, ReadsLengths) {
+    EXPECT_DOUBLE_EQ(PaperWidth::parse("127mm").bp, 360.0);
+    EXPECT_DOUBLE_EQ(PaperWidth::parse("12.7cm").bp, 360.0);
+    EXPECT_DOUBLE_EQ(PaperWidth::parse("5in").bp, 360.0);
+    EXPECT_DOUBLE_EQ(PaperWidth::parse("361.35pt").bp, 360.0);
+    EXPECT_DOUBLE_EQ(PaperWidth::parse("column").bp, PaperWidth::parse("252pt").bp);
+    EXPECT_DOUBLE_EQ(PaperWidth::parse("page").bp, PaperWidth::parse("516pt").bp);
+    EXPECT_EQ(PaperWidth::parse("column").tex_length, "\\columnwidth");
+    EXPECT_EQ(PaperWidth::parse("252pt").tex_length, "");
+}
+
+TEST(PaperWidth, RefusesWhatIsNone) {
+    for (const char *text : {"", "88", "mm", "88 mm", "88mmm", "-88mm", "nan", "nanmm", "inf", "infmm", "1mm",
+                             "39.9mm", "401mm", "1e9in", "columns"})
+        try {
+            PaperWidth::parse(text);
+            FAIL() << text;
+        } catch (const UsageError &error) {
+            EXPECT_NE(std::string(error.what()).find("88mm"), std::string::npos) << error.what();
+        }
+}
+
+/// Text is 8 points where the drawing is as wide as it says, and no less than 7 where a class scales the
+/// widest one down to its column: 221 points of a two-column article on A4 of the 252 that we draw.
+TEST(PaperFigure, TextIsSevenToNinePoints) {
+    for (const char *text : {"column", "page", "88mm", "252pt", "60mm"}) {
+        const PaperWidth width = PaperWidth::parse(text);
+        for (const Figure &figure : figures_of_sample()) {
+            const std::string svg = to_svg(figure, SvgUse::standalone, width);
+            EXPECT_EQ(text_size_of(svg), 8.0) << figure.id;
+            EXPECT_NEAR(number_in(svg, " width=\"([0-9.]+)pt\""), width.bp, 0.01) << figure.id;
+            EXPECT_NEAR(drawing_width(svg), width.bp, 0.01) << "a unit is a point";
+            EXPECT_EQ(count(svg, "font"), 1u) << "no text has a size of its own";
+        }
+    }
+    constexpr double narrowest_column = 221.0, drawn_for = 252.0;
+    EXPECT_GE(paper_text_bp * narrowest_column / drawn_for, 7.0);
+    EXPECT_LE(paper_text_bp, 9.0);
+}
+
+TEST(PaperFigure, SvgAndTexHaveTheSameMarksLegendAndTicks) {
+    for (const Figure &figure : figures_of_sample()) {
+        if (figure.point_count() == 0 || figure.point_count() > tex_point_limit)
+            continue;
+        const std::string svg = to_svg(figure, SvgUse::standalone), tex = to_tex(figure);
+        const std::size_t legend = count(svg, "<g class=\"legend\">");
+        EXPECT_EQ(count(tex, "\\\\addlegendentry"), legend) << figure.id;
+        EXPECT_EQ(count(tex, "\\\\addlegendimage"), legend) << figure.id;
+        // A mark of the SVG has a title of its own; so have bars, two coordinates and a gap between them in
+        // TeX.
+        const std::size_t titles = count(svg, "<title>") - 1;
+        std::size_t bars = 0;
+        for (const Series &series : figure.series)
+            bars += series.drawn == Drawn::bars ? series.points.size() : 0;
+        EXPECT_EQ(coordinates_of(tex, "only marks"), titles - bars) << figure.id;
+        const Layout layout = layout_of(figure, paper_sizes(PaperWidth::column().bp));
+        for (const Tick &tick : layout.x_ticks)
+            if (!tick.label.empty()) {
+                EXPECT_NE(tex.find("{" + escape_tex(tick.label) + "}"), std::string::npos) << figure.id;
+                EXPECT_NE(svg.find(">" + escape_xml(tick.label) + "<"), std::string::npos) << figure.id;
+            }
+    }
+}
+
+TEST(PaperFigure, TheScatterIsSquareWithTheSameTicks) {
+    const std::vector<Figure> figures = figures_of_sample();
+    const Layout layout = layout_of(figures.front(), paper_sizes(PaperWidth::column().bp));
+    ASSERT_EQ(figures.front().id, "predicted_vs_measured");
+    ASSERT_EQ(layout.plots.size(), 1u);
+    const PlotBox &plot = layout.plots.front();
+    EXPECT_NEAR(plot.right - plot.left, plot.bottom - plot.top, 1e-9);
+    ASSERT_EQ(layout.x_ticks.size(), layout.y_ticks.size());
+    for (std::size_t i = 0; i < layout.x_ticks.size(); ++i)
+        EXPECT_EQ(layout.x_ticks[i].label, layout.y_ticks[i].label);
+    ASSERT_EQ(figures.front().bands.size(), 1u);
+    EXPECT_EQ(figures.front().bands.front().low, 0.9);
+}
+
+TEST(PaperFigure, LinesDifferWithoutColour) {
+    for (std::size_t a = 0; a < style_count; ++a)
+        for (std::size_t b = 0; b < a; ++b)
+            EXPECT_NE(dashes_of(a), dashes_of(b)) << a << " and " << b;
+}
+
+TEST(ErrorCdf, SetsThisForecastBesideTheOthers) {
+    ReportStatistics statistics;
+    CaseRow row;
+    row.group = "naive_global";
+    row.cold_s = Seconds(10e-6), row.predicted_s = Seconds(11e-6), row.mwp_cwp_s = Seconds(5e-6);
+    row.tier0_s = Seconds(1e-6);
+    statistics.cases = {row, row};
+    statistics.cases[1].predicted_s = Seconds(8e-6);
+    statistics.cases[1].mwp_cwp_s.reset();
+    const Figure figure = error_cdf(statistics);
+    ASSERT_EQ(figure.series.size(), 3u) << "no case has a roofline";
+    EXPECT_EQ(figure.series[0].name, "this forecast");
+    ASSERT_EQ(figure.series[0].points.size(), 2u);
+    EXPECT_NEAR(figure.series[0].points[0].x, 10.0, 1e-9);
+    EXPECT_EQ(figure.series[0].points[0].y, 50.0);
+    EXPECT_NEAR(figure.series[0].points[1].x, 20.0, 1e-9);
+    EXPECT_EQ(figure.series[0].points[1].y, 100.0);
+    EXPECT_EQ(figure.series[1].name, "MWP-CWP");
+    ASSERT_EQ(figure.series[1].points.size(), 1u);
+    EXPECT_NEAR(figure.series[1].points[0].x, 50.0, 1e-9);
+    EXPECT_NEAR(figure.series[2].points[0].x, 90.0, 1e-9);
+}
+
+TEST(SmallMultiples, HaveAPlotForEachStrategy) {
+    const std::vector<Figure> figures = figures_of_sample();
+    const auto found = std::find_if(figures.begin(), figures.end(),
+                                    [](const Figure &figure) { return figure.id == "relative_error"; });
+    ASSERT_NE(found, figures.end());
+    EXPECT_GT(found->panels.size(), 1u);
+    const std::string svg = to_svg(*found, SvgUse::standalone);
+    EXPECT_EQ(count(svg, "class=\"frame\""), found->panels.size());
+    EXPECT_EQ(count(to_tex(*found), "begin\\{axis\\}"), found->panels.size());
+    EXPECT_EQ(to_csv(*found).substr(0, 13), "panel,series,");
+}
+
+TEST(Bibliography, IsOfTheCitationFile) {
+    const std::string text = bibtex();
+    EXPECT_NE(text.find("@misc{convcast,"), std::string::npos) << text;
+    EXPECT_NE(text.find("author = {Chang, Qiong and Onishi, Masaki and Maruyama, Tsutomu}"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("@inproceedings{chen_optimizing,"), std::string::npos) << text;
+    EXPECT_NE(text.find("year = {2017}"), std::string::npos) << text;
+    EXPECT_EQ(bibtex_of(""), "@misc{,\n  author = {},\n  title = {}\n}\n");
+}
+
+class PaperFolder : public ::testing::Test {
+  protected:
+    PaperFolder() {
+        std::string name = (std::filesystem::temp_directory_path() / "convcast_paper_XXXXXX").string();
+        path_ = mkdtemp(name.data());
+    }
+    ~PaperFolder() override { std::filesystem::remove_all(path_); }
+    std::filesystem::path path_;
+};
+
+TEST_F(PaperFolder, TheEndingSaysWhatIsWritten) {
+    const Figure figure = figures_of_sample().front();
+    const PaperFiles one =
+        write_paper_figure(figure, {}, PaperWidth::column(), path_ / "fig1.tex", "On a GPU");
+    ASSERT_EQ(one.files.size(), 3u);
+    EXPECT_EQ(one.files[0].filename(), "fig1.tex");
+    EXPECT_EQ(one.files[1].filename(), "fig1_caption.tex");
+    EXPECT_EQ(one.files[2].filename(), "convcast.bib");
+    const std::string caption = read_file(one.files[1].string());
+    EXPECT_NE(caption.find("On a GPU.}"), std::string::npos) << caption;
+    EXPECT_NE(caption.find("\\label{fig:predicted_vs_measured}"), std::string::npos) << caption;
+    const PaperFiles all = write_paper_figure(figure, {}, PaperWidth::column(), path_ / "figures", "");
+    for (const char *ending : {".svg", ".csv", ".tex"})
+        EXPECT_TRUE(std::filesystem::exists(path_ / "figures" / (figure.id + ending))) << ending;
+    EXPECT_EQ(std::filesystem::exists(path_ / "figures" / (figure.id + ".pdf")), all.note.empty());
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(path_))
+        EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
+}
+
+} // namespace
+} // namespace convcast
