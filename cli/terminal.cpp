@@ -211,7 +211,7 @@ std::string table(const std::vector<Column> &columns, const std::vector<std::vec
     const std::size_t of_numbers = columns.back().align == Align::right ? widths.back() + 2 : 0;
     const std::size_t before_last =
         of_numbers == 0
-            ? std::max<std::size_t>(width - std::min(width, std::min(widths.back(), width / 2)), 24)
+            ? std::max<std::size_t>(width - std::min(width, std::min(widths.back(), width / 2) + 2), 24)
             : width - std::min(width, of_numbers);
     std::vector<std::size_t> shown;
     std::string hidden;

@@ -20,7 +20,8 @@ struct ReportFiles {
 
 /// The figures of a page that will be `folder`/page.html, in `folder`/figures; of an earlier page's there
 /// those that are not written anew are removed.
-ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder);
+ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
+                          std::span<const CaseColumns> cases = {});
 
 /// Makes `folder` where it does not exist. Each file is written whole or not at all; throws InputError with
 /// the path and the reason. `current` as for write_page.

@@ -97,7 +97,7 @@ TEST(KnownTimes, WhatIsGivenCountsBeforeWhatShips) {
     KnownTimes known(profile);
     const std::optional<KnownTime> shipped = known.find(shape, name);
     ASSERT_TRUE(shipped);
-    Run run;
+    convcast::Run run;
     Case &item = run.cases.emplace_back();
     item.shape = shape;
     item.strategy = name;
