@@ -1,5 +1,6 @@
 #include "cli/device.hpp"
 #include "cli/document.hpp"
+#include "cli/network.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -277,10 +278,14 @@ int choose(const Words &words) {
     options.push_back({"measure", Option::text});
     options.push_back({"device", Option::text});
     options.push_back({"place", Option::texts});
+    for (const Option &option : network_options())
+        options.push_back(option);
     const Arguments arguments("choose", words, options, 0);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("choose")), 0;
     refuse_overwriting("choose", arguments);
+    if (asks_network("choose", arguments))
+        return choose_network(arguments);
     const int device = arguments.integer("device", 0, 0, 1023);
     Question question =
         arguments.has("measure")

@@ -52,7 +52,7 @@ constexpr Verb verbs[] = {
     {"merge", "the documents of a run that was spread over machines -> one", merge},
     {"report", "a run or a profile -> the page and the figures", report},
     {"compare", "profiles of several GPUs, or of several runs on one", compare},
-    {"list", "strategies, baselines, GPUs, studies", list},
+    {"list", "strategies, baselines, GPUs, studies, networks", list},
     {"doctor", "what works here, what does not, what to do", doctor},
 };
 
