@@ -145,10 +145,17 @@ std::vector<Option> network_options() {
 }
 
 bool asks_network(const std::string &verb, const Arguments &arguments) {
-    if (arguments.has("batch") && !arguments.has("network"))
-        throw UsageError(verb + ": --batch is of a network, for example --network resnet50 --batch 32; a "
-                                "shape has its own, for example n32c64h56w56k64r3s3");
-    return arguments.has("network");
+    if (arguments.has("network"))
+        return true;
+    if (arguments.has("batch"))
+        throw UsageError(verb +
+                         ": --batch is of a network, for example --network resnet50 --batch 32; a shape has "
+                         "its own, for example n32c64h56w56k64r3s3");
+    for (const char *other : {"data", "epochs", "rate", "weights", "from"})
+        if (arguments.has(other))
+            throw UsageError(verb + ": --" + other +
+                             " is of training a network, for example --network mnist --data FOLDER");
+    return false;
 }
 
 int predict_network(const Arguments &arguments) {

@@ -11,7 +11,7 @@ namespace convcast::cli {
 /// --network, --batch
 std::vector<Option> network_options();
 
-/// Throws UsageError if --batch stands without --network, which alone gives it a meaning.
+/// Throws UsageError if --batch or an option of training stands without --network, which alone gives it a meaning.
 bool asks_network(const std::string &verb, const Arguments &arguments);
 
 /// The forecast of the network as text, or as a document by --json and -o. Returns the exit code.
@@ -19,5 +19,8 @@ int predict_network(const Arguments &arguments);
 
 /// The strategies of its convolutions, the `--top` first of each.
 int choose_network(const Arguments &arguments);
+
+/// The rungs of the network's ladder on the GPU at hand: verified and timed. 1 where a result is wrong.
+int run_network(const Arguments &arguments);
 
 } // namespace convcast::cli

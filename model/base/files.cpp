@@ -1,5 +1,6 @@
 #include "model/base/files.hpp"
 
+#include "model/base/bytes.hpp"
 #include "model/base/errors.hpp"
 
 #include <fcntl.h>
@@ -41,12 +42,14 @@ constexpr std::size_t most_text = std::size_t{512} << 20;
                                "convcast run --help, --shard");
 }
 
-std::string read_all(std::FILE *file, const std::string &path) {
+enum class Content { text, bytes };
+
+std::string read_all(std::FILE *file, const std::string &path, Content content) {
     std::string text;
     char buffer[1 << 16];
     for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, file)) > 0;) {
         text.append(buffer, got);
-        if (text.front() == '\0') // so /dev/zero ends at once
+        if (content == Content::text && text.front() == '\0') // so /dev/zero ends at once
             throw InputError(path, "is no text: it begins with a NUL byte");
         if (text.size() > most_text)
             too_long(path, "has");
@@ -159,21 +162,29 @@ void write_and_close(std::FILE *file, const std::string &text, const std::string
         fail_to_write(path, written ? errno : error);
 }
 
-} // namespace
-
-std::string read_file(const std::string &path) {
+std::string read_content(const std::string &path, Content content) {
     const auto unpacked = [](std::string text, const std::string &name) {
         return is_packed(text) ? unpack(text, name) : text;
     };
     if (path == "-")
-        return unpacked(read_all(stdin, "standard input"), "standard input");
+        return unpacked(read_all(stdin, "standard input", content), "standard input");
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored))
         throw InputError(path, "is a folder, expected a file");
     const File file(std::fopen(path.c_str(), "rb"));
     if (!file)
         throw InputError(path, std::string("cannot be opened: ") + std::strerror(errno));
-    return unpacked(read_all(file.get(), path), path);
+    return unpacked(read_all(file.get(), path, content), path);
+}
+
+} // namespace
+
+std::string read_file(const std::string &path) {
+    return read_content(path, Content::text);
+}
+
+std::string read_bytes(const std::string &path) {
+    return read_content(path, Content::bytes);
 }
 
 bool same_file(const std::string &one, const std::string &other) {

@@ -242,7 +242,7 @@ void compute_back(const Step &step, const double *out, const double *by_out, con
     }
 }
 
-/// Tensors of one image as the operators of a network read and write them.
+/// OperatorOutputs of one image as the operators of a network read and write them.
 class OneImage {
   public:
     OneImage(const Network &network, const Parameters &parameters, const double *image,
@@ -258,7 +258,7 @@ class OneImage {
 
     /// After run_forward: adds `by_loss` times the gradient of this image's loss.
     void run_backward(double by_loss, Parameters &by_parameters) {
-        Tensors by_outputs;
+        OperatorOutputs by_outputs;
         for (const Operator &op : network_.operators)
             by_outputs.emplace_back(index_of(elements(op.output)), 0.0);
         std::vector<double> by_image(index_of(elements(network_.input)), 0.0); // nobody asks for it
@@ -273,7 +273,7 @@ class OneImage {
         }
     }
 
-    const Tensors &outputs() const { return outputs_; }
+    const OperatorOutputs &outputs() const { return outputs_; }
 
   private:
     Step step(std::size_t i) {
@@ -292,7 +292,7 @@ class OneImage {
     const Parameters &parameters_;
     const double *image_;
     std::optional<std::uint8_t> label_;
-    Tensors outputs_;
+    OperatorOutputs outputs_;
 };
 
 OneImage image_of(const Network &network, std::span<const double> images, const Parameters &parameters,
@@ -321,9 +321,9 @@ Parameters seeded_parameters(const Network &network, std::uint64_t seed) {
     return all;
 }
 
-Tensors forward(const Network &network, std::int64_t batch, std::span<const double> images,
-                const Parameters &parameters, std::span<const std::uint8_t> labels) {
-    Tensors all;
+OperatorOutputs forward(const Network &network, std::int64_t batch, std::span<const double> images,
+                        const Parameters &parameters, std::span<const std::uint8_t> labels) {
+    OperatorOutputs all;
     for (const Operator &op : network.operators)
         all.emplace_back(index_of(batch * elements(op.output)));
     in_parallel(index_of(batch), [&](std::size_t image) {

@@ -18,12 +18,12 @@ using Parameters = std::vector<std::vector<double>>;
 Parameters seeded_parameters(const Network &network, std::uint64_t seed);
 
 /// A tensor of each operator, image by image, channels first.
-using Tensors = std::vector<std::vector<double>>;
+using OperatorOutputs = std::vector<std::vector<double>>;
 
 /// The outputs of every operator. `labels`, one an image from 0 to classes - 1, are for a loss; a network
 /// without one needs none.
-Tensors forward(const Network &network, std::int64_t batch, std::span<const double> images,
-                const Parameters &parameters, std::span<const std::uint8_t> labels = {});
+OperatorOutputs forward(const Network &network, std::int64_t batch, std::span<const double> images,
+                        const Parameters &parameters, std::span<const std::uint8_t> labels = {});
 
 /// The gradient of the mean loss of the batch by every parameter. The network ends in a loss. Of equal
 /// numbers in a window the first is the maximum; relu passes nothing at 0.

@@ -792,6 +792,22 @@ class Json(Cli):
         ])
         self.refused(3, ["predict", "--gpu", "k40m", "--network", "vgg16"], "launch_floor")
 
+    def test_running_networks(self):
+        self.refused(4, ["run", "--network", "fashion_mnist"], NO_GPU)
+        self.all_refused(2, [
+            (["run", "--network", "vgg16"], "no kernels for the network 'vgg16'"),
+            (["run", "--network", "mnist", "--shape", SINGLE], "--network and --shape"),
+            (["run", "--network", "mnist", "--epochs", "5"], "--epochs is of training, which needs images"),
+            (["run", "--network", "mnist", "--data", ".", "--rate", "0"], "--rate takes a number above 0"),
+            (["run", "--network", "mnist", "--data", ".", "--epochs", "0"], "--epochs"),
+            (["run", "--network", "mnist", "--data", ".", "--from", "nowhere"], "no weights 'nowhere'"),
+            (["run", "--shape", SINGLE, "--data", "."], "--data is of training a network"),
+        ])
+        self.refused(3, ["run", "--network", "mnist", "--data", "."], "train-images-idx3-ubyte")
+        self.write("train-images-idx3-ubyte", b"\0\0\x08\x03" + b"\0\0\0\x02\0\0\0\x1c\0\0\0\x1c" + bytes(2 * 784))
+        self.write("train-labels-idx1-ubyte.gz", gzip.compress(b"\0\0\x08\x01" + b"\0\0\0\x02\x07\x0a"))
+        self.refused(3, ["run", "--network", "mnist", "--data", "."], "train-labels-idx1-ubyte.gz", "label 1 is 10, expected 0 to 9")
+
     def test_canonical_strategies_are_accepted(self):
         for case in self.ok("choose", "--gpu", "toy", "--shape", SINGLE, "--json", "--top", "20").json()["cases"]:
             again = self.predict("toy", SINGLE, case["strategy"])["cases"][0]

@@ -16,7 +16,7 @@ ROOMS = {"model": [], "gpu": ["model"], "microbench": ["gpu", "model"], "executo
          "reports": ["model"], "cli": ["model", "gpu", "microbench", "executor", "reports"]}
 FOLDERS = {"model": ["base", "shape", "machine", "paper", "plan", "work", "strategies", "time", "regime", "choose", "fit",
                      "record", "network"],
-           "executor": ["kernels", "launch", "verify", "baselines", "count", "timeline"]}
+           "executor": ["kernels", "launch", "verify", "baselines", "count", "network", "timeline"]}
 TOP = {"model": ["predict"], "executor": ["check_kernels", "kept_run", "run_case"]}
 
 

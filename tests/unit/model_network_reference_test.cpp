@@ -37,7 +37,7 @@ TEST(NetworkReference, ConvolutionBiasReluPoolAndDenseByHand) {
     parameters[0] = {1, 0, 0, -2}; // x(0,0) - 2 x(1,1)
     parameters[1] = {12};
     parameters[5] = {1, 1, 2, -1};
-    const Tensors out = forward(network, 1, image, parameters);
+    const OperatorOutputs out = forward(network, 1, image, parameters);
     EXPECT_THAT(out[0], ElementsAre(1 - 10, 2 - 12, 4 - 16, 5 - 18));
     EXPECT_THAT(out[1], ElementsAre(3, 2, 0, -1));
     EXPECT_THAT(out[2], ElementsAre(3, 2, 0, 0));
