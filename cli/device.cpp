@@ -292,7 +292,8 @@ void note_run(std::map<std::string, std::string> &conditions, const Device &devi
 
 } // namespace
 
-LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch, int ordinal) {
+LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch,
+                               int ordinal) {
     const Device device = usable_device(ordinal, for_kernels);
     Compiler compiler;
     LadderOptions options;

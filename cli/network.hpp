@@ -11,7 +11,8 @@ namespace convcast::cli {
 /// --network, --batch
 std::vector<Option> network_options();
 
-/// Throws UsageError if --batch or an option of training stands without --network, which alone gives it a meaning.
+/// Throws UsageError if --batch or an option of training stands without --network, which alone gives it a
+/// meaning.
 bool asks_network(const std::string &verb, const Arguments &arguments);
 
 /// The forecast of the network as text, or as a document by --json and -o. Returns the exit code.
