@@ -1,6 +1,7 @@
 #include "cli/answers.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
+#include "cli/network.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -577,10 +578,14 @@ int choose(const Words &words) {
     options.push_back({"place", Option::texts});
     options.push_back({"no-tensor-cores", Option::flag});
     options.push_back(recorded_option());
+    for (const Option &option : network_options())
+        options.push_back(option);
     const Arguments arguments("choose", words, options, 0);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("choose")), 0;
     refuse_overwriting("choose", arguments);
+    if (asks_network("choose", arguments))
+        return choose_network(arguments);
     Asked asked = asked_choice(arguments);
     const std::vector<Question> questions = questions_of(arguments, asked);
     std::vector<KnownTimes> known;

@@ -9,6 +9,8 @@
 #include "executor/count/exact_counts.hpp"
 #include "executor/count/exact_work.hpp"
 #include "executor/kept_run.hpp"
+#include "executor/network/run_ladder.hpp"
+#include "executor/network/train.hpp"
 #include "executor/run_case.hpp"
 #include "executor/timeline/timeline.hpp"
 #include "gpu/activity.hpp"
@@ -277,6 +279,40 @@ std::optional<std::string> probes_hash() {
 int sms_given(int device, int asked) {
     usable_device(device, for_kernels);
     return green_sm_count(device, asked);
+}
+
+namespace {
+
+/// When and with which toolkit a network was run.
+void note_run(std::map<std::string, std::string> &conditions, const Device &device, Compiler &compiler) {
+    conditions["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    conditions["toolkit"] =
+        "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " + compiler.nvrtc_version();
+}
+
+} // namespace
+
+LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch,
+                               int ordinal) {
+    const Device device = usable_device(ordinal, for_kernels);
+    Compiler compiler;
+    LadderOptions options;
+    options.batch = batch;
+    options.done = [](const RungResult &rung) {
+        note(rung.id + ": " + boost::describe::enum_to_string(rung.status, "?"));
+    };
+    LadderRun run = run_ladder(compiler, device, ladder, network, options);
+    note_run(run.conditions, device, compiler);
+    return run;
+}
+
+TrainingRun train_on_device(const Ladder &ladder, const Network &network, const LabelledImages &images,
+                            const LabelledImages &tests, const TrainingOptions &options, int ordinal) {
+    const Device device = usable_device(ordinal, for_kernels);
+    Compiler compiler;
+    TrainingRun run = train(compiler, device, ladder, network, images, tests, options);
+    note_run(run.conditions, device, compiler);
+    return run;
 }
 
 DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request) {

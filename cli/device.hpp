@@ -6,8 +6,12 @@
 #include "microbench/samples.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/machine/profile.hpp"
+#include "model/network/idx.hpp"
+#include "model/network/ladder.hpp"
+#include "model/network/training.hpp"
 #include "model/record/run.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -56,6 +60,13 @@ enum class DeviceRunEnd {
 /// Fills in the run's cases. Ctrl-C ends it, and the program, within two seconds: after the case in hand
 /// where that is short enough. Throws GpuError where there is no usable GPU.
 DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request);
+
+/// The rungs of a ladder, verified and timed. Throws GpuError where there is no usable GPU.
+LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch, int device);
+
+/// Trains a network and classifies the test images. Throws GpuError where there is no usable GPU.
+TrainingRun train_on_device(const Ladder &ladder, const Network &network, const LabelledImages &images,
+                            const LabelledImages &tests, const TrainingOptions &options, int device);
 
 struct CompileReport {
     std::string schema = "convcast/compile/1";

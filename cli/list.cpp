@@ -7,6 +7,7 @@
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
 #include "model/machine/profile.hpp"
+#include "model/network/network.hpp"
 #include "model/record/study.hpp"
 
 #include <algorithm>
@@ -22,7 +23,8 @@ struct Listing {
     std::vector<std::string> baselines = convcast::baselines();
     std::vector<std::string> gpus = shipped_profiles();
     std::vector<std::string> studies = shipped_studies();
-    BOOST_DESCRIBE_CLASS(Listing, (), (strategies, baselines, gpus, studies), (), ())
+    std::vector<std::string> networks = shipped_networks();
+    BOOST_DESCRIBE_CLASS(Listing, (), (strategies, baselines, gpus, studies, networks), (), ())
 };
 
 std::string as_text() {
@@ -44,6 +46,12 @@ std::string as_text() {
         const Study study = find_study(name);
         text += "  " + name + std::string(18 - std::min<std::size_t>(name.size(), 17), ' ') +
                 std::to_string(study.shapes.size()) + " shapes. " + study.title + "\n";
+    }
+    text += "\n" + bold("networks") + " (--network)\n";
+    for (const std::string &name : shipped_networks()) {
+        const Network network = find_network(name);
+        text += "  " + name + std::string(18 - std::min<std::size_t>(name.size(), 17), ' ') +
+                std::to_string(network.operators.size()) + " operators. " + network.title + "\n";
     }
     return text;
 }

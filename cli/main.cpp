@@ -53,7 +53,7 @@ constexpr Verb verbs[] = {
     {"report", "a run or a profile -> the page and the figures", report},
     {"reproduce", "a paper's tables and figures: published, forecast, measured", reproduce},
     {"compare", "profiles of several GPUs, or of several runs on one", compare},
-    {"list", "strategies, baselines, GPUs, studies", list},
+    {"list", "strategies, baselines, GPUs, studies, networks", list},
     {"doctor", "what works here, what does not, what to do", doctor},
 };
 

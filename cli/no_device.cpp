@@ -31,6 +31,15 @@ DeviceRunEnd run_on_device(Run &, const GpuProfile &, const RunRequest &) {
     throw GpuError(why);
 }
 
+LadderRun run_ladder_on_device(const Ladder &, const Network &, std::int64_t, int) {
+    throw GpuError(why);
+}
+
+TrainingRun train_on_device(const Ladder &, const Network &, const LabelledImages &, const LabelledImages &,
+                            const TrainingOptions &, int) {
+    throw GpuError(why);
+}
+
 std::vector<Finding> examine_device() {
     return {{"CUDA toolkit at build time", Health::absent, why}};
 }

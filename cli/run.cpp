@@ -1,5 +1,6 @@
 #include "cli/device.hpp"
 #include "cli/document.hpp"
+#include "cli/network.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -194,10 +195,16 @@ int run(const Words &words) {
     options.push_back({"no-exact-fmas", Option::flag});
     options.push_back({"timeline", Option::flag});
     options.push_back({"exact-work", Option::flag});
+    for (const Option &option : network_options())
+        options.push_back(option);
+    for (const char *option : {"data", "epochs", "rate", "weights", "from"}) // of training
+        options.push_back({option, Option::text});
     const Arguments arguments("run", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("run")), 0;
     refuse_overwriting("run", arguments, Documents::filled);
+    if (asks_network("run", arguments))
+        return run_network(arguments);
     GpuProfile profile;
     Knowledge knowledge;
     bool sharded = false;

@@ -1,5 +1,6 @@
 #include "model/base/files.hpp"
 
+#include "model/base/bytes.hpp"
 #include "model/base/errors.hpp"
 
 #include <fcntl.h>
@@ -42,12 +43,14 @@ constexpr std::size_t most_text = std::size_t{512} << 20;
                                "convcast run --help, --shard");
 }
 
-std::string read_all(std::FILE *file, const std::string &path) {
+enum class Content { text, bytes };
+
+std::string read_all(std::FILE *file, const std::string &path, Content content) {
     std::string text;
     char buffer[1 << 16];
     for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, file)) > 0;) {
         text.append(buffer, got);
-        if (text.front() == '\0') // so /dev/zero ends at once
+        if (content == Content::text && text.front() == '\0') // so /dev/zero ends at once
             throw InputError(path, "is no text: it begins with a NUL byte");
         if (text.size() > most_text)
             too_long(path, "has");
@@ -144,6 +147,18 @@ void write_and_close(std::FILE *file, const std::string &text, const std::string
         fail_to_write(path, written ? errno : error);
 }
 
+std::string read_content(const std::string &path, Content content) {
+    if (path == "-")
+        return unpacked(read_all(stdin, "standard input", content), "standard input");
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored))
+        throw InputError(path, "is a folder, expected a file");
+    const File file(std::fopen(path.c_str(), "rb"));
+    if (!file)
+        throw InputError(path, std::string("cannot be opened: ") + std::strerror(errno));
+    return unpacked(read_all(file.get(), path, content), path);
+}
+
 } // namespace
 
 std::string gzip(const std::string &text) {
@@ -166,15 +181,11 @@ std::string unpacked(std::string text, const std::string &name) {
 }
 
 std::string read_file(const std::string &path) {
-    if (path == "-")
-        return unpacked(read_all(stdin, "standard input"), "standard input");
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored))
-        throw InputError(path, "is a folder, expected a file");
-    const File file(std::fopen(path.c_str(), "rb"));
-    if (!file)
-        throw InputError(path, std::string("cannot be opened: ") + std::strerror(errno));
-    return unpacked(read_all(file.get(), path), path);
+    return read_content(path, Content::text);
+}
+
+std::string read_bytes(const std::string &path) {
+    return read_content(path, Content::bytes);
 }
 
 bool same_file(const std::string &one, const std::string &other) {

@@ -959,12 +959,66 @@ class Json(Cli):
 
     def test_list(self):
         listing = self.ok("list", "--json").json()
-        self.assertEqual(set(listing), {"strategies", "baselines", "gpus", "studies"})
+        self.assertEqual(set(listing), {"strategies", "baselines", "gpus", "studies", "networks"})
         self.assertEqual([s["name"] for s in listing["strategies"]],
                          ["filter_split", "map_split", "row_register", "stride_fixed_block", "implicit_gemm", "block_register",
                           "channel_split", "filter_stream", "map_stream", "naive_global", "naive_shared", "patch_register",
                           "winograd", "implicit_gemm_3xtf32"])
         self.assertEqual(self.ok("list", "--schema").out, (SOURCE / "profiles" / "schema.json").read_text())
+
+    def test_networks(self):
+        text = self.ok("predict", "--network", "fashion_mnist", "--batch", "4").out
+        for needle in ("fashion_mnist on NVIDIA H200, batch 4", "one CUDA graph of 10 nodes", "bias1+relu1", "twice the SMs"):
+            self.assertIn(needle, text)
+        document = self.ok("predict", "--network", "fashion_mnist", "--json").json()
+        self.assertEqual(document["schema"], "convcast/network_forecast/1")
+        self.assertEqual([launch["operators"][0] for launch in document["launches"]],
+                         ["conv1", "bias1", "pool1", "conv2", "bias2", "pool2", "dense1", "bias_dense1", "dense2", "bias_dense2"])
+        self.assertAlmostEqual(sum(launch["share"] for launch in document["launches"]), 1.0)
+        self.ok("predict", "--network", "fashion_mnist", "--json", "-o", "a.json")
+        self.ok("predict", "--network", "fashion_mnist", "--json", "-o", "b.json")
+        self.assertEqual(self.files()["a.json"], self.files()["b.json"])
+        chosen = self.ok("choose", "--network", "fashion_mnist", "--top", "2", "--json").json()
+        self.assertEqual([len(launch.get("candidates", [])) for launch in chosen["launches"]], [2, 0, 0, 2, 0, 0, 0, 0, 0, 0])
+        self.assertEqual([chosen["launches"][3]["candidates"][0]], document["launches"][3]["candidates"])
+        named = self.ok("choose", "--network", "fashion_mnist", "--strategy", "naive_global").out
+        self.assertRegex(named, r"(?m)^  conv2\n.*\n.*naive_global")
+
+    def test_bad_networks_are_refused(self):
+        network = json.loads((SOURCE / "data" / "networks" / "fashion_mnist.json").read_text())
+        network["operators"][4]["output"] = [64, 9, 9]
+        self.write("mine.json", network)
+        self.refused(3, ["predict", "--network", "mine.json"], r"mine.json:\d+: /operators/4/output", "do not chain",
+                     r"expected \"output\": \[64, 8, 8\]", problems=2)
+        self.write("cut.json", json.dumps(network)[:200])
+        self.refused(3, ["predict", "--network", "cut.json"], "cut.json")
+        self.all_refused(2, [
+            (["predict", "--network", "fashion"], "unknown network", "Known: alexnet, fashion_mnist"),
+            (["predict", "--network", "vgg16", "--shape", SINGLE], "--network and --shape"),
+            (["predict", "--batch", "2", "--shape", SINGLE], "--batch is of a network"),
+            (["predict", "--network", "vgg16", "--batch", "0"], "--batch"),
+            (["choose", "--network", "vgg16", "--batch", "1000000"], "--batch"),
+            (["choose", "--network", "vgg16", "--strategy", "winograd:tile=4"], "takes a strategy's name"),
+            (["choose", "--network", "vgg16", "--measure", "2"], "--network and --measure"),
+            (["predict", "--network", "resnet18", "--strategy", "row_register"], "no strategy does"),
+        ])
+        self.refused(3, ["predict", "--gpu", "k40m", "--network", "vgg16"], "launch_floor")
+
+    def test_running_networks(self):
+        self.refused(4, ["run", "--network", "fashion_mnist"], NO_GPU)
+        self.all_refused(2, [
+            (["run", "--network", "vgg16"], "no kernels for the network 'vgg16'"),
+            (["run", "--network", "mnist", "--shape", SINGLE], "--network and --shape"),
+            (["run", "--network", "mnist", "--epochs", "5"], "--epochs is of training, which needs images"),
+            (["run", "--network", "mnist", "--data", ".", "--rate", "0"], "--rate takes a number above 0"),
+            (["run", "--network", "mnist", "--data", ".", "--epochs", "0"], "--epochs"),
+            (["run", "--network", "mnist", "--data", ".", "--from", "nowhere"], "no weights 'nowhere'"),
+            (["run", "--shape", SINGLE, "--data", "."], "--data is of training a network"),
+        ])
+        self.refused(3, ["run", "--network", "mnist", "--data", "."], "train-images-idx3-ubyte")
+        self.write("train-images-idx3-ubyte", b"\0\0\x08\x03" + b"\0\0\0\x02\0\0\0\x1c\0\0\0\x1c" + bytes(2 * 784))
+        self.write("train-labels-idx1-ubyte.gz", gzip.compress(b"\0\0\x08\x01" + b"\0\0\0\x02\x07\x0a"))
+        self.refused(3, ["run", "--network", "mnist", "--data", "."], "train-labels-idx1-ubyte.gz", "label 1 is 10, expected 0 to 9")
 
     def test_canonical_strategies_are_accepted(self):
         for case in self.ok("choose", "--gpu", "toy", "--shape", SINGLE, "--json", "--top", "20").json()["cases"]:

@@ -15,8 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ROOMS = {"model": [], "gpu": ["model"], "microbench": ["gpu", "model"], "executor": ["gpu", "model"],
          "reports": ["model"], "cli": ["model", "gpu", "microbench", "executor", "reports"]}
 FOLDERS = {"model": ["base", "shape", "machine", "paper", "plan", "work", "strategies", "time", "regime", "choose", "fit",
-                     "record"],
-           "executor": ["kernels", "launch", "verify", "baselines", "count", "timeline"]}
+                     "record", "network"],
+           "executor": ["kernels", "launch", "verify", "baselines", "count", "network", "timeline"]}
 TOP = {"model": ["predict"], "executor": ["check_kernels", "kept_run", "run_case"]}
 
 

@@ -1,0 +1,134 @@
+// A rung of a ladder on the device: a network's tensors, and the launches and copies of a call with their
+// arguments.
+#pragma once
+
+#include "gpu/compile.hpp"
+#include "gpu/kernel.hpp"
+#include "gpu/memory.hpp"
+#include "model/network/ladder.hpp"
+#include "model/network/reference.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// Parameters of all operators behind each other, as kernels take them.
+std::vector<float> flattened(const Parameters &parameters);
+
+/// Compiles and loads a source of the ladder with its constant arrays. Throws GpuError with the log.
+Module network_module(Compiler &compiler, const Ladder &ladder, const std::string &source,
+                      int compute_capability);
+
+/// The network's tensors and a rung's memory on the device.
+class NetworkMemory {
+  public:
+    NetworkMemory(const Network &network, const Rung &rung, std::int64_t batch);
+
+    /// Images, labels and parameters; outputs and gradient are poisoned.
+    void load(std::span<const float> images, std::span<const std::uint8_t> labels,
+              const Parameters &parameters);
+    /// Launches that are bound from now on read images and labels from there instead.
+    void read_from(const float *images, const std::uint8_t *labels) {
+        images_at_ = images, labels_at_ = labels;
+    }
+    void set_rate(float rate) { rate_ = rate; }
+    float rate() const { return rate_; }
+
+    /// The address of an operand; null for "none".
+    const void *address(const std::string &operand) const;
+    std::int64_t bytes(const std::string &operand) const { return 4 * *floats(operand); }
+
+    std::vector<float> output(const std::string &name) const { return outputs_.at(name).to_host(); }
+    std::vector<float> gradient() const { return gradient_.to_host(); }
+    std::vector<float> trained() const { return parameters_.to_host(); }
+
+    /// The tensor beyond whose end a kernel wrote; empty if none did.
+    std::string overrun() const;
+
+  private:
+    std::optional<std::int64_t> floats(const std::string &operand) const {
+        return operand_floats(network_, rung_, operand, batch_);
+    }
+
+    const Network &network_;
+    const Rung &rung_;
+    std::int64_t batch_;
+    DeviceBuffer<float> images_;
+    DeviceBuffer<std::uint8_t> labels_;
+    DeviceBuffer<float> parameters_;
+    GuardedBuffer<float> gradient_;
+    std::map<std::string, GuardedBuffer<float>> outputs_;
+    std::map<std::string, std::size_t> parameters_at_;
+    std::map<std::string, DeviceBuffer<float>> own_;
+    const float *images_at_ = nullptr;
+    const std::uint8_t *labels_at_ = nullptr;
+    float rate_ = 0.0F;
+};
+
+/// A launch with its arguments in place.
+class BoundLaunch {
+  public:
+    BoundLaunch(const Module &module, const LadderLaunch &launch, const NetworkMemory &memory,
+                std::int64_t images, std::int64_t groups, int sms);
+    BoundLaunch(const BoundLaunch &) = delete;
+    BoundLaunch &operator=(const BoundLaunch &) = delete;
+
+    void enqueue(cudaStream_t stream);
+
+  private:
+    Kernel kernel_;
+    const LadderLaunch &launch_;
+    std::array<std::int64_t, 3> grid_;
+    float rate_;
+    std::deque<int> numbers_;
+    std::deque<const void *> pointers_;
+    std::vector<void *> arguments_;
+};
+
+/// A rung ready to be enqueued for a number of images, at most those of its memory.
+class BoundRung {
+  public:
+    BoundRung(const Module &module, const Rung &rung, NetworkMemory &memory, std::int64_t images, int sms);
+
+    NetworkMemory &memory() { return memory_; }
+
+    /// After the parameters were loaded.
+    void prepare(cudaStream_t stream);
+    void call(cudaStream_t stream);
+
+  private:
+    void copy_constants(cudaStream_t stream, bool each_call);
+
+    const Rung &rung_;
+    NetworkMemory &memory_;
+    std::map<std::string, void *> constants_;
+    std::vector<std::unique_ptr<BoundLaunch>> prepare_, launches_;
+};
+
+/// Calls as one graph that can be launched again and again.
+class CallGraph {
+  public:
+    CallGraph(std::span<const std::unique_ptr<BoundRung>> calls, cudaStream_t stream);
+    CallGraph(BoundRung &call, cudaStream_t stream);
+    CallGraph(const CallGraph &) = delete;
+    CallGraph &operator=(const CallGraph &) = delete;
+    ~CallGraph();
+
+    void launch(cudaStream_t stream) const;
+
+  private:
+    void end_capture(cudaStream_t stream);
+
+    cudaGraphExec_t instance_ = nullptr;
+};
+
+} // namespace convcast

@@ -1,0 +1,304 @@
+#include "executor/network/run_ladder.hpp"
+
+#include "executor/network/bound_rung.hpp"
+#include "executor/network/network_source.hpp"
+#include "executor/network/sequential.hpp"
+#include "gpu/check.hpp"
+#include "gpu/kernel.hpp"
+#include "gpu/memory.hpp"
+#include "gpu/stopwatch.hpp"
+#include "model/base/errors.hpp"
+#include "model/network/reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr double output_limit = 1e-5; ///< relative L2 error of outputs against double, as gate 2
+/// Of a gradient: of two nearly equal pixels float may take the other maximum.
+constexpr double gradient_limit = 1e-3;
+constexpr float training_rate = 0.5F;       ///< of the step that is verified
+constexpr std::int64_t most_verified = 128; ///< images of a large batch: the first and the last ones
+
+std::size_t index_of(std::int64_t value) {
+    return static_cast<std::size_t>(value);
+}
+
+/// Images, labels and parameters. Integers: small ones, so that sums are exact in any order.
+struct Data {
+    std::vector<float> images;
+    std::vector<std::uint8_t> labels;
+    Parameters parameters;
+};
+
+/// SplitMix64: a number for each call.
+class Drawn {
+  public:
+    explicit Drawn(std::uint64_t seed) : state_(seed) {}
+    std::uint64_t operator()() {
+        std::uint64_t x = state_ += 0x9e3779b97f4a7c15U;
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+        x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+        return x ^ (x >> 31);
+    }
+
+  private:
+    std::uint64_t state_;
+};
+
+Data data_of(const Network &network, std::int64_t batch, std::uint64_t seed, bool integers) {
+    Drawn random(seed);
+    Data data;
+    data.parameters = seeded_parameters(network, seed);
+    data.images.resize(index_of(batch * elements(network.input)));
+    for (float &pixel : data.images)
+        pixel = integers ? static_cast<float>(random() % 3)
+                         : static_cast<float>(std::ldexp(static_cast<double>(random() >> 40), -24)) - 0.5F;
+    const std::int64_t classes = elements(network.operators.back().output);
+    for (std::int64_t i = 0; i < batch; ++i)
+        data.labels.push_back(static_cast<std::uint8_t>(
+            random() % static_cast<std::uint64_t>(std::clamp<std::int64_t>(classes, 10, 256))));
+    if (integers) // of the many products of a dense layer most are with 0
+        for (std::size_t i = 0; i < data.parameters.size(); ++i)
+            for (double &value : data.parameters[i]) {
+                const std::uint64_t drawn = random();
+                const bool zero = network.operators[i].kind == OperatorKind::dense && drawn % 8 != 0;
+                value = zero ? 0.0 : static_cast<double>((drawn >> 8) % 3) - 1.0;
+            }
+    return data;
+}
+
+double relative_l2(std::span<const float> values, std::span<const double> reference) {
+    double error = 0.0, size = 0.0;
+    for (std::size_t i = 0; i < reference.size(); ++i) {
+        const double off = static_cast<double>(values[i]) - reference[i];
+        error += off * off, size += reference[i] * reference[i];
+    }
+    return std::isnan(error) ? INFINITY : size > 0.0 ? std::sqrt(error / size) : std::sqrt(error);
+}
+
+class Ladders {
+  public:
+    Ladders(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
+            const LadderOptions &options)
+        : compiler_(compiler), device_(device.facts()), ladder_(ladder), network_(network), options_(options),
+          watch_(compiler, device.facts()) {}
+
+    RungResult run(const Rung &rung) {
+        RungResult result = begun(rung);
+        try {
+            if (const auto why = refused(rung)) {
+                result.status = Status::infeasible;
+                result.reason = why;
+                return result;
+            }
+            NetworkMemory memory(network_, rung, options_.batch);
+            memory.set_rate(training_rate);
+            BoundRung bound(module_of(rung.source), rung, memory, options_.batch, device_.sm_count);
+            result.reason = verify(bound, rung, result);
+            result.status = result.reason ? Status::wrong_result : Status::ok;
+            if (!result.reason && options_.time)
+                time(bound, result);
+        } catch (const DeviceLost &error) {
+            result.status = Status::failed;
+            result.reason = error.what();
+            lost_ = true;
+        } catch (const GpuError &error) {
+            result.status = Status::failed;
+            result.reason = error.what();
+        }
+        return result;
+    }
+
+    bool lost() const { return lost_; }
+
+    static RungResult begun(const Rung &rung) {
+        RungResult result;
+        result.id = rung.id;
+        result.title = rung.title;
+        result.published_s = rung.published_s;
+        result.launches = std::ssize(rung.launches);
+        return result;
+    }
+
+  private:
+    /// Why this GPU cannot run the rung; absent if it can.
+    std::optional<std::string> refused(const Rung &rung) const {
+        for (const LadderLaunch &launch : rung.launches)
+            if (const std::int64_t needed = launch.shared_bytes.value_or(0);
+                index_of(needed) > device_.shared_per_block_bytes)
+                return fmt::format("{} needs {} bytes of shared memory a block, {} has {}", launch.kernel,
+                                   needed, device_.name, device_.shared_per_block_bytes);
+        return refusal(rung, network_, options_.batch, device_.compute_capability());
+    }
+
+    const Module &module_of(const std::string &source) {
+        const auto found = modules_.find(source);
+        if (found != modules_.end())
+            return found->second;
+        return modules_
+            .emplace(source, network_module(compiler_, ladder_, source, device_.compute_capability()))
+            .first->second;
+    }
+
+    /// A sentence on what is wrong; absent if nothing is.
+    std::optional<std::string> verify(BoundRung &bound, const Rung &rung, RungResult &result) {
+        const bool exact = std::none_of(network_.operators.begin(), network_.operators.end(),
+                                        [](const Operator &op) { return op.kind == OperatorKind::logistic; });
+        if (exact)
+            if (auto wrong =
+                    verify(bound, rung, data_of(network_, options_.batch, options_.seed, true), 0.0, result))
+                return "gate 1, small integers: " + *wrong;
+        if (auto wrong = verify(bound, rung, data_of(network_, options_.batch, options_.seed, false),
+                                output_limit, result))
+            return "gate 2, reals: " + *wrong;
+        return std::nullopt;
+    }
+
+    std::optional<std::string> verify(BoundRung &bound, const Rung &rung, const Data &data, double limit,
+                                      RungResult &result) {
+        bound.memory().load(data.images, data.labels, data.parameters);
+        const cudaStream_t stream = watch_.stream();
+        bound.prepare(stream);
+        bound.call(stream);
+        check(cudaStreamSynchronize(stream), "cudaStreamSynchronize after a call");
+        if (const std::string where = bound.memory().overrun(); !where.empty())
+            return "a kernel wrote beyond the end of " + where;
+        const double error = output_error(bound, rung, data);
+        result.relative_l2_error = error;
+        if (!(error <= limit))
+            return fmt::format("the outputs differ from the reference by {:.2e} in L2, more than {:.0e}",
+                               error, limit);
+        if (!rung.trains.value_or(false))
+            return std::nullopt;
+        const std::vector<double> images(data.images.begin(), data.images.end());
+        std::vector<double> wanted;
+        for (const std::vector<double> &of :
+             convcast::gradient(network_, options_.batch, images, data.parameters, data.labels))
+            wanted.insert(wanted.end(), of.begin(), of.end());
+        const std::vector<float> gradient = bound.memory().gradient(), before = flattened(data.parameters),
+                                 after = bound.memory().trained();
+        result.gradient_error = relative_l2(gradient, wanted);
+        if (!(*result.gradient_error <= gradient_limit))
+            return fmt::format("the gradient differs from the reference by {:.2e} in L2",
+                               *result.gradient_error);
+        std::vector<double> moved;
+        for (std::size_t i = 0; i < before.size(); ++i)
+            moved.push_back(static_cast<double>(before[i]) -
+                            training_rate * static_cast<double>(gradient[i]));
+        if (const double off = relative_l2(after, moved); !(off <= output_limit))
+            return fmt::format("the parameters moved otherwise than by the gradient, {:.2e} in L2", off);
+        return std::nullopt;
+    }
+
+    /// Of the first and last images.
+    double output_error(BoundRung &bound, const Rung &rung, const Data &data) {
+        const std::string last = rung.launches.back().operators.empty()
+                                     ? rung.launches[rung.launches.size() - 2].operators.back()
+                                     : rung.launches.back().operators.back();
+        std::vector<std::int64_t> chosen;
+        for (std::int64_t i = 0; i < options_.batch; ++i)
+            if (options_.batch <= most_verified || i < most_verified / 2 ||
+                i >= options_.batch - most_verified / 2)
+                chosen.push_back(i);
+        const std::int64_t pixels = elements(network_.input);
+        std::vector<double> images;
+        std::vector<std::uint8_t> labels;
+        for (const std::int64_t i : chosen) {
+            images.insert(images.end(), data.images.begin() + i * pixels,
+                          data.images.begin() + (i + 1) * pixels);
+            labels.push_back(data.labels[index_of(i)]);
+        }
+        const OperatorOutputs reference =
+            forward(network_, std::ssize(chosen), images, data.parameters, labels);
+        const std::vector<float> all = bound.memory().output(last);
+        std::vector<float> output;
+        for (std::size_t i = 0; i < network_.operators.size(); ++i) {
+            if (network_.operators[i].name != last)
+                continue;
+            const std::int64_t numbers = elements(network_.operators[i].output);
+            for (const std::int64_t image : chosen)
+                output.insert(output.end(), all.begin() + image * numbers,
+                              all.begin() + (image + 1) * numbers);
+            return relative_l2(output, reference[i]);
+        }
+        return INFINITY;
+    }
+
+    void time(BoundRung &bound, RungResult &result) {
+        const CallGraph graph(bound, watch_.stream());
+        const auto measured = [&](L2State l2, const StopWatch::Call &call) {
+            StopWatchOptions options;
+            options.l2 = l2;
+            options.max_samples = 200;
+            options.max_time = Seconds(0.25);
+            return watch_.measure(call, options).median_time();
+        };
+        const StopWatch::Call as_graph = [&](cudaStream_t stream) { graph.launch(stream); };
+        const StopWatch::Call one_by_one = [&](cudaStream_t stream) { bound.call(stream); };
+        result.graph_warm_s = measured(L2State::warm, as_graph);
+        result.graph_cold_s = measured(L2State::cold, as_graph);
+        result.stream_warm_s = measured(L2State::warm, one_by_one);
+        result.stream_cold_s = measured(L2State::cold, one_by_one);
+    }
+
+    Compiler &compiler_;
+    DeviceFacts device_;
+    const Ladder &ladder_;
+    const Network &network_;
+    const LadderOptions &options_;
+    StopWatch watch_;
+    std::map<std::string, Module> modules_;
+    bool lost_ = false;
+};
+
+} // namespace
+
+LadderRun run_ladder(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
+                     const LadderOptions &options) {
+    LadderRun run;
+    run.network = network.id;
+    run.batch = options.batch;
+    run.published_gpu = ladder.published_gpu;
+    run.published_cpu_s = ladder.published_cpu_s;
+    run.conditions["gpu"] = device.facts().name;
+    run.conditions["network_code_hash"] = network_code_hash();
+    if (options.time) {
+        const Data data = data_of(network, 1, options.seed, false);
+        std::vector<std::vector<float>> parameters;
+        for (const std::vector<double> &of : data.parameters)
+            parameters.emplace_back(of.begin(), of.end());
+        run.sequential_s = sequential_time(network, data.images, parameters);
+    }
+    Ladders ladders(compiler, device, ladder, network, options);
+    for (const Rung &rung : ladder.rungs) {
+        if (ladders.lost()) {
+            RungResult result = Ladders::begun(rung);
+            result.reason = "the GPU stopped answering before";
+            run.rungs.push_back(std::move(result));
+            continue;
+        }
+        run.rungs.push_back(ladders.run(rung));
+        if (options.done)
+            options.done(run.rungs.back());
+    }
+    return run;
+}
+
+} // namespace convcast

@@ -1,0 +1,83 @@
+// The forecast of a network as one CUDA graph: each launch with its time, what they add up to, and what a
+// change of the GPU would change. Convolutions are forecast as `choose` does it, the rest by its bytes.
+// Equations N1 to N4 of docs/networks.md.
+#pragma once
+
+#include "model/machine/knowledge.hpp"
+#include "model/machine/profile.hpp"
+#include "model/network/network.hpp"
+
+#include <boost/describe.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// One way of a convolution, with its filters prepared.
+struct NetworkCandidate {
+    std::string strategy;
+    Seconds time_s;
+    BOOST_DESCRIBE_CLASS(NetworkCandidate, (), (strategy, time_s), (), ())
+};
+
+/// One node of the graph, or several of a strategy with more than one launch.
+struct NetworkLaunch {
+    std::vector<std::string> operators;       ///< that it computes, in order
+    std::optional<std::string> shape;         ///< of a convolution or a dense layer
+    std::vector<NetworkCandidate> candidates; ///< of a convolution, best first
+    std::int64_t nodes = 1;
+    Seconds time_s;                 ///< with the gap before it
+    std::optional<Seconds> light_s; ///< of a convolution or dense layer: S1
+    double share = 0.0;
+    BOOST_DESCRIBE_CLASS(NetworkLaunch, (), (operators, shape, candidates, nodes, time_s, light_s, share), (),
+                         ())
+};
+
+/// The same network after a change, strategies chosen anew.
+struct WhatIf {
+    std::string change; ///< "twice the SMs"
+    Seconds time_s;
+    BOOST_DESCRIBE_CLASS(WhatIf, (), (change, time_s), (), ())
+};
+
+struct NetworkForecast {
+    std::string schema = "convcast/network_forecast/1";
+    std::string network;
+    std::int64_t batch = 1;
+    std::string profile_id, profile_hash;
+    std::map<std::string, std::string> conditions; ///< who made it, with which facts and calibration
+    Seconds time_s;
+    Seconds light_s; ///< N4: everything in one launch, every byte that must move once
+    double fmas = 0.0;
+    Seconds convolutions_s, dense_s, others_s; ///< what `time_s` consists of
+    std::int64_t nodes = 0;
+    std::vector<NetworkLaunch> launches;
+    std::vector<WhatIf> what_if;
+    std::vector<std::string> assumptions;
+    BOOST_DESCRIBE_CLASS(NetworkForecast, (),
+                         (schema, network, batch, profile_id, profile_hash, conditions, time_s, light_s, fmas,
+                          convolutions_s, dense_s, others_s, nodes, launches, what_if, assumptions),
+                         (), ())
+};
+
+struct NetworkQuestion {
+    std::int64_t batch = 1;
+    std::vector<std::string> strategies; ///< names that convolutions may use; empty: all without tensor cores
+    std::size_t top = 1;                 ///< candidates that a convolution keeps
+    bool what_if = true;
+};
+
+/// Operators that one launch computes: neighbours that work element by element are one launch (N1).
+std::vector<std::vector<std::size_t>> launches_of(const Network &network);
+
+/// Deterministic to the byte. Throws UsageError if a convolution has no strategy that does it. The profile
+/// has what missing_for_forecast asks for.
+NetworkForecast forecast_network(const Network &network, const GpuProfile &profile,
+                                 const Knowledge &knowledge, const NetworkQuestion &question);
+
+} // namespace convcast

@@ -1,0 +1,106 @@
+#include "model/network/idx.hpp"
+
+#include "model/base/bytes.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr std::uint32_t images_magic = 0x00000803, labels_magic = 0x00000801; ///< bytes in 3 dimensions, in 1
+constexpr float white = 255.0F;
+
+/// Big-endian words at the start of a file, then bytes: how many there are of each dimension.
+struct Header {
+    std::array<std::uint32_t, 3> sizes{1, 1, 1};
+    std::string_view bytes;
+};
+
+std::uint32_t word_at(const std::string &text, std::size_t word) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+        value = value << 8 | static_cast<std::uint8_t>(text[4 * word + i]);
+    return value;
+}
+
+Header header_of(const std::string &text, const std::string &name, std::uint32_t magic,
+                 std::size_t dimensions) {
+    const std::size_t length = 4 * (1 + dimensions);
+    const char *what = dimensions == 3 ? "images" : "labels";
+    if (text.size() < length)
+        throw InputError(
+            name, fmt::format("expected an IDX file of {}, which starts with {} bytes of header, found "
+                              "{} bytes in all",
+                              what, length, text.size()));
+    if (word_at(text, 0) != magic)
+        throw InputError(name,
+                         fmt::format("expected an IDX file of {}, which starts with {:#010x}, found {:#010x}",
+                                     what, magic, word_at(text, 0)));
+    Header header;
+    std::uint64_t bytes = 1;
+    for (std::size_t i = 0; i < dimensions; ++i) {
+        header.sizes[i] = word_at(text, 1 + i);
+        const bool fits = header.sizes[i] > 0 && bytes <= text.size() / header.sizes[i] + 1;
+        if (!fits)
+            throw InputError(name,
+                             fmt::format("is shorter than its header says, or empty: dimension {} is {}", i,
+                                         header.sizes[i]));
+        bytes *= header.sizes[i];
+    }
+    if (bytes != text.size() - length)
+        throw InputError(name,
+                         fmt::format("expected {} bytes behind the header, found {}: the file was cut or is "
+                                     "no IDX file",
+                                     bytes, text.size() - length));
+    header.bytes = std::string_view(text).substr(length);
+    return header;
+}
+
+} // namespace
+
+LabelledImages read_idx(const std::string &images, const std::string &images_name, const std::string &labels,
+                        const std::string &labels_name, int classes) {
+    const Header pixels = header_of(images, images_name, images_magic, 3),
+                 its_labels = header_of(labels, labels_name, labels_magic, 1);
+    if (pixels.sizes[0] != its_labels.sizes[0])
+        throw InputError(labels_name, fmt::format("has {} labels for the {} images of {}",
+                                                  its_labels.sizes[0], pixels.sizes[0], images_name));
+    LabelledImages out;
+    out.shape = {1, pixels.sizes[1], pixels.sizes[2]};
+    out.pixels.reserve(pixels.bytes.size());
+    for (const char byte : pixels.bytes)
+        out.pixels.push_back(static_cast<float>(static_cast<std::uint8_t>(byte)) / white);
+    for (std::size_t i = 0; i < its_labels.bytes.size(); ++i) {
+        const auto label = static_cast<std::uint8_t>(its_labels.bytes[i]);
+        if (label >= classes)
+            throw InputError(labels_name,
+                             fmt::format("label {} is {}, expected 0 to {}", i, label, classes - 1));
+        out.labels.push_back(label);
+    }
+    return out;
+}
+
+LabelledImages read_idx_folder(const std::string &folder, const std::string &set, int classes) {
+    const auto path_of = [&](const std::string &kind) {
+        const std::string plain = folder + "/" + set + "-" + kind + "-ubyte";
+        for (const std::string &path : {plain, plain + ".gz"})
+            if (file_exists(path))
+                return path;
+        throw InputError(folder, "expected the file " + set + "-" + kind + "-ubyte or " + set + "-" + kind +
+                                     "-ubyte.gz, as in /usr/share/datasets/fashion-mnist of the package "
+                                     "dataset-fashion-mnist");
+    };
+    const std::string images = path_of("images-idx3"), labels = path_of("labels-idx1");
+    return read_idx(read_bytes(images), images, read_bytes(labels), labels, classes);
+}
+
+} // namespace convcast

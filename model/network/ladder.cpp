@@ -1,0 +1,184 @@
+#include "model/network/ladder.hpp"
+
+#include "model/base/described.hpp"
+#include "model/base/embedded.hpp"
+#include "model/base/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> shipped_ladder_files;
+
+namespace {
+
+constexpr std::int64_t most_threads = 1024, constant_memory_bytes = 65536, most_blocks_along_y = 65535;
+constexpr int capability_of_clusters = 90;
+constexpr const char *parameters_of = ".parameters";
+
+/// Operands that are no array of floats of the network or the rung.
+bool is_given(const std::string &operand) {
+    static const std::set<std::string> given = {"labels", "count", "groups", "rate", "none"};
+    return given.contains(operand);
+}
+
+std::optional<std::size_t> operator_named(const Network &network, const std::string &name) {
+    for (std::size_t i = 0; i < network.operators.size(); ++i)
+        if (network.operators[i].name == name)
+            return i;
+    return std::nullopt;
+}
+
+std::vector<std::string> known_operands(const Network &network, const Rung &rung) {
+    std::vector<std::string> known = {"input", "labels", "count",      "groups",
+                                      "rate",  "none",   "parameters", "gradient"};
+    for (const Operator &op : network.operators)
+        known.push_back(op.name), known.push_back(op.name + parameters_of);
+    for (const auto &[name, floats] : rung.memory)
+        known.push_back(name);
+    for (const auto &[name, floats] : rung.image_memory)
+        known.push_back(name);
+    return known;
+}
+
+void check_operands(const Network &network, const Rung &rung, const std::vector<std::string> &operands,
+                    const std::string &place, std::vector<InputProblem> &problems) {
+    for (std::size_t i = 0; i < operands.size(); ++i)
+        if (!is_given(operands[i]) && !operand_floats(network, rung, operands[i], 1))
+            problems.push_back(
+                {place + "/" + std::to_string(i),
+                 "expected \"input\", an operator, its parameters or memory of the rung, found \"" +
+                     shortened(operands[i]) + "\"" +
+                     did_you_mean(operands[i], known_operands(network, rung))});
+}
+
+/// The launches of a rung compute every operator once, in order; a loss at the end may be left out.
+void check_rung(const Network &network, const Rung &rung, const std::string &place,
+                std::vector<InputProblem> &problems) {
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < rung.launches.size(); ++i) {
+        const LadderLaunch &launch = rung.launches[i];
+        const std::string at = place + "/launches/" + std::to_string(i);
+        check_operands(network, rung, launch.operands, at + "/operands", problems);
+        for (std::size_t j = 0; j < launch.operators.size(); ++j, ++next)
+            if (next >= network.operators.size() || network.operators[next].name != launch.operators[j]) {
+                problems.push_back(
+                    {at + "/operators/" + std::to_string(j),
+                     "expected the operators in the network's order, " +
+                         (next < network.operators.size() ? "next \"" + network.operators[next].name + "\""
+                                                          : std::string("none after the last")) +
+                         ", found \"" + shortened(launch.operators[j]) + "\""});
+                return;
+            }
+    }
+    for (std::size_t i = 0; i < rung.prepare.size(); ++i)
+        check_operands(network, rung, rung.prepare[i].operands,
+                       place + "/prepare/" + std::to_string(i) + "/operands", problems);
+    for (std::size_t i = 0; i < rung.constant.size(); ++i)
+        check_operands(network, rung, {rung.constant[i].operand},
+                       place + "/constant/" + std::to_string(i) + "/operand", problems);
+    const bool losses_left = std::all_of(network.operators.begin() + static_cast<std::ptrdiff_t>(next),
+                                         network.operators.end(), [](const Operator &op) {
+                                             return op.kind == OperatorKind::half_squared_error ||
+                                                    op.kind == OperatorKind::cross_entropy;
+                                         });
+    if (!rung.launches.empty() && !losses_left)
+        problems.push_back(
+            {place + "/launches", "no launch computes \"" + network.operators[next].name + "\""});
+}
+
+} // namespace
+
+void LadderLaunch::check(const FieldProblem &problem) const {
+    if (block[0] * block[1] * block[2] > most_threads)
+        problem("block", "expected at most 1024 threads, for example [32, 32, 1]");
+}
+
+std::optional<std::int64_t> operand_floats(const Network &network, const Rung &rung,
+                                           const std::string &operand, std::int64_t images) {
+    if (operand == "input")
+        return images * elements(network.input);
+    if (operand == "parameters" || operand == "gradient") {
+        std::int64_t all = 0;
+        for (std::size_t i = 0; i < network.operators.size(); ++i)
+            all += parameters(network.operators[i], network.input_shapes(i).front());
+        return all;
+    }
+    if (const auto found = rung.memory.find(operand); found != rung.memory.end())
+        return found->second;
+    if (const auto found = rung.image_memory.find(operand); found != rung.image_memory.end())
+        return found->second * images;
+    if (const auto index = operator_named(network, operand))
+        return images * elements(network.operators[*index].output);
+    if (operand.ends_with(parameters_of))
+        if (const auto index = operator_named(
+                network, operand.substr(0, operand.size() - std::string_view(parameters_of).size())))
+            if (const std::int64_t count =
+                    parameters(network.operators[*index], network.input_shapes(*index).front());
+                count > 0)
+                return count;
+    return std::nullopt;
+}
+
+Ladder read_ladder(const std::string &text, const std::string &file, const Network &network) {
+    Ladder ladder = described::read_document<Ladder>(text, file, "convcast/ladder/1");
+    std::vector<InputProblem> problems;
+    if (ladder.network != network.id)
+        problems.push_back({file + ": /network",
+                            "expected \"" + network.id + "\", found \"" + shortened(ladder.network) + "\""});
+    for (std::size_t i = 0; i < ladder.rungs.size(); ++i)
+        check_rung(network, ladder.rungs[i], file + ": /rungs/" + std::to_string(i), problems);
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+    return ladder;
+}
+
+Ladder find_ladder(const Network &network) {
+    if (const EmbeddedFile *file = find_embedded(shipped_ladder_files, network.id + ".json"))
+        return read_ladder(file->text, file->path, network);
+    throw UsageError("there are no kernels for the network '" + network.id +
+                     "' yet, only a forecast (convcast predict --network); kernels: fashion_mnist, mnist");
+}
+
+std::optional<std::string> refusal(const Rung &rung, const Network &network, std::int64_t images,
+                                   int compute_capability) {
+    if (images > 1 && !rung.any_batch.value_or(false))
+        return "its kernels compute one image";
+    std::int64_t bytes = 0;
+    for (const ConstantCopy &copy : rung.constant)
+        bytes += 4 * operand_floats(network, rung, copy.operand, images).value_or(0);
+    if (bytes > constant_memory_bytes)
+        return fmt::format("needs {} bytes of constant memory ({:#x}), of which there are {} ({:#x})", bytes,
+                           bytes, constant_memory_bytes, constant_memory_bytes);
+    for (const LadderLaunch &launch : rung.launches) {
+        if (launch.cluster && compute_capability < capability_of_clusters)
+            return "its blocks share their memory, which needs compute capability 9.0";
+        if (!launch.group_images && images > most_blocks_along_y)
+            return fmt::format("has a row of blocks for each image, at most {}", most_blocks_along_y);
+    }
+    return std::nullopt;
+}
+
+std::array<std::int64_t, 3> grid_of(const LadderLaunch &launch, std::int64_t images, int sms) {
+    std::array<std::int64_t, 3> grid = launch.grid;
+    if (!launch.group_images) {
+        grid[1] *= launch.operators.empty() ? 1 : images;
+        return grid;
+    }
+    const std::int64_t groups = (images + *launch.group_images - 1) / *launch.group_images;
+    const std::int64_t most =
+        launch.stays.value_or(false) ? std::max<std::int64_t>(1, sms / grid[0]) : groups;
+    grid[0] *= std::min(groups, most);
+    return grid;
+}
+
+} // namespace convcast

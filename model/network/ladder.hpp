@@ -1,0 +1,132 @@
+// Ways to run a network, one better than the other, as data: which kernel computes which operators, with
+// which grid, from which memory. Files: data/ladders; docs/networks.md.
+#pragma once
+
+#include "model/network/network.hpp"
+#include "model/record/run.hpp"
+
+#include <boost/describe.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convcast {
+
+/// A launch of a kernel of the rung's source. Operands are named: "input" is the images, "conv1" the output
+/// of the operator conv1 (of several that a launch computes the last one's is written), "conv1.parameters"
+/// its filters, "parameters" those of all operators behind each other, "labels", "count" the number of
+/// images, "groups" how many groups of `group_images` they make, "rate" of training, "gradient", "none", and
+/// the rung's own memory.
+struct LadderLaunch {
+    std::string kernel;
+    std::vector<std::string> operators; ///< that it computes; none: it prepares or updates
+    std::vector<std::string> operands;
+    std::array<std::int64_t, 3> grid{1, 1, 1}; ///< of an image; images lie along y
+    std::array<std::int64_t, 3> block{1, 1, 1};
+    std::optional<std::int64_t> group_images; ///< the grid is of so many images instead; groups lie along x
+    std::optional<bool> stays;                ///< no more blocks than SMs, in whole groups; absent: no
+    std::optional<std::int64_t> cluster;      ///< blocks along x that share their memory
+    std::optional<std::int64_t> shared_bytes; ///< dynamic
+    BOOST_DESCRIBE_CLASS(LadderLaunch, (),
+                         (kernel, operators, operands, grid, block, group_images, stays, cluster,
+                          shared_bytes),
+                         (), ())
+
+    static constexpr Range range_of(std::string_view) { return {1.0, 1e6}; }
+    void check(const FieldProblem &problem) const; ///< at most 1024 threads
+};
+
+/// What a rung keeps in constant memory.
+struct ConstantCopy {
+    std::string variable; ///< of the source
+    std::string operand;
+    bool each_call = false; ///< false: once for each set of parameters
+    BOOST_DESCRIBE_CLASS(ConstantCopy, (), (variable, operand, each_call), (), ())
+};
+
+struct Rung {
+    std::string id; ///< "constant"
+    std::string title;
+    std::string source; ///< file of executor/network without .cu
+    std::vector<ConstantCopy> constant;
+    std::map<std::string, std::int64_t> memory;       ///< name -> floats, zero before the first call
+    std::map<std::string, std::int64_t> image_memory; ///< and of each image
+    std::vector<LadderLaunch> prepare;                ///< once for each set of parameters
+    std::vector<LadderLaunch> launches;
+    std::optional<bool> any_batch;      ///< absent: one image only
+    std::optional<bool> trains;         ///< one step of training instead of an inference; absent: no
+    std::optional<Seconds> published_s; ///< for one image
+    BOOST_DESCRIBE_CLASS(Rung, (),
+                         (id, title, source, constant, memory, image_memory, prepare, launches, any_batch,
+                          trains, published_s),
+                         (), ())
+};
+
+struct Ladder {
+    std::string schema = "convcast/ladder/1";
+    std::string network; ///< that it is of
+    std::string title, citation;
+    std::optional<std::string> published_gpu;
+    std::optional<Seconds> published_cpu_s; ///< one thread, one image
+    std::vector<Rung> rungs;
+    BOOST_DESCRIBE_CLASS(Ladder, (),
+                         (schema, network, title, citation, published_gpu, published_cpu_s, rungs), (), ())
+};
+
+/// Throws InputError with every problem: launches that do not compute the operators in order, once each, and
+/// operands that nothing has written.
+Ladder read_ladder(const std::string &text, const std::string &file, const Network &network);
+
+/// The ladder that ships for a network. Throws UsageError where there is none.
+Ladder find_ladder(const Network &network);
+
+/// Floats of an operand, for `images`; absent for one that is no array of floats.
+std::optional<std::int64_t> operand_floats(const Network &network, const Rung &rung,
+                                           const std::string &operand, std::int64_t images);
+
+/// Why a rung cannot be run for a batch on a GPU of a compute capability (90 for 9.0); absent if it can.
+std::optional<std::string> refusal(const Rung &rung, const Network &network, std::int64_t images,
+                                   int compute_capability);
+
+/// Blocks of a launch for a number of images on a GPU of `sms` SMs.
+std::array<std::int64_t, 3> grid_of(const LadderLaunch &launch, std::int64_t images, int sms);
+
+/// What running a rung gave.
+struct RungResult {
+    std::string id, title;
+    Status status = Status::not_run;
+    std::optional<std::string> reason;
+    std::int64_t launches = 0;
+    std::optional<Seconds> published_s;
+    std::optional<Seconds> graph_warm_s,
+        graph_cold_s; ///< as one CUDA graph; L2 as it is after a call, and flushed
+    std::optional<Seconds> stream_warm_s, stream_cold_s; ///< one launch after the other
+    std::optional<double> relative_l2_error;             ///< of the outputs against double
+    std::optional<double> gradient_error;                ///< the same of the gradient
+    BOOST_DESCRIBE_CLASS(RungResult, (),
+                         (id, title, status, reason, launches, published_s, graph_warm_s, graph_cold_s,
+                          stream_warm_s, stream_cold_s, relative_l2_error, gradient_error),
+                         (), ())
+};
+
+struct LadderRun {
+    std::string schema = "convcast/ladder_run/1";
+    std::string network;
+    std::int64_t batch = 1;
+    std::map<std::string, std::string> conditions;
+    std::optional<std::string> published_gpu;
+    std::optional<Seconds> published_cpu_s;
+    std::optional<Seconds> sequential_s; ///< of an image, one thread of this machine's CPU
+    std::vector<RungResult> rungs;
+    BOOST_DESCRIBE_CLASS(LadderRun, (),
+                         (schema, network, batch, conditions, published_gpu, published_cpu_s, sequential_s,
+                          rungs),
+                         (), ())
+};
+
+} // namespace convcast

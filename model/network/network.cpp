@@ -1,0 +1,166 @@
+#include "model/network/network.hpp"
+
+#include "model/base/described.hpp"
+#include "model/base/embedded.hpp"
+#include "model/base/files.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> shipped_network_files;
+
+namespace {
+
+constexpr const char *image_name = "input";
+
+bool is_name(const std::string &text) {
+    return !text.empty() && text.size() <= 60 && text != image_name &&
+           std::all_of(text.begin(), text.end(),
+                       [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
+}
+
+std::string as_json(const ImageShape &shape) {
+    return "[" + std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + ", " +
+           std::to_string(shape[2]) + "]";
+}
+
+/// A tensor of one image has at most this many numbers, so that products of sizes stay far inside an int64.
+constexpr std::int64_t most_elements = std::int64_t{1} << 31;
+
+bool is_bounded(const ImageShape &shape) {
+    return std::all_of(shape.begin(), shape.end(), [](std::int64_t size) { return size >= 1; }) &&
+           static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]) <=
+               static_cast<double>(most_elements);
+}
+
+} // namespace
+
+std::vector<std::size_t> Network::sources(std::size_t index) const {
+    if (operators[index].from.empty())
+        return {index == 0 ? input_index : index - 1};
+    std::vector<std::size_t> found;
+    for (const std::string &name : operators[index].from) {
+        if (name == image_name) {
+            found.push_back(input_index);
+            continue;
+        }
+        for (std::size_t i = 0; i < index; ++i)
+            if (operators[i].name == name)
+                found.push_back(i);
+    }
+    return found;
+}
+
+std::vector<ImageShape> Network::input_shapes(std::size_t index) const {
+    std::vector<ImageShape> shapes;
+    for (const std::size_t source : sources(index))
+        shapes.push_back(source == input_index ? input : operators[source].output);
+    return shapes;
+}
+
+void Network::check(const FieldProblem &problem) const {
+    if (!is_name(id))
+        problem("id", "expected small letters, digits and _, for example \"resnet50\"");
+    if (!is_bounded(input))
+        problem("input", "expected channels, rows and columns of 1 or more, for example [3, 224, 224]");
+    if (operators.empty())
+        problem("operators",
+                "expected at least one operator, for example {\"name\": \"conv1\", \"kind\": "
+                "\"convolution\", \"outputs\": 32, \"window\": [5, 5], \"output\": [32, 24, 24]}");
+    std::map<std::string, std::size_t> seen;
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+        const Operator &op = operators[i];
+        const std::string place = "operators/" + std::to_string(i);
+        if (!is_name(op.name))
+            problem(place + "/name", "expected small letters, digits and _ other than \"input\", for example "
+                                     "\"conv1\"");
+        else if (!seen.emplace(op.name, i).second)
+            problem(place + "/name", "\"" + op.name + "\" is the name of two operators; each needs its own");
+        bool known = true;
+        for (std::size_t j = 0; j < op.from.size(); ++j)
+            if (op.from[j] != image_name && (!seen.contains(op.from[j]) || seen[op.from[j]] == i)) {
+                std::vector<std::string> names{image_name};
+                for (std::size_t before = 0; before < i; ++before)
+                    names.push_back(operators[before].name);
+                known = false;
+                problem(place + "/from/" + std::to_string(j),
+                        "expected \"input\" or the name of an operator before this one, found \"" +
+                            shortened(op.from[j]) + "\"" + did_you_mean(op.from[j], names));
+            }
+        if (!is_bounded(op.output)) {
+            problem(place + "/output", "expected channels, rows and columns of 1 or more, and at most 2^31 "
+                                       "numbers, for example [64, 12, 12]");
+            return; // what follows reads it
+        }
+        if (!known || !is_bounded(input))
+            return;
+        const ShapeAnswer answer = output_shape(op, input_shapes(i));
+        if (!answer.shape) {
+            problem(answer.field.empty() ? place : place + "/" + answer.field, answer.problem);
+        } else if (*answer.shape != op.output) {
+            const std::vector<std::size_t> from = sources(i);
+            problem(place + "/output",
+                    "the shapes do not chain: " + op.name + " makes " + to_text(*answer.shape) + " of " +
+                        to_text(input_shapes(i).front()) + " from " +
+                        (from.front() == input_index ? image_name : operators[from.front()].name) +
+                        ", found " + to_text(op.output) + "; expected \"output\": " + as_json(*answer.shape));
+        }
+    }
+}
+
+Network read_network(const std::string &text, const std::string &file) {
+    return described::read_document<Network>(text, file, "convcast/network/1");
+}
+
+std::vector<std::string> shipped_networks() {
+    std::vector<std::string> names;
+    for (const EmbeddedFile &file : shipped_network_files)
+        names.push_back(std::filesystem::path(file.path).stem().string());
+    return names;
+}
+
+Network find_network(const std::string &name_or_file) {
+    if (const EmbeddedFile *file = find_embedded(shipped_network_files, name_or_file + ".json");
+        file != nullptr && name_or_file.find('/') == std::string::npos)
+        return read_network(file->text, file->path);
+    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos &&
+        !name_or_file.ends_with(".json") && !file_exists(name_or_file))
+        throw UsageError(
+            "unknown network '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_networks()) +
+            " Known: " + join(shipped_networks()) + "; or a network file, for example --network mine.json");
+    return read_network(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
+}
+
+std::vector<LayerCount> convolution_counts(const Network &network, std::int64_t batch) {
+    std::vector<LayerCount> counts;
+    for (std::size_t i = 0; i < network.operators.size(); ++i) {
+        const Operator &op = network.operators[i];
+        if (op.kind != OperatorKind::convolution)
+            continue;
+        const ConvShape shape = *as_convolution(op, network.input_shapes(i).front(), batch);
+        const auto found = std::find_if(counts.begin(), counts.end(),
+                                        [&](const LayerCount &count) { return count.shape == shape; });
+        if (found == counts.end())
+            counts.push_back({shape, 1});
+        else
+            ++found->layers;
+    }
+    return counts;
+}
+
+std::int64_t most_images(const Network &network) {
+    std::int64_t largest = elements(network.input);
+    for (const Operator &op : network.operators)
+        largest = std::max(largest, elements(op.output));
+    return most_elements / largest;
+}
+
+} // namespace convcast

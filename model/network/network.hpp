@@ -1,0 +1,55 @@
+// A network: operators in order, each with its name and shape. Files: data/networks; docs/networks.md.
+#pragma once
+
+#include "model/base/checked.hpp"
+#include "model/network/operator.hpp"
+
+#include <boost/describe.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convcast {
+
+struct Network {
+    std::string schema = "convcast/network/1";
+    std::string id; ///< "resnet50"
+    std::string title;
+    std::string citation;
+    ImageShape input{}; ///< of one image
+    std::vector<Operator> operators;
+    BOOST_DESCRIBE_CLASS(Network, (), (schema, id, title, citation, input, operators), (), ())
+
+    static constexpr Range range_of(std::string_view) { return {1.0, 1e6}; }
+    /// Names once each, inputs that come before, and shapes that chain.
+    void check(const FieldProblem &problem) const;
+
+    static constexpr std::size_t input_index = static_cast<std::size_t>(-1);
+    /// Of an operator: indices of those that it takes its inputs from, `input_index` for the image.
+    std::vector<std::size_t> sources(std::size_t index) const;
+    /// And their shapes.
+    std::vector<ImageShape> input_shapes(std::size_t index) const;
+};
+
+/// Throws InputError with every problem at once, by file, line and place.
+Network read_network(const std::string &text, const std::string &file);
+
+/// A shipped network by id, or a file by its path. Throws UsageError (unknown) or InputError.
+Network find_network(const std::string &name_or_file);
+std::vector<std::string> shipped_networks();
+
+/// A network's convolutions for a batch, distinct shapes in order of their first layer, and how many layers
+/// have each: what a study of the network lists. Dense layers are left out.
+struct LayerCount {
+    ConvShape shape;
+    std::int64_t layers = 0;
+};
+std::vector<LayerCount> convolution_counts(const Network &network, std::int64_t batch);
+
+/// Largest batch for which no tensor of the network passes 2^31 elements.
+std::int64_t most_images(const Network &network);
+
+} // namespace convcast

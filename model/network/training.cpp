@@ -1,0 +1,88 @@
+#include "model/network/training.hpp"
+
+#include "model/base/described.hpp"
+#include "model/base/embedded.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> shipped_weight_files;
+
+Weights read_weights(const std::string &text, const std::string &file, const Network &network) {
+    Weights weights = described::read_document<Weights>(text, file, "convcast/weights/1");
+    std::vector<InputProblem> problems;
+    if (weights.network != network.id)
+        problems.push_back({file + ": /network", "expected weights of \"" + network.id + "\", found \"" +
+                                                     shortened(weights.network) + "\""});
+    std::vector<std::string> known;
+    for (std::size_t i = 0; i < network.operators.size(); ++i) {
+        const std::int64_t wanted = parameters(network.operators[i], network.input_shapes(i).front());
+        if (wanted == 0)
+            continue;
+        const std::string &name = network.operators[i].name;
+        known.push_back(name);
+        const auto found = weights.operators.find(name);
+        if (found == weights.operators.end())
+            problems.push_back({file + ": /operators", "the parameters of \"" + name + "\" are missing, " +
+                                                           std::to_string(wanted) + " numbers"});
+        else if (std::ssize(found->second) != wanted)
+            problems.push_back({file + ": /operators/" + name, "expected " + std::to_string(wanted) +
+                                                                   " numbers, found " +
+                                                                   std::to_string(found->second.size())});
+    }
+    for (const auto &[name, values] : weights.operators)
+        if (std::find(known.begin(), known.end(), name) == known.end())
+            problems.push_back(
+                {file + ": /operators/" + shortened(name),
+                 "no operator of " + network.id + " with parameters" + did_you_mean(name, known)});
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+    return weights;
+}
+
+Weights find_weights(const std::string &name_or_file, const Network &network) {
+    if (const EmbeddedFile *file = find_embedded(shipped_weight_files, name_or_file + ".json");
+        file != nullptr && name_or_file.find('/') == std::string::npos)
+        return read_weights(file->text, file->path, network);
+    if (name_or_file != "-" && !file_exists(name_or_file))
+        throw UsageError("there are no weights '" + name_or_file + "'; mnist ships, others are a file of " +
+                         "`convcast run --network mnist --data FOLDER --weights FILE`");
+    return read_weights(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file,
+                        network);
+}
+
+Parameters parameters_of(const Weights &weights, const Network &network) {
+    Parameters all;
+    for (const Operator &op : network.operators) {
+        const auto found = weights.operators.find(op.name);
+        all.push_back(found == weights.operators.end() ? std::vector<double>{} : found->second);
+    }
+    return all;
+}
+
+Weights weights_of(const Parameters &parameters, const Network &network, const std::string &made_by) {
+    Weights weights;
+    weights.network = network.id;
+    weights.made_by = made_by;
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+        if (!parameters[i].empty())
+            weights.operators[network.operators[i].name] = parameters[i];
+    return weights;
+}
+
+std::vector<std::uint8_t> classified(const std::vector<double> &outputs, std::int64_t classes) {
+    std::vector<std::uint8_t> labels;
+    for (auto image = outputs.begin(); image != outputs.end(); image += classes)
+        labels.push_back(static_cast<std::uint8_t>(std::max_element(image, image + classes) - image));
+    return labels;
+}
+
+} // namespace convcast

@@ -1,0 +1,30 @@
+// Kernels of networks compile for every architecture that they are for; one spills, so that two of its blocks
+// share an SM.
+#include "executor/network/network_source.hpp"
+#include "gpu/compile.hpp"
+#include "tests/gpu/require_compiler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace convcast {
+namespace {
+
+TEST(NetworkKernels, CompileWithFewSpills) {
+    CONVCAST_SKIP_IF(why_no_compiler());
+    Compiler compiler(std::filesystem::path{});
+    for (const int capability : {80, 90})
+        for (const EmbeddedFile &file : network_sources) {
+            CompileRequest request;
+            request.name = file.path;
+            request.source = file.text;
+            request.compute_capability = capability;
+            for (const KernelFacts &kernel : compiler.compile(request).kernels)
+                EXPECT_LE(kernel.spill_store_bytes, kernel.lowered_name == "mnist_step" ? 176 : 0)
+                    << file.path << " " << kernel.lowered_name << " " << capability;
+        }
+}
+
+} // namespace
+} // namespace convcast
