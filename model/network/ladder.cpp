@@ -21,7 +21,7 @@ extern const std::vector<EmbeddedFile> shipped_ladder_files;
 
 namespace {
 
-constexpr std::int64_t most_threads = 1024, constant_memory_bytes = 65536, most_blocks_along_y = 65535;
+constexpr std::int64_t most_block_threads = 1024, constant_memory_bytes = 65536, most_blocks_along_y = 65535;
 constexpr int capability_of_clusters = 90;
 constexpr const char *parameters_of = ".parameters";
 
@@ -99,7 +99,7 @@ void check_rung(const Network &network, const Rung &rung, const std::string &pla
 } // namespace
 
 void LadderLaunch::check(const FieldProblem &problem) const {
-    if (block[0] * block[1] * block[2] > most_threads)
+    if (block[0] * block[1] * block[2] > most_block_threads)
         problem("block", "expected at most 1024 threads, for example [32, 32, 1]");
 }
 

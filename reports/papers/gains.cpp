@@ -27,7 +27,7 @@ struct Row {
     std::optional<double> speedup, speedup_forecast, speedup_best;
 };
 
-struct Panel {
+struct GainPanel {
     std::string at;     ///< "3x3"
     std::string letter; ///< "a"
     std::vector<Row> rows;
@@ -71,15 +71,15 @@ void add_measured(Row &row, const ShapeRow &shape, const StudyResults &results) 
         row.speedup_forecast = *row.cudnn / *row.own_forecast;
 }
 
-std::vector<Panel> panels_of(const PaperItem &item, const PaperContext &context) {
-    std::vector<Panel> panels;
+std::vector<GainPanel> panels_of(const PaperItem &item, const PaperContext &context) {
+    std::vector<GainPanel> panels;
     const StudyResults *results = context.measured(*item.answer.study);
     for (const std::string &text : context.study(*item.answer.study).shapes) {
         Row row;
         row.shape = text;
         row.sizes = ConvShape::parse(text);
         const std::string at = fmt::format("{0}x{0}", row.sizes.r);
-        auto panel = std::find_if(panels.begin(), panels.end(), [&](const Panel &p) { return p.at == at; });
+        auto panel = std::find_if(panels.begin(), panels.end(), [&](const GainPanel &p) { return p.at == at; });
         if (panel == panels.end()) {
             panels.push_back({at, std::string(1, static_cast<char>('a' + panels.size())), {}});
             panel = std::prev(panels.end());
@@ -109,15 +109,15 @@ double gigaflops(const Row &row, Seconds time) {
 }
 
 /// "figure_7_b" of a figure with panels, "figure_4_3x3" where the paper has one plot.
-std::string figure_id(const PaperItem &item, const Panel &panel, const std::string &what) {
+std::string figure_id(const PaperItem &item, const GainPanel &panel, const std::string &what) {
     return item.id + "_" + panel.letter + "_" + what;
 }
 
-std::string panel_title(const PaperItem &item, const Panel &panel) {
+std::string panel_title(const PaperItem &item, const GainPanel &panel) {
     return fmt::format("{} ({}), {} filters", title_of(item), panel.letter, panel.at);
 }
 
-std::vector<double> values_of(const Panel &panel, std::optional<double> Row::*member) {
+std::vector<double> values_of(const GainPanel &panel, std::optional<double> Row::*member) {
     std::vector<double> values;
     for (const Row &row : panel.rows)
         if (row.*member)
@@ -151,7 +151,7 @@ void add_published(Figure &figure, const PaperItem &item, const std::string &at)
              fmt::format("published range, all sizes: {} to {}", times(*low), times(*high))});
 }
 
-Figure speedup_figure(const PaperItem &item, const Panel &panel, const PaperContext &context) {
+Figure speedup_figure(const PaperItem &item, const GainPanel &panel, const PaperContext &context) {
     const std::string gpu = short_name(context.ours().profile);
     Figure figure{
         figure_id(item, panel, "speedup"), panel_title(item, panel) + ": speed-up over cuDNN", "", {}, {}};
@@ -194,7 +194,7 @@ Figure speedup_figure(const PaperItem &item, const Panel &panel, const PaperCont
     return figure;
 }
 
-Figure gigaflops_figure(const PaperItem &item, const Panel &panel, const PaperContext &context) {
+Figure gigaflops_figure(const PaperItem &item, const GainPanel &panel, const PaperContext &context) {
     const std::string gpu = short_name(context.ours().profile);
     Figure figure{figure_id(item, panel, "gflops"), panel_title(item, panel) + ": GFLOP/s", "", {}, {}};
     figure.caption = "Twice the multiply-adds of the direct algorithm over the time, cold L2; Winograd "
@@ -239,7 +239,7 @@ std::string range_text(const Row &row) {
                        micro_text(row.papers_gpu_high));
 }
 
-PaperTable numbers_table(const PaperItem &item, const std::vector<Panel> &panels,
+PaperTable numbers_table(const PaperItem &item, const std::vector<GainPanel> &panels,
                          const PaperContext &context) {
     PaperTable table;
     const std::string gpu = short_name(context.ours().profile), papers = short_name(context.papers().profile);
@@ -256,7 +256,7 @@ PaperTable numbers_table(const PaperItem &item, const std::vector<Panel> &panels
                   "cuDNN, µs",
                   "its speed-up",
                   "our fastest's"};
-    for (const Panel &panel : panels)
+    for (const GainPanel &panel : panels)
         for (const Row &row : panel.rows)
             table.rows.push_back({row.shape, panel.at, row.own_name, micro_text(row.own),
                                   micro_text(row.own_forecast), range_text(row), micro_text(row.best),
@@ -276,15 +276,15 @@ std::string published_text(const PaperItem &item, const std::string &at, Statist
 }
 
 /// Arithmetic and geometric means by filter size, for the paper's kernel and our fastest.
-PaperTable means_table(const PaperItem &item, const std::vector<Panel> &panels) {
+PaperTable means_table(const PaperItem &item, const std::vector<GainPanel> &panels) {
     PaperTable table;
     table.id = item.id + "_means";
     table.title = title_of(item) + ": speed-up over cuDNN by filter size";
     table.words = 2;
     table.head = {"filter",         "of",    "shapes", "faster on",        "arithmetic mean",
                   "geometric mean", "least", "most",   "published average"};
-    Panel all{"all", "", {}};
-    const auto add = [&](const Panel &panel) {
+    GainPanel all{"all", "", {}};
+    const auto add = [&](const GainPanel &panel) {
         const auto line = [&](const char *name, std::optional<double> Row::*member,
                               const std::string &published) {
             const std::vector<double> values = values_of(panel, member);
@@ -300,7 +300,7 @@ PaperTable means_table(const PaperItem &item, const std::vector<Panel> &panels) 
         line("the paper's own kernel", &Row::speedup, published_text(item, panel.at, Statistic::average));
         line("our fastest", &Row::speedup_best, "–");
     };
-    for (const Panel &panel : panels) {
+    for (const GainPanel &panel : panels) {
         add(panel);
         all.rows.insert(all.rows.end(), panel.rows.begin(), panel.rows.end());
     }
@@ -365,9 +365,9 @@ ClaimAnswer other_gpu_finding(const PaperItem &item, const PublishedCell &cell) 
 }
 
 /// "Only when the image is very small (32 x 32) may it be slower"; `edge` says how small.
-ClaimAnswer where_slower(const PaperItem &item, const std::vector<Panel> &panels, const PublishedCell &edge) {
+ClaimAnswer where_slower(const PaperItem &item, const std::vector<GainPanel> &panels, const PublishedCell &edge) {
     std::size_t slower = 0, slower_there = 0, shapes = 0;
-    for (const Panel &panel : panels)
+    for (const GainPanel &panel : panels)
         for (const Row &row : panel.rows)
             if (row.speedup) {
                 ++shapes;
@@ -393,9 +393,9 @@ ClaimAnswer where_slower(const PaperItem &item, const std::vector<Panel> &panels
 }
 
 /// Of Chen's shapes with one filter alone.
-std::vector<double> of_one_filter(const std::vector<Panel> &panels) {
+std::vector<double> of_one_filter(const std::vector<GainPanel> &panels) {
     std::vector<double> values;
-    for (const Panel &panel : panels)
+    for (const GainPanel &panel : panels)
         for (const Row &row : panel.rows)
             if (row.sizes.k == 1 && row.speedup)
                 values.push_back(*row.speedup);
@@ -406,9 +406,9 @@ std::vector<double> of_one_filter(const std::vector<Panel> &panels) {
 
 ItemAnswer gains(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
-    const std::vector<Panel> panels = panels_of(item, context);
+    const std::vector<GainPanel> panels = panels_of(item, context);
     std::vector<double> all;
-    for (const Panel &panel : panels) {
+    for (const GainPanel &panel : panels) {
         answer.figures.push_back(speedup_figure(item, panel, context));
         answer.figures.push_back(gigaflops_figure(item, panel, context));
         for (const double value : values_of(panel, &Row::speedup))
@@ -424,7 +424,7 @@ ItemAnswer gains(const PaperItem &item, const PaperContext &context) {
             continue;
         }
         std::vector<double> values = cell.at == "all" ? all : std::vector<double>{};
-        for (const Panel &panel : panels)
+        for (const GainPanel &panel : panels)
             if (panel.at == cell.at)
                 values = values_of(panel, &Row::speedup);
         if (cell.at == "F = 1")
