@@ -18,6 +18,8 @@ namespace {
 void expand(std::string_view path, std::set<std::string> &seen, std::string &out) {
     const EmbeddedFile *file = find_embedded(kernel_sources, path);
     if (!file)
+        file = find_embedded(added_kernel_sources, path);
+    if (!file)
         throw UsageError("there is no device code '" + std::string(path) + "'");
     if (!seen.insert(file->path).second)
         return;

@@ -47,7 +47,7 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     work.turns = warps * static_cast<double>(s.s); // a column of taps
     work.instructions =
         warps * (outputs * taps + pixel_loads + tap_loads * group_reads + instructions::store * outputs +
-                 instructions::guard * static_cast<double>(tile.rows) + // whether a row of outputs is there
+                 instructions::guard * static_cast<double>(tile.rows) +
                  (s.s > 1 ? instructions::loop + per_column * columns : 0.0) + instructions::place) +
         std::min(warps, warps_per_cta) * instructions::copy;
     const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};

@@ -1474,7 +1474,8 @@ class Files(Cli):
         study = {"schema": "convcast/study/1", "id": "mine", "title": "t", "citation": "c", "shapes": [], "sweeps": [sweep]}
         self.write("mine.json", study)
         cases = self.ok("predict", "--gpu", "toy", "--study", "mine.json", "--json").json()["cases"]
-        self.assertEqual([c["strategy"] for c in cases], sweep["strategies"], "these settings and no others")
+        self.assertEqual([c["strategy"] for c in cases], [s + ",buffers=2" for s in sweep["strategies"]],
+                         "these settings and no others")
         self.assertEqual({c["study"] for c in cases}, {"mine"})
         self.ok("predict", "--gpu", "toy", "--study", "mine.json", "-o", "run.json")
         self.ok("report", "run.json", "--study", "mine.json", "-o", "page")
