@@ -57,8 +57,9 @@ TEST(Architecture, EveryShippedFileReadsAndRoundTrips) {
         EXPECT_EQ(write_architecture(read), text);
         EXPECT_EQ(architecture_for(capability).capability, capability);
         EXPECT_THAT(known_of(read), IsSupersetOf({"register_unit", "shared_unit"}));
-        if (capability > 30) // which has no cache that inputs go through
+        if (capability > 30) { // which has no cache that inputs go through
             EXPECT_THAT(known_of(read), IsSupersetOf({"never_shared", "shared_sizes"}));
+        }
         EXPECT_EQ(read.limits.registers_per_sm->value, capability == 37 ? 131072 : 65536);
     }
 }
