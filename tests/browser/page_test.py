@@ -266,7 +266,7 @@ def check_paper_page(driver, page):
         if got != wanted:
             failures.append(what)
 
-    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "25.6px")
+    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "24px")
     expect("every figure is drawn", driver.js("return document.querySelectorAll('figure svg').length"), page.count("<svg xmlns"))
     expect("every link of the page leads somewhere", driver.js(
         "return [...document.querySelectorAll('a[href^=\\'#\\']')].map(a => a.hash).filter(h => !document.querySelector(h))"), [])

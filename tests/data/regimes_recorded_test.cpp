@@ -152,10 +152,14 @@ std::map<int, Swept> swept(const std::string &id) {
     for_measured(run, [&](const Case &item, double time) {
         if (std::find(sweep->shapes.begin(), sweep->shapes.end(), item.shape) == sweep->shapes.end())
             return;
+        // With every knob that either leaves open as it runs.
+        const auto resolved = [&](const std::string &text) {
+            const GpuProfile h200 = find_profile("h200");
+            return *predict(parse_strategy(text), ConvShape::parse(item.shape), h200, knowledge_for(h200)).strategy;
+        };
+        const std::string measured = resolved(*item.strategy);
         for (const std::string &text : sweep->strategies)
-            if (*item.strategy == *predict(parse_strategy(text), ConvShape::parse(item.shape),
-                                           find_profile("h200"), knowledge_for(find_profile("h200")))
-                                       .strategy)
+            if (measured == resolved(text))
                 out[sweep->swept == "h" ? static_cast<int>(ConvShape::parse(item.shape).h)
                                         : knob_of(item, sweep->swept)] = {
                     time * 1e6, *item.measured(L2State::cold)->regime};

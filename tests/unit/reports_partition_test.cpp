@@ -145,7 +145,7 @@ TEST(PartitionDiagram, WordsFitAtEveryWidth) {
                                  "n2c512h7w7k512r1s1", "n1c3h224w224k64r7s7_str2x2_pad3x3"}) {
             const ConvShape shape = ConvShape::parse(text);
             const std::optional<Plan> plan = plan_for(strategy, shape);
-            if (!plan)
+            if (!plan || plan->launches.front().kernel == "split_walk") // of one buffer, which has no diagram
                 continue;
             for (const char *width : {"88mm", "column", "page"}) {
                 const std::string svg = partition_diagram(shape, *plan, PaperWidth::parse(width));
