@@ -261,6 +261,8 @@ class Golden(Cli):
                     continue
                 if "--resume" in line and not (self.folder / "run.json").exists():
                     self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
+                if "FOLDER" in line or (".pdf" in line and shutil.which("rsvg-convert") is None):
+                    continue
                 if "merge" in line:
                     for name, shape in (("shard_1.json", SINGLE), ("shard_2.json", MULTI)):
                         self.write(name, self.ok("predict", "--gpu", "toy", "--shape", shape, "--json").out)
@@ -285,6 +287,7 @@ class Golden(Cli):
         """Indented blocks of commands behind a $, each with its output; --update writes the outputs anew."""
         (self.folder / "bin").mkdir()
         (self.folder / "bin" / "convcast").symlink_to(BINARY)
+        (self.folder / "bin" / "run_numbers.py").symlink_to(SOURCE / "tests" / "data" / "run_numbers.py")
         env = self.environment(PATH=f"{self.folder}/bin:{os.environ['PATH']}", COLUMNS="100")
         page = SOURCE / "docs" / "other_gpus.md"
         shown, commands = [], 0
@@ -342,11 +345,11 @@ class Answers(Cli):
                           "step_lines": 6, "step_bytes": 7168})
 
     def test_rules_of_a_shape_that_the_kernel_cannot_do(self):
-        result = self.cli("predict", "--gpu", "gtx1080ti", "--shape", "n1c1h512w512k32r5s5", "--strategy", "map_split:pieces=2", "--rules")
+        result = self.cli("predict", "--gpu", "gtx1080ti", "--shape", "n1c1h512w512k32r5s5", "--strategy", "map_split:pieces=2,buffers=2", "--rules")
         self.assertEqual(result.code, 1)
         self.assertRegex(result.out, r"infeasible: ")
         self.assertRegex(result.out, r"(?m)^    Th2 +[\d,]+ ")
-        case = self.cli("predict", "--gpu", "gtx1080ti", "--shape", "n1c1h512w512k32r5s5", "--strategy", "map_split:pieces=2", "--json").json()["cases"][0]
+        case = self.cli("predict", "--gpu", "gtx1080ti", "--shape", "n1c1h512w512k32r5s5", "--strategy", "map_split:pieces=2,buffers=2", "--json").json()["cases"][0]
         self.assertEqual((case["status"], case["rules"]["n_fma"]), ("infeasible", 66048))
 
     def test_rates_by_hand(self):
@@ -437,7 +440,7 @@ class Answers(Cli):
             (["choose", *shape, "--set", "dram_read_bandwidth=x1e30"], "expected x and a factor", "'x1e30', of"),
             (["choose", *shape, "--set", "dram_read_bandwidth"], "expected x and a factor", "''"),
             (["choose", *shape, "--set", "sm_count=x0"], "sm_count"),
-            (["choose", "--gpu", "gtx1080ti", *shape, "--set", "launch_floor=x2"], "lacks it; --assume"),
+            (["choose", "--gpu", "gtx1080ti", *shape, "--set", "atomic_latency=x2"], "lacks it; --assume"),
             (["run", *shape, "--sms", "32,64"], "--sms must be an integer"),
         ])
 
@@ -684,7 +687,8 @@ class Json(Cli):
             "dram_read_bytes", "dram_write_bytes"}
     RULES = {"n_fma", "v_s_bytes", "threads_per_sm", "warps_per_sm", "method", "pieces_p", "pieces_q", "d1_bytes", "d2_bytes",
              "th1", "th2", "segment_bytes", "tile_w", "tile_k_min", "step_fma", "bank_ratio", "round_fmas", "round_bytes",
-             "bytes_per_clock", "data_bytes", "threads", "bytes_per_sm", "hardware_n_fma", "hardware_bytes", "step_lines", "step_bytes"}
+             "bytes_per_clock", "data_bytes", "threads", "bytes_per_sm", "hardware_n_fma", "hardware_bytes", "step_lines", "step_bytes",
+             "redivided_filters", "redivided_map", "redivided_bytes", "pixel_uses", "shared_reads", "global_reads"}
 
     def predict(self, gpu, shape, strategy=None):
         words = ["predict", "--gpu", gpu, "--shape", shape, "--json"] + (["--strategy", strategy] if strategy else [])
@@ -883,7 +887,7 @@ class Json(Cli):
             (["reproduce"], "no paper given", "chang, chen, vadlamudi, cibil, all"),
             (["reproduce", "chnag"], "did you mean 'chang'", "Known: chang, chen, vadlamudi, cibil"),
             (["reproduce", "chang", "--only", "figure_7"], "no item 'figure_7' in chang", "There are: .*figure_4"),
-            (["reproduce", "chang", "--gpu", "h201"], "did you mean 'h200'"),
+            (["reproduce", "chang", "--gpu", "1080ti"], "did you mean 'gtx1080ti'"),
             (["reproduce", "chang", "--device", "1"], "--device is for --measure"),
             (["reproduce", "chang", "--docs", "x", "--only", "table_1"], "leave out --only")])
         self.refused(3, ["reproduce", "bad.json"], "missing required field", problems=4)
@@ -1002,7 +1006,6 @@ class Json(Cli):
             (["choose", "--network", "vgg16", "--measure", "2"], "--network and --measure"),
             (["predict", "--network", "resnet18", "--strategy", "row_register"], "no strategy does"),
         ])
-        self.refused(3, ["predict", "--gpu", "k40m", "--network", "vgg16"], "launch_floor")
 
     def test_running_networks(self):
         self.refused(4, ["run", "--network", "fashion_mnist"], NO_GPU)
@@ -1215,7 +1218,7 @@ class Usage(Cli):
                         self.assertGreater(p["assumed_high_s"], p["time_s"], case["strategy"])
                         self.assertTrue(any(said.startswith("launch_floor") and "assumed" in said for said in p["assumptions"]))
             text = self.ok("predict", "--gpu", gpu, "--shape", MULTI, "--strategy", "block_register").out
-            self.assertRegex(text, r"[\d.]+ [mu]s to [\d.]+ [mu]s, as the numbers that were assumed lie in their ranges")
+            self.assertRegex(text, r"[\d.]+ [mu]s\s+to\s+[\d.]+\s+[mu]s\s+as\s+the\s+numbers\s+that\s+were\s+assumed")
 
     def test_a_shape_that_the_asked_strategy_cannot_do(self):
         for shape, strategy, needle in ((MULTI, "filter_split", "c = 1"), (SINGLE, "stride_fixed_block", "multi-channel"),
