@@ -70,12 +70,14 @@ std::vector<Explanation> find(const std::vector<Explanation> &all, const std::st
     const auto alike = [&](const std::string &name) {
         return folded(name) == wanted || folded(last_part(name)) == wanted;
     };
+    if (wanted.empty())
+        return {};
     std::vector<Explanation> found = those(all, exact);
     if (found.empty())
         found = those(all, alike);
     if (found.empty())
         found = mentions_of(word);
-    if (!found.empty() || wanted.empty())
+    if (!found.empty())
         return found;
     const auto begins = [&](const std::string &name) {
         return folded(name).compare(0, wanted.size(), wanted) == 0;

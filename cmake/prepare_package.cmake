@@ -2,6 +2,7 @@
 set(epoch $ENV{SOURCE_DATE_EPOCH})
 set(format "%a, %d %b %Y %H:%M:%S +0000")
 string(TIMESTAMP date "${format}" UTC) # which honours SOURCE_DATE_EPOCH
+string(TIMESTAMP year "%Y" UTC)
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     set(root ${CPACK_TEMPORARY_DIRECTORY}/${component})
     string(TOUPPER ${component} upper)
@@ -12,7 +13,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
 Upstream-Name: convcast
 
 Files: *
-Copyright: The convcast authors
+Copyright: ${year} The convcast authors
 License: Apache-2.0
  The whole text is in /usr/share/common-licenses/Apache-2.0.
 ")
