@@ -155,9 +155,11 @@ std::string zsh_text(const std::string &text) {
 }
 
 std::string zsh_action(const Candidates &found) {
-    const std::string words = "(" + joined(found.words) + ")";
+    // A colon would end the action; a blank before it keeps _arguments from giving it words of its own.
+    const std::string words = "(" + zsh_text(joined(found.words)) + ")";
     if (found.files && !found.words.empty())
-        return "_alternative \"names:name:" + words + "\" \"files:file:_files\"";
+        return " _alternative \"" + zsh_text("names:name:") + words + "\" \"" +
+               zsh_text("files:file:_files") + "\"";
     if (found.files)
         return "_files";
     if (found.folders)

@@ -8,11 +8,14 @@ import gzip
 import hashlib
 import os
 import pathlib
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -144,6 +147,41 @@ class OtherShells(unittest.TestCase):
                     file.write(script)
                     file.flush()
                     ok(shell, "--no-execute" if shell == "fish" else "-n", file.name)
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh")
+    def test_zsh_completes(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".zsh") as file:
+            file.write(ok(BINARY, "list", "--completion", "zsh"))
+            file.flush()
+            shell, terminal = pty.fork()
+            if shell == 0:
+                os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, "TERM": "dumb"})
+            self.addCleanup(os.waitpid, shell, 0)
+            self.addCleanup(os.close, terminal)
+            self.type_and_read(terminal, f"PS1='> '; autoload -U compinit; compinit -D; source {file.name}; echo rea''dy\n", "ready")
+            for typed, completed in (("convcast pre", "predict "), ("convcast predict --gpu h2", "h200 "),
+                                     ("convcast predict --str", "--strategy "), ("convcast run --strategy winog", "winograd "),
+                                     ("convcast report -o /us", "/usr/"), ("convcast explain dram_read_ba", "dram_read_bandwidth ")):
+                self.type_and_read(terminal, typed + "\t", typed.rsplit(" ", 1)[0] + " " + completed)
+                self.type_and_read(terminal, "\x15echo do''ne\n", "done")
+
+    def type_and_read(self, terminal, keys, awaited):
+        os.write(terminal, keys.encode())
+        seen, end = "", time.monotonic() + 20
+        while awaited not in seen and time.monotonic() < end:
+            if select.select([terminal], [], [], 0.1)[0]:
+                seen += os.read(terminal, 65536).decode("utf-8", "replace")
+        self.assertIn(awaited, seen)
+
+    @unittest.skipUnless(shutil.which("fish"), "no fish")
+    def test_fish_completes(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".fish") as file:
+            file.write(ok(BINARY, "list", "--completion", "fish"))
+            file.flush()
+            for typed, completed in (("convcast pre", ["predict"]), ("convcast predict --st", ["--strategy", "--study"]),
+                                     ("convcast predict --gpu h2", ["h200"]), ("convcast run --study vgg", ["vgg16_b1", "vgg16_b32"])):
+                offered = ok("fish", "-c", f"source {file.name}; complete -C '{typed}'").splitlines()
+                self.assertEqual([line.split("\t")[0] for line in offered], completed)
 
     def test_another_shell_is_refused(self):
         code, text = run(BINARY, "list", "--completion", "zhs")
