@@ -30,6 +30,15 @@ std::string folded(const std::string &name) {
     return out;
 }
 
+/// A stall is found by the whole name of its counter too.
+std::string short_name(const std::string &word) {
+    const std::string before = "smsp__average_warps_issue_stalled_", after = "_per_issue_active.ratio";
+    if (word.size() <= before.size() + after.size() || word.compare(0, before.size(), before) != 0 ||
+        word.compare(word.size() - after.size(), after.size(), after) != 0)
+        return word;
+    return word.substr(before.size(), word.size() - before.size() - after.size());
+}
+
 /// "limits/sm_count" and "chang:figure_4" are also found by what stands behind the mark.
 std::string last_part(const std::string &name) {
     const std::size_t mark = name.find_last_of("/:");
@@ -132,7 +141,7 @@ std::string as_text(const Explanation &one) {
         indent = std::max(indent, shown_width(fact.what) + 4);
     std::string text = bold(join(one.names)) + "   (" + one.from + ")\n";
     for (const ExplainedFact &fact : one.facts)
-        text += headed("  " + fact.what, fact.text, std::min<std::size_t>(indent, 24), width);
+        text += headed("  " + fact.what, fact.text, std::min<std::size_t>(indent, 28), width);
     std::string line;
     for (const char letter : one.text + (one.text.empty() ? "" : "\n")) {
         if (letter != '\n') {
@@ -175,11 +184,11 @@ int explain(const Words &words) {
     std::vector<Explanation> found;
     std::string text;
     for (const std::string &word : arguments.positional()) {
-        for (Explanation &one : answers_to(all, word)) {
+        for (Explanation &one : answers_to(all, short_name(word))) {
             text += (text.empty() ? "" : "\n") + as_text(one);
             found.push_back(std::move(one));
         }
-        text += further_names(all, word);
+        text += further_names(all, short_name(word));
     }
     const bool asked = !arguments.positional().empty();
     if (arguments.has("json"))

@@ -46,13 +46,15 @@ std::string plain(const std::string &text) {
     return out;
 }
 
-/// Pieces between `between`, but not inside code letters.
+/// Pieces between `between`, but not inside code letters or parentheses.
 std::vector<std::string> split(const std::string &text, char between) {
     std::vector<std::string> pieces(1);
     bool code = false;
+    int depth = 0;
     for (const char letter : text) {
         code = letter == '`' ? !code : code;
-        if (letter == between && !code)
+        depth += letter == '(' ? 1 : letter == ')' && depth > 0 ? -1 : 0;
+        if (letter == between && !code && (depth == 0 || between == '|'))
             pieces.emplace_back();
         else
             pieces.back() += letter;
@@ -79,9 +81,22 @@ std::vector<std::string> names_in(const std::string &cell) {
 
 /// A table whose first column is not names is left out: it has results.
 bool has_names(const std::string &heading) {
-    const std::vector<std::string> headings = {"id",    "symbol", "here or in code", "code", "word", "member",
-                                               "field", "limit",  "member of fit",   "work", "rule", "regime",
-                                               "term",  "name"};
+    const std::vector<std::string> headings = {"id",
+                                               "symbol",
+                                               "here or in code",
+                                               "code",
+                                               "word",
+                                               "member",
+                                               "field",
+                                               "limit",
+                                               "member of fit",
+                                               "work",
+                                               "number of a rule",
+                                               "counter",
+                                               "stall",
+                                               "regime",
+                                               "term",
+                                               "name"};
     return std::find(headings.begin(), headings.end(), plain(heading)) != headings.end();
 }
 

@@ -834,6 +834,15 @@ class Explain(Cli):
                     look(forecast["term"], {launch["kernel"] for launch in plan["launches"] + plan.get("prepare", [])})
         self.assertEqual(missing, set(), "docs/case.md lacks these names")
 
+    def test_every_member_and_counter_of_a_measurement(self):
+        with gzip.open(SOURCE / "data" / "recorded" / "h200" / "chang.json.gz") as file:
+            measurements = [one for case in json.load(file)["cases"] for one in case.get("measurements", [])]
+        counters = {name for one in measurements for name in one.get("counters", {})}
+        self.assertGreater(len(counters), 30)
+        for word in {name for one in measurements for name in one} | counters:
+            found = self.ok("explain", word, "--json").json()
+            self.assertIn("docs/case.md, ", " ".join(one["from"] for one in found), word)
+
     def test_every_strategy_knob_and_baseline(self):
         listing = self.ok("list", "--json").json()
         said = self.names()
