@@ -1,5 +1,7 @@
 #include "model/strategies/list.hpp"
 #include "cli/arguments.hpp"
+#include "cli/completion.hpp"
+#include "cli/manual.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines/names.hpp"
@@ -59,11 +61,20 @@ std::string as_text() {
 } // namespace
 
 int list(const Words &words) {
-    const Arguments arguments("list", words, {{"json", Option::flag}, {"schema", Option::flag}}, 0);
+    const Arguments arguments("list", words,
+                              {{"json", Option::flag},
+                               {"schema", Option::flag},
+                               {"completion", Option::text},
+                               {"man", Option::text}},
+                              0);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("list")), 0;
     if (arguments.has("schema"))
         return write_file_atomically("-", profile_schema()), 0;
+    if (arguments.has("completion"))
+        return write_file_atomically("-", completion(arguments.text("completion", ""))), 0;
+    if (arguments.has("man"))
+        return write_file_atomically("-", manual_page(arguments.text("man", ""))), 0;
     write_file_atomically("-", arguments.has("json") ? to_text(described::write(Listing{})) : as_text());
     return 0;
 }

@@ -53,6 +53,7 @@ constexpr Verb verbs[] = {
     {"report", "a run or a profile -> the page and the figures", report},
     {"reproduce", "a paper's tables and figures: published, forecast, measured", reproduce},
     {"compare", "profiles of several GPUs, or of several runs on one", compare},
+    {"explain", "what a number, a term, a regime or a rule means", explain},
     {"list", "strategies, baselines, GPUs, studies, networks", list},
     {"doctor", "what works here, what does not, what to do", doctor},
 };
@@ -65,16 +66,15 @@ std::string for_reading(const std::string &page) {
 }
 
 std::string overview() {
-    std::string text =
-        "convcast forecasts GPU convolution kernels, runs them, and sets forecast against measurement.\n\n"
-        "usage: convcast VERB [options]      convcast VERB --help\n\n";
+    std::string text = program_summary() + "\n\nusage: convcast VERB [options]      convcast VERB --help\n\n";
     for (const Verb &verb : verbs)
         text += "  " + std::string(verb.name) + std::string(10 - std::string(verb.name).size(), ' ') +
                 verb.summary + "\n";
-    return text +
-           "\nexit codes: 0 ok, 1 a check failed, 2 usage, 3 an input or output file, 4 no usable GPU,\n"
-           "            5 counters required but not permitted, 6 not trustworthy (measure --strict),\n"
-           "            130 interrupted, 141 nobody reads standard output any more (as after | head)\n";
+    const std::string title = "exit codes: ";
+    text += "\n" + title;
+    for (const char letter : exit_codes())
+        text += letter == '\n' ? "\n" + std::string(title.size(), ' ') : std::string(1, letter);
+    return text + "\n";
 }
 
 int dispatch(const Words &words) {
@@ -116,6 +116,23 @@ int fail(ExitCode code, const std::string &what) {
 }
 
 } // namespace
+
+std::vector<VerbLine> verb_lines() {
+    std::vector<VerbLine> lines;
+    for (const Verb &verb : verbs)
+        lines.push_back({verb.name, verb.summary});
+    return lines;
+}
+
+std::string program_summary() {
+    return "convcast forecasts GPU convolution kernels, runs them, and sets forecast against measurement.";
+}
+
+std::string exit_codes() {
+    return "0 ok, 1 a check failed, 2 usage, 3 an input or output file, 4 no usable GPU,\n"
+           "5 counters required but not permitted, 6 not trustworthy (measure --strict),\n"
+           "130 interrupted, 141 nobody reads standard output any more (as after | head)";
+}
 
 std::string help_text(const std::string &verb) {
     return for_reading(find_embedded(help_files, verb + ".md")->text);

@@ -2,7 +2,7 @@
 #include "cli/answers.hpp"
 #include "cli/diagram.hpp"
 #include "cli/document.hpp"
-#include "cli/explain.hpp"
+#include "cli/forecast_text.hpp"
 #include "cli/network.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"

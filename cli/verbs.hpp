@@ -13,6 +13,7 @@ int choose(const Words &words);
 int compare(const Words &words);
 int compile(const Words &words);
 int doctor(const Words &words);
+int explain(const Words &words);
 int list(const Words &words);
 int measure(const Words &words);
 int facts(const Words &words);
@@ -22,6 +23,14 @@ int predict(const Words &words);
 int report(const Words &words);
 int reproduce(const Words &words);
 int run(const Words &words);
+
+/// What `convcast --help` says, in parts.
+struct VerbLine {
+    std::string name, summary;
+};
+std::vector<VerbLine> verb_lines();
+std::string program_summary();
+std::string exit_codes();
 
 /// docs/cli/<verb>.md, which is also the verb's --help.
 std::string help_text(const std::string &verb);

@@ -31,7 +31,7 @@ BINARY = ""
 UPDATE = False
 PART = (1, 1)
 
-VERBS = ["measure", "predict", "choose", "run", "compile", "facts", "fit", "merge", "report", "reproduce", "compare", "list", "doctor"]
+VERBS = ["measure", "predict", "choose", "run", "compile", "facts", "fit", "merge", "report", "reproduce", "compare", "explain", "list", "doctor"]
 SINGLE = "n1c1h28w28k64r3s3"
 MULTI = "n1c64h56w56k64r3s3"
 # Of every kind: one channel and many, small and large maps, 1 x 1 to 7 x 7, strided, padded, grouped, dilated, batched.
@@ -1027,6 +1027,85 @@ class Json(Cli):
         for case in self.ok("choose", "--gpu", "toy", "--shape", SINGLE, "--json", "--top", "20").json()["cases"]:
             again = self.predict("toy", SINGLE, case["strategy"])["cases"][0]
             self.assertEqual(again, case)
+
+
+# ---- explain ----
+
+class Explain(Cli):
+    def names(self):
+        return {name for one in self.ok("explain", "--json").json() for name in one["names"]}
+
+    def test_one_of_each_kind(self):
+        Golden.golden(self, "explain", self.ok("explain", "dram_read_bandwidth", "issue slots", "bulk_hidden", "n_fma", "F2", "c_F",
+                                       "chang:figure_4", "vgg16_b1", "filter_split", "pieces", "cudnn:graph", "gate").out)
+
+    def test_a_name_in_another_spelling(self):
+        for other in ("DRAM_READ_BANDWIDTH", "dram-read-bandwidth", "dram read bandwidth", "dram_read_ban", "m_read_bandwidth"):
+            self.assertEqual(self.ok("explain", other, "--json").json(), self.ok("explain", "dram_read_bandwidth", "--json").json())
+        self.assertNotEqual(self.ok("explain", "R", "--json").json(), self.ok("explain", "r", "--json").json())
+
+    def test_every_number_of_a_profile(self):
+        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        self.assertEqual({*profile, *profile["limits"]} - self.names() - {"peers"}, set())
+        self.ok("explain", "peers")
+
+    def test_every_term_rule_count_and_time_of_a_forecast(self):
+        said, missing = self.names(), set()
+
+        def look(term, kernels):
+            if term["name"] not in said | kernels:
+                missing.add(term["name"])
+            for child in term.get("children", []):
+                look(child, kernels)
+
+        for gpu, shapes in (("h200", RANKED_SHAPES), ("gtx1080ti", ("n1c1h28w28k512r3s3", MULTI))):
+            words = [word for shape in shapes for word in ("--shape", shape)]
+            for case in self.ok("predict", "--gpu", gpu, *words, "--json", timeout=300).json()["cases"]:
+                forecast = case.get("prediction", {})
+                missing |= {*forecast.get("rules", {}), *forecast.get("work", {}), *forecast.get("times", {})} - said
+                missing |= set(forecast.get("regimes", {}).values()) - said
+                if "term" in forecast:
+                    plan = forecast["plan"]
+                    look(forecast["term"], {launch["kernel"] for launch in plan["launches"] + plan.get("prepare", [])})
+        self.assertEqual(missing, set(), "docs/case.md lacks these names")
+
+    def test_every_member_and_counter_of_a_measurement(self):
+        with gzip.open(SOURCE / "data" / "recorded" / "h200" / "chang.json.gz") as file:
+            measurements = [one for case in json.load(file)["cases"] for one in case.get("measurements", [])]
+        counters = {name for one in measurements for name in one.get("counters", {})}
+        self.assertGreater(len(counters), 30)
+        for word in {name for one in measurements for name in one} | counters:
+            found = self.ok("explain", word, "--json").json()
+            self.assertIn("docs/case.md, ", " ".join(one["from"] for one in found), word)
+
+    def test_every_strategy_knob_and_baseline(self):
+        listing = self.ok("list", "--json").json()
+        said = self.names()
+        for strategy in listing["strategies"]:
+            self.assertLessEqual({strategy["name"], *(knob["name"] for knob in strategy["knobs"])}, said)
+        self.assertLessEqual({*listing["studies"], *listing["gpus"]}, said)
+
+    def test_no_page_is_printed_with_its_marks(self):
+        for one in self.ok("explain", "--json").json():
+            for text in (one["text"], *one["names"], *(fact["text"] for fact in one.get("facts", []))):
+                self.assertNotRegex(text, r"`|\*\*|\]\(", one["names"])
+            self.assertTrue(one.get("facts") or one["text"], one["names"])
+
+    def test_all_names(self):
+        text = self.ok("explain").out
+        for name in ("dram_read_bandwidth", "bulk_hidden", "issue slots", "winograd", "chang:figure_4"):
+            self.assertIn(name, text)
+        self.assertLessEqual(max(len(line) for line in text.splitlines()), 200)
+
+    def test_unclear_and_unknown_names(self):
+        self.all_refused(2, [
+            (["explain", "dram_r"], "'dram_r' is part of several names: dram_read_bandwidth, dram_read_curve"),
+            (["explain", "launch_flour"], "nothing is named 'launch_flour'", "did you mean 'launch_floor'"),
+            (["explain", ""], "nothing is named ''"),
+            (["explain", "x" * 500], "nothing is named 'xxx"),
+            (["explain", "a\x1b[31mb"], "nothing is named"),
+            (["explain", "--gpu", "toy"], "unknown option '--gpu'"),
+        ])
 
 
 # ---- bad command lines: 2 ----

@@ -1,0 +1,251 @@
+#include "cli/completion.hpp"
+
+#include "cli/explanations.hpp"
+#include "cli/help_page.hpp"
+#include "cli/verbs.hpp"
+#include "executor/baselines/names.hpp"
+#include "model/base/errors.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/study.hpp"
+#include "model/strategies/list.hpp"
+
+#include <string>
+#include <vector>
+
+namespace convcast::cli {
+namespace {
+
+/// What can stand in one place of the command line.
+struct Candidates {
+    std::vector<std::string> words;
+    bool files = false, folders = false;
+};
+
+bool contains(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
+
+std::vector<std::string> verb_names() {
+    std::vector<std::string> names;
+    for (const VerbLine &verb : verb_lines())
+        names.push_back(verb.name);
+    return names;
+}
+
+std::vector<std::string> with_baselines(std::vector<std::string> names) {
+    for (const std::string &name : baselines())
+        names.push_back(name);
+    return names;
+}
+
+/// Of an option's value, or of a word such as RUN. A shape or a number has no candidates.
+Candidates candidates_of(const HelpOption &option) {
+    const std::string name = long_option(option), &value = option.value;
+    Candidates found;
+    found.folders = contains(value, "FOLDER");
+    found.files =
+        !found.folders && (contains(value, "FILE") || contains(value, "RUN") || contains(value, "PROFILE"));
+    if (name == "--gpu" || contains(value, "PROFILE"))
+        found.words = shipped_profiles();
+    else if (name == "--study")
+        found.words = shipped_studies();
+    else if (name == "--strategy" || name == "--place")
+        found.words = with_baselines(strategy_names());
+    else if (name == "--facts" || name == "--calibration")
+        found.words = {"none"};
+    else if (name == "--completion")
+        found.words = {"bash", "zsh", "fish"};
+    else if (name == "--man") {
+        found.words = verb_names();
+        found.words.emplace_back("convcast");
+    } else if (value == "PAPER")
+        found.words = {"chang", "chen", "vadlamudi", "cibil", "all"};
+    else if (value == "FIELD...")
+        found.words = words_to_explain();
+    return found;
+}
+
+/// Of every word that is no option, together.
+Candidates words_of(const HelpPage &page) {
+    Candidates all;
+    for (const HelpOption &option : page.options)
+        if (option.names.empty()) {
+            const Candidates one = candidates_of(option);
+            all.words.insert(all.words.end(), one.words.begin(), one.words.end());
+            all.files = all.files || one.files;
+        }
+    return all;
+}
+
+std::string joined(const std::vector<std::string> &words) {
+    return join(words, " ");
+}
+
+/// A text between single quotes of a shell. Ours have no line breaks.
+std::string quoted(const std::string &text) {
+    std::string out = "'";
+    for (const char letter : text)
+        out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    return out + "'";
+}
+
+// ---- bash ----
+
+std::string bash_answer(const Candidates &found) {
+    std::string line = "_convcast_answer " + quoted(joined(found.words));
+    if (found.files)
+        line += " -f";
+    if (found.folders)
+        line += " -d";
+    return line;
+}
+
+std::string bash_verb(const HelpPage &page) {
+    std::string values, names;
+    for (const HelpOption &option : page.options) {
+        for (const std::string &name : option.names)
+            names += (names.empty() ? "" : " ") + name;
+        if (option.names.empty() || option.value.empty())
+            continue;
+        values += "        " + join(option.names, "|") + ") " + bash_answer(candidates_of(option)) +
+                  "; return ;;\n";
+    }
+    return "    " + page.verb + ")\n        case $option in\n" + values + "        esac\n" +
+           "        if [[ $word == -* ]]; then _convcast_answer " + quoted(names) + "; else " +
+           bash_answer(words_of(page)) + "; fi ;;\n";
+}
+
+std::string bash() {
+    std::string text = R"(# bash completion of convcast; made by: convcast list --completion bash
+_convcast_answer() { # WORDS [-f|-d]: those that begin with what was typed, and files or folders
+    local names=$1 kind=${2-}
+    mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")
+    if [[ -n $kind ]]; then
+        local found
+        mapfile -t found < <(compgen "$kind" -- "$word")
+        COMPREPLY+=("${found[@]}")
+        compopt -o filenames 2> /dev/null
+    fi
+}
+
+_convcast() {
+    local word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]}
+    COMPREPLY=()
+    if [[ $word == "=" ]]; then word=""; fi # --gpu= and nothing yet
+    if [[ $option == "=" ]] && ((COMP_CWORD > 2)); then option=${COMP_WORDS[COMP_CWORD-2]}; fi
+    if ((COMP_CWORD == 1)); then
+        _convcast_answer )";
+    text += quoted(joined(verb_names()) + " help --help --version") + "\n        return\n    fi\n" +
+            "    case ${COMP_WORDS[1]} in\n    help) _convcast_answer " + quoted(joined(verb_names())) +
+            " ;;\n";
+    for (const std::string &verb : verb_names())
+        text += bash_verb(help_page(verb));
+    return text + "    esac\n}\ncomplete -F _convcast convcast\n";
+}
+
+// ---- zsh ----
+
+/// What an explanation in brackets may not contain as it is.
+std::string zsh_text(const std::string &text) {
+    std::string out;
+    for (const char letter : text)
+        out += letter == '[' || letter == ']' || letter == ':' ? "\\" + std::string(1, letter)
+                                                               : std::string(1, letter);
+    return out;
+}
+
+std::string zsh_action(const Candidates &found) {
+    // A colon would end the action; a blank before it keeps _arguments from giving it words of its own.
+    const std::string words = "(" + zsh_text(joined(found.words)) + ")";
+    if (found.files && !found.words.empty())
+        return " _alternative \"" + zsh_text("names:name:") + words + "\" \"" +
+               zsh_text("files:file:_files") + "\"";
+    if (found.files)
+        return "_files";
+    if (found.folders)
+        return "_files -/";
+    return found.words.empty() ? " " : words;
+}
+
+std::string zsh_verb(const HelpPage &page) {
+    std::string text = "    " + page.verb + ")\n        _arguments";
+    for (const HelpOption &option : page.options)
+        for (const std::string &name : option.names) {
+            std::string spec = "*" + name + "[" + zsh_text(option.text) + "]";
+            if (!option.value.empty())
+                spec += ":" + zsh_text(option.value) + ":" + zsh_action(candidates_of(option));
+            text += " \\\n            " + quoted(spec);
+        }
+    const Candidates words = words_of(page);
+    if (words.files || !words.words.empty())
+        text += " \\\n            " + quoted("*:word:" + zsh_action(words));
+    return text + " ;;\n";
+}
+
+std::string zsh() {
+    std::string text =
+        "#compdef convcast\n# zsh completion of convcast; made by: convcast list --completion zsh\n"
+        "_convcast() {\n    local -a verbs=(\n";
+    for (const VerbLine &verb : verb_lines())
+        text += "        " + quoted(verb.name + ":" + zsh_text(verb.summary)) + "\n";
+    text += "    )\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        return\n    fi\n"
+            "    local verb=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $verb in\n";
+    for (const std::string &verb : verb_names())
+        text += zsh_verb(help_page(verb));
+    // Sourced, the function is bound here; as a file of $fpath, it is called by what loaded it.
+    return text + "    esac\n}\nif [[ $funcstack[1] == _convcast ]]; then _convcast \"$@\"; else compdef "
+                  "_convcast convcast; fi\n";
+}
+
+// ---- fish ----
+
+std::string fish_option(const std::string &when, const HelpOption &option) {
+    std::string line = "complete -c convcast -n " + quoted(when);
+    for (const std::string &name : option.names)
+        line += name.compare(0, 2, "--") == 0 ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    if (!option.value.empty()) {
+        const Candidates found = candidates_of(option);
+        line += found.files ? " -r -F" : " -x";
+        if (found.folders)
+            line += " -a '(__fish_complete_directories)'";
+        else if (!found.words.empty())
+            line += " -a " + quoted(joined(found.words));
+    }
+    return line + " -d " + quoted(option.text) + "\n";
+}
+
+std::string fish() {
+    std::string text = "# fish completion of convcast; made by: convcast list --completion fish\n"
+                       "complete -c convcast -f\n";
+    for (const VerbLine &verb : verb_lines())
+        text += "complete -c convcast -n __fish_use_subcommand -a " + verb.name + " -d " +
+                quoted(verb.summary) + "\n";
+    for (const std::string &verb : verb_names()) {
+        const HelpPage page = help_page(verb);
+        const std::string when = "__fish_seen_subcommand_from " + verb;
+        for (const HelpOption &option : page.options)
+            if (!option.names.empty())
+                text += fish_option(when, option);
+        const Candidates words = words_of(page);
+        if (words.files)
+            text += "complete -c convcast -n " + quoted(when) + " -F\n";
+        if (!words.words.empty())
+            text += "complete -c convcast -n " + quoted(when) + " -a " + quoted(joined(words.words)) + "\n";
+    }
+    return text;
+}
+
+} // namespace
+
+std::string completion(const std::string &shell) {
+    if (shell == "bash")
+        return bash();
+    if (shell == "zsh")
+        return zsh();
+    if (shell == "fish")
+        return fish();
+    throw UsageError("list: no completion for '" + shell + "'" +
+                     did_you_mean(shell, {"bash", "zsh", "fish"}) + " Shells: bash, zsh, fish");
+}
+
+} // namespace convcast::cli

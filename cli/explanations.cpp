@@ -1,0 +1,260 @@
+#include "cli/explanations.hpp"
+
+#include "executor/baselines/names.hpp"
+#include "model/base/embedded.hpp"
+#include "model/machine/profile.hpp"
+#include "model/record/paper.hpp"
+#include "model/record/study.hpp"
+#include "model/strategies/list.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> explained_pages;
+
+namespace cli {
+namespace {
+
+std::string trimmed(const std::string &text) {
+    const std::size_t first = text.find_first_not_of(" \t");
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// Without the marks of Markdown that a terminal does not need.
+std::string plain(const std::string &text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (text[at] == '`' || text.compare(at, 2, "**") == 0) {
+            at += text[at] == '*' ? 1 : 0;
+            continue;
+        }
+        const std::size_t middle = text[at] == '[' ? text.find("](", at) : std::string::npos;
+        const std::size_t end = middle == std::string::npos ? middle : text.find(')', middle);
+        if (end == std::string::npos || text.find('[', at + 1) < middle) {
+            out += text[at];
+            continue;
+        }
+        out += text.substr(at + 1, middle - at - 1); // [text](link)
+        at = end;
+    }
+    return out;
+}
+
+/// Pieces between `between`, but not inside code letters or parentheses.
+std::vector<std::string> split(const std::string &text, char between) {
+    std::vector<std::string> pieces(1);
+    bool code = false;
+    int depth = 0;
+    for (const char letter : text) {
+        code = letter == '`' ? !code : code;
+        depth += letter == '(' ? 1 : letter == ')' && depth > 0 ? -1 : 0;
+        if (letter == between && !code && (depth == 0 || between == '|'))
+            pieces.emplace_back();
+        else
+            pieces.back() += letter;
+    }
+    return pieces;
+}
+
+std::vector<std::string> cells_of(const std::string &row) {
+    std::vector<std::string> cells;
+    for (const std::string &cell : split(row.substr(1, row.rfind('|') - 1), '|'))
+        cells.push_back(trimmed(cell));
+    return cells;
+}
+
+/// "`copies`, `all copies`" -> both.
+std::vector<std::string> names_in(const std::string &cell) {
+    std::vector<std::string> names;
+    for (const std::string &part : split(cell, ','))
+        for (const std::string &name : split(part, ';'))
+            if (!trimmed(plain(name)).empty())
+                names.push_back(trimmed(plain(name)));
+    return names;
+}
+
+/// A table whose first column is not names is left out: it has results.
+bool has_names(const std::string &heading) {
+    const std::vector<std::string> headings = {"id",
+                                               "symbol",
+                                               "here or in code",
+                                               "code",
+                                               "word",
+                                               "member",
+                                               "field",
+                                               "limit",
+                                               "member of fit",
+                                               "work",
+                                               "number of a rule",
+                                               "counter",
+                                               "stall",
+                                               "regime",
+                                               "term",
+                                               "name"};
+    return std::find(headings.begin(), headings.end(), plain(heading)) != headings.end();
+}
+
+/// Reads one page: its tables of names, and its sections "#### F3 A step".
+class PageReader {
+  public:
+    PageReader(const std::string &path, std::vector<Explanation> &all) : path_(path), all_(all) {}
+
+    void read(const std::string &text) {
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            if (!line.empty() && line.front() == '#')
+                start_section(line);
+            else if (!line.empty() && line.front() == '|')
+                read_row(line);
+            else
+                read_text(line);
+        }
+        end_equation();
+    }
+
+  private:
+    void start_section(const std::string &line) {
+        end_equation();
+        columns_.clear();
+        const std::size_t level = line.find(' ');
+        const std::string title = line.substr(level + 1);
+        if (level < 4) {
+            section_ = title;
+            return;
+        }
+        const std::size_t gap = title.find(' ');
+        equation_ = {{title.substr(0, gap), title.substr(gap + 1)}, path_ + ", " + section_, {}, ""};
+        in_equation_ = true;
+    }
+
+    void end_equation() {
+        if (in_equation_) {
+            add_code_names();
+            while (!equation_.text.empty() && equation_.text.back() == '\n')
+                equation_.text.pop_back();
+            all_.push_back(std::move(equation_));
+        }
+        in_equation_ = false;
+    }
+
+    /// "Code: `warp_passes`." names the function, by which the equation is found too.
+    void add_code_names() {
+        std::string joined = equation_.text;
+        std::replace(joined.begin(), joined.end(), '\n', ' ');
+        const std::size_t start = joined.find("Code: "), end = joined.find('.', start);
+        if (start != std::string::npos && end != std::string::npos)
+            for (const std::string &name : names_in(joined.substr(start + 6, end - start - 6)))
+                equation_.names.push_back(name);
+        equation_.text = plain(equation_.text);
+    }
+
+    void read_row(const std::string &line) {
+        const std::vector<std::string> cells = cells_of(line);
+        if (columns_.empty()) {
+            columns_ = cells;
+            return;
+        }
+        if (!has_names(columns_.front()) || cells.front().find_first_not_of("-: ") == std::string::npos)
+            return;
+        Explanation one{names_in(cells.front()), path_ + ", " + plain(section_), {}, ""};
+        for (std::size_t i = 1; i < std::min(cells.size(), columns_.size()); ++i)
+            if (!cells[i].empty()) {
+                one.facts.push_back(
+                    {columns_[i].empty() ? "what it is" : plain(columns_[i]), plain(cells[i])});
+                if (columns_[i] == "code")
+                    for (const std::string &name : names_in(cells[i]))
+                        one.names.push_back(name);
+            }
+        if (!one.names.empty())
+            all_.push_back(std::move(one));
+    }
+
+    void read_text(const std::string &line) {
+        columns_.clear();
+        if (in_equation_ && line.compare(0, 3, "```") != 0 && line.compare(0, 2, "![") != 0)
+            equation_.text += line + "\n";
+    }
+
+    std::string path_;
+    std::vector<Explanation> &all_;
+    std::string section_;
+    std::vector<std::string> columns_; ///< of the table that is being read
+    Explanation equation_;
+    bool in_equation_ = false;
+};
+
+void add_strategies(std::vector<Explanation> &all) {
+    for (const StrategyDoc &doc : strategy_docs()) {
+        Explanation strategy{{doc.name}, "a strategy", {{"what it is", doc.doc}}, ""};
+        for (const KnobDoc &knob : doc.knobs)
+            strategy.facts.push_back({"knob " + knob.name, knob.doc});
+        all.push_back(std::move(strategy));
+        for (const KnobDoc &knob : doc.knobs)
+            all.push_back({{knob.name}, "a knob of " + doc.name, {{"what it is", knob.doc}}, ""});
+    }
+}
+
+void add_studies_and_gpus(std::vector<Explanation> &all) {
+    for (const std::string &name : shipped_studies()) {
+        const Study study = find_study(name);
+        all.push_back({{name},
+                       "a study",
+                       {{"what it is", study.title}, {"shapes", std::to_string(study.shapes.size())}},
+                       ""});
+    }
+    for (const std::string &name : shipped_profiles())
+        all.push_back({{name}, "a profile that ships", {{"GPU", find_profile(name).name}}, ""});
+}
+
+void add_papers(std::vector<Explanation> &all) {
+    for (const std::string &name : shipped_papers()) {
+        const Paper paper = find_paper(name);
+        for (const PaperItem &item : paper.items)
+            all.push_back(
+                {{name + ":" + item.id}, paper.title, {{item.number, item.title}, {"says", item.says}}, ""});
+    }
+}
+
+} // namespace
+
+std::vector<Explanation> explanations() {
+    std::vector<Explanation> all;
+    for (const EmbeddedFile &page : explained_pages)
+        PageReader(page.path, all).read(page.text);
+    add_strategies(all);
+    add_studies_and_gpus(all);
+    add_papers(all);
+    return all;
+}
+
+std::vector<std::string> words_to_explain() {
+    std::vector<std::string> words;
+    for (const Explanation &one : explanations())
+        if (one.names.front().find_first_not_of(
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos)
+            words.push_back(one.names.front());
+    std::sort(words.begin(), words.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
+    return words;
+}
+
+std::vector<Explanation> mentions_of(const std::string &name) {
+    for (const EmbeddedFile &page : explained_pages) {
+        const std::size_t at = page.text.find("`" + name + "`");
+        if (at == std::string::npos)
+            continue;
+        const std::size_t before = page.text.rfind("\n\n", at), after = page.text.find("\n\n", at);
+        const std::size_t start = before == std::string::npos ? 0 : before + 2;
+        return {{{name}, page.path, {}, plain(page.text.substr(start, after - start))}};
+    }
+    return {};
+}
+
+} // namespace cli
+} // namespace convcast

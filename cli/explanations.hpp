@@ -1,0 +1,33 @@
+// What names mean, gathered from the pages of docs and from the texts of strategies, studies and papers.
+#pragma once
+
+#include <boost/describe.hpp>
+
+#include <string>
+#include <vector>
+
+namespace convcast::cli {
+
+struct ExplainedFact {
+    std::string what, text; ///< "unit", "B/s"
+    BOOST_DESCRIBE_CLASS(ExplainedFact, (), (what, text), (), ())
+};
+
+struct Explanation {
+    std::vector<std::string> names; ///< {"F3", "A step"}
+    std::string from;               ///< "docs/profile.md, Arithmetic, of one SM"
+    std::vector<ExplainedFact> facts;
+    std::string text; ///< of an equation: its formula and what stands below it, line by line
+    BOOST_DESCRIBE_CLASS(Explanation, (), (names, from, facts, text), (), ())
+};
+
+/// Everything that is explained, in the order of the pages.
+std::vector<Explanation> explanations();
+
+/// The first name of each that is one word: what a shell completes.
+std::vector<std::string> words_to_explain();
+
+/// The first paragraph of the pages that has the name in code letters: where no table and no equation has it.
+std::vector<Explanation> mentions_of(const std::string &name);
+
+} // namespace convcast::cli
