@@ -82,7 +82,7 @@ std::string joined(const std::vector<std::string> &words) {
 }
 
 /// A text between single quotes of a shell. Ours have no line breaks.
-std::string quoted(const std::string &text) {
+std::string shell_quoted(const std::string &text) {
     std::string out = "'";
     for (const char letter : text)
         out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
@@ -92,7 +92,7 @@ std::string quoted(const std::string &text) {
 // ---- bash ----
 
 std::string bash_answer(const Candidates &found) {
-    std::string line = "_convcast_answer " + quoted(joined(found.words));
+    std::string line = "_convcast_answer " + shell_quoted(joined(found.words));
     if (found.files)
         line += " -f";
     if (found.folders)
@@ -111,7 +111,7 @@ std::string bash_verb(const HelpPage &page) {
                   "; return ;;\n";
     }
     return "    " + page.verb + ")\n        case $option in\n" + values + "        esac\n" +
-           "        if [[ $word == -* ]]; then _convcast_answer " + quoted(names) + "; else " +
+           "        if [[ $word == -* ]]; then _convcast_answer " + shell_quoted(names) + "; else " +
            bash_answer(words_of(page)) + "; fi ;;\n";
 }
 
@@ -135,8 +135,8 @@ _convcast() {
     if [[ $option == "=" ]] && ((COMP_CWORD > 2)); then option=${COMP_WORDS[COMP_CWORD-2]}; fi
     if ((COMP_CWORD == 1)); then
         _convcast_answer )";
-    text += quoted(joined(verb_names()) + " help --help --version") + "\n        return\n    fi\n" +
-            "    case ${COMP_WORDS[1]} in\n    help) _convcast_answer " + quoted(joined(verb_names())) +
+    text += shell_quoted(joined(verb_names()) + " help --help --version") + "\n        return\n    fi\n" +
+            "    case ${COMP_WORDS[1]} in\n    help) _convcast_answer " + shell_quoted(joined(verb_names())) +
             " ;;\n";
     for (const std::string &verb : verb_names())
         text += bash_verb(help_page(verb));
@@ -174,11 +174,11 @@ std::string zsh_verb(const HelpPage &page) {
             std::string spec = "*" + name + "[" + zsh_text(option.text) + "]";
             if (!option.value.empty())
                 spec += ":" + zsh_text(option.value) + ":" + zsh_action(candidates_of(option));
-            text += " \\\n            " + quoted(spec);
+            text += " \\\n            " + shell_quoted(spec);
         }
     const Candidates words = words_of(page);
     if (words.files || !words.words.empty())
-        text += " \\\n            " + quoted("*:word:" + zsh_action(words));
+        text += " \\\n            " + shell_quoted("*:word:" + zsh_action(words));
     return text + " ;;\n";
 }
 
@@ -187,7 +187,7 @@ std::string zsh() {
         "#compdef convcast\n# zsh completion of convcast; made by: convcast list --completion zsh\n"
         "_convcast() {\n    local -a verbs=(\n";
     for (const VerbLine &verb : verb_lines())
-        text += "        " + quoted(verb.name + ":" + zsh_text(verb.summary)) + "\n";
+        text += "        " + shell_quoted(verb.name + ":" + zsh_text(verb.summary)) + "\n";
     text += "    )\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        return\n    fi\n"
             "    local verb=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $verb in\n";
     for (const std::string &verb : verb_names())
@@ -200,7 +200,7 @@ std::string zsh() {
 // ---- fish ----
 
 std::string fish_option(const std::string &when, const HelpOption &option) {
-    std::string line = "complete -c convcast -n " + quoted(when);
+    std::string line = "complete -c convcast -n " + shell_quoted(when);
     for (const std::string &name : option.names)
         line += name.compare(0, 2, "--") == 0 ? " -l " + name.substr(2) : " -s " + name.substr(1);
     if (!option.value.empty()) {
@@ -209,9 +209,9 @@ std::string fish_option(const std::string &when, const HelpOption &option) {
         if (found.folders)
             line += " -a '(__fish_complete_directories)'";
         else if (!found.words.empty())
-            line += " -a " + quoted(joined(found.words));
+            line += " -a " + shell_quoted(joined(found.words));
     }
-    return line + " -d " + quoted(option.text) + "\n";
+    return line + " -d " + shell_quoted(option.text) + "\n";
 }
 
 std::string fish() {
@@ -219,7 +219,7 @@ std::string fish() {
                        "complete -c convcast -f\n";
     for (const VerbLine &verb : verb_lines())
         text += "complete -c convcast -n __fish_use_subcommand -a " + verb.name + " -d " +
-                quoted(verb.summary) + "\n";
+                shell_quoted(verb.summary) + "\n";
     for (const std::string &verb : verb_names()) {
         const HelpPage page = help_page(verb);
         const std::string when = "__fish_seen_subcommand_from " + verb;
@@ -228,9 +228,10 @@ std::string fish() {
                 text += fish_option(when, option);
         const Candidates words = words_of(page);
         if (words.files)
-            text += "complete -c convcast -n " + quoted(when) + " -F\n";
+            text += "complete -c convcast -n " + shell_quoted(when) + " -F\n";
         if (!words.words.empty())
-            text += "complete -c convcast -n " + quoted(when) + " -a " + quoted(joined(words.words)) + "\n";
+            text += "complete -c convcast -n " + shell_quoted(when) + " -a " +
+                    shell_quoted(joined(words.words)) + "\n";
     }
     return text;
 }

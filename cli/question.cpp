@@ -370,7 +370,8 @@ void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &k
 }
 
 void refuse_question_beside_document(const std::string &verb, const Arguments &arguments) {
-    for (const char *other : {"sms", "shape", "sweep", "study", "strategy", "set", "choose", "draw", "network"})
+    for (const char *other :
+         {"sms", "shape", "sweep", "study", "strategy", "set", "choose", "draw", "network"})
         if (arguments.has(other))
             throw UsageError(verb + ": a Run document and --" + other +
                              " were both given; the document already says what to " + verb);

@@ -11,7 +11,8 @@
 namespace convcast {
 
 extern const std::vector<EmbeddedFile> kernel_sources; ///< executor/kernels/*
-extern const std::vector<EmbeddedFile> added_kernel_sources; ///< in no hash yet: no shipped recording ran them
+extern const std::vector<EmbeddedFile>
+    added_kernel_sources; ///< in no hash yet: no shipped recording ran them
 extern const std::vector<EmbeddedFile>
     measuring_sources; ///< what verifies, times and counts, in gpu/ and executor/
 

@@ -79,7 +79,8 @@ std::vector<GainPanel> panels_of(const PaperItem &item, const PaperContext &cont
         row.shape = text;
         row.sizes = ConvShape::parse(text);
         const std::string at = fmt::format("{0}x{0}", row.sizes.r);
-        auto panel = std::find_if(panels.begin(), panels.end(), [&](const GainPanel &p) { return p.at == at; });
+        auto panel =
+            std::find_if(panels.begin(), panels.end(), [&](const GainPanel &p) { return p.at == at; });
         if (panel == panels.end()) {
             panels.push_back({at, std::string(1, static_cast<char>('a' + panels.size())), {}});
             panel = std::prev(panels.end());
@@ -365,7 +366,8 @@ ClaimAnswer other_gpu_finding(const PaperItem &item, const PublishedCell &cell) 
 }
 
 /// "Only when the image is very small (32 x 32) may it be slower"; `edge` says how small.
-ClaimAnswer where_slower(const PaperItem &item, const std::vector<GainPanel> &panels, const PublishedCell &edge) {
+ClaimAnswer where_slower(const PaperItem &item, const std::vector<GainPanel> &panels,
+                         const PublishedCell &edge) {
     std::size_t slower = 0, slower_there = 0, shapes = 0;
     for (const GainPanel &panel : panels)
         for (const Row &row : panel.rows)

@@ -155,7 +155,8 @@ std::map<int, Swept> swept(const std::string &id) {
         // With every knob that either leaves open as it runs.
         const auto resolved = [&](const std::string &text) {
             const GpuProfile h200 = find_profile("h200");
-            return *predict(parse_strategy(text), ConvShape::parse(item.shape), h200, knowledge_for(h200)).strategy;
+            return *predict(parse_strategy(text), ConvShape::parse(item.shape), h200, knowledge_for(h200))
+                        .strategy;
         };
         const std::string measured = resolved(*item.strategy);
         for (const std::string &text : sweep->strategies)
