@@ -354,7 +354,8 @@ void PageWriter::strips() {
         add("<tr data-strategy=\"{0}\"><th scope=\"row\">{0}</th><td>{1}</td><td>{2}</td><td>{3}</td></tr>\n",
             escape_xml(e->group), strip(e->group), shown::percent(e->median), shown::percent(e->p90));
     out_ +=
-        "</tbody></table></div><figcaption>Each point is a case, the line the strategy's bias, the band ±10 "
+        "</tbody></table></div><figcaption>Each point is a case; left of 0 the forecast is too fast. The "
+        "line is the strategy's bias, the band ±10 "
         "%."
         "<span class=\"scripted\"> Click a strategy to see its cases alone.</span></figcaption></figure>\n";
 }
