@@ -7,6 +7,7 @@
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
+#include "executor/launch/kernel_source.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/record/shards.hpp"
@@ -35,7 +36,9 @@ bool measured(const Run &run) {
 
 /// One document holds the numbers of one version of the code, one profile.
 void require_same_origin(const Run &earlier, const Run &now, const std::string &file) {
-    if (earlier.producer.device_code_hash != now.producer.device_code_hash ||
+    const auto added = earlier.conditions.find(added_code_condition);
+    const bool other_added = added != earlier.conditions.end() && added->second != added_code_hash();
+    if (other_added || earlier.producer.device_code_hash != now.producer.device_code_hash ||
         earlier.producer.measuring_code_hash != now.producer.measuring_code_hash)
         throw InputError(file,
                          "was measured by other code (version " + earlier.producer.version +

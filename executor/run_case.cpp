@@ -2,11 +2,13 @@
 
 #include "executor/baselines/names.hpp"
 #include "executor/kept_run.hpp"
+#include "executor/launch/kernel_source.hpp"
 #include "executor/launch/prepare.hpp"
 #include "executor/verify/inputs.hpp"
 #include "gpu/metrics.hpp"
 #include "model/base/hash.hpp"
 #include "model/predict.hpp"
+#include "model/record/shards.hpp"
 
 #include <fmt/format.h>
 
@@ -572,6 +574,8 @@ RunEnd Executor::run_all(Run &run, const std::function<void(const Run &, std::si
     for (const Case &item : run.cases)
         if (is_open(item) && item.prediction && item.prediction->plan)
             plans.push_back(*item.prediction->plan);
+    if (std::any_of(plans.begin(), plans.end(), launches_added_kernel))
+        run.conditions[added_code_condition] = added_code_hash();
     kernels_.compile_ahead(plans, options_.compile_threads);
 
     RunEnd end = RunEnd::finished;

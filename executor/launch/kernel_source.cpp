@@ -64,6 +64,16 @@ std::string device_code_hash() {
     return hash_of(kernel_sources);
 }
 
+std::string added_code_hash() {
+    return hash_of(added_kernel_sources);
+}
+
+bool launches_added_kernel(const Plan &plan) {
+    return std::any_of(plan.launches.begin(), plan.launches.end(), [](const Partition &part) {
+        return find_embedded(added_kernel_sources, "executor/kernels/" + part.kernel + ".cu") != nullptr;
+    });
+}
+
 std::string measuring_code_hash() {
     return hash_of(measuring_sources);
 }

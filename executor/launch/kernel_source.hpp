@@ -12,7 +12,7 @@ namespace convcast {
 
 extern const std::vector<EmbeddedFile> kernel_sources; ///< executor/kernels/*
 extern const std::vector<EmbeddedFile>
-    added_kernel_sources; ///< in no hash yet: no shipped recording ran them
+    added_kernel_sources; ///< executor/kernels/* too, with a hash of their own: added_code_hash()
 extern const std::vector<EmbeddedFile>
     measuring_sources; ///< what verifies, times and counts, in gpu/ and executor/
 
@@ -28,6 +28,12 @@ std::string name_expression(const Launch &launch);
 
 /// XXH3-128 over kernel_sources.
 std::string device_code_hash();
+
+/// XXH3-128 over added_kernel_sources, kept in a run's conditions if one of its plans launches such a kernel.
+std::string added_code_hash();
+
+/// Whether a launch of the plan is of a kernel of added_kernel_sources.
+bool launches_added_kernel(const Plan &plan);
 
 /// XXH3-128 over measuring_sources.
 std::string measuring_code_hash();

@@ -65,6 +65,10 @@ std::vector<std::string> differences(const Run &first, const Run &later) {
         if (!one.empty() && !other.empty() && one != other)
             reasons.push_back(reason(one, other));
     };
+    differ(added_code_condition, [&](const std::string &, const std::string &) {
+        return "was made by other code (version " + later.producer.version +
+               ", another text of a kernel); one document holds the numbers of one version";
+    });
     differ("gpu", [](const std::string &one, const std::string &other) {
         return "was measured on " + other + " and not on " + one +
                "; one document holds the numbers of one kind of GPU";

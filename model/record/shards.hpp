@@ -21,6 +21,10 @@ Shard parse_shard(const std::string &text);
 /// together hold each case once, whatever was measured of it.
 std::vector<Case> cases_of(const Shard &shard, std::vector<Case> cases);
 
+/// The condition that holds the hash of the kernels that are no part of Producer::device_code_hash; absent
+/// where a run launched none of them.
+inline constexpr const char *added_code_condition = "added_code_hash";
+
 struct NamedRun {
     std::string file; ///< names the document in messages
     Run run;
