@@ -12,7 +12,7 @@
 
 namespace convcast::cli {
 
-void write_diagram(const std::vector<Case> &cases, const Arguments &arguments) {
+void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, const Arguments &arguments) {
     if (cases.size() != 1 || !cases.front().strategy)
         throw UsageError("predict: --diagram draws one shape by one strategy, for example: convcast predict "
                          "--shape n1c64h56w56k64r3s3 --strategy stride_fixed_block --diagram partition.svg");
@@ -26,7 +26,7 @@ void write_diagram(const std::vector<Case> &cases, const Arguments &arguments) {
     const ConvShape shape = ConvShape::parse(item.shape);
     const PaperWidth width = PaperWidth::parse(arguments.text("width", "column"));
     const PaperFiles written =
-        write_paper_drawing(partition_diagram(shape, plan, width), "partition",
+        write_paper_drawing(partition_diagram(shape, plan, width, bank_bytes_of(profile)), "partition",
                             partition_caption(shape, *item.strategy, plan), arguments.text("diagram", ""));
     for (const std::filesystem::path &file : written.files)
         note(file.string());

@@ -2,15 +2,16 @@
 #pragma once
 
 #include "cli/arguments.hpp"
+#include "model/machine/profile.hpp"
 #include "model/record/run.hpp"
 
 #include <vector>
 
 namespace convcast::cli {
 
-/// Writes the diagram of the one case to the file of --diagram, as wide as --width says, with its caption and
-/// the references beside it; names the files on standard error. Throws UsageError where there is not one case
-/// with a plan that can be drawn.
-void write_diagram(const std::vector<Case> &cases, const Arguments &arguments);
+/// Writes the diagram of the one case, forecast for `profile`, to the file of --diagram, as wide as --width
+/// says, with its caption and the references beside it; names the files on standard error. Throws UsageError
+/// where there is not one case with a plan that can be drawn.
+void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, const Arguments &arguments);
 
 } // namespace convcast::cli

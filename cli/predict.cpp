@@ -230,7 +230,7 @@ int predict(const Words &words) {
         if (arguments.has("timeline"))
             add_timelines(answer.cases, question.profile, question.knowledge);
         if (arguments.has("diagram"))
-            write_diagram(answer.cases, arguments);
+            write_diagram(answer.cases, question.profile, arguments);
         refused = named_refused(question, answer.cases, document) || refused;
         if (!document && !answer.cases.empty())
             sort_by_time(answer.cases);

@@ -190,7 +190,7 @@ int reproduce(const Words &words) {
     const std::filesystem::path folder = arguments.text("output", "papers");
     for (const Paper &paper : papers)
         refuse_overwriting_in((folder / paper.id).string(), "reproduce", arguments);
-    Recordings recordings = shipped_recording;
+    Recordings recordings = shipped_recording, settings = shipped_settings;
     std::map<std::string, Run> measured;
     if (arguments.has("measure")) {
         measured = measure_studies(papers, arguments, folder / "measured");
@@ -198,12 +198,13 @@ int reproduce(const Words &words) {
             const auto found = measured.find(study);
             return found == measured.end() ? std::nullopt : std::optional<Run>(found->second);
         };
+        settings = {}; // a run has them too
     }
     const bool json = arguments.has("json"), files_wanted = !json || arguments.has("output");
     std::string text;
     std::vector<PaperAnswers> answers;
     for (const Paper &paper : papers) {
-        const PaperContext context(paper, ours, recordings);
+        const PaperContext context(paper, ours, recordings, settings);
         const Reproduction reproduction = convcast::reproduce(paper, context);
         answers.push_back(answers_of(reproduction));
         if (arguments.has("docs")) {

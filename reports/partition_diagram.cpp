@@ -85,11 +85,23 @@ double share(std::int64_t part, std::int64_t all) {
     return static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(1, all));
 }
 
-/// Adds a patch unless an earlier, more urgent one is the same.
+/// Adds a patch unless an earlier, more urgent one is the same. One that goes on where the last one ends
+/// makes that longer.
 void add(std::vector<Patch> &patches, const Patch &patch) {
     for (const Patch &there : patches)
         if (there.x0 == patch.x0 && there.x1 == patch.x1 && there.y0 == patch.y0 && there.y1 == patch.y1)
             return;
+    if (!patches.empty() && patches.back().when == patch.when) {
+        Patch &last = patches.back();
+        if (last.x0 == patch.x0 && last.x1 == patch.x1 && last.y1 == patch.y0) {
+            last.y1 = patch.y1;
+            return;
+        }
+        if (last.y0 == patch.y0 && last.y1 == patch.y1 && last.x1 == patch.x0) {
+            last.x1 = patch.x1;
+            return;
+        }
+    }
     patches.push_back(patch);
 }
 
@@ -97,7 +109,10 @@ void add(std::vector<Stripe> &stripes, const Stripe &stripe) {
     for (const Stripe &there : stripes)
         if (there.from == stripe.from && there.to == stripe.to)
             return;
-    stripes.push_back(stripe);
+    if (!stripes.empty() && stripes.back().when == stripe.when && stripes.back().to == stripe.from)
+        stripes.back().to = stripe.to;
+    else
+        stripes.push_back(stripe);
 }
 
 /// What of the whole the CTA needs, by step.
@@ -125,6 +140,8 @@ struct Needs {
     When when_of(const Partition &launch, std::size_t box) const {
         if (box == 0 || launch.kernel == "stride_fixed_block" || launch.kernel == "naive_global")
             return When::now;
+        if (walk.rounds_resident > 1)
+            return static_cast<std::int64_t>(box) < walk.rounds_resident ? When::next : When::later;
         return box == 1 && !more_steps_in_box() ? When::next : When::later;
     }
     bool more_steps_in_box() const {
@@ -152,9 +169,10 @@ Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
             own_columns{columns.begin,
                         std::min(columns.end, columns.begin + box.columns.size() * s.stride_w)};
         const double right = share(columns.end, s.w), lower = share(rows.end, s.h);
-        if (rows.end > own_rows.end)
+        const bool now = needs.when_of(launch, i) == When::now; // later halos are parts of what comes later
+        if (now && rows.end > own_rows.end)
             add(halo, {share(columns.begin, s.w), right, share(own_rows.end, s.h), lower, When::halo});
-        if (columns.end > own_columns.end)
+        if (now && columns.end > own_columns.end)
             add(halo, {share(own_columns.end, s.w), right, share(rows.begin, s.h), share(own_rows.end, s.h),
                        When::halo});
         add(map.patches, {share(own_columns.begin, s.w), share(own_columns.end, s.w),
@@ -633,13 +651,14 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
 }
 
 /// What lanes read of the banks of shared memory in one instruction: Chen's n.
-double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, double y) {
+double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, std::int64_t bank_bytes,
+                  double y) {
     const std::int64_t unit = walk.threads.unit, element = shape.element_bytes();
     canvas.text(gap, y,
                 fmt::format("A read of {} (n = {}) by lanes 0 to 3", count_text(unit, "element"), unit),
                 "start", "strong");
     y += line_height + gap;
-    constexpr std::int64_t bank_bytes = 4, lanes = 4;
+    constexpr std::int64_t lanes = 4;
     const std::int64_t elements = std::max<std::int64_t>(lanes * unit, 8);
     const double cell = std::min(14.0, (canvas.width() - 2.0 * gap) / static_cast<double>(elements));
     for (std::int64_t i = 0; i < elements; ++i) {
@@ -656,7 +675,8 @@ double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, doub
     }
     y += 11.0 + gap;
     canvas.text(gap, y,
-                fmt::format("cells: elements of {}; strokes: banks of 4 bytes", count_text(element, "byte")));
+                fmt::format("cells: elements of {}; strokes: banks of {}", count_text(element, "byte"),
+                            count_text(bank_bytes, "byte")));
     return y + line_height + gap;
 }
 
@@ -688,7 +708,12 @@ std::string cannot_draw(const Plan &plan) {
            "row_register, block_register, naive_shared and naive_global";
 }
 
-std::string partition_diagram(const ConvShape &shape, const Plan &plan, const PaperWidth &width) {
+std::int64_t bank_bytes_of(const GpuProfile &profile) {
+    return profile.bank_width ? std::llround(profile.bank_width->value.value) : 4;
+}
+
+std::string partition_diagram(const ConvShape &shape, const Plan &plan, const PaperWidth &width,
+                              std::int64_t bank_bytes) {
     const Partition &launch = drawn_launch(plan);
     const std::int64_t cta = drawn_cta(shape, launch);
     const Needs needs(shape, launch, cta);
@@ -717,7 +742,7 @@ std::string partition_diagram(const ConvShape &shape, const Plan &plan, const Pa
     y = draw_pixels(canvas, shape, needs.walk, y);
     y = draw_threads(canvas, launch, needs.walk, y);
     if (launch.kernel == "row_register" || launch.kernel == "block_register")
-        y = draw_banks(canvas, shape, needs.walk, y);
+        y = draw_banks(canvas, shape, needs.walk, bank_bytes, y);
     return canvas.finish(y, shape.id() + " by " + launch.kernel);
 }
 

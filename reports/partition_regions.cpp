@@ -71,6 +71,28 @@ Boxes map_split(const ConvShape &s, const Partition &launch, Place at) {
     return boxes;
 }
 
+/// Rows or filters pass through a ring in rounds; the two CTAs of an SM halve the columns of its share.
+Boxes split_walk(const ConvShape &s, const Partition &launch, Place at) {
+    const bool by_filters = argument(launch, 3) == 1;
+    const std::int64_t rounds = argument(launch, 2), unit = argument(launch, 4) == 1 ? 4 : 1;
+    const std::int64_t part = at.x % launch.parts, half = at.x / launch.parts,
+                       map_shares = up_div(s.p(), launch.tile_h);
+    const IndexRange filters = share_of(part / map_shares, launch.tile_k, s.k),
+                     rows = share_of(part % map_shares, launch.tile_h, s.p());
+    const std::int64_t half_columns = up_div(up_div(s.q(), 2), unit) * unit;
+    const IndexRange columns = share_of(half, half_columns, s.q());
+    const IndexRange all = by_filters ? filters : rows;
+    const std::int64_t piece = up_div(by_filters ? launch.tile_k : launch.tile_h, launch.pieces),
+                       round = launch.pieces == 1 ? piece : std::max<std::int64_t>(1, piece / rounds);
+    Boxes boxes;
+    for (std::int64_t begin = all.begin; begin < all.end; begin += round) {
+        const IndexRange now{begin, std::min(begin + round, all.end)};
+        boxes.push_back(
+            {{at.y, at.y + 1}, by_filters ? now : filters, by_filters ? rows : now, columns, {0, s.c}});
+    }
+    return boxes;
+}
+
 /// Bands of rows, one after another.
 Boxes bands_of(const ConvShape &s, const Partition &launch, Place at, IndexRange filters,
                IndexRange channels) {
@@ -186,8 +208,9 @@ struct Kernel {
     std::string_view name;
     Boxes (*boxes)(const ConvShape &, const Partition &, Place);
 };
-constexpr std::array<Kernel, 10> kernels = {{{"filter_split", filter_split},
+constexpr std::array<Kernel, 11> kernels = {{{"filter_split", filter_split},
                                              {"map_split", map_split},
+                                             {"split_walk", split_walk},
                                              {"channel_split", channel_split},
                                              {"filter_stream", filter_stream},
                                              {"map_stream", map_stream},

@@ -39,6 +39,32 @@ Walk division_walk(const ConvShape &s, const Partition &launch) { // R, S, Rows,
     return walk;
 }
 
+Walk ring_walk(const ConvShape &s, const Partition &launch) { // R, S, Rounds, ByFilters, Wide
+    const auto &t = launch.template_arguments;
+    const bool by_filters = t[3] == 1;
+    const std::int64_t unit = t[4] == 1 ? 4 : 1, columns = up_div(up_div(s.q(), 2), unit) * unit;
+    const std::int64_t all = by_filters ? launch.tile_k : launch.tile_h, piece = up_div(all, launch.pieces);
+    const std::int64_t rows = by_filters ? launch.tile_h : piece;
+    Walk walk;
+    walk.buffers = {{"filters", Tensor::filters, launch.bank_floats * 4, 1},
+                    {"map", Tensor::map, launch.band_floats * 4, 1}};
+    walk.threads = {launch.threads, 1, 1, 1, 1};
+    walk.pixels = {rows + s.r - 1, std::min(columns, s.q()) + s.s - 1, rows, std::min(columns, s.q())};
+    if (launch.pieces == 1) {
+        walk.remark = "All that an SM needs moves at once and lies there once: the two CTAs of an SM halve "
+                      "its columns.";
+        return walk;
+    }
+    walk.rounds_resident = t[2];
+    walk.remark =
+        fmt::format("The {} stay on the SM. The {} come in {} ({}) through a ring that has room for one: "
+                    "what a round has "
+                    "used makes room for data of the next piece. The two CTAs of an SM halve its columns.",
+                    by_filters ? "rows of the map" : "filters", by_filters ? "filters" : "rows of the map",
+                    count_text(launch.pieces, "piece"), by_filters ? "Q" : "P");
+    return walk;
+}
+
 Walk channel_split_walk(const ConvShape &s, const Partition &launch) { // R, S, W, Rows, Group, Stages, Wide
     const auto &t = launch.template_arguments;
     const std::int64_t channels = up_div(s.c, launch.parts);
@@ -172,6 +198,8 @@ std::string count_text(std::int64_t count, const char *what) {
 Walk walk_of(const ConvShape &shape, const Partition &launch) {
     if (launch.kernel == "filter_split" || launch.kernel == "map_split")
         return division_walk(shape, launch);
+    if (launch.kernel == "split_walk")
+        return ring_walk(shape, launch);
     if (launch.kernel == "channel_split")
         return channel_split_walk(shape, launch);
     if (launch.kernel == "filter_stream")

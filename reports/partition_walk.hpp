@@ -38,6 +38,8 @@ struct PixelTile {
 struct Walk {
     std::int64_t step_channels = 0; ///< of a step; 0: those of its box of outputs
     std::int64_t step_values = 0;   ///< filter values of a step; 0: by channels
+    std::int64_t rounds_resident =
+        1; ///< boxes of outputs whose data lie in shared memory or are on their way
     std::vector<SharedBuffer> buffers;
     ThreadTile threads{};
     PixelTile pixels;

@@ -14,6 +14,19 @@
 namespace convcast {
 namespace {
 
+/// Points that are drawn as marks by themselves: a curve's are not.
+std::size_t drawn_marks(const Figure &figure) {
+    std::size_t count = 0;
+    const auto add = [&](const std::vector<Series> &all) {
+        for (const Series &series : all)
+            count += series.drawn == Drawn::points ? series.points.size() : 0;
+    };
+    add(figure.series);
+    for (const Panel &panel : figure.panels)
+        add(panel.series);
+    return count;
+}
+
 /// Okabe and Ito's palette without its yellow, which vanishes on white; tex.cpp has the same.
 constexpr std::array<const char *, style_count> colours = {"0072B2", "D55E00", "009E73",
                                                            "CC79A7", "E69F00", "56B4E9"};
@@ -250,7 +263,7 @@ class SvgWriter {
     /// for a mark of none, and data-labels the labels of those.
     void marks_together(const PlotBox &plot, const Series &series) {
         constexpr std::size_t many = 400; // from here on marks are dots: shapes could not be told apart
-        const bool dots = series.drawn == Drawn::points && figure_.point_count() > many;
+        const bool dots = series.drawn == Drawn::points && drawn_marks(figure_) > many;
         for (const bool beyond : {false, true}) {
             std::string path, ids, labels;
             for (const Point &point : series.points) {

@@ -5,6 +5,7 @@
 #include "model/base/files.hpp"
 #include "model/machine/profile.hpp"
 #include "model/record/study.hpp"
+#include "model/shape/conv_shape.hpp"
 #include "model/strategies/list.hpp"
 
 #include <algorithm>
@@ -34,6 +35,17 @@ void require_one_of(const std::string &name, const std::vector<std::string> &kno
                                        shortened(name) + "\"" + did_you_mean(name, known)});
 }
 
+/// Strategies with their knobs.
+void require_strategies(const std::vector<std::string> &texts, const std::string &place,
+                        std::vector<InputProblem> &problems) {
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        try {
+            parse_strategy(texts[i]);
+        } catch (const UsageError &error) {
+            problems.push_back({place + "/" + std::to_string(i), error.what()});
+        }
+}
+
 /// What names things that ship: profiles, studies, strategies.
 void check_names(const Paper &paper, const std::string &file, std::vector<InputProblem> &problems) {
     require_one_of(paper.gpu, shipped_profiles(), "the name of a shipped profile", file + ": /gpu", problems);
@@ -54,11 +66,13 @@ void check_names(const Paper &paper, const std::string &file, std::vector<InputP
         for (std::size_t j = 0; j < item.answer.paper_kernels.size(); ++j)
             require_one_of(item.answer.paper_kernels[j], strategy_names(), "a strategy's name",
                            place + "/answer/paper_kernels/" + std::to_string(j), problems);
-        for (std::size_t j = 0; j < item.answer.settings.size(); ++j)
+        require_strategies(item.answer.settings, place + "/answer/settings", problems);
+        require_strategies(item.answer.drawn, place + "/answer/drawn", problems);
+        if (item.answer.drawn_shape)
             try {
-                parse_strategy(item.answer.settings[j]);
+                ConvShape::parse(*item.answer.drawn_shape);
             } catch (const UsageError &error) {
-                problems.push_back({place + "/answer/settings/" + std::to_string(j), error.what()});
+                problems.push_back({place + "/answer/drawn_shape", error.what()});
             }
     }
     if (paper.items.empty())
@@ -96,6 +110,12 @@ void PublishedCell::check(const FieldProblem &problem) const {
 void PaperAnswer::check(const FieldProblem &problem) const {
     if (kind == AnswerKind::computed && !by)
         problem("", "expected \"by\": the computation that answers it, for example \"gains\"");
+    if (!also.empty() && !by)
+        problem("also",
+                "expected \"by\" before them: the computation that they follow, for example \"gains\"");
+    if (drawn.empty() == drawn_shape.has_value())
+        problem("drawn", "expected strategies and the shape that is drawn of them, for example \"drawn\": "
+                         "[\"map_split\"], \"drawn_shape\": \"n1c1h56w56k256r3s3\"");
     if (kind == AnswerKind::here && !where)
         problem("", "expected \"where\": where it is, for example \"docs/notation.md\"");
     if ((kind == AnswerKind::not_computed || kind == AnswerKind::needs_network) && !why)

@@ -76,6 +76,7 @@ BOOST_DESCRIBE_ENUM(AnswerKind, computed, here, needs_network, not_computed)
 struct PaperAnswer {
     AnswerKind kind = AnswerKind::here;
     std::optional<std::string> by;      ///< the computation: "gains"
+    std::vector<std::string> also;      ///< computations whose tables, figures and findings follow
     std::optional<std::string> where;   ///< files or a page of the docs
     std::optional<std::string> command; ///< a command line that answers it by itself
     std::optional<std::string> study;   ///< the study whose shapes it runs
@@ -83,9 +84,14 @@ struct PaperAnswer {
     /// first is its division 1, the second its division 2.
     std::vector<std::string> paper_kernels;
     std::vector<std::string> settings; ///< the paper's own settings of them: strategies with knobs
+    /// A convolution and the strategies whose plans for the paper's GPU are drawn of it.
+    std::optional<std::string> drawn_shape;
+    std::vector<std::string> drawn;
     std::optional<std::string> why;
-    BOOST_DESCRIBE_CLASS(PaperAnswer, (), (kind, by, where, command, study, paper_kernels, settings, why), (),
-                         ())
+    BOOST_DESCRIBE_CLASS(PaperAnswer, (),
+                         (kind, by, also, where, command, study, paper_kernels, settings, drawn_shape, drawn,
+                          why),
+                         (), ())
 
     void check(const FieldProblem &problem) const;
 };

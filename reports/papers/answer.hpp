@@ -42,9 +42,17 @@ struct PaperTable {
     BOOST_DESCRIBE_CLASS(PaperTable, (), (id, title, words, head, rows, note), (), ())
 };
 
+/// A diagram that exists as SVG only, of a plan.
+struct PaperDrawing {
+    std::string id; ///< names its file
+    std::string title, caption;
+    std::string svg;
+};
+
 struct ItemAnswer {
     std::vector<PaperTable> tables;
     std::vector<Figure> figures;
+    std::vector<PaperDrawing> drawings;
     std::vector<ClaimAnswer> findings;
 };
 
@@ -59,7 +67,8 @@ struct Reproduction {
 
 class PaperContext;
 
-/// Computes what an item's answer names. Throws InputError where it names no computation.
+/// Computes what an item's answer names, in its order, and draws what it draws. Throws InputError where it
+/// names no computation.
 ItemAnswer compute(const PaperItem &item, const PaperContext &context);
 std::vector<std::string> computations();
 

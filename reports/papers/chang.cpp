@@ -355,6 +355,32 @@ PaperTable partition_forecasts(const PaperItem &item, const PaperContext &contex
     return table;
 }
 
+/// (a) to (e) measured and forecast on our GPU.
+PaperTable partition_numbers(const PaperItem &item, const StudyResults &results, const std::string &gpu) {
+    PaperTable table{
+        item.id + "_numbers", title_of(item) + ": (a) to (e) on " + gpu, 1, {"shape"}, {}, "Cold L2."};
+    for (const Way &way : ways) {
+        table.head.push_back(fmt::format("({}) {}, µs", way.letter, way.group));
+        table.head.push_back("forecast");
+    }
+    table.head.push_back("fastest");
+    for (const std::string &shape : results.study.shapes) {
+        std::vector<std::string> row = {shape};
+        std::string fastest = "–";
+        std::optional<Seconds> best;
+        for (const Way &way : ways) {
+            const CaseRow *its = fastest_row_of(results, shape, way.group);
+            row.push_back(micro_text(its == nullptr ? std::nullopt : its->cold_s));
+            row.push_back(micro_text(its == nullptr ? std::nullopt : its->predicted_s));
+            if (its != nullptr && (!best || *its->cold_s < *best))
+                best = its->cold_s, fastest = fmt::format("({})", way.letter);
+        }
+        row.push_back(fastest);
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
 ItemAnswer partitions(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
     answer.tables.push_back(partition_forecasts(item, context));
@@ -365,6 +391,7 @@ ItemAnswer partitions(const PaperItem &item, const PaperContext &context) {
         return answer;
     }
     const std::string gpu = short_name(context.ours().profile);
+    answer.tables.push_back(partition_numbers(item, *results, gpu));
     for (const std::int64_t filter : {1, 3, 5})
         answer.figures.push_back(partition_figure(item, *results, filter, gpu));
     std::vector<double> ratios;

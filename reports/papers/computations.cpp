@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,8 +20,10 @@ namespace {
 
 const std::map<std::string, Computation> &all_computations() {
     static const std::map<std::string, Computation> all = [] {
-        std::map<std::string, Computation> out = {{"gains", {gains, true}}};
-        for (const auto &some : {chang_computations(), chen_computations(), network_computations()})
+        std::map<std::string, Computation> out = {{"gains", {gains, true}},
+                                                  {"own_settings", {own_settings, true, 1}}};
+        for (const auto &some : {chang_computations(), chang_setting_computations(), chen_computations(),
+                                 chen_setting_computations(), network_computations()})
             out.insert(some.begin(), some.end());
         return out;
     }();
@@ -28,8 +31,8 @@ const std::map<std::string, Computation> &all_computations() {
 }
 
 /// Throws InputError unless the item has what the computation counts on.
-void check_needs(const PaperItem &item, const Computation &computation) {
-    const std::string place = "item " + item.id, its = " \"" + *item.answer.by + "\"";
+void check_needs(const PaperItem &item, const std::string &name, const Computation &computation) {
+    const std::string place = "item " + item.id, its = " \"" + name + "\"";
     std::vector<InputProblem> problems;
     if (computation.study && !item.answer.study)
         problems.push_back({place + ": /answer/study", "expected a study for" + its});
@@ -43,6 +46,28 @@ void check_needs(const PaperItem &item, const Computation &computation) {
         throw InputError(std::move(problems));
 }
 
+using RunComputation = ItemAnswer (*)(const PaperItem &, const PaperContext &);
+
+/// The computation of this name, which a field of the item's answer asks for. Throws InputError.
+RunComputation computation_of(const PaperItem &item, const std::string &field, const std::string &name) {
+    const auto found = all_computations().find(name);
+    if (found == all_computations().end())
+        throw InputError("item " + item.id + ": /answer/" + field,
+                         "expected a computation, for example \"gains\", found \"" + shortened(name) + "\"" +
+                             did_you_mean(name, computations()));
+    check_needs(item, name, found->second);
+    return found->second.run;
+}
+
+void append(ItemAnswer &to, ItemAnswer from) {
+    const auto move_all = [](auto &into, auto &out) {
+        into.insert(into.end(), std::make_move_iterator(out.begin()), std::make_move_iterator(out.end()));
+    };
+    move_all(to.tables, from.tables);
+    move_all(to.figures, from.figures);
+    move_all(to.findings, from.findings);
+}
+
 } // namespace
 
 std::vector<std::string> computations() {
@@ -53,16 +78,16 @@ std::vector<std::string> computations() {
 }
 
 ItemAnswer compute(const PaperItem &item, const PaperContext &context) {
-    if (item.answer.kind != AnswerKind::computed)
-        return {};
-    const auto found = all_computations().find(*item.answer.by);
-    if (found == all_computations().end())
-        throw InputError("item " + item.id + ": /answer/by",
-                         "expected a computation, for example \"gains\", found \"" +
-                             shortened(*item.answer.by) + "\"" +
-                             did_you_mean(*item.answer.by, computations()));
-    check_needs(item, found->second);
-    return found->second.run(item, context);
+    ItemAnswer answer;
+    if (item.answer.kind == AnswerKind::computed) {
+        answer = computation_of(item, "by", *item.answer.by)(item, context);
+        for (std::size_t i = 0; i < item.answer.also.size(); ++i)
+            append(answer,
+                   computation_of(item, "also/" + std::to_string(i), item.answer.also[i])(item, context));
+    }
+    for (PaperDrawing &drawing : drawings_of(item, context))
+        answer.drawings.push_back(std::move(drawing));
+    return answer;
 }
 
 const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const std::string &at) {
@@ -113,10 +138,17 @@ ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found
 
 std::optional<Seconds> fastest_of(const StudyResults &results, const std::string &shape,
                                   const std::string &group) {
-    std::optional<Seconds> best;
+    const CaseRow *best = fastest_row_of(results, shape, group);
+    return best == nullptr ? std::nullopt : best->cold_s;
+}
+
+const CaseRow *fastest_row_of(const StudyResults &results, const std::string &shape,
+                              const std::string &group) {
+    const CaseRow *best = nullptr;
     for (const CaseRow &row : results.statistics.cases)
-        if (row.shape == shape && row.group == group && row.cold_s && (!best || *row.cold_s < *best))
-            best = row.cold_s;
+        if (row.shape == shape && row.group == group && row.cold_s &&
+            (best == nullptr || *row.cold_s < *best->cold_s))
+            best = &row;
     return best;
 }
 

@@ -21,7 +21,12 @@ struct Computation {
     std::vector<std::string> cells{}; ///< PublishedCell::of
 };
 
-ItemAnswer gains(const PaperItem &item, const PaperContext &context); ///< gains.cpp
+ItemAnswer gains(const PaperItem &item, const PaperContext &context);        ///< gains.cpp
+ItemAnswer own_settings(const PaperItem &item, const PaperContext &context); ///< own_settings.cpp
+/// What an item draws, of plans for the paper's GPU.
+std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext &context);
+std::map<std::string, Computation> chang_setting_computations(); ///< chang_settings.cpp
+std::map<std::string, Computation> chen_setting_computations();  ///< chen_settings.cpp
 std::map<std::string, Computation> chang_computations();
 std::map<std::string, Computation> chen_computations();
 std::map<std::string, Computation> network_computations();
@@ -42,6 +47,17 @@ std::string of_shapes(std::size_t n, std::size_t all);
 /// Of a study's shape, the fastest measured setting of a strategy.
 std::optional<Seconds> fastest_of(const StudyResults &results, const std::string &shape,
                                   const std::string &group);
+const CaseRow *fastest_row_of(const StudyResults &results, const std::string &shape,
+                              const std::string &group);
+
+/// The knobs of a strategy's text: "buffers=1,map_shares=1".
+std::string knobs_text(const std::string &setting);
+/// A knob of such a text; 0 where it has none of this name.
+std::int64_t knob_value(const std::string &strategy, const std::string &knob);
+/// Whether a canonical text is the strategy of `setting` with all of its knobs.
+bool has_setting(const std::string &strategy, const std::string &setting);
+/// The measured case of a shape with a setting; nullptr where there is none.
+const CaseRow *row_with(const StudyResults &results, const std::string &shape, const std::string &setting);
 
 /// What is left open where nothing was measured.
 ClaimAnswer not_measured(const PaperItem &item, const std::string &claim, const std::string &published,

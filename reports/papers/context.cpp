@@ -27,8 +27,33 @@ const std::map<std::string, std::string> &recording_of_study() {
                                                              {"chen_general", "chen"},
                                                              {"chen_sgemm", "chen_sgemm"},
                                                              {"chen_bank_width", "chen_bank_width"},
-                                                             {"partition_2bcde", "partition_2bcde"}};
+                                                             {"partition_2bcde", "partition_2bcde"},
+                                                             {"regime_map", "regime_map"}};
     return names;
+}
+
+/// And which has those of its settings.
+const std::map<std::string, std::string> &recording_of_settings() {
+    static const std::map<std::string, std::string> names = {
+        {"chang_single", "chang_settings"},   {"chang_multi", "chang_settings"},
+        {"chen_special", "chen_settings"},    {"chen_general", "chen_settings"},
+        {"chen_bank_width", "chen_settings"}, {"chen_sgemm", "chen_settings"}};
+    return names;
+}
+
+std::optional<Run> shipped(const std::map<std::string, std::string> &names, const std::string &study) {
+    const auto name = names.find(study);
+    if (name == names.end())
+        return std::nullopt;
+    static std::map<std::string, Run> read; // each once: two studies share one
+    const std::string file = "data/recorded/h200/" + name->second + ".json.gz";
+    if (!read.contains(file)) {
+        const auto packed = recording(file);
+        if (!packed)
+            return std::nullopt;
+        read.emplace(file, read_run(unpacked(*packed, file), file));
+    }
+    return read.at(file);
 }
 
 /// Forecasts of our kernels by this version, beside what was measured.
@@ -41,18 +66,11 @@ void forecast(Run &run, const ForecastGpu &gpu) {
 } // namespace
 
 std::optional<Run> shipped_recording(const std::string &study) {
-    const auto name = recording_of_study().find(study);
-    if (name == recording_of_study().end())
-        return std::nullopt;
-    static std::map<std::string, Run> read; // each once: two studies share one
-    const std::string file = "data/recorded/h200/" + name->second + ".json.gz";
-    if (!read.contains(file)) {
-        const auto packed = recording(file);
-        if (!packed)
-            return std::nullopt;
-        read.emplace(file, read_run(unpacked(*packed, file), file));
-    }
-    return read.at(file);
+    return shipped(recording_of_study(), study);
+}
+
+std::optional<Run> shipped_settings(const std::string &study) {
+    return shipped(recording_of_settings(), study);
 }
 
 ForecastGpu::ForecastGpu(GpuProfile its) : profile(std::move(its)), knowledge(knowledge_for(profile)) {}
@@ -68,15 +86,24 @@ std::optional<Seconds> ForecastGpu::time(const std::string &strategy, const std:
     return item.prediction->time_s;
 }
 
-PaperContext::PaperContext(const Paper &paper, GpuProfile ours, Recordings recordings)
+PaperContext::PaperContext(const Paper &paper, GpuProfile ours, Recordings recordings, Recordings settings)
     : paper_id_(paper.id), papers_(find_profile(paper.gpu)), ours_(std::move(ours)),
-      recordings_(std::move(recordings)) {}
+      recordings_(std::move(recordings)), settings_(std::move(settings)) {}
 
 const StudyResults *PaperContext::measured(const std::string &id) const {
-    if (const auto found = results_.find(id); found != results_.end())
+    return results_of(id, recordings_, results_);
+}
+
+const StudyResults *PaperContext::measured_settings(const std::string &id) const {
+    return settings_ ? results_of(id, settings_, settings_results_) : measured(id);
+}
+
+const StudyResults *PaperContext::results_of(const std::string &id, const Recordings &from,
+                                             Results &all) const {
+    if (const auto found = all.find(id); found != all.end())
         return found->second.get();
-    std::unique_ptr<StudyResults> &results = results_[id];
-    std::optional<Run> run = recordings_(id);
+    std::unique_ptr<StudyResults> &results = all[id];
+    std::optional<Run> run = from(id);
     if (!run || run->profile_id != ours_.profile.id)
         return nullptr;
     std::erase_if(run->cases, [&](const Case &item) { return item.study.value_or(id) != id; });

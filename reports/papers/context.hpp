@@ -20,8 +20,10 @@ namespace convcast {
 /// The document that holds what was measured of a study; nothing where nothing was.
 using Recordings = std::function<std::optional<Run>(const std::string &study)>;
 
-/// The recordings that ship, all of the H200.
+/// The recordings that ship, all of the H200: of all strategies and cuDNN, with the knobs that the model
+/// chooses, and of the studies' own settings, which were recorded by themselves.
 std::optional<Run> shipped_recording(const std::string &study);
+std::optional<Run> shipped_settings(const std::string &study);
 
 /// What was measured of one study, with forecasts by this version.
 struct StudyResults {
@@ -45,7 +47,8 @@ struct ForecastGpu {
 
 class PaperContext {
   public:
-    PaperContext(const Paper &paper, GpuProfile ours, Recordings recordings);
+    /// `settings` has what was measured of the studies' own settings; absent where `recordings` has it too.
+    PaperContext(const Paper &paper, GpuProfile ours, Recordings recordings, Recordings settings = {});
 
     const ForecastGpu &papers() const { return papers_; }
     const ForecastGpu &ours() const { return ours_; }
@@ -53,6 +56,8 @@ class PaperContext {
 
     /// nullptr where the study was not measured on our GPU.
     const StudyResults *measured(const std::string &study) const;
+    /// The same of the study's own settings.
+    const StudyResults *measured_settings(const std::string &study) const;
     Study study(const std::string &id) const;
 
     /// "" where the paper's GPU has times, else why it has none.
@@ -61,8 +66,11 @@ class PaperContext {
   private:
     std::string paper_id_;
     ForecastGpu papers_, ours_;
-    Recordings recordings_;
-    mutable std::map<std::string, std::unique_ptr<StudyResults>> results_;
+    using Results = std::map<std::string, std::unique_ptr<StudyResults>>;
+    const StudyResults *results_of(const std::string &study, const Recordings &from, Results &results) const;
+
+    Recordings recordings_, settings_;
+    mutable Results results_, settings_results_;
 };
 
 /// Of values above 0; absent of none.

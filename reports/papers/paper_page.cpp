@@ -1,4 +1,5 @@
 #include "reports/html.hpp"
+#include "reports/page_data.hpp"
 #include "reports/papers/computations.hpp"
 #include "reports/papers/paper_text.hpp"
 #include "reports/papers/write_papers.hpp"
@@ -104,6 +105,20 @@ class PaperPageWriter : HtmlWriter {
             out_ += "</details>\n";
     }
 
+    /// As images: a diagram has a style and patterns of its own.
+    void drawings(const std::vector<PaperDrawing> &all) {
+        if (all.empty())
+            return;
+        out_ += "<div class=\"pair\">";
+        for (const PaperDrawing &drawing : all)
+            add("<figure id=\"f-{}\"><h3>{}</h3><img class=\"drawing\" alt=\"{}\" "
+                "src=\"data:image/svg+xml;base64,{}\">"
+                "<figcaption>{}</figcaption></figure>\n",
+                drawing.id, escape_xml(drawing.title), escape_xml(drawing.caption), base64(drawing.svg),
+                escape_xml(drawing.caption));
+        out_ += "</div>\n";
+    }
+
     void item(const PaperItem &item, const ItemAnswer &answer) {
         add("<section id=\"{}\"><h2>{}: {}</h2>\n<p>{}{}</p>\n", item.id, escape_xml(title_of(item)),
             escape_xml(item.title), escape_xml(item.says),
@@ -119,9 +134,10 @@ class PaperPageWriter : HtmlWriter {
                 figure(*f);
             out_ += "</div>\n";
         }
+        drawings(answer.drawings);
         for (const PaperTable &t : answer.tables)
             table(t);
-        if (answer.findings.empty() && answer.tables.empty())
+        if (answer.findings.empty() && answer.tables.empty() && answer.drawings.empty())
             add("<p>Here: {}.</p>\n", escape_xml(result_of(item, answer)));
         where(item);
         out_ += "</section>\n";

@@ -52,6 +52,8 @@ std::string where_text(const PaperItem &item) {
         text += (i == 0 ? "; the paper's kernel is " : " or ") + code(item.answer.paper_kernels[i]);
     if (item.answer.by)
         text += (text.empty() ? "" : "; ") + std::string("computed by `") + *item.answer.by + "`";
+    for (const std::string &name : item.answer.also)
+        text += " and `" + name + "`";
     return text.empty() ? "–" : text;
 }
 
@@ -101,6 +103,12 @@ std::string tex_findings(const Reproduction &reproduction) {
     return out + "\\bottomrule\\end{longtable}}\n";
 }
 
+/// "2 diagrams of plans"; "" of none.
+std::string drawings_text(const ItemAnswer &answer) {
+    const std::size_t n = answer.drawings.size();
+    return n == 0 ? "" : n == 1 ? "a diagram of a plan" : fmt::format("{} diagrams of plans", n);
+}
+
 } // namespace
 
 std::string verdict_text(ClaimVerdict verdict) {
@@ -135,7 +143,7 @@ std::string result_of(const PaperItem &item, const ItemAnswer &answer) {
     case AnswerKind::not_computed:
         return "not computed here because it is " + *item.answer.why;
     case AnswerKind::here:
-        return "see there";
+        return answer.drawings.empty() ? "see there" : "see there; " + drawings_text(answer);
     case AnswerKind::computed:
         break;
     }
@@ -156,6 +164,8 @@ std::string result_of(const PaperItem &item, const ItemAnswer &answer) {
         if (figures > 0)
             text += (text.empty() ? "" : " and ") +
                     (figures == 1 ? std::string("a figure") : fmt::format("{} figures", figures));
+        if (const std::string drawn = drawings_text(answer); !drawn.empty())
+            text += (text.empty() ? "" : " and ") + drawn;
     }
     return text;
 }
@@ -225,7 +235,7 @@ std::string paper_tex(const Reproduction &r) {
     out += tex_findings(r);
     for (std::size_t i = 0; i < r.answers.size(); ++i) {
         const ItemAnswer &answer = r.answers[i];
-        if (answer.figures.empty() && answer.tables.empty())
+        if (answer.figures.empty() && answer.tables.empty() && answer.drawings.empty())
             continue;
         const PaperItem &item = r.paper.items[i];
         out += fmt::format("\\section*{{{}: {}}}\n{}\n", escape_tex(title_of(item)), escape_tex(item.title),
@@ -234,6 +244,12 @@ std::string paper_tex(const Reproduction &r) {
             out += fmt::format("\\begin{{figure}}[htbp]\\centering\\input{{figures/{}.tex}}\n"
                                "\\caption{{{}. {}}}\\end{{figure}}\n",
                                figure.id, escape_tex(figure.title), escape_tex(figure.caption));
+        for (const PaperDrawing &drawing : answer.drawings)
+            out += fmt::format("\\begin{{figure}}[htbp]\\centering\\IfFileExists{{figures/{0}.pdf}}"
+                               "{{\\includegraphics{{{0}.pdf}}}}{{(drawn in figures/{1}.svg)}}\n"
+                               "\\caption{{{2}. {3}}}\\end{{figure}}\n",
+                               drawing.id, escape_tex(drawing.id), escape_tex(drawing.title),
+                               escape_tex(drawing.caption));
         for (const PaperTable &table : answer.tables)
             if (!table.rows.empty() && table.rows.size() <= longest_table)
                 out += tex_table(table);

@@ -3,6 +3,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "reports/papers/paper_text.hpp"
+#include "reports/pdf.hpp"
 
 #include <filesystem>
 #include <string>
@@ -10,6 +11,17 @@
 #include <vector>
 
 namespace convcast {
+namespace {
+
+void write_drawing(const PaperDrawing &drawing, const std::filesystem::path &folder, ReportFiles &files) {
+    const std::filesystem::path svg = folder / (drawing.id + ".svg"), pdf = folder / (drawing.id + ".pdf");
+    write_file_atomically(svg.string(), drawing.svg);
+    files.figures.push_back(svg);
+    if (files.pdf_note.empty() && (files.pdf_note = svg_to_pdf(svg, pdf)).empty())
+        files.figures.push_back(pdf);
+}
+
+} // namespace
 
 ReportFiles write_reproduction(const Reproduction &reproduction, const std::filesystem::path &folder) {
     std::vector<Figure> figures;
@@ -18,6 +30,9 @@ ReportFiles write_reproduction(const Reproduction &reproduction, const std::file
             if (figure.point_count() > 0)
                 figures.push_back(figure);
     ReportFiles files = write_figures(figures, folder);
+    for (const ItemAnswer &answer : reproduction.answers)
+        for (const PaperDrawing &drawing : answer.drawings)
+            write_drawing(drawing, folder / "figures", files);
     std::error_code error;
     std::filesystem::create_directories(folder / "tables", error);
     if (error)

@@ -5,6 +5,7 @@
 #include "model/fit/fit.hpp"
 #include "model/machine/compare.hpp"
 #include "model/machine/facts.hpp"
+#include "model/paper/papers.hpp"
 #include "model/predict.hpp"
 #include "model/record/measured_calls.hpp"
 #include "model/record/study.hpp"
@@ -12,6 +13,7 @@
 #include "reports/accuracy.hpp"
 #include "reports/statistics.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -466,6 +468,60 @@ TEST(Recorded, TimelinesFitTheirPlans) {
             EXPECT_LE(stamped, 1.1);
     }
     EXPECT_GE(several_launches, 3u);
+}
+
+/// The papers' own settings, recorded by themselves after the rest: every shape of the study with every
+/// setting that its strategies can run, all verified, with their counters.
+TEST(Recorded, ThePapersSettingsAreThere) {
+    const std::map<std::string, std::vector<std::string>> studies_of = {
+        {"chang_settings.json.gz", {"chang_single", "chang_multi"}},
+        {"chen_settings.json.gz", {"chen_special", "chen_general", "chen_bank_width", "chen_sgemm"}},
+        {"regime_map.json.gz", {"regime_map"}}};
+    for (const auto &[file, studies] : studies_of) {
+        const convcast::Run run = read_run(read_file(folder + file), file);
+        EXPECT_EQ(run.conditions.at("gpu"), "NVIDIA H200") << file;
+        EXPECT_EQ(run.producer.device_code_hash, recorded().producer.device_code_hash) << file;
+        EXPECT_EQ(run.conditions.contains("added_code_hash"), file != "chen_settings.json.gz")
+            << file << ": whether it ran a kernel that has no place in the hash over the others";
+        std::map<std::string, std::set<std::string>> shapes;
+        for (const Case &item : run.cases) {
+            if (item.status == Status::unsupported)
+                continue;
+            ASSERT_EQ(item.status, Status::ok) << item.shape << " " << *item.strategy;
+            const Measurement *cold = item.measured(L2State::cold);
+            ASSERT_TRUE(cold && cold->work && cold->regime) << item.shape << " " << *item.strategy;
+            EXPECT_LE(*cold->relative_l2_error,
+                      ConvShape::parse(item.shape).dtype == DataType::f16 ? 1e-3 : 1e-5);
+            shapes[item.study.value_or("")].insert(item.shape);
+        }
+        for (const std::string &study : studies) {
+            const std::vector<std::string> wanted = find_study(study).shapes;
+            EXPECT_EQ(shapes[study], std::set<std::string>(wanted.begin(), wanted.end())) << study;
+        }
+    }
+}
+
+/// The kernel that keeps on an SM what D counts runs the paper's P and Q wherever D fits the shared memory:
+/// 16 P and 18 Q of 18 shapes; with the two others D is larger.
+TEST(Recorded, ThePapersPiecesRanAsTheyAre) {
+    const convcast::Run run =
+        read_run(read_file(folder + "chang_settings.json.gz"), "chang_settings.json.gz");
+    const GpuProfile profile = find_profile("h200");
+    std::size_t p = 0, q = 0, too_large = 0;
+    for (const std::string &shape : find_study("chang_single").shapes) {
+        const papers::Division d = papers::divide_single_channel(ConvShape::parse(shape), profile);
+        const auto ran = [&](const std::string &strategy) {
+            return std::any_of(run.cases.begin(), run.cases.end(), [&](const Case &item) {
+                return item.shape == shape && item.strategy == strategy && item.status == Status::ok;
+            });
+        };
+        p += ran(fmt::format("filter_split:pieces={},buffers=1,map_shares=1", d.p.chosen)) ? 1 : 0;
+        q += ran(fmt::format("map_split:pieces={},buffers=1", d.q.chosen)) ? 1 : 0;
+        too_large += d.d1 > profile.limits.shared_bytes_per_sm ? 1 : 0;
+    }
+    EXPECT_EQ(p, 16u);
+    EXPECT_EQ(q, 18u);
+    EXPECT_EQ(too_large, 2u);
 }
 
 /// Of the kernel that the model knows best, on the layers of the papers.

@@ -21,6 +21,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 using namespace convcast;
@@ -35,7 +36,9 @@ const Reproduction &reproduced(const std::string &id) {
     if (const auto found = all.find(id); found != all.end())
         return found->second;
     const Paper paper = find_paper(id);
-    return all.emplace(id, reproduce(paper, PaperContext(paper, find_profile("h200"), shipped_recording)))
+    return all
+        .emplace(id, reproduce(paper, PaperContext(paper, find_profile("h200"), shipped_recording,
+                                                   shipped_settings)))
         .first->second;
 }
 
@@ -70,9 +73,13 @@ TEST(Papers, ShippedOnesAreReadAndTheirComputationsExist) {
     for (const std::string &id : shipped_papers())
         for (const PaperItem &item : find_paper(id).items)
             if (item.answer.by) {
-                used.insert(*item.answer.by);
-                EXPECT_NE(std::find(known.begin(), known.end(), *item.answer.by), known.end())
-                    << id << " " << item.id;
+                std::vector<std::string> asked = item.answer.also;
+                asked.push_back(*item.answer.by);
+                for (const std::string &name : asked) {
+                    used.insert(name);
+                    EXPECT_NE(std::find(known.begin(), known.end(), name), known.end())
+                        << id << " " << item.id;
+                }
             }
     EXPECT_EQ(used, std::set<std::string>(known.begin(), known.end()))
         << "a computation that no paper asks for";
@@ -134,6 +141,14 @@ TEST(Papers, BadDocumentsAreRefusedWithPlaceAndExample) {
     refused(a_paper(good, R"("kind":"not_computed")"), HasSubstr("expected \"why\": the reason"));
     refused(a_paper(good, R"("kind":"here","where":"x","study":"chang_singel")"),
             AllOf(HasSubstr("/items/0/answer/study"), HasSubstr("did you mean 'chang_single'?")));
+    refused(a_paper(good, R"("kind":"here","where":"x","also":["gains"])"), HasSubstr("/answer/also"));
+    refused(a_paper(good, R"("kind":"here","where":"x","drawn":["row_register"])"),
+            AllOf(HasSubstr("/answer/drawn"), HasSubstr("\"drawn_shape\": \"n1c1h56w56k256r3s3\"")));
+    refused(
+        a_paper(good, R"("kind":"here","where":"x","drawn":["row_registr"],"drawn_shape":"n1c1h8w8k1r3s3")"),
+        AllOf(HasSubstr("/answer/drawn/0"), HasSubstr("did you mean 'row_register'?")));
+    refused(a_paper(good, R"("kind":"here","where":"x","drawn":["row_register"],"drawn_shape":"n1c1h8")"),
+            HasSubstr("/answer/drawn_shape"));
     refused(a_paper(good, R"("kind":"here","where":"x","paper_kernels":["row_registers"])"),
             HasSubstr("/answer/paper_kernels/0"));
     refused(a_paper(good, R"("kind":"here","where":"x","settings":["row_register:unit=3000"])"),
@@ -148,6 +163,11 @@ TEST(Papers, BadDocumentsAreRefusedWithPlaceAndExample) {
     const PaperContext context(unknown, find_profile("h200"), shipped_recording);
     EXPECT_THAT([&] { reproduce(unknown, context); },
                 ThrowsMessage<InputError>(AllOf(HasSubstr("table_1"), HasSubstr("did you mean 'gains'?"))));
+    const Paper nothing_to_draw = read_paper(
+        a_paper(good, R"("kind":"here","where":"x","drawn":["row_register"],"drawn_shape":"n1c2h8w8k1r3s3")"),
+        "p.json");
+    EXPECT_THAT([&] { reproduce(nothing_to_draw, context); },
+                ThrowsMessage<InputError>(AllOf(HasSubstr("/answer/drawn"), HasSubstr("needs c = 1"))));
     const Paper no_study = read_paper(a_paper(good, R"("kind":"computed","by":"gains")"), "p.json");
     EXPECT_THAT([&] { reproduce(no_study, context); },
                 ThrowsMessage<InputError>(HasSubstr("expected a study for \"gains\"")));
@@ -194,6 +214,63 @@ TEST(Papers, TheirOwnKernelIsNotOurFastest) {
     EXPECT_EQ(means.rows[6][1], "the paper's own kernel");
     EXPECT_EQ(means.rows[7][1], "our fastest");
     EXPECT_EQ(means.rows[6][8], "1.39×");
+}
+
+TEST(Papers, SettingsAreMatchedByTheirKnobs) {
+    const std::string text = "filter_split:pieces=19,buffers=1,map_shares=1";
+    EXPECT_TRUE(has_setting(text, "filter_split"));
+    EXPECT_TRUE(has_setting(text, "filter_split:map_shares=1,buffers=1"));
+    EXPECT_FALSE(has_setting(text, "filter_split:pieces=1"));
+    EXPECT_FALSE(has_setting(text, "filter_split:buffers=2"));
+    EXPECT_FALSE(has_setting(text, "map_split:buffers=1"));
+    EXPECT_EQ(knob_value(text, "pieces"), 19);
+    EXPECT_EQ(knob_value(text, "shares"), 0);
+}
+
+/// What was recorded of the papers' own settings decides what was a forecast before.
+TEST(Papers, OwnSettingsAreMeasured) {
+    const auto finding = [](const std::string &paper, const std::string &item, const std::string &claim) {
+        for (const ClaimAnswer &f : answer_of(paper, item).findings)
+            if (f.claim == claim)
+                return f;
+        ADD_FAILURE() << paper << " " << item << ": " << claim;
+        return ClaimAnswer{};
+    };
+    EXPECT_EQ(finding("chang", "section_3_1_rules",
+                      "P and Q run as rules 1 to 3 give them, with one buffer, on H200")
+                  .found,
+              "P on 16 of 16 that fit, Q on 18 of 18");
+    EXPECT_EQ(finding("chang", "section_3_1_rules", "rule 4 takes the faster division, on H200").found,
+              "13 of 18 shapes");
+    EXPECT_THAT(finding("chang", "section_4_block", "M' = 64 and W'x = 128 are best, measured on H200").found,
+                HasSubstr("21 of 21"));
+    EXPECT_EQ(
+        finding("chang", "figure_4", "average speed-up over cuDNN 7.1, with the paper's own settings").found,
+        "1.00× (H200)");
+    EXPECT_EQ(finding("chen", "figure_7",
+                      "average speed-up over cuDNN 5.1, GEMM-based, with the paper's own settings")
+                  .found,
+              "1.33× (H200)");
+    for (const char *paper : {"chang", "chen"})
+        for (const ItemAnswer &answer : reproduced(paper).answers)
+            for (const ClaimAnswer &f : answer.findings)
+                EXPECT_TRUE(f.verdict != ClaimVerdict::open ||
+                            f.sentence.find("No time of cuDNN on this GPU") == 0)
+                    << paper << ": " << f.claim << " is open: " << f.sentence;
+}
+
+/// Every figure of the papers that explains a partition is drawn.
+TEST(Papers, PartitionsAreDrawn) {
+    for (const auto &[paper, item, least] : {std::tuple{"chang", "figure_1", 1u},
+                                             {"chang", "figure_2", 5u},
+                                             {"chang", "figure_3", 1u},
+                                             {"chang", "section_3_1_rules", 2u},
+                                             {"chen", "figure_1", 2u},
+                                             {"chen", "figure_3", 1u},
+                                             {"chen", "figure_4", 1u},
+                                             {"chen", "figure_5", 2u},
+                                             {"chen", "figure_6", 1u}})
+        EXPECT_GE(answer_of(paper, item).drawings.size(), least) << paper << " " << item;
 }
 
 TEST(Papers, FiguresHavePointsAndUniqueNames) {

@@ -86,6 +86,9 @@ TEST(Partition, CtasCoverTheOutputOnceWithOtherKnobs) {
     for (const auto &[strategy, shape] :
          {std::pair{"filter_split:pieces=3", "n1c1h29w31k37r3s3"},
           {"map_split:pieces=5", "n1c1h29w31k37r3s3"},
+          {"filter_split:pieces=3,buffers=1", "n2c1h29w31k37r3s3"},
+          {"filter_split:buffers=1,map_shares=4", "n1c1h29w32k37r3s3"},
+          {"map_split:pieces=5,buffers=1", "n1c1h29w31k37r5s5"},
           {"stride_fixed_block:tile_w=32,tile_k=16", "n2c4h9w7k40r3s3"},
           {"row_register:tile_h=4,tile_k=7", "n2c1h30w70k29r3s3"},
           {"map_stream:pieces=2", "n1c8h20w20k24r3s3"},
@@ -122,6 +125,46 @@ TEST(Partition, MapSplitByHand) {
     EXPECT_NE(svg.find(">2 rows halo<"), std::string::npos) << svg;
 }
 
+/// By hand: 32 filters over 132 SMs are one each, so 32 SMs have work. Their 1022 rows come in P = 19 pieces
+/// of 54, a round is a quarter of one, 13 rows. Columns are halved: 512 of 1022.
+TEST(Partition, RingByHand) {
+    const ConvShape shape = ConvShape::parse("n1c1h1024w1024k32r3s3");
+    const std::optional<Plan> plan = plan_for("filter_split:buffers=1", shape);
+    ASSERT_TRUE(plan);
+    const Partition &launch = plan->launches.front();
+    ASSERT_EQ(launch.kernel, "split_walk");
+    ASSERT_EQ(launch.pieces, 19);
+    const std::vector<OutputBox> boxes = outputs_of(shape, launch, 0);
+    ASSERT_EQ(boxes.size(), 79u); // 1022 / 13, rounded up
+    EXPECT_EQ(boxes[0].rows, (IndexRange{0, 13}));
+    EXPECT_EQ(boxes[78].rows, (IndexRange{1014, 1022}));
+    EXPECT_EQ(boxes[0].columns, (IndexRange{0, 512}));
+    EXPECT_EQ(outputs_of(shape, launch, launch.parts)[0].columns, (IndexRange{512, 1022}));
+    EXPECT_TRUE(outputs_of(shape, launch, launch.parts - 1).empty()) << "filters end at 32";
+    const std::string svg = partition_diagram(shape, *plan, PaperWidth::column());
+    EXPECT_NE(svg.find("19 pieces"), std::string::npos);
+    EXPECT_NE(svg.find(">56 x 514, and a thread"), std::string::npos) << "54 rows of a piece and two more";
+    EXPECT_LT(svg.size(), 100'000u) << "rows that come later are one patch";
+}
+
+/// Chen's n on banks of 8 bytes: two floats lie in one.
+TEST(PartitionDiagram, BanksHaveTheGpusWidth) {
+    const ConvShape shape = ConvShape::parse("n1c1h512w512k8r3s3");
+    const std::optional<Plan> plan = plan_for("row_register:unit=2", shape, "k40m");
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(bank_bytes_of(find_profile("k40m")), 8);
+    const auto strokes = [&](std::int64_t bytes) {
+        const std::string svg = partition_diagram(shape, *plan, PaperWidth::column(), bytes);
+        EXPECT_NE(svg.find("banks of " + std::to_string(bytes) + " bytes"), std::string::npos);
+        std::size_t n = 0;
+        for (std::size_t at = 0; (at = svg.find("stroke-width=\"0.8\"", at)) != std::string::npos; ++at)
+            ++n;
+        return n;
+    };
+    EXPECT_EQ(strokes(4), 9u) << "8 floats of 4 bytes";
+    EXPECT_EQ(strokes(8), 5u);
+}
+
 TEST(Partition, BuffersFitWhatThePlanAsksFor) {
     for (const std::string &strategy : drawn)
         for (const char *text : {"n1c1h56w56k64r3s3", "n1c64h28w28k96r3s3", "n1c32h14w14k64r5s5"}) {
@@ -140,12 +183,14 @@ TEST(Partition, BuffersFitWhatThePlanAsksFor) {
 }
 
 TEST(PartitionDiagram, WordsFitAtEveryWidth) {
-    for (const std::string &strategy : drawn)
+    std::vector<std::string> with_one_buffer = drawn;
+    with_one_buffer.insert(with_one_buffer.end(), {"filter_split:buffers=1", "map_split:buffers=1"});
+    for (const std::string &strategy : with_one_buffer)
         for (const char *text : {"n1c1h1024w1024k512r3s3", "n1c1h28w28k512r5s5", "n1c64h56w56k64r3s3",
                                  "n2c512h7w7k512r1s1", "n1c3h224w224k64r7s7_str2x2_pad3x3"}) {
             const ConvShape shape = ConvShape::parse(text);
             const std::optional<Plan> plan = plan_for(strategy, shape);
-            if (!plan || plan->launches.front().kernel == "split_walk") // of one buffer, which has no diagram
+            if (!plan)
                 continue;
             for (const char *width : {"88mm", "column", "page"}) {
                 const std::string svg = partition_diagram(shape, *plan, PaperWidth::parse(width));

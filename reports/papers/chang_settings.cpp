@@ -1,0 +1,365 @@
+// What Chang's own settings do where they were run: P and Q with the data that the paper counts, step 4 of
+// section 2.2, the block of section 3.2; and the map of regimes.
+#include "model/paper/papers.hpp"
+#include "model/shape/conv_shape.hpp"
+#include "reports/papers/computations.hpp"
+#include "reports/regime_figures.hpp"
+#include "reports/report_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr const char *filters_once = "filter_split:buffers=1,map_shares=1", *map_once = "map_split:buffers=1";
+
+std::optional<Seconds> cold_of(const CaseRow *row) {
+    return row == nullptr ? std::nullopt : row->cold_s;
+}
+
+std::optional<Seconds> forecast_of(const CaseRow *row) {
+    return row == nullptr ? std::nullopt : row->predicted_s;
+}
+
+/// The pieces that the plan of a division with one buffer has; absent where it has no plan.
+std::optional<std::int64_t> run_pieces(const ForecastGpu &gpu, const char *setting,
+                                       const std::string &shape) {
+    const Case made = gpu.forecast(setting, shape);
+    if (!made.prediction || !made.prediction->plan)
+        return std::nullopt;
+    return main_launch(*made.prediction->plan).pieces;
+}
+
+/// Whether the plans of both divisions have the pieces of rules 1 to 3. With some of those D exceeds the
+/// shared memory: rule 3 gives 1 where none is in range, and rule 2 does not round up. No kernel can run
+/// them.
+ClaimAnswer pieces_finding(const PaperItem &item, const ForecastGpu &gpu, const Study &study) {
+    std::array<std::size_t, 2> same{}, fit{};
+    std::string others;
+    for (const std::string &shape : study.shapes) {
+        const papers::Division d = papers::divide_single_channel(ConvShape::parse(shape), gpu.profile);
+        for (const auto &[i, letter, setting, rule, bytes] :
+             {std::tuple{std::size_t{0}, "P", filters_once, d.p.chosen, d.d1},
+              {1, "Q", map_once, d.q.chosen, d.d2}}) {
+            if (bytes > gpu.profile.limits.shared_bytes_per_sm)
+                continue;
+            ++fit[i];
+            const std::optional<std::int64_t> runs = run_pieces(gpu, setting, shape);
+            same[i] += runs == rule ? 1 : 0;
+            if (runs != rule)
+                others += fmt::format("{}{} = {} on {} runs as {}", others.empty() ? "" : ", ", letter, rule,
+                                      shape, runs ? std::to_string(*runs) : "no plan");
+        }
+    }
+    const std::string name = short_name(gpu.profile);
+    return {item.id,
+            "P and Q run as rules 1 to 3 give them, with one buffer, on " + name,
+            "without a number",
+            fmt::format("P on {} of {} that fit, Q on {} of {}", same[0], fit[0], same[1], fit[1]),
+            others.empty() ? ClaimVerdict::holds : ClaimVerdict::in_part,
+            fmt::format("With the P of {} shapes and the Q of {} D is within S_shared on {}; {}.", fit[0],
+                        fit[1], name,
+                        others.empty()
+                            ? "the kernel that keeps on an SM what D counts takes all of them as they are"
+                            : others +
+                                  ", as each of the two CTAs of an SM has the filters and the S - 1 columns "
+                                  "in common for itself")};
+}
+
+/// Both divisions as the paper keeps their data, beside the same with two buffers.
+ItemAnswer residency(const PaperItem &item, const PaperContext &context) {
+    ItemAnswer answer;
+    const Study study = context.study(*item.answer.study);
+    for (const ForecastGpu *gpu : {&context.papers(), &context.ours()})
+        answer.findings.push_back(pieces_finding(item, *gpu, study));
+    const StudyResults *settings = context.measured_settings(*item.answer.study);
+    const std::string name = short_name(context.ours().profile);
+    ClaimAnswer rule{item.id,
+                     "rule 4 takes the faster division, on " + name,
+                     "without a number",
+                     "–",
+                     ClaimVerdict::open,
+                     "The settings were not run on " + name + "."};
+    if (settings == nullptr) {
+        answer.findings.push_back(std::move(rule));
+        return answer;
+    }
+    PaperTable table{
+        item.id + "_residency",
+        "Both divisions with the data that the paper counts (one buffer) and with two buffers, " + name,
+        1,
+        {"shape", "rule 4 takes", "filters, one buffer, µs", "forecast", "filters, two buffers, µs",
+         "map, one buffer, µs", "forecast", "map, two buffers, µs", "faster with one"},
+        {},
+        "Measured, cold L2. One buffer: an SM holds what D of equations (5) and (8) counts, once; two: each "
+        "of "
+        "its CTAs holds filters of its own, and a second buffer for what comes next."};
+    std::size_t right = 0, compared = 0;
+    std::vector<double> loss, two_over_one;
+    for (const std::string &shape : study.shapes) {
+        const papers::Division d =
+            papers::divide_single_channel(ConvShape::parse(shape), context.ours().profile);
+        const CaseRow *filters = row_with(*settings, shape, filters_once),
+                      *map = row_with(*settings, shape, map_once);
+        const auto filters_two = cold_of(row_with(*settings, shape, "filter_split:buffers=2")),
+                   map_two = cold_of(row_with(*settings, shape, "map_split:buffers=2"));
+        std::string faster = "–";
+        if (const auto one = cold_of(filters), two = cold_of(map); one && two) {
+            ++compared;
+            faster = *one < *two ? "filters" : "map";
+            const bool rule_right = (d.method == 1) == (*one < *two);
+            right += rule_right ? 1 : 0;
+            loss.push_back(rule_right ? 1.0 : std::max(*one / *two, *two / *one));
+            const auto with_two = d.method == 1 ? filters_two : map_two;
+            if (with_two)
+                two_over_one.push_back((d.method == 1 ? *one : *two) / *with_two);
+        }
+        table.rows.push_back({shape, d.method == 1 ? "filters" : "map", micro_text(cold_of(filters)),
+                              micro_text(forecast_of(filters)), micro_text(filters_two),
+                              micro_text(cold_of(map)), micro_text(forecast_of(map)), micro_text(map_two),
+                              faster});
+    }
+    answer.tables.push_back(std::move(table));
+    if (const auto lost = geometric_mean_of(loss)) {
+        rule.found = of_shapes(right, compared);
+        rule.verdict = right == compared      ? ClaimVerdict::holds
+                       : 2 * right > compared ? ClaimVerdict::in_part
+                                              : ClaimVerdict::differs;
+        rule.sentence = fmt::format(
+            "Measured with one buffer, the division with the smaller D is the faster one on {}; taking "
+            "it always costs {} in the geometric mean.",
+            of_shapes(right, compared), signed_percent(*lost - 1.0));
+    }
+    answer.findings.push_back(std::move(rule));
+    if (const auto ratio = geometric_mean_of(two_over_one))
+        answer.findings.push_back(
+            {item.id, "the data of an SM lie there once, on " + name, "without a number",
+             fmt::format("{} the time with two buffers", times(*ratio)),
+             *ratio <= 1.02  ? ClaimVerdict::holds
+             : *ratio <= 1.1 ? ClaimVerdict::in_part
+                             : ClaimVerdict::differs,
+             fmt::format("On {} rule 4's division takes {} the time with the paper's residency that it takes "
+                         "with two "
+                         "buffers and filters of its own for each CTA, geometric mean over {} shapes.",
+                         name, times(*ratio), two_over_one.size())});
+    return answer;
+}
+
+/// Step 4 of section 2.2: what it makes of the shapes with too few FMAs, and what that gains.
+ItemAnswer redivision(const PaperItem &item, const PaperContext &context) {
+    ItemAnswer answer;
+    const StudyResults *settings = context.measured_settings(*item.answer.study);
+    const std::string name = short_name(context.ours().profile);
+    PaperTable table{item.id + "_redivided",
+                     "Step 4: redivided until V_s, " + name,
+                     1,
+                     {"shape", "filter shares", "map shares", "bytes to all SMs", "V_s, B",
+                      "as rule 4 has it, µs", "redivided, µs", "forecast", "gain"},
+                     {},
+                     "Measured, cold L2, one buffer. Only shapes whose SMs have fewer FMAs than N_FMA are "
+                     "redivided; a plan "
+                     "that comes to the same division runs once."};
+    std::vector<double> gains;
+    std::size_t enough = 0;
+    for (const std::string &shape : context.study(*item.answer.study).shapes) {
+        const ConvShape s = ConvShape::parse(shape);
+        const auto redivided = papers::redivide(s, context.ours().profile);
+        if (!redivided)
+            continue;
+        enough += redivided->exceeds_v_s ? 1 : 0;
+        const std::string asked = fmt::format("filter_split:buffers=1,map_shares={}", redivided->map_shares);
+        const papers::Division d = papers::divide_single_channel(s, context.ours().profile);
+        const CaseRow *before = nullptr, *after = nullptr;
+        if (settings != nullptr) {
+            before = row_with(*settings, shape, d.method == 1 ? filters_once : map_once);
+            after = row_with(*settings, shape, asked);
+        }
+        const auto was = cold_of(before), is = cold_of(after);
+        if (was && is && before != after)
+            gains.push_back(*was / *is);
+        table.rows.push_back(
+            {shape, std::to_string(redivided->filter_shares), std::to_string(redivided->map_shares),
+             count_text(redivided->moved_bytes), count_text(papers::table1(context.ours().profile).v_s_bytes),
+             micro_text(was), micro_text(is), micro_text(forecast_of(after)),
+             factor_text(was && is && before != after ? std::optional(*was / *is) : std::nullopt)});
+    }
+    const std::size_t all = table.rows.size();
+    answer.tables.push_back(std::move(table));
+    ClaimAnswer finding{item.id,
+                        "redividing until V_s pays, on " + name,
+                        "without a number",
+                        "–",
+                        ClaimVerdict::open,
+                        "No redivided plan was run on " + name + "."};
+    if (const auto mean = geometric_mean_of(gains)) {
+        const auto wins = std::count_if(gains.begin(), gains.end(), [](double g) { return g > 1.0; });
+        finding.found = fmt::format("{} as fast, faster on {} of {}", times(*mean), wins, gains.size());
+        finding.verdict = static_cast<std::size_t>(wins) == gains.size() ? ClaimVerdict::holds
+                          : *mean > 1.0                                  ? ClaimVerdict::in_part
+                                                                         : ClaimVerdict::differs;
+        finding.sentence =
+            fmt::format("Step 4 redivides {} shapes, {} of them to more than V_s; the plans that differ from "
+                        "rule 4's are {} as fast in the geometric mean.",
+                        all, enough, times(*mean));
+    }
+    answer.findings.push_back(std::move(finding));
+    return answer;
+}
+
+/// The paper's block M' = 64, W'x = 128 where it ran, beside the least M' of rule 3.
+ItemAnswer block_measured(const PaperItem &item, const PaperContext &context) {
+    ItemAnswer answer;
+    const StudyResults *settings = context.measured_settings(*item.answer.study);
+    const std::string name = short_name(context.ours().profile);
+    ClaimAnswer finding{item.id,
+                        "M' = 64 and W'x = 128 are best, measured on " + name,
+                        "best of those tried",
+                        "–",
+                        ClaimVerdict::open,
+                        "The settings were not run on " + name + "."};
+    if (settings == nullptr) {
+        answer.findings.push_back(std::move(finding));
+        return answer;
+    }
+    const std::int64_t n_fma = papers::table1(context.ours().profile).n_fma;
+    // The kernel's tile of filters has so many at a step: the least M' of rule 3 is rounded up to it.
+    const auto least_of = [&](const std::string &shape, std::int64_t segment) -> const CaseRow * {
+        const CaseRow *least = nullptr;
+        std::int64_t fewest = 0;
+        for (const CaseRow &row : settings->statistics.cases) {
+            if (row.shape != shape || !row.cold_s ||
+                !has_setting(row.name,
+                             fmt::format("stride_fixed_block:segment_bytes={},tile_w=128", segment)))
+                continue;
+            const std::int64_t filters = knob_value(row.name, "tile_k");
+            if (filters >= papers::tile_k_min(n_fma, segment, 128) && (least == nullptr || filters < fewest))
+                least = &row, fewest = filters;
+        }
+        return least;
+    };
+    PaperTable table{
+        item.id + "_measured",
+        "M' = 64 and the least M' of rule 3, measured on " + name,
+        1,
+        {"shape", "S = 64, M' = 64, µs", "forecast", "S = 32, M' = 64, µs", "forecast",
+         "S = 64, least M', µs", "S = 32, least M', µs"},
+        {},
+        fmt::format(
+            "W'x = 128, cold L2. N_FMA = {} of {} asks for M' of {} (S = 64) and {} (S = 32) at least; "
+            "fewer run where a shape has fewer filters, which leaves its cell empty.",
+            count_text(n_fma), name, papers::tile_k_min(n_fma, 64, 128), papers::tile_k_min(n_fma, 32, 128))};
+    std::vector<double> against_least;
+    std::size_t best = 0, compared = 0;
+    for (const std::string &shape : context.study(*item.answer.study).shapes) {
+        std::vector<std::string> row = {shape}, rest;
+        std::optional<Seconds> own, least;
+        const auto take = [](std::optional<Seconds> &to, const std::optional<Seconds> &time) {
+            if (time && (!to || *time < *to))
+                to = time;
+        };
+        for (const std::int64_t segment : {64, 32}) {
+            const CaseRow *printed =
+                row_with(*settings, shape,
+                         fmt::format("stride_fixed_block:segment_bytes={},tile_w=128,tile_k=64", segment));
+            row.push_back(micro_text(cold_of(printed)));
+            row.push_back(micro_text(forecast_of(printed)));
+            const CaseRow *by_rule = least_of(shape, segment);
+            rest.push_back(micro_text(cold_of(by_rule)));
+            take(own, cold_of(printed));
+            take(least, cold_of(by_rule));
+        }
+        row.insert(row.end(), rest.begin(), rest.end());
+        table.rows.push_back(std::move(row));
+        if (own && least) {
+            ++compared;
+            best += *own < *least ? 1 : 0;
+            against_least.push_back(*own / *least);
+        }
+    }
+    answer.tables.push_back(std::move(table));
+    if (const auto mean = geometric_mean_of(against_least)) {
+        finding.found = fmt::format("faster than the least M' of rule 3 on {}", of_shapes(best, compared));
+        finding.verdict = best == compared       ? ClaimVerdict::holds
+                          : 2 * best >= compared ? ClaimVerdict::in_part
+                                                 : ClaimVerdict::differs;
+        finding.sentence = fmt::format(
+            "With the better S it takes {:.2f} of the time of the least M' that rule 3 gives on {}, "
+            "geometric mean over {} shapes.",
+            *mean, name, compared);
+    }
+    answer.findings.push_back(std::move(finding));
+    return answer;
+}
+
+/// Over the study's shapes, how often an opinion says what the counters say.
+struct Agreement {
+    std::size_t same = 0, all = 0;
+};
+Agreement agreement(const StudyResults &results, std::optional<Regime> CaseRow::*opinion) {
+    Agreement out;
+    for (const CaseRow &row : results.statistics.cases)
+        if (row.measured && row.*opinion) {
+            ++out.all;
+            out.same += row.*opinion == row.measured ? 1 : 0;
+        }
+    return out;
+}
+
+ItemAnswer regimes(const PaperItem &item, const PaperContext &context) {
+    ItemAnswer answer;
+    const StudyResults *results = context.measured(*item.answer.study);
+    const std::string name = short_name(context.ours().profile);
+    const std::string claim = "an SM with N_FMA FMAs hides the latency, one with fewer does not";
+    if (results == nullptr) {
+        answer.findings.push_back(not_measured(item, claim, "without a number", context));
+        return answer;
+    }
+    answer.figures = regime_maps(results->statistics);
+    const Agreement paper = agreement(*results, &CaseRow::paper),
+                    physical = agreement(*results, &CaseRow::physical),
+                    tier2 = agreement(*results, &CaseRow::tier2);
+    PaperTable table{
+        item.id,
+        "Regimes that are said as the counters show them, " + name,
+        1,
+        {"by", "right", "of"},
+        {{"the paper's rule (N_FMA, V_s)", std::to_string(paper.same), std::to_string(paper.all)},
+         {"the physical rule", std::to_string(physical.same), std::to_string(physical.all)},
+         {"the forecast", std::to_string(tier2.same), std::to_string(tier2.all)}},
+        "Both divisions on every map and number of filters of the figures."};
+    answer.tables.push_back(std::move(table));
+    if (paper.all > 0) {
+        const double share = static_cast<double>(paper.same) / static_cast<double>(paper.all);
+        answer.findings.push_back({item.id, claim, "without a number",
+                                   fmt::format("{} of {} cases ({})", paper.same, paper.all, name),
+                                   share >= 0.9   ? ClaimVerdict::holds
+                                   : share >= 0.5 ? ClaimVerdict::in_part
+                                                  : ClaimVerdict::differs,
+                                   fmt::format("The rule says the regime that the counters show in {} of {} "
+                                               "cases on {}, the forecast in {}.",
+                                               paper.same, paper.all, name, tier2.same)});
+    }
+    return answer;
+}
+
+} // namespace
+
+std::map<std::string, Computation> chang_setting_computations() {
+    return {{"residency", {residency, true}},
+            {"redivision", {redivision, true}},
+            {"block_measured", {block_measured, true}},
+            {"regimes", {regimes, true}}};
+}
+
+} // namespace convcast
