@@ -409,6 +409,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
         for (int j = 0; j < ThreadPixels; ++j)
             sum[i][j] = __int_as_float(__float_as_int(sum[i][j]) ^ zero);
+//: const float *const outputs = output;
     output += (static_cast<long long>(group) * Filters + filter0) * pixels_of_image;
     constexpr long long image_floats = static_cast<long long>(Groups) * Filters * pixels_of_image;
     if constexpr (WarpSplit * Split == 1 && pixels_of_image % 4 == 0) {
@@ -420,6 +421,9 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
                 for (int i = 0; i < ThreadK; ++i) {
                     const int m = m0 + row_of(i);
+//: if (whole_tiles || filter0 + m < Filters)
+//:     end_four(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3], a, group * Filters + filter0 + m,
+//:              to + static_cast<long long>(m) * pixels_of_image - outputs);
                     if (whole_tiles || filter0 + m < Filters)
                         store_four(to + static_cast<long long>(m) * pixels_of_image, sum[i][j], sum[i][j + 1],
                                    sum[i][j + 2], sum[i][j + 3]);
@@ -456,6 +460,10 @@ __global__ void __maxnreg__(REGISTER_CAP)
                 for (int t = 0; t < WarpSplit; ++t)
                     total += Split > 1 ? load_from_cta(shared + t * tile + at, from) : shared[t * tile + at];
             const int m = at / TilePixels, pixel = pixel0 + at % TilePixels;
+//: if ((whole_tiles || filter0 + m < Filters) && pixel < pixels)
+//:     total = end_of_convolution(total, a, group * Filters + filter0 + m,
+//:                                output - outputs + pixel / pixels_of_image * image_floats +
+//:                                    static_cast<long long>(m) * pixels_of_image + pixel % pixels_of_image);
             if ((whole_tiles || filter0 + m < Filters) && pixel < pixels)
                 output[pixel / pixels_of_image * image_floats + static_cast<long long>(m) * pixels_of_image +
                        pixel % pixels_of_image] = total;

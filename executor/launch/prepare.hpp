@@ -19,8 +19,16 @@ struct PreparedPlan {
     std::vector<std::string> notes;
 };
 
+/// What a network's convolution adds before it stores; null: nothing.
+struct EndOfConv {
+    const float *bias = nullptr, *added = nullptr;
+    bool relu = false;
+    ConvEnd kind() const { return {bias != nullptr, added != nullptr, relu}; }
+};
+
 /// Loads the plan's kernels on the current device and allocates its workspace, filled with NaNs. Throws
 /// GpuError if one does not compile or cannot be launched.
-PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &shape);
+PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &shape,
+                     const EndOfConv &end = {});
 
 } // namespace convcast
