@@ -107,6 +107,17 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int pixel0 = blockIdx.x / (Split * filter_tiles) * TilePixels;
     const int group = blockIdx.y;
     const int first_step = steps * part / Split, last_step = steps * (part + 1) / Split;
+//: wait_for_launch_before();
+//: if constexpr (END_ADD) {
+//:     constexpr int lines = (TilePixels + 31) / 32;
+//:     for (int i = part * threads + tid; i < TileK * lines; i += Split * threads) {
+//:         const int m = filter0 + i / lines, pixel = pixel0 + i % lines * 32;
+//:         if (m < Filters && pixel < pixels)
+//:             fetch_added(a, (pixel / pixels_of_image * (Groups * Filters) + group * Filters + m) *
+//:                                    static_cast<long long>(pixels_of_image) +
+//:                                pixel % pixels_of_image);
+//:     }
+//: }
 
     // ---- what this thread copies of the filters ----
     constexpr int quads = TileK / 4;
@@ -413,6 +424,16 @@ __global__ void __maxnreg__(REGISTER_CAP)
     output += (static_cast<long long>(group) * Filters + filter0) * pixels_of_image;
     constexpr long long image_floats = static_cast<long long>(Groups) * Filters * pixels_of_image;
     if constexpr (WarpSplit * Split == 1 && pixels_of_image % 4 == 0) {
+//: #pragma unroll
+//: for (int j = 0; j < ThreadPixels; j += 4) {
+//:     const int pixel = pixel0 + n0 + j * lanes_n;
+//:     const long long at = output - outputs + pixel / pixels_of_image * image_floats + pixel % pixels_of_image;
+//: #pragma unroll
+//:     for (int i = 0; i < ThreadK; ++i)
+//:         if (pixel < pixels && (whole_tiles || filter0 + m0 + row_of(i) < Filters))
+//:             end_four(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3], a, group * Filters + filter0 + m0 + row_of(i),
+//:                      at + static_cast<long long>(m0 + row_of(i)) * pixels_of_image);
+//: }
 #pragma unroll
         for (int j = 0; j < ThreadPixels; j += 4) {
             const int pixel = pixel0 + n0 + j * lanes_n;
@@ -421,9 +442,6 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
                 for (int i = 0; i < ThreadK; ++i) {
                     const int m = m0 + row_of(i);
-//: if (whole_tiles || filter0 + m < Filters)
-//:     end_four(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3], a, group * Filters + filter0 + m,
-//:              to + static_cast<long long>(m) * pixels_of_image - outputs);
                     if (whole_tiles || filter0 + m < Filters)
                         store_four(to + static_cast<long long>(m) * pixels_of_image, sum[i][j], sum[i][j + 1],
                                    sum[i][j + 2], sum[i][j + 3]);

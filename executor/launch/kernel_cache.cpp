@@ -29,14 +29,14 @@ std::string key_of(const CompileRequest &request) {
 CompileRequest request_for(const Launch &launch, int compute_capability, const ConvEnd &end) {
     CompileRequest request;
     request.name = "executor/kernels/" + launch.kernel + ".cu";
-    request.source = kernel_source(launch.kernel, end.any());
+    request.source = kernel_source(launch.kernel, end.in_network);
     request.name_expressions = {name_expression(launch)};
     if (launch.constant_bytes > 0)
         request.name_expressions.push_back(std::string("&") + filter_bank);
     request.compute_capability = compute_capability;
     request.architecture_features = launch.architecture_features.value_or(false);
     request.options = {"-DREGISTER_CAP=" + std::to_string(launch.register_cap)};
-    if (end.any())
+    if (end.in_network)
         for (const auto &[option, wanted] :
              {std::pair("-DEND_BIAS=", end.bias), std::pair("-DEND_ADD=", end.add),
               std::pair("-DEND_RELU=", end.relu)})
@@ -120,7 +120,7 @@ const CompiledModule &KernelCache::compiled(const Partition &partition) {
 }
 
 const CompiledModule &KernelCache::compiled(const Partition &partition, const ConvEnd &end) {
-    return end.any() ? module_of(request_for(partition, compute_capability_, end)) : compiled(partition);
+    return end.in_network ? module_of(request_for(partition, compute_capability_, end)) : compiled(partition);
 }
 
 const CompiledModule &KernelCache::module_of(const CompileRequest &request) {

@@ -15,10 +15,10 @@
 
 namespace convcast {
 
-/// What the last launch of a convolution in a network does besides (executor/network/conv_end.cuh).
+/// What a launch of a convolution in a network does besides (executor/network/conv_end.cuh).
 struct ConvEnd {
+    bool in_network = false; ///< compiled with its lines for networks
     bool bias = false, add = false, relu = false;
-    bool any() const { return bias || add || relu; }
 };
 
 /// How the kernel of a launch is compiled. Needs no GPU.

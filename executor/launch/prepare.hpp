@@ -19,16 +19,18 @@ struct PreparedPlan {
     std::vector<std::string> notes;
 };
 
-/// What a network's convolution adds before it stores; null: nothing.
+/// What a convolution of a network does before it stores: adds a bias and a tensor where they are given, then
+/// ReLU. Its launches may start early and wait themselves for the one before.
 struct EndOfConv {
     const float *bias = nullptr, *added = nullptr;
     bool relu = false;
-    ConvEnd kind() const { return {bias != nullptr, added != nullptr, relu}; }
 };
+/// How a launch of a network's plan is compiled: with its lines for networks, if its kernel has some.
+ConvEnd compiled_end(const Plan &plan, const Partition &launch, bool bias, bool add, bool relu);
 
 /// Loads the plan's kernels on the current device and allocates its workspace, filled with NaNs. Throws
 /// GpuError if one does not compile or cannot be launched.
 PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &shape,
-                     const EndOfConv &end = {});
+                     const EndOfConv *in_network = nullptr);
 
 } // namespace convcast

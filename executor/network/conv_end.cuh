@@ -8,12 +8,17 @@ namespace convcast {
 
 __device__ __forceinline__ float end_of_convolution(float sum, const ConvArgs &a, int channel, long long at) {
     if constexpr (END_BIAS)
-        sum += a.bias[channel];
+        sum += __ldg(a.bias + channel);
     if constexpr (END_ADD)
-        sum += a.added[at];
+        sum += __ldg(a.added + at);
     if constexpr (END_RELU)
         sum = fmaxf(sum, 0.0f);
     return sum;
+}
+
+/// Brings a line of the added tensor to L2, so that DRAM delivers it while the sums are computed.
+__device__ __forceinline__ void fetch_added(const ConvArgs &a, long long at) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.added + at));
 }
 
 /// Of four neighbours of one channel, 16-byte aligned.
@@ -21,10 +26,10 @@ __device__ __forceinline__ void end_four(float &s0, float &s1, float &s2, float 
                                          long long at) {
     float bias = 0.0f;
     if constexpr (END_BIAS)
-        bias = a.bias[channel];
+        bias = __ldg(a.bias + channel);
     float4 added = {0.0f, 0.0f, 0.0f, 0.0f};
     if constexpr (END_ADD)
-        added = *reinterpret_cast<const float4 *>(a.added + at);
+        added = __ldg(reinterpret_cast<const float4 *>(a.added + at));
     s0 += bias + added.x, s1 += bias + added.y, s2 += bias + added.z, s3 += bias + added.w;
     if constexpr (END_RELU)
         s0 = fmaxf(s0, 0.0f), s1 = fmaxf(s1, 0.0f), s2 = fmaxf(s2, 0.0f), s3 = fmaxf(s3, 0.0f);

@@ -6,6 +6,13 @@
 
 namespace {
 
+/// Until the launch before has ended: every launch of a network may start early.
+__device__ __forceinline__ void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 __device__ __forceinline__ float4 load_once(const float4 *from) {
     float4 value;
     asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -27,6 +34,7 @@ __device__ __forceinline__ float sum_of_warp(float value) {
 template <int Images, int Inputs, int Outputs, int RowThreads, bool Bias, bool Relu>
 __global__ void __launch_bounds__(256) dense(const float *__restrict__ input, const float *__restrict__ weights,
                                              const float *__restrict__ bias, float *__restrict__ output) {
+    wait_for_launch_before();
     constexpr int rows = 256 / RowThreads, warps = RowThreads / 32;
     const int row = blockIdx.x * rows + threadIdx.x / RowThreads, thread = threadIdx.x % RowThreads;
     const bool there = row < Outputs;
@@ -83,6 +91,7 @@ __global__ void __launch_bounds__(256) dense(const float *__restrict__ input, co
 template <bool Max, int Height, int Width, int P, int Q, int R, int S, int StrideH, int StrideW, int PadH, int PadW>
 __global__ void __launch_bounds__(256)
     pool(const float *__restrict__ input, float *__restrict__ output, long long outputs) {
+    wait_for_launch_before();
     const long long at = blockIdx.x * 256LL + threadIdx.x;
     if (at >= outputs)
         return;
@@ -107,6 +116,7 @@ __global__ void __launch_bounds__(256)
 template <bool Max, int Area>
 __global__ void __launch_bounds__(256)
     pool_channels(const float *__restrict__ input, float *__restrict__ output, long long channels) {
+    wait_for_launch_before();
     const long long channel = blockIdx.x * 8LL + threadIdx.x / 32;
     if (channel >= channels)
         return;
@@ -131,6 +141,7 @@ template <int Channels, int Area, bool Bias, bool Add, int Activation>
 __global__ void __launch_bounds__(256)
     elementwise(const float *__restrict__ input, const float *__restrict__ bias, const float *__restrict__ added,
                 float *__restrict__ output, long long count) {
+    wait_for_launch_before();
     const long long at = blockIdx.x * 256LL + threadIdx.x;
     if (at >= count)
         return;
@@ -149,6 +160,7 @@ __global__ void __launch_bounds__(256)
 /// A block an image.
 template <int Count>
 __global__ void __launch_bounds__(256) softmax(const float *__restrict__ input, float *__restrict__ output) {
+    wait_for_launch_before();
     __shared__ float of_warps[8];
     const float *of_image = input + static_cast<long long>(blockIdx.x) * Count;
     const auto of_block = [&](float value, auto join) {
@@ -178,6 +190,7 @@ __global__ void __launch_bounds__(256) softmax(const float *__restrict__ input, 
 /// [rows][columns] to [columns][rows], by tiles of 32 x 32 whose rows of 33 floats have no bank conflicts.
 template <int Rows, int Columns>
 __global__ void __launch_bounds__(256) turn(const float *__restrict__ input, float *__restrict__ output) {
+    wait_for_launch_before();
     __shared__ float tile[32][33];
     const int lane = threadIdx.x % 32, line = threadIdx.x / 32;
     const long long row0 = blockIdx.y * 32LL, column0 = blockIdx.x * 32LL;

@@ -40,11 +40,6 @@ struct Arguments {
     void add(const void *pointer) { pointers[used++] = pointer; }
 };
 
-ConvEnd conv_end(const PlannedNetwork &plan, std::size_t launch) {
-    const ElementSteps steps = element_steps(plan.network, plan.schedule[launch]);
-    return {steps.bias.has_value(), steps.add.has_value(), steps.activation.has_value()};
-}
-
 /// The kernels of executor/network/whole.cu; absent if the plan launches none.
 std::optional<CompileRequest> between_request(const PlannedNetwork &plan, int compute_capability) {
     std::set<std::string> names;
@@ -68,10 +63,12 @@ std::vector<CompileRequest> plan_requests(const PlannedNetwork &plan, int comput
             continue;
         for (const Partition &partition : plan.plans[i]->prepare)
             requests.push_back(request_for(partition, compute_capability));
-        const std::vector<Partition> &launches = plan.plans[i]->launches;
-        for (const Partition &partition : launches)
-            requests.push_back(request_for(partition, compute_capability,
-                                           &partition == &launches.back() ? conv_end(plan, i) : ConvEnd{}));
+        const ElementSteps steps = element_steps(plan.network, plan.schedule[i]);
+        for (const Partition &partition : plan.plans[i]->launches)
+            requests.push_back(
+                request_for(partition, compute_capability,
+                            compiled_end(*plan.plans[i], partition, steps.bias.has_value(),
+                                         steps.add.has_value(), steps.activation.has_value())));
     }
     return requests;
 }
@@ -147,7 +144,7 @@ void WholeNetwork::bind_plans(KernelCache &kernels) {
         end.bias = steps.bias ? parameters_[*steps.bias].data() : nullptr;
         end.added = steps.add ? address(launch.reads.at(1)) : nullptr;
         end.relu = steps.activation.has_value();
-        PreparedPlan prepared = prepare(kernels, *plan_.plans[i], *launch.shape, end);
+        PreparedPlan prepared = prepare(kernels, *plan_.plans[i], *launch.shape, &end);
         for (std::string &note : prepared.notes)
             if (std::find(notes_.begin(), notes_.end(), note) == notes_.end())
                 notes_.push_back(std::move(note));
@@ -196,7 +193,7 @@ void WholeNetwork::bind_kernels() {
                 parameters.push_back(&mine.count);
             kernel.launch(dim3(static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]),
                                static_cast<unsigned>(grid[2])),
-                          dim3(whole_threads), 0, stream, parameters.data());
+                          dim3(whole_threads), 0, stream, parameters.data(), 1, true);
         };
     }
 }
