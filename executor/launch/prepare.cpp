@@ -59,7 +59,7 @@ struct BoundLaunch {
     Kernel kernel;
     Partition partition;
     NetworkConvArgs args;       ///< a kernel that is compiled alone takes the first part
-    bool waits;                 ///< for the launch before it, even as the first of a call
+    bool early;                 ///< even as the first of a call
     std::int64_t filter_offset; ///< of the launch's first filter, in bytes
     void *constant = nullptr;   ///< where its filters go, if it wants them in constant memory
 
@@ -88,7 +88,7 @@ struct BoundLaunch {
         kernel.launch(grid_of(partition), dim3(static_cast<unsigned>(partition.threads)),
                       static_cast<std::size_t>(partition.shared_bytes), stream, parameters.data(),
                       static_cast<unsigned>(partition.cluster.value_or(1)),
-                      waits || (!first && partition.early.value_or(false)));
+                      early || (!first && partition.early.value_or(false)));
     }
 };
 
@@ -120,7 +120,7 @@ BoundLaunch bound(KernelCache &kernels, const Partition &partition, const ConvSh
                        module->kernel(name),
                        partition,
                        {args_for(shape, partition), end.bias, end.added},
-                       compiled_as.in_network,
+                       compiled_as.in_network && end.early,
                        partition.filter_begin * shape.products() * shape.element_bytes()};
     launch.kernel.allow_shared(static_cast<std::size_t>(partition.shared_bytes));
     if (partition.constant_bytes > 0) {

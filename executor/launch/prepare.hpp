@@ -20,10 +20,11 @@ struct PreparedPlan {
 };
 
 /// What a convolution of a network does before it stores: adds a bias and a tensor where they are given, then
-/// ReLU. Its launches may start early and wait themselves for the one before.
+/// ReLU.
 struct EndOfConv {
     const float *bias = nullptr, *added = nullptr;
     bool relu = false;
+    bool early = false; ///< may start while the launch before it runs, for which it waits itself
 };
 /// How a launch of a network's plan is compiled: with its lines for networks, if its kernel has some.
 ConvEnd compiled_end(const Plan &plan, const Partition &launch, bool bias, bool add, bool relu);

@@ -24,6 +24,7 @@ namespace convcast {
 namespace {
 
 constexpr unsigned whole_threads = 256;
+constexpr int least_early = 90; ///< compute capability whose launches may start early
 
 std::size_t size_from(std::int64_t value) {
     return static_cast<std::size_t>(value);
@@ -105,6 +106,7 @@ WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const Plann
         offsets_[place.tensor] = place.offset_bytes;
     launches_.resize(plan.schedule.size());
     const int compute_capability = device.facts().compute_capability();
+    early_ = compute_capability >= least_early;
     KernelCache kernels(compiler, compute_capability);
     kernels.compile_ahead(plan_requests(plan, compute_capability), threads);
     if (const auto between = between_request(plan, compute_capability))
@@ -144,6 +146,7 @@ void WholeNetwork::bind_plans(KernelCache &kernels) {
         end.bias = steps.bias ? parameters_[*steps.bias].data() : nullptr;
         end.added = steps.add ? address(launch.reads.at(1)) : nullptr;
         end.relu = steps.activation.has_value();
+        end.early = early_;
         PreparedPlan prepared = prepare(kernels, *plan_.plans[i], *launch.shape, &end);
         for (std::string &note : prepared.notes)
             if (std::find(notes_.begin(), notes_.end(), note) == notes_.end())
@@ -182,7 +185,7 @@ void WholeNetwork::bind_kernels() {
         arguments.count = its.count.value_or(0);
         arguments.counts = its.count.has_value();
         const Kernel kernel = module_->kernel(its.name_expression);
-        launches_[i] = [kernel, arguments, output, grid = its.grid](cudaStream_t stream) {
+        launches_[i] = [kernel, arguments, output, grid = its.grid, early = early_](cudaStream_t stream) {
             Arguments mine = arguments;
             float *to = output;
             std::vector<void *> parameters;
@@ -193,7 +196,7 @@ void WholeNetwork::bind_kernels() {
                 parameters.push_back(&mine.count);
             kernel.launch(dim3(static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]),
                                static_cast<unsigned>(grid[2])),
-                          dim3(whole_threads), 0, stream, parameters.data(), 1, true);
+                          dim3(whole_threads), 0, stream, parameters.data(), 1, early);
         };
     }
 }

@@ -62,6 +62,7 @@ class WholeNetwork {
 
     const PlannedNetwork &plan_;
     std::int64_t bytes_ = 0;
+    bool early_ = false; ///< launches may start while the one before runs
     Arena arena_plan_;
     std::map<Tensor, std::int64_t> offsets_;
     DeviceBuffer<float> images_;
