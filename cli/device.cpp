@@ -10,6 +10,7 @@
 #include "executor/count/exact_work.hpp"
 #include "executor/kept_run.hpp"
 #include "executor/network/run_ladder.hpp"
+#include "executor/network/run_whole.hpp"
 #include "executor/network/train.hpp"
 #include "executor/run_case.hpp"
 #include "executor/timeline/timeline.hpp"
@@ -302,6 +303,17 @@ LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std
         note(rung.id + ": " + boost::describe::enum_to_string(rung.status, "?"));
     };
     LadderRun run = run_ladder(compiler, device, ladder, network, options);
+    note_run(run.conditions, device, compiler);
+    return run;
+}
+
+WholeRun run_whole_on_device(const PlannedNetwork &plan, int ordinal) {
+    const Device device = usable_device(ordinal, for_kernels);
+    Compiler compiler;
+    WholeOptions options;
+    options.compile_threads = std::max(1U, std::thread::hardware_concurrency());
+    options.say = [](const std::string &what) { note(what); };
+    WholeRun run = run_whole(compiler, device, plan, options);
     note_run(run.conditions, device, compiler);
     return run;
 }

@@ -9,6 +9,7 @@
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/training.hpp"
+#include "model/network/whole_run.hpp"
 #include "model/record/run.hpp"
 
 #include <cstdint>
@@ -63,6 +64,9 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
 
 /// The rungs of a ladder, verified and timed. Throws GpuError where there is no usable GPU.
 LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch, int device);
+
+/// A whole network, verified and timed. Throws GpuError where there is no usable GPU.
+WholeRun run_whole_on_device(const PlannedNetwork &plan, int device);
 
 /// Trains a network and classifies the test images. Throws GpuError where there is no usable GPU.
 TrainingRun train_on_device(const Ladder &ladder, const Network &network, const LabelledImages &images,

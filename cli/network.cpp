@@ -30,11 +30,14 @@ struct Asked {
     NetworkQuestion question;
 };
 
-Asked read_asked(const std::string &verb, const Arguments &arguments) {
+void refuse_questions(const std::string &verb, const Arguments &arguments) {
     for (const char *other : {"shape", "study", "timeline", "given", "measure", "place", "device", "why"})
         if (arguments.has(other))
             throw UsageError(verb + ": --network and --" + other +
                              " were both given; a network already says which shapes");
+}
+
+Asked read_asked(const std::string &verb, const Arguments &arguments) {
     Asked asked;
     asked.network = find_network(arguments.text("network", ""));
     const std::int64_t most =
@@ -84,7 +87,8 @@ std::string heading(const NetworkForecast &forecast, const Asked &asked) {
 std::string launches_table(const NetworkForecast &forecast) {
     std::vector<std::vector<std::string>> rows;
     for (const NetworkLaunch &launch : forecast.launches)
-        rows.push_back({join(launch.operators, "+"), short_time(launch.time_s), percent(launch.share),
+        rows.push_back({name_of(launch.kind, launch.operators), short_time(launch.time_s),
+                        percent(launch.share),
                         launch.light_s ? fmt::format("{:.1f}x", launch.time_s / *launch.light_s) : "-",
                         launch.shape.value_or("-"),
                         launch.candidates.empty() ? "-" : launch.candidates.front().strategy});
@@ -158,7 +162,18 @@ bool asks_network(const std::string &verb, const Arguments &arguments) {
     return false;
 }
 
+AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments) {
+    Asked asked = read_asked(verb, arguments);
+    asked.question.what_if = false;
+    AskedPlan planned;
+    planned.plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
+    planned.conditions = conditions_of(asked.knowledge);
+    planned.profile = std::move(asked.profile);
+    return planned;
+}
+
 int predict_network(const Arguments &arguments) {
+    refuse_questions("predict", arguments);
     const Asked asked = read_asked("predict", arguments);
     const NetworkForecast forecast =
         forecast_network(asked.network, asked.profile, asked.knowledge, asked.question);
@@ -171,6 +186,7 @@ int predict_network(const Arguments &arguments) {
 }
 
 int choose_network(const Arguments &arguments) {
+    refuse_questions("choose", arguments);
     Asked asked = read_asked("choose", arguments);
     asked.question.top = static_cast<std::size_t>(arguments.integer("top", 3, 1, 100000));
     asked.question.what_if = false;

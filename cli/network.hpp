@@ -2,7 +2,9 @@
 #pragma once
 
 #include "cli/arguments.hpp"
+#include "model/network/forecast.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,7 +23,22 @@ int predict_network(const Arguments &arguments);
 /// The strategies of its convolutions, the `--top` first of each.
 int choose_network(const Arguments &arguments);
 
-/// The rungs of the network's ladder on the GPU at hand: verified and timed. 1 where a result is wrong.
+/// The rungs of the network's ladder on the GPU at hand, or the whole network where it has no ladder:
+/// verified and timed. 1 where a result is wrong.
 int run_network(const Arguments &arguments);
+
+/// "conv1+bias1+relu1", "pool5 to columns"
+std::string name_of(LaunchKind kind, const std::vector<std::string> &operators);
+
+/// The whole network with the launches of its forecast.
+int run_whole_network(const Arguments &arguments);
+
+/// What --network, --batch, --strategy and the options of a profile ask, planned for `verb`.
+struct AskedPlan {
+    PlannedNetwork plan;
+    GpuProfile profile;
+    std::map<std::string, std::string> conditions;
+};
+AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments);
 
 } // namespace convcast::cli

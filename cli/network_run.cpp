@@ -113,8 +113,8 @@ int train_network(const Arguments &arguments, const Network &network, const Ladd
 } // namespace
 
 int run_network(const Arguments &arguments) {
-    for (const char *other : {"shape", "study", "strategy", "sms", "timeline", "exact-work", "shard",
-                              "resume", "choose", "draw", "require-counters"})
+    for (const char *other : {"shape", "study", "sms", "timeline", "exact-work", "shard", "resume", "choose",
+                              "draw", "require-counters"})
         if (arguments.has(other))
             throw UsageError("run: --network and --" + std::string(other) +
                              " were both given; a network's ladder already says what to run");
@@ -122,6 +122,11 @@ int run_network(const Arguments &arguments) {
         throw UsageError(
             "run: a Run document and --network were both given; the document already says what to run");
     const Network network = find_network(arguments.text("network", ""));
+    if (!arguments.has("data") && !has_ladder(network))
+        return run_whole_network(arguments);
+    if (arguments.has("strategy"))
+        throw UsageError("run: --network and --strategy were both given; the ladder of " + network.id +
+                         " already says what to run");
     const Ladder ladder = find_ladder(network);
     if (arguments.has("data"))
         return train_network(arguments, network, ladder);

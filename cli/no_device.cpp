@@ -35,6 +35,10 @@ LadderRun run_ladder_on_device(const Ladder &, const Network &, std::int64_t, in
     throw GpuError(why);
 }
 
+WholeRun run_whole_on_device(const PlannedNetwork &, int) {
+    throw GpuError(why);
+}
+
 TrainingRun train_on_device(const Ladder &, const Network &, const LabelledImages &, const LabelledImages &,
                             const TrainingOptions &, int) {
     throw GpuError(why);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "executor/kernels/conv_args.hpp"
+//: #include "executor/network/conv_end.cuh"
 
 // A launch's register cap arrives as -DREGISTER_CAP and goes into __maxnreg__: ptxas ignores --maxrregcount for kernels
 // with __launch_bounds__.

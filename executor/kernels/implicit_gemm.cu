@@ -107,6 +107,17 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int pixel0 = blockIdx.x / (Split * filter_tiles) * TilePixels;
     const int group = blockIdx.y;
     const int first_step = steps * part / Split, last_step = steps * (part + 1) / Split;
+//: wait_for_launch_before();
+//: if constexpr (END_ADD) {
+//:     constexpr int lines = (TilePixels + 31) / 32;
+//:     for (int i = part * threads + tid; i < TileK * lines; i += Split * threads) {
+//:         const int m = filter0 + i / lines, pixel = pixel0 + i % lines * 32;
+//:         if (m < Filters && pixel < pixels)
+//:             fetch_added(a, (pixel / pixels_of_image * (Groups * Filters) + group * Filters + m) *
+//:                                    static_cast<long long>(pixels_of_image) +
+//:                                pixel % pixels_of_image);
+//:     }
+//: }
 
     // ---- what this thread copies of the filters ----
     constexpr int quads = TileK / 4;
@@ -409,9 +420,20 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
         for (int j = 0; j < ThreadPixels; ++j)
             sum[i][j] = __int_as_float(__float_as_int(sum[i][j]) ^ zero);
+//: const float *const outputs = output;
     output += (static_cast<long long>(group) * Filters + filter0) * pixels_of_image;
     constexpr long long image_floats = static_cast<long long>(Groups) * Filters * pixels_of_image;
     if constexpr (WarpSplit * Split == 1 && pixels_of_image % 4 == 0) {
+//: #pragma unroll
+//: for (int j = 0; j < ThreadPixels; j += 4) {
+//:     const int pixel = pixel0 + n0 + j * lanes_n;
+//:     const long long at = output - outputs + pixel / pixels_of_image * image_floats + pixel % pixels_of_image;
+//: #pragma unroll
+//:     for (int i = 0; i < ThreadK; ++i)
+//:         if (pixel < pixels && (whole_tiles || filter0 + m0 + row_of(i) < Filters))
+//:             end_four(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3], a, group * Filters + filter0 + m0 + row_of(i),
+//:                      at + static_cast<long long>(m0 + row_of(i)) * pixels_of_image);
+//: }
 #pragma unroll
         for (int j = 0; j < ThreadPixels; j += 4) {
             const int pixel = pixel0 + n0 + j * lanes_n;
@@ -456,6 +478,10 @@ __global__ void __maxnreg__(REGISTER_CAP)
                 for (int t = 0; t < WarpSplit; ++t)
                     total += Split > 1 ? load_from_cta(shared + t * tile + at, from) : shared[t * tile + at];
             const int m = at / TilePixels, pixel = pixel0 + at % TilePixels;
+//: if ((whole_tiles || filter0 + m < Filters) && pixel < pixels)
+//:     total = end_of_convolution(total, a, group * Filters + filter0 + m,
+//:                                output - outputs + pixel / pixels_of_image * image_floats +
+//:                                    static_cast<long long>(m) * pixels_of_image + pixel % pixels_of_image);
             if ((whole_tiles || filter0 + m < Filters) && pixel < pixels)
                 output[pixel / pixels_of_image * image_floats + static_cast<long long>(m) * pixels_of_image +
                        pixel % pixels_of_image] = total;

@@ -127,6 +127,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int column0 = tile / unit_tiles * (Columns * ThreadPixels); // in the output
     const int group = blockIdx.y;
     const int first_step = steps * part / Split, last_step = steps * (part + 1) / Split;
+//: wait_for_launch_before();
     const auto staged_row = [](int unit) { // of a unit's first filter row, over all images
         const int row = unit / Columns;
         return row / P * image_rows + row % P * stride_h;
@@ -346,6 +347,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
         for (int j = 0; j < ThreadPixels; ++j)
             sum[i][j] = __int_as_float(__float_as_int(sum[i][j]) ^ zero);
+//: const float *const outputs = output;
     output += static_cast<long long>(group * Filters + filter0) * (P * Q);
     const auto output_of = [&](int unit_of_tile, int pixel) -> float * { // null where there is none
         const int its = unit0 + unit_of_tile, row = its / Columns,
@@ -371,6 +373,21 @@ __global__ void __maxnreg__(REGISTER_CAP)
             if (!whole_tiles && filter0 + m >= Filters)
                 continue;
             const long long at = static_cast<long long>(m) * (P * Q);
+//: float of_first[4], of_second[4];
+//: #pragma unroll
+//: for (int j = 0; j < 4; ++j) {
+//:     of_first[j] = second ? theirs[j] : sum[i][j];
+//:     of_second[j] = second ? sum[i][j + 4] : theirs[j];
+//: }
+//: if (to_first)
+//:     end_group(of_first, a, group * Filters + filter0 + m, to_first + at - outputs);
+//: if (to_second)
+//:     end_group(of_second, a, group * Filters + filter0 + m, to_second + at - outputs);
+//: #pragma unroll
+//: for (int j = 0; j < 4; ++j) {
+//:     theirs[j] = second ? of_first[j] : of_second[j];
+//:     sum[i][j] = of_first[j], sum[i][j + 4] = of_second[j]; // a lane stores only its half of them
+//: }
             if (to_first)
                 store_four(to_first + at, second ? theirs[0] : sum[i][0], second ? theirs[1] : sum[i][1],
                            second ? theirs[2] : sum[i][2], second ? theirs[3] : sum[i][3]);
@@ -385,6 +402,9 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll
                 for (int i = 0; i < ThreadK; ++i) {
                     const int m = m0 + row_of(i);
+//: if (whole_tiles || filter0 + m < Filters)
+//:     end_four(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3], a, group * Filters + filter0 + m,
+//:              to + static_cast<long long>(m) * (P * Q) - outputs);
                     if (whole_tiles || filter0 + m < Filters)
                         store_four(to + static_cast<long long>(m) * (P * Q), sum[i][j], sum[i][j + 1],
                                    sum[i][j + 2], sum[i][j + 3]);
@@ -428,6 +448,9 @@ __global__ void __maxnreg__(REGISTER_CAP)
                     for (int m = first_row; m < TileK; m += rows_at_once) {
                         if (!whole_tiles && filter0 + m >= Filters)
                             break;
+//: shared[m * TilePixels + pixel] =
+//:     end_of_convolution(shared[m * TilePixels + pixel], a, group * Filters + filter0 + m,
+//:                        to + static_cast<long long>(m) * (P * Q) - outputs);
                         to[static_cast<long long>(m) * (P * Q)] = shared[m * TilePixels + pixel];
                     }
                 }
@@ -453,11 +476,21 @@ __global__ void __maxnreg__(REGISTER_CAP)
                     for (int t = 0; t < WarpSplit; ++t)
                         add(total, *reinterpret_cast<const float4 *>(at + t * tile_floats));
                 }
+//: const int channel = group * Filters + filter0 + m;
+//: if constexpr (Q % 4 == 0)
+//:     end_four(total.x, total.y, total.z, total.w, a, channel, to - outputs);
                 if constexpr (Q % 4 == 0) {
                     *reinterpret_cast<float4 *>(to) = total;
                 } else {
                     const int left = Q - (column0 + (unit0 + pixel / ThreadPixels) % Columns * ThreadPixels +
                                           pixel % ThreadPixels);
+//: total.x = end_of_convolution(total.x, a, channel, to - outputs);
+//: if (left > 1)
+//:     total.y = end_of_convolution(total.y, a, channel, to - outputs + 1);
+//: if (left > 2)
+//:     total.z = end_of_convolution(total.z, a, channel, to - outputs + 2);
+//: if (left > 3)
+//:     total.w = end_of_convolution(total.w, a, channel, to - outputs + 3);
                     to[0] = total.x;
                     if (left > 1)
                         to[1] = total.y;

@@ -13,6 +13,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     constexpr int m = Points - R + 1;
     if constexpr (!First)
         wait_for_launch_before();
+//: wait_for_launch_before();
     const int channels = ceil_div(a.c, SliceChannels) * SliceChannels, pitch = line_pitch(a.tile_count);
     const int unit = blockIdx.x * blockDim.x + threadIdx.x;
     const int channel = unit / pitch, tile = unit % pitch; // whole lines: warps start at lines

@@ -56,6 +56,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
     for (int i = 0; i < m; ++i) {
         float values[m];
         transform_back(values, rows[i]);
+//: if (!Staged && there)
+//:     end_group(values, a, filter, to + i * a.q);
         if constexpr (Staged)
             store_group(of_warp + (i * 32 + lane) * m, values);
         else if (there)
@@ -70,6 +72,12 @@ __global__ void __maxnreg__(REGISTER_CAP)
             const long long to_column = __shfl_sync(~0U, to, owner) + column;
             const int its_rows = __shfl_sync(~0U, rows_here, owner),
                       its_columns = __shfl_sync(~0U, columns_here, owner);
+//: const int its_filter = __shfl_sync(~0U, filter, owner);
+//: #pragma unroll
+//: for (int i = 0; i < m; ++i)
+//:     if (i < its_rows && column < its_columns)
+//:         of_warp[i * 32 * m + at] =
+//:             end_of_convolution(of_warp[i * 32 * m + at], a, its_filter, to_column + i * a.q);
 #pragma unroll
             for (int i = 0; i < m; ++i)
                 if (i < its_rows && column < its_columns)

@@ -21,21 +21,26 @@ namespace {
 
 /// Of the requests of one sweep, which all have the same architecture.
 std::string key_of(const CompileRequest &request) {
-    return request.name_expressions.front() + " " + request.options.front();
+    return request.name_expressions.front() + " " + join(request.options, " ");
 }
 
 } // namespace
 
-CompileRequest request_for(const Launch &launch, int compute_capability) {
+CompileRequest request_for(const Launch &launch, int compute_capability, const ConvEnd &end) {
     CompileRequest request;
     request.name = "executor/kernels/" + launch.kernel + ".cu";
-    request.source = kernel_source(launch.kernel);
+    request.source = kernel_source(launch.kernel, end.in_network);
     request.name_expressions = {name_expression(launch)};
     if (launch.constant_bytes > 0)
         request.name_expressions.push_back(std::string("&") + filter_bank);
     request.compute_capability = compute_capability;
     request.architecture_features = launch.architecture_features.value_or(false);
     request.options = {"-DREGISTER_CAP=" + std::to_string(launch.register_cap)};
+    if (end.in_network)
+        for (const auto &[option, wanted] :
+             {std::pair("-DEND_BIAS=", end.bias), std::pair("-DEND_ADD=", end.add),
+              std::pair("-DEND_RELU=", end.relu)})
+            request.options.push_back(std::string(option) + (wanted ? "1" : "0"));
     return request;
 }
 
@@ -83,8 +88,12 @@ void KernelCache::work() {
 }
 
 void KernelCache::compile_ahead(std::span<const Plan> plans, unsigned threads) {
+    compile_ahead(requests_for(plans, compute_capability_), threads);
+}
+
+void KernelCache::compile_ahead(std::vector<CompileRequest> requests, unsigned threads) {
     pool_.clear(); // of an earlier call
-    for (CompileRequest &request : requests_for(plans, compute_capability_)) {
+    for (CompileRequest &request : requests) {
         const std::string key = key_of(request);
         if (outcomes_.contains(key))
             continue;
@@ -107,7 +116,14 @@ void KernelCache::wait(const Compiler::Progress &progress) {
 }
 
 const CompiledModule &KernelCache::compiled(const Partition &partition) {
-    const CompileRequest request = request_for(partition, compute_capability_);
+    return module_of(request_for(partition, compute_capability_));
+}
+
+const CompiledModule &KernelCache::compiled(const Partition &partition, const ConvEnd &end) {
+    return end.in_network ? module_of(request_for(partition, compute_capability_, end)) : compiled(partition);
+}
+
+const CompiledModule &KernelCache::module_of(const CompileRequest &request) {
     auto found = outcomes_.find(key_of(request));
     if (found == outcomes_.end()) {
         std::promise<Compiler::Outcome> now;

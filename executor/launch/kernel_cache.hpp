@@ -15,8 +15,14 @@
 
 namespace convcast {
 
+/// What a launch of a convolution in a network does besides (executor/network/conv_end.cuh).
+struct ConvEnd {
+    bool in_network = false; ///< compiled with its lines for networks
+    bool bias = false, add = false, relu = false;
+};
+
 /// How the kernel of a launch is compiled. Needs no GPU.
-CompileRequest request_for(const Launch &launch, int compute_capability);
+CompileRequest request_for(const Launch &launch, int compute_capability, const ConvEnd &end = {});
 
 /// The distinct requests of some plans, in order of appearance.
 std::vector<CompileRequest> requests_for(std::span<const Plan> plans, int compute_capability);
@@ -32,6 +38,7 @@ class KernelCache {
     /// Compiles what `plans` need and is not there yet, in their order, by `threads` threads behind the
     /// caller.
     void compile_ahead(std::span<const Plan> plans, unsigned threads);
+    void compile_ahead(std::vector<CompileRequest> requests, unsigned threads);
 
     /// Returns when all of it is compiled. `progress` is called by this thread.
     void wait(const Compiler::Progress &progress = {});
@@ -40,6 +47,8 @@ class KernelCache {
     /// GpuError with the log of a kernel that does not compile. Virtual for kernels that are compiled
     /// otherwise (executor/timeline/timeline.cpp).
     virtual const CompiledModule &compiled(const Partition &partition);
+    /// The same for a kernel that ends a convolution of a network.
+    const CompiledModule &compiled(const Partition &partition, const ConvEnd &end);
 
   private:
     struct Job {
@@ -48,6 +57,7 @@ class KernelCache {
     };
     void work();
     Compiler::Outcome outcome_of(const CompileRequest &request) const;
+    const CompiledModule &module_of(const CompileRequest &request);
 
     Compiler &compiler_;
     int compute_capability_;

@@ -16,9 +16,19 @@ extern const std::vector<EmbeddedFile>
 extern const std::vector<EmbeddedFile>
     measuring_sources; ///< what verifies, times and counts, in gpu/ and executor/
 
-/// executor/kernels/<kernel>.cu as one text: its own includes are put in place, once each. Throws UsageError
-/// if there is no such kernel.
-std::string kernel_source(std::string_view kernel);
+extern const std::vector<EmbeddedFile>
+    conv_end_sources; ///< executor/network/conv_end.cuh, which lines for networks call
+
+/// executor/kernels/<kernel>.cu as one text: its own includes are put in place, once each. With its lines for
+/// networks (executor/network/conv_end.cuh) only if it is asked for `in_network`. Throws UsageError if there
+/// is no such kernel.
+std::string kernel_source(std::string_view kernel, bool in_network = false);
+
+/// Whether a kernel can add a bias and the like before it stores.
+bool has_network_lines(std::string_view kernel);
+
+/// XXH3-128 over the lines for networks of kernel_sources and what they call.
+std::string ended_code_hash();
 
 /// The __constant__ array of a kernel that reads its filters from there (executor/kernels/row_register.cu).
 inline constexpr const char *filter_bank = "filter_bank";

@@ -41,6 +41,13 @@ ConvArgs args_for(const ConvShape &shape, const Launch &launch) {
     return args;
 }
 
+/// ConvArgs with the line for networks of executor/kernels/conv_args.hpp.
+struct NetworkConvArgs {
+    ConvArgs args;
+    const float *bias, *added;
+};
+static_assert(sizeof(ConvArgs) % alignof(const float *) == 0, "no gap before the pointers");
+
 dim3 grid_of(const Launch &launch) {
     return {static_cast<unsigned>(launch.grid[0]), static_cast<unsigned>(launch.grid[1]),
             static_cast<unsigned>(launch.grid[2])};
@@ -51,11 +58,13 @@ struct BoundLaunch {
     std::shared_ptr<const Module> module; ///< shared by the copies that std::function makes
     Kernel kernel;
     Partition partition;
-    ConvArgs args;
+    NetworkConvArgs args;       ///< a kernel that is compiled alone takes the first part
+    bool early;                 ///< even as the first of a call
     std::int64_t filter_offset; ///< of the launch's first filter, in bytes
     void *constant = nullptr;   ///< where its filters go, if it wants them in constant memory
 
-    /// The first of a call never starts early: what ran before it in the stream may still use the workspace.
+    /// Alone the first of a call never starts early: what ran before it in the stream may still use the
+    /// workspace.
     void enqueue(const void *input, const void *filters, void *output, std::byte *workspace,
                  cudaStream_t stream, bool first) const {
         if (constant)
@@ -74,12 +83,12 @@ struct BoundLaunch {
         std::vector<void *> parameters;
         for (const void *&pointer : pointers)
             parameters.push_back(static_cast<void *>(&pointer));
-        ConvArgs its_args = args;
+        NetworkConvArgs its_args = args;
         parameters.push_back(static_cast<void *>(&its_args));
         kernel.launch(grid_of(partition), dim3(static_cast<unsigned>(partition.threads)),
                       static_cast<std::size_t>(partition.shared_bytes), stream, parameters.data(),
                       static_cast<unsigned>(partition.cluster.value_or(1)),
-                      !first && partition.early.value_or(false));
+                      early || (!first && partition.early.value_or(false)));
     }
 };
 
@@ -102,12 +111,16 @@ std::vector<std::string> differences(const BoundLaunch &launch, const KernelFact
 }
 
 /// Loads one launch; adds to `notes` what the plan did not reckon with.
-BoundLaunch bind(KernelCache &kernels, const Partition &partition, const ConvShape &shape,
-                 std::vector<std::string> &notes) {
-    const CompiledModule &compiled = kernels.compiled(partition);
+BoundLaunch bound(KernelCache &kernels, const Partition &partition, const ConvShape &shape,
+                  const EndOfConv &end, const ConvEnd &compiled_as, std::vector<std::string> &notes) {
+    const CompiledModule &compiled = kernels.compiled(partition, compiled_as);
     const std::string name = name_expression(partition);
     auto module = std::make_shared<const Module>(compiled);
-    BoundLaunch launch{module, module->kernel(name), partition, args_for(shape, partition),
+    BoundLaunch launch{module,
+                       module->kernel(name),
+                       partition,
+                       {args_for(shape, partition), end.bias, end.added},
+                       compiled_as.in_network && end.early,
                        partition.filter_begin * shape.products() * shape.element_bytes()};
     launch.kernel.allow_shared(static_cast<std::size_t>(partition.shared_bytes));
     if (partition.constant_bytes > 0) {
@@ -125,7 +138,14 @@ BoundLaunch bind(KernelCache &kernels, const Partition &partition, const ConvSha
 
 } // namespace
 
-PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &shape) {
+ConvEnd compiled_end(const Plan &plan, const Partition &launch, bool bias, bool add, bool relu) {
+    const bool ends = &launch == &plan.launches.back();
+    return has_network_lines(launch.kernel) ? ConvEnd{true, ends && bias, ends && add, ends && relu}
+                                            : ConvEnd{};
+}
+
+PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &shape,
+                     const EndOfConv *in_network) {
     if (plan.launches.empty())
         throw GpuError("a plan without launches");
     for (const std::vector<Partition> *part : {&plan.prepare, &plan.launches})
@@ -138,9 +158,14 @@ PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &sh
     PreparedPlan prepared;
     std::vector<BoundLaunch> first, launches;
     for (const Partition &partition : plan.prepare)
-        first.push_back(bind(kernels, partition, shape, prepared.notes));
+        first.push_back(bound(kernels, partition, shape, {}, {}, prepared.notes));
+    const EndOfConv end = in_network ? *in_network : EndOfConv{};
     for (const Partition &partition : plan.launches)
-        launches.push_back(bind(kernels, partition, shape, prepared.notes));
+        launches.push_back(bound(
+            kernels, partition, shape, end,
+            in_network ? compiled_end(plan, partition, end.bias != nullptr, end.added != nullptr, end.relu)
+                       : ConvEnd{},
+            prepared.notes));
 
     auto workspace =
         std::make_shared<DeviceBuffer<std::byte>>(static_cast<std::size_t>(plan.workspace_bytes));

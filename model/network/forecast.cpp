@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,10 +41,10 @@ class Forecaster {
     Seconds gap() const { return Seconds(machine_.gap_s); }
     Seconds floor() const { return Seconds(machine_.launch_s); }
 
-    /// The convolution's candidates with their launches, best first.
+    /// The convolution's candidates, best first, and the plan of the first.
     struct Ways {
         std::vector<NetworkCandidate> candidates;
-        std::int64_t nodes = 1;
+        Plan plan;
     };
     const Ways &ways_of(const ConvShape &shape) {
         const auto [found, fresh] = ways_.try_emplace(shape.id());
@@ -80,7 +81,7 @@ class Forecaster {
 
   private:
     Ways ranked(const ConvShape &shape) const {
-        std::vector<std::pair<NetworkCandidate, std::int64_t>> all;
+        std::vector<std::pair<NetworkCandidate, const Plan *>> all;
         const Ranking ranking = rank(shape, profile_, knowledge_, question_.strategies);
         for (const RankedSetting &setting : ranking.settings) {
             Plan plan = setting.planned.feasible.plan;
@@ -89,7 +90,7 @@ class Forecaster {
                 continue;
             if (const auto time = forecast_call_time(plan, shape, gpu_, knowledge_.calibration))
                 all.emplace_back(NetworkCandidate{to_text(setting.planned.strategy), *time},
-                                 static_cast<std::int64_t>(plan.launches.size()));
+                                 &setting.planned.feasible.plan);
         }
         if (all.empty())
             throw UsageError("no strategy does " + shape.id() + ": " +
@@ -98,7 +99,7 @@ class Forecaster {
             return one.first.time_s < other.first.time_s;
         });
         Ways ways;
-        ways.nodes = all.front().second;
+        ways.plan = *all.front().second;
         for (std::size_t i = 0; i < std::min(all.size(), question_.top); ++i)
             ways.candidates.push_back(std::move(all[i].first));
         return ways;
@@ -112,87 +113,95 @@ class Forecaster {
     std::map<std::string, Ways> ways_;
 };
 
-/// Bytes of a launch: inputs from outside it, parameters, and its last output.
+/// Bytes of a launch: what it reads, parameters included, and writes.
 struct LaunchBytes {
     double read = 0.0, written = 0.0;
-    double beside = 0.0; ///< of `read` what is neither the first input nor parameters
+    double beside =
+        0.0; ///< of `read` what a convolution or dense layer reads for its end: biases, the other input
 };
 
-LaunchBytes bytes_of(const Network &network, const std::vector<std::size_t> &launch, std::int64_t batch) {
+LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
     LaunchBytes bytes;
-    const auto image_bytes = [&](const ImageShape &shape) {
-        return 4.0 * static_cast<double>(batch) * static_cast<double>(elements(shape));
+    const auto tensor_bytes = [&](const Tensor &tensor) {
+        const ImageShape &shape =
+            tensor.of == Network::input_index ? network.input : network.operators[tensor.of].output;
+        return 4.0 * static_cast<double>(batch * elements(shape));
     };
-    for (const std::size_t i : launch) {
-        const std::vector<std::size_t> sources = network.sources(i);
-        const std::vector<ImageShape> shapes = network.input_shapes(i);
-        bytes.read += 4.0 * static_cast<double>(parameters(network.operators[i], shapes.front()));
-        for (std::size_t j = 0; j < sources.size(); ++j) {
-            const bool inside = std::find(launch.begin(), launch.end(), sources[j]) != launch.end();
-            if (inside)
-                continue;
-            bytes.read += image_bytes(shapes[j]);
-            if (i != launch.front() || j > 0)
-                bytes.beside += image_bytes(shapes[j]);
-        }
+    for (const std::size_t i : launch.operators) {
+        const double of_operator =
+            4.0 * static_cast<double>(parameters(network.operators[i], network.input_shapes(i).front()));
+        bytes.read += of_operator;
+        bytes.beside += i == launch.operators.front() ? 0.0 : of_operator;
     }
-    bytes.written = image_bytes(network.operators[launch.back()].output);
+    for (std::size_t i = 0; i < launch.reads.size(); ++i) {
+        bytes.read += tensor_bytes(launch.reads[i]);
+        bytes.beside += i == 0 ? 0.0 : tensor_bytes(launch.reads[i]);
+    }
+    bytes.written = tensor_bytes(launch.writes);
     return bytes;
 }
 
-/// What follows a convolution or dense layer element by element could be done where that one writes.
-bool could_end_a_convolution(const Network &network, const std::vector<std::size_t> &launch) {
-    if (!is_elementwise(network.operators[launch.front()].kind))
-        return false;
-    const std::size_t source = network.sources(launch.front()).front();
-    if (source == Network::input_index)
-        return false;
-    const OperatorKind kind = network.operators[source].kind;
-    return kind == OperatorKind::convolution || kind == OperatorKind::dense;
+std::int64_t nodes_of(const Plan &plan) {
+    return std::ssize(plan.launches) +
+           std::count_if(plan.launches.begin(), plan.launches.end(),
+                         [](const Partition &part) { return part.constant_bytes > 0; });
 }
 
-/// The launches' times, and of the total what would be left without elementwise launches (N1).
-struct Sum {
-    NetworkForecast forecast;
-    Seconds fused_s;
-};
+/// A launch by itself, without the gap before it.
+NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
+                              const ScheduledLaunch &scheduled, std::int64_t batch) {
+    NetworkLaunch launch;
+    launch.kind = scheduled.kind;
+    for (const std::size_t i : scheduled.operators)
+        launch.operators.push_back(network.operators[i].name);
+    if (scheduled.operators.empty())
+        launch.operators.push_back(scheduled.writes.of == Network::input_index
+                                       ? "input"
+                                       : network.operators[scheduled.writes.of].name);
+    const LaunchBytes bytes = bytes_of(network, scheduled, batch);
+    if (!scheduled.shape) {
+        launch.time_s = forecaster.moving(bytes.read, bytes.written);
+        return launch;
+    }
+    launch.shape = scheduled.shape->id();
+    launch.light_s = forecaster.light_of(*scheduled.shape);
+    if (scheduled.kind == LaunchKind::dense) {
+        launch.time_s = *launch.light_s;
+    } else {
+        const Forecaster::Ways &ways = forecaster.ways_of(*scheduled.shape);
+        launch.candidates = ways.candidates;
+        launch.nodes = nodes_of(ways.plan);
+        launch.time_s = ways.candidates.front().time_s;
+    }
+    if (bytes.beside > 0.0)
+        launch.time_s += forecaster.moving(bytes.beside, 0.0) - forecaster.moving(0.0, 0.0);
+    return launch;
+}
 
-Sum sum_of(const Network &network, Forecaster &forecaster, const NetworkQuestion &question) {
-    Sum out;
+/// The launches' times and what they add up to (N2). Without `ended` every bias, activation and addition is a
+/// launch of its own.
+PlannedNetwork planned(const Network &network, Forecaster &forecaster, std::int64_t batch,
+                       bool ended = true) {
+    PlannedNetwork out;
+    out.network = network;
+    out.schedule = schedule_of(network, batch, [&](const ConvShape &shape) {
+        return ended && ends_launch(forecaster.ways_of(shape).plan);
+    });
     NetworkForecast &forecast = out.forecast;
-    for (const std::vector<std::size_t> &members : launches_of(network)) {
-        NetworkLaunch launch;
-        for (const std::size_t i : members)
-            launch.operators.push_back(network.operators[i].name);
-        const Operator &op = network.operators[members.front()];
-        const LaunchBytes bytes = bytes_of(network, members, question.batch);
-        Seconds *part = &forecast.others_s;
-        if (const auto shape =
-                as_convolution(op, network.input_shapes(members.front()).front(), question.batch)) {
-            launch.shape = shape->id();
-            launch.light_s = forecaster.light_of(*shape);
-            forecast.fmas += shape->fmas().value;
-            if (op.kind == OperatorKind::dense) {
-                launch.time_s = *launch.light_s;
-                part = &forecast.dense_s;
-            } else {
-                const Forecaster::Ways &ways = forecaster.ways_of(*shape);
-                launch.candidates = ways.candidates;
-                launch.nodes = ways.nodes;
-                launch.time_s = ways.candidates.front().time_s;
-                part = &forecast.convolutions_s;
-            }
-        } else {
-            launch.time_s = forecaster.moving(bytes.read, bytes.written);
-        }
+    for (const ScheduledLaunch &scheduled : out.schedule) {
+        NetworkLaunch launch = forecast_launch(network, forecaster, scheduled, batch);
         if (!forecast.launches.empty())
             launch.time_s = launch.time_s + forecaster.gap();
-        *part += launch.time_s;
-        out.fused_s += could_end_a_convolution(network, members)
-                           ? forecaster.moving(bytes.beside, 0.0) - forecaster.moving(0.0, 0.0)
-                           : launch.time_s;
+        if (scheduled.shape)
+            forecast.fmas += scheduled.shape->fmas().value;
+        (scheduled.kind == LaunchKind::convolution ? forecast.convolutions_s
+         : scheduled.shape                         ? forecast.dense_s
+                                                   : forecast.others_s) += launch.time_s;
         forecast.time_s += launch.time_s;
         forecast.nodes += launch.nodes;
+        out.plans.push_back(launch.candidates.empty()
+                                ? std::nullopt
+                                : std::optional(forecaster.ways_of(*scheduled.shape).plan));
         forecast.launches.push_back(std::move(launch));
     }
     for (NetworkLaunch &launch : forecast.launches)
@@ -246,31 +255,11 @@ Seconds light_of(const Network &network, const Forecaster &forecaster, std::int6
 
 } // namespace
 
-std::vector<std::vector<std::size_t>> launches_of(const Network &network) {
-    std::vector<std::size_t> readers(network.operators.size(), 0);
-    for (std::size_t i = 0; i < network.operators.size(); ++i)
-        for (const std::size_t source : network.sources(i))
-            if (source != Network::input_index)
-                ++readers[source];
-    std::vector<std::vector<std::size_t>> launches;
-    for (std::size_t i = 0; i < network.operators.size(); ++i) {
-        const std::vector<std::size_t> sources = network.sources(i);
-        const bool joins = i > 0 && is_elementwise(network.operators[i].kind) &&
-                           is_elementwise(network.operators[i - 1].kind) && readers[i - 1] == 1 &&
-                           std::find(sources.begin(), sources.end(), i - 1) != sources.end();
-        if (joins)
-            launches.back().push_back(i);
-        else
-            launches.push_back({i});
-    }
-    return launches;
-}
-
-NetworkForecast forecast_network(const Network &network, const GpuProfile &profile,
-                                 const Knowledge &knowledge, const NetworkQuestion &question) {
+PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
+                            const NetworkQuestion &question) {
     Forecaster forecaster(profile, knowledge, question);
-    Sum sum = sum_of(network, forecaster, question);
-    NetworkForecast &out = sum.forecast;
+    PlannedNetwork plan = planned(network, forecaster, question.batch);
+    NetworkForecast &out = plan.forecast;
     out.network = network.id;
     out.batch = question.batch;
     out.profile_id = profile.id;
@@ -278,24 +267,29 @@ NetworkForecast forecast_network(const Network &network, const GpuProfile &profi
     out.light_s = light_of(network, forecaster, question.batch, out.fmas);
     out.assumptions = {"filters are prepared once; each convolution reads its inputs from DRAM, though the "
                        "launch before it may have left them in L2",
-                       "dense layers at the speed of light"};
+                       "dense layers of fewer than 8 images at the speed of light"};
     if (!profile.graph_launch_period)
         out.assumptions.push_back("launches of a graph as far apart as those of a stream: the profile has no "
                                   "graph_launch_period");
     out.assumptions.insert(out.assumptions.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
     if (!question.what_if)
-        return out;
+        return plan;
     NetworkQuestion again = question;
     again.top = 1;
     for (const Change &change : changes()) {
         GpuProfile other = profile;
         change.apply(other);
         Forecaster changed(other, knowledge, again);
-        out.what_if.push_back({change.name, sum_of(network, changed, again).forecast.time_s});
+        out.what_if.push_back({change.name, planned(network, changed, again.batch).forecast.time_s});
     }
-    out.what_if.push_back(
-        {"bias, relu, logistic and add where the convolution before them writes", sum.fused_s});
-    return out;
+    out.what_if.push_back({"bias, relu and add in launches of their own",
+                           planned(network, forecaster, question.batch, false).forecast.time_s});
+    return plan;
+}
+
+NetworkForecast forecast_network(const Network &network, const GpuProfile &profile,
+                                 const Knowledge &knowledge, const NetworkQuestion &question) {
+    return plan_network(network, profile, knowledge, question).forecast;
 }
 
 } // namespace convcast

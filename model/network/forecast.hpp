@@ -5,7 +5,7 @@
 
 #include "model/machine/knowledge.hpp"
 #include "model/machine/profile.hpp"
-#include "model/network/network.hpp"
+#include "model/network/schedule.hpp"
 
 #include <boost/describe.hpp>
 
@@ -25,17 +25,19 @@ struct NetworkCandidate {
     BOOST_DESCRIBE_CLASS(NetworkCandidate, (), (strategy, time_s), (), ())
 };
 
-/// One node of the graph, or several of a strategy with more than one launch.
+/// A launch of the schedule with its time.
 struct NetworkLaunch {
-    std::vector<std::string> operators;       ///< that it computes, in order
-    std::optional<std::string> shape;         ///< of a convolution or a dense layer
-    std::vector<NetworkCandidate> candidates; ///< of a convolution, best first
-    std::int64_t nodes = 1;
-    Seconds time_s;                 ///< with the gap before it
-    std::optional<Seconds> light_s; ///< of a convolution or dense layer: S1
+    LaunchKind kind = LaunchKind::elementwise;
+    std::vector<std::string>
+        operators;                    ///< that it computes, in order; of a turn the one whose output it turns
+    std::optional<std::string> shape; ///< of a convolution or a dense layer
+    std::vector<NetworkCandidate> candidates; ///< of a convolution, best first; the first is what runs
+    std::int64_t nodes = 1;                   ///< of the graph: kernels and copies to constant memory
+    Seconds time_s;                           ///< with the gap before it
+    std::optional<Seconds> light_s;           ///< of a convolution or dense layer: S1
     double share = 0.0;
-    BOOST_DESCRIBE_CLASS(NetworkLaunch, (), (operators, shape, candidates, nodes, time_s, light_s, share), (),
-                         ())
+    BOOST_DESCRIBE_CLASS(NetworkLaunch, (),
+                         (kind, operators, shape, candidates, nodes, time_s, light_s, share), (), ())
 };
 
 /// The same network after a change, strategies chosen anew.
@@ -72,12 +74,19 @@ struct NetworkQuestion {
     bool what_if = true;
 };
 
-/// Operators that one launch computes: neighbours that work element by element are one launch (N1).
-std::vector<std::vector<std::size_t>> launches_of(const Network &network);
-
 /// Deterministic to the byte. Throws UsageError if a convolution has no strategy that does it. The profile
 /// has what missing_for_forecast asks for.
 NetworkForecast forecast_network(const Network &network, const GpuProfile &profile,
                                  const Knowledge &knowledge, const NetworkQuestion &question);
+
+/// What the executor runs: the forecast's launches, and of each convolution the plan of its first candidate.
+struct PlannedNetwork {
+    Network network;
+    std::vector<ScheduledLaunch> schedule;
+    std::vector<std::optional<Plan>> plans; ///< with what prepares filters
+    NetworkForecast forecast;
+};
+PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
+                            const NetworkQuestion &question);
 
 } // namespace convcast

@@ -142,11 +142,15 @@ Ladder read_ladder(const std::string &text, const std::string &file, const Netwo
     return ladder;
 }
 
+bool has_ladder(const Network &network) {
+    return find_embedded(shipped_ladder_files, network.id + ".json") != nullptr;
+}
+
 Ladder find_ladder(const Network &network) {
     if (const EmbeddedFile *file = find_embedded(shipped_ladder_files, network.id + ".json"))
         return read_ladder(file->text, file->path, network);
-    throw UsageError("there are no kernels for the network '" + network.id +
-                     "' yet, only a forecast (convcast predict --network); kernels: fashion_mnist, mnist");
+    throw UsageError("the network '" + network.id +
+                     "' has no ladder, and so no kernels for training; ladders: fashion_mnist, mnist");
 }
 
 std::optional<std::string> refusal(const Rung &rung, const Network &network, std::int64_t images,

@@ -82,6 +82,9 @@ struct Ladder {
 /// operands that nothing has written.
 Ladder read_ladder(const std::string &text, const std::string &file, const Network &network);
 
+/// Whether one ships for a network.
+bool has_ladder(const Network &network);
+
 /// The ladder that ships for a network. Throws UsageError where there is none.
 Ladder find_ladder(const Network &network);
 

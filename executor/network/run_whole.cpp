@@ -1,0 +1,245 @@
+#include "executor/network/run_whole.hpp"
+
+#include "executor/launch/kernel_source.hpp"
+#include "executor/network/whole_network.hpp"
+#include "executor/network/whole_reference.hpp"
+#include "executor/network/whole_source.hpp"
+#include "gpu/check.hpp"
+#include "gpu/stopwatch.hpp"
+#include "model/base/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr double whole_limit = 1e-4;         ///< relative L2 error of FP32 against double, as Winograd's gate
+constexpr std::int64_t reference_images = 4; ///< in double at once
+
+/// SplitMix64.
+std::uint64_t drawn(std::uint64_t &state) {
+    std::uint64_t x = state += 0x9e3779b97f4a7c15U;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+    return x ^ (x >> 31);
+}
+
+struct WholeData {
+    std::vector<float> images;
+    Parameters parameters;
+};
+
+/// Reals of variance 1; integers so small that all sums are exact.
+WholeData whole_data(const Network &network, std::int64_t batch, const WholeOptions &options) {
+    std::uint64_t state = options.seed;
+    WholeData data{{}, relu_parameters(network, options.seed)};
+    data.images.resize(static_cast<std::size_t>(batch * elements(network.input)));
+    for (float &pixel : data.images)
+        pixel = options.integers
+                    ? static_cast<float>(drawn(state) % 3)
+                    : static_cast<float>((std::ldexp(static_cast<double>(drawn(state) >> 40), -23) - 1.0) *
+                                         std::sqrt(3.0));
+    if (options.integers)
+        for (std::vector<double> &of : data.parameters)
+            for (double &value : of)
+                value = static_cast<double>(drawn(state) % 3) - 1.0;
+    return data;
+}
+
+class WholeRunner {
+  public:
+    WholeRunner(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
+                const WholeOptions &options)
+        : compiler_(compiler), device_(device), plan_(plan), options_(options),
+          whole_(compiler, device, plan, options.compile_threads), watch_(compiler, device.facts()),
+          run_(begun_run(plan)) {}
+
+    WholeRun run() {
+        run_.conditions["gpu"] = device_.facts().name;
+        run_.conditions["device_code_hash"] = device_code_hash();
+        run_.conditions["whole_code_hash"] = whole_code_hash();
+        run_.weights = fmt::format("seed {}: uniform, variance 2 / inputs of an output (He); biases in +-0.1",
+                                   options_.seed);
+        run_.device_bytes = whole_.bytes();
+        for (const std::string &note : whole_.notes())
+            run_.assumptions.push_back(note);
+        {
+            const WholeData data = whole_data(plan_.network, plan_.forecast.batch, options_);
+            whole_.load(data.images, data.parameters, watch_.stream());
+        }
+        run_.reason = verify();
+        run_.status = run_.reason ? Status::wrong_result : Status::ok;
+        if (!run_.reason && options_.time)
+            time();
+        return std::move(run_);
+    }
+
+  private:
+    /// All images' outputs; of the first and last also the output of each launch. A sentence on what is
+    /// wrong.
+    std::optional<std::string> verify() {
+        const std::int64_t batch = plan_.forecast.batch, at_once = std::min(batch, reference_images);
+        const cudaStream_t stream = watch_.stream();
+        whole_.poison_output();
+        whole_.enqueue(stream);
+        check(cudaStreamSynchronize(stream), "cudaStreamSynchronize after a call");
+        if (!whole_.output_guards_intact())
+            return "a kernel wrote beyond the end of the output";
+        WholeReference reference(compiler_, device_.facts().compute_capability(), plan_.network, at_once);
+        WholeReference::Squares all;
+        std::vector<WholeReference::Squares> by_launch(whole_.launches());
+        for (std::int64_t first = 0; first < batch; first += at_once) {
+            const std::int64_t count = std::min(at_once, batch - first);
+            reference.forward(
+                whole_.images() + first * elements(plan_.network.input), count,
+                [&](std::size_t op) { return whole_.parameters(op); }, stream);
+            all += compare(reference, whole_.launches() - 1, first, stream);
+            if (first > 0 && first + count < batch)
+                continue;
+            for (std::size_t i = 0; i < whole_.launches(); ++i) {
+                whole_.enqueue(i, stream);
+                by_launch[i] += compare(reference, i, first, stream);
+            }
+        }
+        std::optional<std::string> wrong;
+        for (std::size_t i = 0; i < by_launch.size(); ++i) {
+            run_.launches[i].l2_error = by_launch[i].relative();
+            if (!wrong && !(by_launch[i].relative() <= limit()))
+                wrong = too_far(join(run_.launches[i].operators, "+"), by_launch[i].relative());
+        }
+        run_.l2_error = all.relative();
+        if (!wrong && !(all.relative() <= limit()))
+            wrong = too_far("the outputs", all.relative());
+        return wrong;
+    }
+
+    double limit() const { return options_.integers ? 0.0 : whole_limit; }
+
+    std::string too_far(const std::string &what, double error) const {
+        return fmt::format("{}: {:.2e} from the reference in relative L2, more than {:.0e}", what, error,
+                           limit());
+    }
+
+    WholeReference::Squares compare(WholeReference &reference, std::size_t launch, std::int64_t first,
+                                    cudaStream_t stream) {
+        const Tensor &tensor = plan_.schedule[launch].writes;
+        if (tensor.of == Network::input_index)
+            return {};
+        return reference.compare(tensor.of, whole_.written(launch), first,
+                                 tensor.columns ? plan_.forecast.batch : 0, stream);
+    }
+
+    void time() {
+        const LaunchGraph graph([&](cudaStream_t stream) { whole_.enqueue(stream); }, watch_.stream());
+        const StopWatch::Call as_graph = [&](cudaStream_t stream) { graph.launch(stream); };
+        const StopWatch::Call one_by_one = [&](cudaStream_t stream) { whole_.enqueue(stream); };
+        run_.graph_s = measured(as_graph, L2State::warm);
+        run_.graph_cold_s = measured(as_graph, L2State::cold);
+        run_.stream_s = measured(one_by_one, L2State::warm);
+        run_.replayed_s = replayed(graph);
+        time_launches(as_graph);
+    }
+
+    TimeSpread measured(const StopWatch::Call &call, L2State l2) {
+        StopWatchOptions how;
+        how.l2 = l2;
+        how.max_samples = 100;
+        how.max_time = Seconds(0.4);
+        const SampleSeries series = watch_.measure(call, how);
+        std::vector<double> times;
+        for (const Sample &sample : series.samples)
+            times.push_back(sample.time.value);
+        run_.conditions["method"] = series.method;
+        run_.conditions["sm_clock_mhz"] = fmt::format("{:.0f}", series.samples.back().sm_clock.value / 1e6);
+        return time_spread(std::move(times));
+    }
+
+    /// Rows of replays between two events.
+    TimeSpread replayed(const LaunchGraph &graph) {
+        constexpr int rows = 15, least = 5, most = 100;
+        constexpr double row_s = 0.02;
+        const int replays = std::clamp(static_cast<int>(row_s / run_.graph_s->median_s.value), least, most);
+        cudaEvent_t begin = nullptr, end = nullptr;
+        check(cudaEventCreate(&begin), "cudaEventCreate");
+        check(cudaEventCreate(&end), "cudaEventCreate");
+        std::vector<double> times;
+        for (int row = 0; row <= rows; ++row) {
+            check(cudaEventRecord(begin, watch_.stream()), "cudaEventRecord");
+            for (int i = 0; i < replays; ++i)
+                graph.launch(watch_.stream());
+            check(cudaEventRecord(end, watch_.stream()), "cudaEventRecord");
+            check(cudaEventSynchronize(end), "cudaEventSynchronize after replays");
+            float milliseconds = 0.0F;
+            check(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime");
+            if (row > 0) // the first warms up
+                times.push_back(1e-3 * static_cast<double>(milliseconds) / replays);
+        }
+        (void)cudaEventDestroy(begin);
+        (void)cudaEventDestroy(end);
+        return time_spread(std::move(times));
+    }
+
+    /// From a launch's predecessor's end to its own, of some calls of the graph.
+    void time_launches(const StopWatch::Call &call) {
+        constexpr int calls = 15;
+        StopWatchOptions how;
+        how.l2 = L2State::warm;
+        how.min_samples = how.max_samples = 1;
+        how.warm_up = Seconds(0.0);
+        std::vector<std::vector<double>> times(run_.launches.size());
+        for (int i = 0; i < calls; ++i) {
+            const SampleSeries series = watch_.measure(call, how);
+            if (std::ssize(series.activities) != run_.nodes) {
+                if (options_.say)
+                    options_.say(
+                        fmt::format("no times of launches: {} records of activity, {} nodes in the graph",
+                                    series.activities.size(), run_.nodes));
+                return;
+            }
+            std::size_t record = 0;
+            std::uint64_t before = series.activities.front().start_ns;
+            for (std::size_t launch = 0; launch < times.size(); ++launch) {
+                record += static_cast<std::size_t>(plan_.forecast.launches[launch].nodes);
+                const std::uint64_t end = series.activities[record - 1].end_ns;
+                times[launch].push_back(1e-9 * static_cast<double>(end - before));
+                before = end;
+            }
+        }
+        double all = 0.0;
+        for (std::size_t i = 0; i < times.size(); ++i) {
+            run_.launches[i].time_s = time_spread(std::move(times[i]));
+            all += run_.launches[i].time_s->median_s.value;
+        }
+        for (WholeLaunch &launch : run_.launches)
+            launch.share = launch.time_s->median_s.value / all;
+    }
+
+    Compiler &compiler_;
+    const Device &device_;
+    const PlannedNetwork &plan_;
+    const WholeOptions &options_;
+    WholeNetwork whole_;
+    StopWatch watch_;
+    WholeRun run_;
+};
+
+} // namespace
+
+WholeRun run_whole(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
+                   const WholeOptions &options) {
+    if (const auto why = why_not_whole(plan.network))
+        throw UsageError("run: " + *why);
+    return WholeRunner(compiler, device, plan, options).run();
+}
+
+} // namespace convcast

@@ -1,0 +1,165 @@
+#include "executor/network/whole_reference.hpp"
+
+#include "executor/network/whole_source.hpp"
+#include "gpu/check.hpp"
+#include "model/base/errors.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr unsigned reference_threads = 256;
+constexpr unsigned compare_blocks = 1024;
+
+/// As executor/network/whole_reference.cu has it.
+struct Window {
+    int c, h, w, k, p, q, r, s, stride_h, stride_w, pad_h, pad_w;
+};
+
+Window window_of(const Operator &op, const ImageShape &input) {
+    Operator conv = op;
+    if (op.kind != OperatorKind::convolution) { // a pooling's windows are those of a convolution
+        conv.kind = OperatorKind::convolution;
+        conv.outputs = input[0];
+        conv.stride = op.stride ? op.stride : op.window;
+    }
+    const ConvShape shape = *as_convolution(conv, input, 1);
+    const auto as_int = [](std::int64_t value) { return static_cast<int>(value); };
+    return {as_int(shape.c),        as_int(shape.h),        as_int(shape.w),     as_int(shape.k),
+            as_int(shape.p()),      as_int(shape.q()),      as_int(shape.r),     as_int(shape.s),
+            as_int(shape.stride_h), as_int(shape.stride_w), as_int(shape.pad_h), as_int(shape.pad_w)};
+}
+
+dim3 blocks_for(std::int64_t count, std::int64_t of_block) {
+    return dim3(static_cast<unsigned>((count + of_block - 1) / of_block));
+}
+
+Module reference_module(Compiler &compiler, int compute_capability) {
+    CompileRequest request;
+    request.name = "executor/network/whole_reference.cu";
+    request.source = find_embedded(whole_sources, request.name)->text;
+    request.compute_capability = compute_capability;
+    return Module(compiler.compile(request));
+}
+
+std::size_t numbers(std::int64_t images, const ImageShape &shape) {
+    return static_cast<std::size_t>(images * elements(shape));
+}
+
+} // namespace
+
+double WholeReference::Squares::relative() const {
+    if (std::isnan(off))
+        return std::numeric_limits<double>::infinity();
+    return size > 0.0 ? std::sqrt(off / size) : std::sqrt(off);
+}
+
+WholeReference::Squares &WholeReference::Squares::operator+=(const Squares &other) {
+    off += other.off, size += other.size;
+    return *this;
+}
+
+std::int64_t WholeReference::bytes(const Network &network, std::int64_t images) {
+    std::int64_t count = elements(network.input);
+    for (const Operator &op : network.operators)
+        count += elements(op.output);
+    return count * images * static_cast<std::int64_t>(sizeof(double));
+}
+
+WholeReference::WholeReference(Compiler &compiler, int compute_capability, const Network &network,
+                               std::int64_t images)
+    : network_(network), module_(reference_module(compiler, compute_capability)),
+      images_(numbers(images, network.input)), sums_(2 * compare_blocks) {
+    for (const Operator &op : network.operators)
+        outputs_.emplace_back(numbers(images, op.output));
+}
+
+void WholeReference::forward(const float *images, std::int64_t count,
+                             const std::function<const float *(std::size_t op)> &parameters,
+                             cudaStream_t stream) {
+    count_ = count;
+    const long long pixels = count * elements(network_.input);
+    double *to = images_.data();
+    module_.kernel("reference_widen")
+        .launch_with(blocks_for(pixels, reference_threads), dim3(reference_threads), 0, stream, images, to,
+                     pixels);
+    for (std::size_t i = 0; i < network_.operators.size(); ++i)
+        compute(i, parameters(i), stream);
+}
+
+void WholeReference::compute(std::size_t i, const float *its_parameters, cudaStream_t stream) {
+    const Operator &op = network_.operators[i];
+    const std::vector<std::size_t> sources = network_.sources(i);
+    const auto data_of = [&](std::size_t source) -> const double * {
+        return source == Network::input_index ? images_.data() : outputs_[source].data();
+    };
+    const ImageShape in_shape = network_.input_shapes(i).front();
+    const double *in = data_of(sources.front()), *other = data_of(sources.back());
+    double *out = outputs_[i].data();
+    const long long outputs = count_ * elements(op.output);
+    const dim3 threads(reference_threads), grid = blocks_for(outputs, reference_threads);
+    const auto elementwise = [&](int what) {
+        module_.kernel("reference_elementwise")
+            .launch_with(grid, threads, 0, stream, in, other, its_parameters, out, what,
+                         static_cast<int>(in_shape[0]), static_cast<int>(in_shape[1] * in_shape[2]), outputs);
+    };
+    switch (op.kind) {
+    case OperatorKind::convolution:
+        module_.kernel("reference_convolution")
+            .launch_with(grid, threads, 0, stream, in, its_parameters, out, window_of(op, in_shape), outputs);
+        return;
+    case OperatorKind::dense:
+        module_.kernel("reference_dense")
+            .launch_with(blocks_for(outputs, reference_threads / 32), threads, 0, stream, in, its_parameters,
+                         out, static_cast<int>(elements(in_shape)), static_cast<int>(*op.outputs), outputs);
+        return;
+    case OperatorKind::max_pooling:
+    case OperatorKind::average_pooling:
+        module_.kernel("reference_pool")
+            .launch_with(grid, threads, 0, stream, in, out, window_of(op, in_shape),
+                         op.kind == OperatorKind::max_pooling ? 1 : 0, outputs);
+        return;
+    case OperatorKind::bias:
+        return elementwise(0);
+    case OperatorKind::add:
+        return elementwise(1);
+    case OperatorKind::relu:
+        return elementwise(2);
+    case OperatorKind::logistic:
+        return elementwise(3);
+    case OperatorKind::softmax:
+        module_.kernel("reference_softmax")
+            .launch_with(blocks_for(count_, reference_threads), threads, 0, stream, in, out,
+                         static_cast<int>(elements(in_shape)), static_cast<int>(count_));
+        return;
+    case OperatorKind::half_squared_error:
+    case OperatorKind::cross_entropy:
+        break;
+    }
+    throw UsageError("a loss has no reference on the GPU");
+}
+
+WholeReference::Squares WholeReference::compare(std::size_t op, const float *values, std::int64_t first,
+                                                std::int64_t columns, cudaStream_t stream) {
+    const double *reference = outputs_[op].data();
+    double *sums = sums_.data();
+    const long long count = elements(network_.operators[op].output);
+    module_.kernel("reference_compare")
+        .launch_with(dim3(compare_blocks), dim3(reference_threads), 0, stream, values, reference, sums, count,
+                     static_cast<int>(count_), static_cast<int>(first), static_cast<int>(columns));
+    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize after a comparison with the reference");
+    const std::vector<double> of_blocks = sums_.to_host();
+    Squares squares;
+    for (std::size_t i = 0; i < of_blocks.size(); i += 2)
+        squares += {of_blocks[i], of_blocks[i + 1]};
+    return squares;
+}
+
+} // namespace convcast

@@ -1,0 +1,80 @@
+// A network as launches on one stream: which operators each computes, and which tensors it reads and writes.
+// The forecast times this list and the executor runs it.
+#pragma once
+
+#include "model/network/network.hpp"
+#include "model/plan/plan.hpp"
+
+#include <boost/describe.hpp>
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace convcast {
+
+/// What a launch is.
+enum class LaunchKind {
+    convolution, ///< by a strategy's plan, which may be several kernels
+    dense,       ///< a dense layer of few images, each weight read once
+    columns,     ///< a dense layer of many images: a 1 x 1 convolution of one image with a column for each
+    to_columns,  ///< a tensor of images turned so that its images lie side by side
+    to_rows,     ///< and back
+    pooling,     ///< of either kind
+    elementwise, ///< bias, add and activation
+    softmax,
+    loss, ///< of training, which only the forecast knows
+};
+BOOST_DESCRIBE_ENUM(LaunchKind, convolution, dense, columns, to_columns, to_rows, pooling, elementwise,
+                    softmax, loss)
+
+/// An operator's output, or the images; image after image unless it lies in columns, [number][image].
+struct Tensor {
+    std::size_t of = Network::input_index; ///< operator
+    bool columns = false;
+    auto operator<=>(const Tensor &) const = default;
+};
+
+struct ScheduledLaunch {
+    LaunchKind kind = LaunchKind::elementwise;
+    std::vector<std::size_t> operators; ///< that it computes, in order; none where it only turns a tensor
+    std::vector<Tensor> reads;          ///< one, and behind it the other input of an add
+    Tensor writes;
+    std::optional<ConvShape> shape; ///< of a convolution or dense layer
+};
+
+/// What a launch computes element by element: behind its convolution, or alone.
+struct ElementSteps {
+    std::optional<std::size_t> bias, add, activation; ///< operators
+};
+ElementSteps element_steps(const Network &network, const ScheduledLaunch &launch);
+
+/// Whether the kernel that stores a plan's outputs can do bias, add and ReLU before: those with lines for
+/// networks (executor/network/conv_end.cuh).
+bool ends_launch(const Plan &plan);
+
+/// Whether the kernel that was chosen for a convolution can do bias, add and ReLU where it stores (N1).
+using EndsLaunch = std::function<bool(const ConvShape &)>;
+
+/// Dense layers of so many images or more are computed in columns.
+inline constexpr std::int64_t least_columns = 8;
+
+/// The launches of a network, each input computed before it is read; the last one writes the network's output
+/// image by image.
+std::vector<ScheduledLaunch> schedule_of(const Network &network, std::int64_t batch, const EndsLaunch &ends);
+
+/// Where tensors lie in one piece of memory, those that are needed at the same time apart.
+struct TensorPlace {
+    Tensor tensor;
+    std::int64_t offset_bytes = 0, bytes = 0;
+};
+struct Arena {
+    std::vector<TensorPlace> places; ///< of all tensors but the images
+    std::int64_t bytes = 0;
+};
+Arena arena_of(const Network &network, const std::vector<ScheduledLaunch> &schedule, std::int64_t batch);
+
+} // namespace convcast

@@ -1,0 +1,67 @@
+#include "model/network/whole_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+TimeSpread time_spread(std::vector<double> samples) {
+    std::sort(samples.begin(), samples.end());
+    const auto quantile = [&](double share) {
+        const double at = share * static_cast<double>(samples.size() - 1);
+        const auto below = static_cast<std::size_t>(at);
+        const std::size_t above = std::min(below + 1, samples.size() - 1);
+        return Seconds(samples[below] +
+                       (at - static_cast<double>(below)) * (samples[above] - samples[below]));
+    };
+    return {quantile(0.5), quantile(0.05), quantile(0.95), std::ssize(samples)};
+}
+
+std::optional<std::string> why_not_whole(const Network &network) {
+    for (const Operator &op : network.operators)
+        if (op.kind == OperatorKind::half_squared_error || op.kind == OperatorKind::cross_entropy)
+            return "no kernel computes " + op.name + " (" + boost::describe::enum_to_string(op.kind, "?") +
+                   ") of " + network.id +
+                   ": losses are of training, and a network is run whole from images to outputs; leave the "
+                   "operator "
+                   "out, or use predict --network";
+    return std::nullopt;
+}
+
+WholeRun begun_run(const PlannedNetwork &plan) {
+    const NetworkForecast &forecast = plan.forecast;
+    WholeRun run;
+    run.network = forecast.network;
+    run.batch = forecast.batch;
+    run.profile_id = forecast.profile_id, run.profile_hash = forecast.profile_hash;
+    run.forecast_s = forecast.time_s, run.light_s = forecast.light_s;
+    run.nodes = forecast.nodes;
+    run.assumptions = forecast.assumptions;
+    for (const NetworkLaunch &launch : forecast.launches) {
+        WholeLaunch &whole = run.launches.emplace_back();
+        whole.kind = launch.kind;
+        whole.operators = launch.operators;
+        whole.shape = launch.shape;
+        if (!launch.candidates.empty())
+            whole.strategy = launch.candidates.front().strategy;
+        whole.forecast_s = launch.time_s;
+    }
+    return run;
+}
+
+Parameters relu_parameters(const Network &network, std::uint64_t seed) {
+    Parameters all = seeded_parameters(network, seed);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (network.operators[i].kind != OperatorKind::bias)
+            for (double &value : all[i])
+                value = static_cast<double>(static_cast<float>(value * std::sqrt(2.0)));
+    return all;
+}
+
+} // namespace convcast

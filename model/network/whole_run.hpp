@@ -1,0 +1,75 @@
+// What running a whole network gives: is it right, how long does it take, and what did the forecast say of
+// each launch.
+#pragma once
+
+#include "model/network/forecast.hpp"
+#include "model/network/reference.hpp"
+#include "model/record/run.hpp"
+
+#include <boost/describe.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// Samples of one quantity.
+struct TimeSpread {
+    Seconds median_s, p05_s, p95_s;
+    std::int64_t samples = 0;
+    BOOST_DESCRIBE_CLASS(TimeSpread, (), (median_s, p05_s, p95_s, samples), (), ())
+};
+/// By linear interpolation between samples; `samples` is not empty.
+TimeSpread time_spread(std::vector<double> samples);
+
+struct WholeLaunch {
+    LaunchKind kind = LaunchKind::elementwise;
+    std::vector<std::string> operators;
+    std::optional<std::string> shape, strategy;
+    Seconds forecast_s;               ///< with the gap before it, as is the time
+    std::optional<TimeSpread> time_s; ///< in the graph; from the end of the launch before to its own end
+    double share = 0.0;               ///< of the measured times
+    std::optional<double> l2_error; ///< of its output against double, relative, of the first and last images
+    BOOST_DESCRIBE_CLASS(WholeLaunch, (),
+                         (kind, operators, shape, strategy, forecast_s, time_s, share, l2_error), (), ())
+};
+
+struct WholeRun {
+    std::string schema = "convcast/network_run/1";
+    std::string network;
+    std::int64_t batch = 1;
+    std::string profile_id, profile_hash; ///< of the forecast
+    std::map<std::string, std::string> conditions;
+    std::string weights; ///< where they are from
+    Status status = Status::not_run;
+    std::optional<std::string> reason;
+    double l2_error = 0.0; ///< of the outputs of all images against double, relative
+    Seconds forecast_s, light_s;
+    std::int64_t nodes = 0;        ///< of the graph
+    std::int64_t device_bytes = 0; ///< tensors, parameters, workspaces
+    std::optional<TimeSpread> graph_s, graph_cold_s,
+        stream_s;                         ///< of one call; L2 warm except where it says cold
+    std::optional<TimeSpread> replayed_s; ///< a graph in a row of replays, by events: what a server sees
+    std::vector<WholeLaunch> launches;
+    std::vector<std::string> assumptions;
+    BOOST_DESCRIBE_CLASS(WholeRun, (),
+                         (schema, network, batch, profile_id, profile_hash, conditions, weights, status,
+                          reason, l2_error, forecast_s, light_s, nodes, device_bytes, graph_s, graph_cold_s,
+                          stream_s, replayed_s, launches, assumptions),
+                         (), ())
+};
+
+/// Why no kernel runs this network, a sentence; absent if one does.
+std::optional<std::string> why_not_whole(const Network &network);
+
+/// The run before anything was measured.
+WholeRun begun_run(const PlannedNetwork &plan);
+
+/// Parameters of a seed for a network of ReLUs: those of seeded_parameters, filters and weights larger by
+/// sqrt(2), so that activations keep their size through the layers (He et al., 2015).
+Parameters relu_parameters(const Network &network, std::uint64_t seed);
+
+} // namespace convcast
