@@ -155,7 +155,7 @@ bool asks_network(const std::string &verb, const Arguments &arguments) {
         throw UsageError(verb +
                          ": --batch is of a network, for example --network resnet50 --batch 32; a shape has "
                          "its own, for example n32c64h56w56k64r3s3");
-    for (const char *other : {"data", "epochs", "rate", "weights", "from"})
+    for (const char *other : training_options)
         if (arguments.has(other))
             throw UsageError(verb + ": --" + other +
                              " is of training a network, for example --network mnist --data FOLDER");

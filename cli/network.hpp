@@ -4,11 +4,16 @@
 #include "cli/arguments.hpp"
 #include "model/network/forecast.hpp"
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace convcast::cli {
+
+/// Options of training, which need --network and --data.
+inline constexpr std::array training_options = {"data",  "epochs",   "rate",    "momentum",
+                                                "decay", "hold-out", "weights", "from"};
 
 /// --network, --batch
 std::vector<Option> network_options();

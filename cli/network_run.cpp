@@ -7,6 +7,7 @@
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/network/generated.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/training.hpp"
@@ -17,6 +18,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,51 +59,140 @@ std::string ladder_text(const LadderRun &run) {
                  rows, terminal_width());
 }
 
+/// A number given for an option; absent if it is none.
+std::optional<double> number_of(const std::string &text) {
+    double number = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
 /// A rate of gradient descent. Throws UsageError.
 double rate_of(const Arguments &arguments, double otherwise) {
     if (!arguments.has("rate"))
         return otherwise;
     const std::string text = arguments.text("rate", "");
-    double rate = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+    const std::optional<double> rate = number_of(text);
     constexpr double most = 1000.0;
-    if (error != std::errc{} || end != text.data() + text.size() || !(rate > 0.0 && rate <= most))
+    if (!rate || !(*rate > 0.0 && *rate <= most))
         throw UsageError("run: --rate takes a number above 0 and up to 1000, for example --rate 3, got '" +
                          text + "'");
-    return rate;
+    return *rate;
+}
+
+/// Momentum or decay. Throws UsageError.
+double share_of(const Arguments &arguments, const std::string &option, double otherwise) {
+    if (!arguments.has(option))
+        return otherwise;
+    const std::string text = arguments.text(option, "");
+    const std::optional<double> share = number_of(text);
+    if (!share || !(*share >= 0.0 && *share < 1.0))
+        throw UsageError("run: --" + option + " takes a number from 0 and below 1, for example --" + option +
+                         (option == "momentum" ? " 0.9" : " 0.0005") + ", got '" + text + "'");
+    return *share;
+}
+
+/// What training of this network is done with, unless options say otherwise.
+Descent asked_descent(const Arguments &arguments, const Ladder &ladder) {
+    constexpr int most_batch = 65536, most_epochs = 1'000'000;
+    Descent descent;
+    for (const Rung &rung : ladder.rungs)
+        descent = rung.descent.value_or(descent);
+    descent.batch = arguments.integer("batch", static_cast<int>(descent.batch), 1, most_batch);
+    descent.epochs = arguments.integer("epochs", static_cast<int>(descent.epochs),
+                                       arguments.has("from") ? 0 : 1, most_epochs);
+    descent.rate = rate_of(arguments, descent.rate);
+    descent.momentum = share_of(arguments, "momentum", descent.momentum);
+    descent.decay = share_of(arguments, "decay", descent.decay);
+    return descent;
+}
+
+/// Its name without where it lies.
+std::string last_folder(const std::string &path) {
+    const std::string name = std::filesystem::path(path).lexically_normal().filename().string();
+    return name.empty() || name == "." ? std::filesystem::path(path).parent_path().filename().string() : name;
+}
+
+/// Images to train on and images to test with.
+struct DataSets {
+    LabelledImages images, tests;
+};
+
+/// Takes the last `count` images out of a set.
+LabelledImages split_off(LabelledImages &images, std::size_t count) {
+    LabelledImages last;
+    last.shape = images.shape;
+    const std::size_t kept = images.labels.size() - count,
+                      pixels = images.pixels.size() / images.labels.size();
+    last.labels.assign(images.labels.end() - static_cast<std::ptrdiff_t>(count), images.labels.end());
+    last.pixels.assign(images.pixels.end() - static_cast<std::ptrdiff_t>(count * pixels),
+                       images.pixels.end());
+    images.labels.resize(kept);
+    images.pixels.resize(kept * pixels);
+    return last;
+}
+
+/// Images drawn by a generator, or those of a folder; with --hold-out the test images are not read.
+DataSets asked_data(const Arguments &arguments, const Network &network) {
+    constexpr int classes = 10, most_held_out = 1'000'000;
+    constexpr std::int64_t generated = 4096, generated_tests = 1024;
+    const std::string data = arguments.text("data", "");
+    const auto held_out = static_cast<std::size_t>(arguments.integer("hold-out", 0, 1, most_held_out));
+    DataSets sets;
+    if (data == "generated") {
+        sets.images = generated_images(network.input, generated, 1);
+        if (held_out == 0)
+            sets.tests = generated_images(network.input, generated_tests, 2);
+    } else {
+        sets.images = read_idx_folder(data, "train", classes);
+        if (held_out == 0)
+            sets.tests = read_idx_folder(data, "t10k", classes);
+    }
+    if (held_out >= sets.images.labels.size())
+        throw UsageError(fmt::format("run: --hold-out {} leaves none of the {} images to train on", held_out,
+                                     sets.images.labels.size()));
+    if (held_out > 0)
+        sets.tests = split_off(sets.images, held_out);
+    return sets;
 }
 
 std::string training_text(const TrainingRun &run) {
-    return bold(fmt::format("{} on {}, trained in batches of {}", run.network, run.conditions.at("gpu"),
-                            run.batch)) +
-           "\n" +
-           (run.step_s ? fmt::format("  {} epochs, {} steps: {}, {} a step\n", run.epochs, run.steps,
-                                     short_time(run.time_s), short_time(*run.step_s))
-                       : std::string()) +
-           fmt::format("  {:.2f} % of {} test images classified right\n", 100.0 * run.accuracy,
-                       run.test_images) +
-           fmt::format("  of the first {} the CPU in double classifies {} otherwise\n", run.checked,
-                       run.disagreements);
+    std::string text = bold(fmt::format("{} on {}, trained in batches of {} on {}", run.network,
+                                        run.conditions.at("gpu"), run.descent.batch, run.data)) +
+                       "\n";
+    if (run.step_s)
+        text += fmt::format("  {} epochs of {} images, {} steps: {}, {} a step\n", run.epochs, run.images,
+                            run.steps, short_time(run.time_s), short_time(*run.step_s)) +
+                fmt::format("  rate {} along half a cosine, momentum {}, decay {}\n", run.descent.rate,
+                            run.descent.momentum, run.descent.decay);
+    text += fmt::format("  {:.2f} % of {} {} classified right\n", 100.0 * run.accuracy, run.test_images,
+                        run.tested_on) +
+            fmt::format("  of the first {} the CPU in double classifies {} otherwise\n", run.checked,
+                        run.disagreements);
+    for (const RungAccuracy &rung : run.rungs)
+        text += fmt::format("  {:<16}{:.2f} %, {} otherwise\n", rung.id, 100.0 * rung.accuracy,
+                            rung.disagreements);
+    return text;
 }
 
-/// Trains on the IDX files of --data. 1 where GPU and CPU classify an image differently.
+/// Trains on the IDX files of --data, or on generated images. 1 where GPU and CPU classify an image
+/// differently.
 int train_network(const Arguments &arguments, const Network &network, const Ladder &ladder) {
-    constexpr int classes = 10, most_batch = 65536, most_epochs = 1'000'000;
     TrainingOptions options;
-    options.batch = arguments.integer("batch", static_cast<int>(options.batch), 1, most_batch);
-    options.epochs = arguments.integer("epochs", static_cast<int>(options.epochs),
-                                       arguments.has("from") ? 0 : 1, most_epochs);
-    options.rate = rate_of(arguments, options.rate);
+    options.descent = asked_descent(arguments, ladder);
+    options.epochs = options.descent.epochs;
+    options.tested_on = arguments.has("hold-out") ? "training images held out" : "test images";
     if (arguments.has("from"))
         options.start = parameters_of(find_weights(arguments.text("from", ""), network), network);
-    const std::string output = arguments.text("output", "-"), folder = arguments.text("data", "");
+    const std::string output = arguments.text("output", "-");
     for (const std::string &file : {output, arguments.text("weights", "-")})
         if (file != "-")
             check_writable(file);
-    const LabelledImages images = read_idx_folder(folder, "train", classes),
-                         tests = read_idx_folder(folder, "t10k", classes);
-    TrainingRun run =
-        train_on_device(ladder, network, images, tests, options, arguments.integer("device", 0, 0, 1023));
+    const DataSets sets = asked_data(arguments, network);
+    TrainingRun run = train_on_device(ladder, network, sets.images, sets.tests, options,
+                                      arguments.integer("device", 0, 0, 1023));
+    run.data = arguments.text("data", "") == "generated"
+                   ? "generated images, no data set"
+                   : "the IDX files of " + last_folder(arguments.text("data", ""));
     run.conditions["version"] = producer().version;
     if (arguments.has("weights"))
         write_file_atomically(arguments.text("weights", "-"), to_text(described::write(run.weights)));
@@ -130,7 +221,7 @@ int run_network(const Arguments &arguments) {
     const Ladder ladder = find_ladder(network);
     if (arguments.has("data"))
         return train_network(arguments, network, ladder);
-    for (const char *other : {"epochs", "rate", "weights", "from"})
+    for (const char *other : training_options)
         if (arguments.has(other))
             throw UsageError("run: --" + std::string(other) +
                              " is of training, which needs images: --data FOLDER");

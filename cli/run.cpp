@@ -200,7 +200,7 @@ int run(const Words &words) {
     options.push_back({"exact-work", Option::flag});
     for (const Option &option : network_options())
         options.push_back(option);
-    for (const char *option : {"data", "epochs", "rate", "weights", "from"}) // of training
+    for (const char *option : training_options)
         options.push_back({option, Option::text});
     const Arguments arguments("run", words, options, 1);
     if (arguments.has("help"))

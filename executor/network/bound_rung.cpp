@@ -63,16 +63,23 @@ NetworkMemory::NetworkMemory(const Network &network, const Rung &rung, std::int6
     for (const auto *memory : {&rung.memory, &rung.image_memory})
         for (const auto &[name, count] : *memory)
             own_.emplace(name, DeviceBuffer<float>(size_of(*floats(name)))).first->second.fill_bytes(0);
+    settings_.fill_bytes(0);
 }
 
 void NetworkMemory::load(std::span<const float> images, std::span<const std::uint8_t> labels,
                          const Parameters &parameters) {
-    images_.copy_from(images);
-    labels_.copy_from(labels);
+    load(images, labels);
     parameters_.copy_from(flattened(parameters));
+    for (auto &[name, memory] : own_)
+        memory.fill_bytes(0);
     gradient_.poison();
     for (auto &[name, output] : outputs_)
         output.poison();
+}
+
+void NetworkMemory::load(std::span<const float> images, std::span<const std::uint8_t> labels) {
+    images_.copy_from(images);
+    labels_.copy_from(labels);
 }
 
 const void *NetworkMemory::address(const std::string &operand) const {
@@ -82,6 +89,10 @@ const void *NetworkMemory::address(const std::string &operand) const {
         return images_at_;
     if (operand == "labels")
         return labels_at_;
+    if (operand == "order")
+        return order_at_;
+    if (operand == "settings")
+        return settings_.data();
     if (operand == "parameters")
         return parameters_.data();
     if (operand == "gradient")
@@ -102,14 +113,11 @@ std::string NetworkMemory::overrun() const {
 
 BoundLaunch::BoundLaunch(const Module &module, const LadderLaunch &launch, const NetworkMemory &memory,
                          std::int64_t images, std::int64_t groups, int sms)
-    : kernel_(module.kernel(launch.kernel)), launch_(launch), grid_(grid_of(launch, images, sms)),
-      rate_(memory.rate()) {
+    : kernel_(module.kernel(launch.kernel)), launch_(launch), grid_(grid_of(launch, images, sms)) {
     for (const std::string &operand : launch.operands) {
         if (operand == "count" || operand == "groups")
             arguments_.push_back(
                 &numbers_.emplace_back(static_cast<int>(operand == "count" ? images : groups)));
-        else if (operand == "rate")
-            arguments_.push_back(&rate_);
         else
             arguments_.push_back(&pointers_.emplace_back(memory.address(operand)));
     }

@@ -28,20 +28,28 @@ std::vector<float> flattened(const Parameters &parameters);
 Module network_module(Compiler &compiler, const Ladder &ladder, const std::string &source,
                       int compute_capability);
 
+/// What a step of training is done with, as kernels read it.
+struct StepSettings {
+    float rate = 0.0F, momentum = 0.0F, decay = 0.0F;
+};
+
 /// The network's tensors and a rung's memory on the device.
 class NetworkMemory {
   public:
     NetworkMemory(const Network &network, const Rung &rung, std::int64_t batch);
 
-    /// Images, labels and parameters; outputs and gradient are poisoned.
+    /// Images, labels and parameters; outputs and gradient are poisoned, the rung's memory is zero.
     void load(std::span<const float> images, std::span<const std::uint8_t> labels,
               const Parameters &parameters);
-    /// Launches that are bound from now on read images and labels from there instead.
-    void read_from(const float *images, const std::uint8_t *labels) {
-        images_at_ = images, labels_at_ = labels;
+    /// Other images and labels, at most as many; outputs stay as they are.
+    void load(std::span<const float> images, std::span<const std::uint8_t> labels);
+    /// Launches that are bound from now on read images and labels from there instead, in an order of numbers
+    /// of images.
+    void read_from(const float *images, const std::uint8_t *labels, const std::int32_t *order) {
+        images_at_ = images, labels_at_ = labels, order_at_ = order;
     }
-    void set_rate(float rate) { rate_ = rate; }
-    float rate() const { return rate_; }
+    void set(const StepSettings &settings) { settings_.copy_from({&settings, 1}); }
+    StepSettings *settings() { return settings_.data(); } ///< on the device
 
     /// The address of an operand; null for "none".
     const void *address(const std::string &operand) const;
@@ -71,7 +79,8 @@ class NetworkMemory {
     std::map<std::string, DeviceBuffer<float>> own_;
     const float *images_at_ = nullptr;
     const std::uint8_t *labels_at_ = nullptr;
-    float rate_ = 0.0F;
+    const std::int32_t *order_at_ = nullptr; ///< null: as they lie
+    DeviceBuffer<StepSettings> settings_{1};
 };
 
 /// A launch with its arguments in place.
@@ -88,7 +97,6 @@ class BoundLaunch {
     Kernel kernel_;
     const LadderLaunch &launch_;
     std::array<std::int64_t, 3> grid_;
-    float rate_;
     std::deque<int> numbers_;
     std::deque<const void *> pointers_;
     std::vector<void *> arguments_;

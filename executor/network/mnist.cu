@@ -35,11 +35,20 @@ struct Shared {
     float out[block_images][outputs], slope[block_images][outputs];
 };
 
-__device__ void load(Shared &shared, const float *images, const float *parameters, int first, int count) {
-    const float4 *from = reinterpret_cast<const float4 *>(images + static_cast<long long>(first) * image_area);
-    const int there = min(block_images, count - first) * image_area / 4;
-    for (int at = threadIdx.x; at < block_images * image_area / 4; at += threads)
-        reinterpret_cast<float4 *>(shared.images)[at] = at < there ? from[at] : float4{0.0f, 0.0f, 0.0f, 0.0f};
+__device__ int image_at(const int *order, int at) {
+    return order == nullptr ? at : order[at];
+}
+
+__device__ void load(Shared &shared, const float *images, const int *order, const float *parameters, int first, int count) {
+    constexpr int image_loads = image_area / 4; // of 16 bytes
+    for (int at = threadIdx.x; at < block_images * image_loads; at += threads) {
+        const int image = first + at / image_loads;
+        float4 pixels = {0.0f, 0.0f, 0.0f, 0.0f};
+        if (image < count)
+            pixels = reinterpret_cast<const float4 *>(
+                images + static_cast<long long>(image_at(order, image)) * image_area)[at % image_loads];
+        reinterpret_cast<float4 *>(shared.images)[at] = pixels;
+    }
     for (int at = threadIdx.x; at < parameter_count; at += threads)
         shared.parameters[at] = parameters[at];
     __syncthreads();
@@ -113,12 +122,13 @@ __device__ void dense(Shared &shared) {
 }
 
 /// Gradient of the loss by the dense sums and by the maxima. `each`: 1 / batch.
-__device__ void back(Shared &shared, const unsigned char *labels, int first, int count, float each,
+__device__ void back(Shared &shared, const unsigned char *labels, const int *order, int first, int count, float each,
                      const int (&places)[filter_count]) {
     if (threadIdx.x < block_images * outputs) {
         const int image = threadIdx.x / outputs, output = threadIdx.x % outputs;
         const float out = shared.out[image][output];
-        const float target = first + image < count && labels[first + image] == output ? 1.0f : 0.0f;
+        const bool is_target = first + image < count && labels[image_at(order, first + image)] == output;
+        const float target = is_target ? 1.0f : 0.0f;
         shared.slope[image][output] = first + image < count ? each * (out - target) * out * (1.0f - out) : 0.0f;
     }
     __syncthreads();
@@ -163,28 +173,30 @@ __device__ void write_gradient(const Shared &shared, float *part) {
 
 } // namespace
 
-/// Block b computes images 8 b to 8 b + 7. `out`: 10 numbers an image; `parts`: parameter_count numbers a block, absent
+/// Block b computes images 8 b to 8 b + 7 of an order (null: as they lie). `out`: 10 numbers an image; `parts`: parameter_count numbers a block, absent
 /// (null) where no gradient is asked.
 extern "C" __global__ void __launch_bounds__(threads, 2)
-    mnist_step(const float *images, const unsigned char *labels, int count, const float *parameters, float *out,
-               float *parts) {
+    mnist_step(const float *images, const unsigned char *labels, const int *order, int count, const float *parameters,
+               float *out, float *parts) {
     extern __shared__ float4 memory[];
     Shared &shared = *reinterpret_cast<Shared *>(memory);
     const int first = blockIdx.x * block_images;
     int places[filter_count];
-    load(shared, images, parameters, first, count);
+    load(shared, images, order, parameters, first, count);
     convolve(shared, places);
     dense(shared);
     if (threadIdx.x < min(block_images, count - first) * outputs)
         out[first * outputs + threadIdx.x] = shared.out[threadIdx.x / outputs][threadIdx.x % outputs];
     if (parts == nullptr)
         return;
-    back(shared, labels, first, count, 1.0f / count, places);
+    back(shared, labels, order, first, count, 1.0f / count, places);
     write_gradient(shared, parts + blockIdx.x * parameter_count);
 }
 
-/// parameters -= rate * sum of the parts: 32 parameters a block of 32 x 8 threads. `gradient` may be null.
-extern "C" __global__ void mnist_update(const float *parts, int blocks, float rate, float *parameters, float *gradient) {
+/// The gradient is the sum of the parts: 32 parameters a block of 32 x 8 threads. `settings`: rate, momentum, decay; velocity =
+/// momentum velocity + gradient + decay parameter, and parameter -= rate velocity.
+extern "C" __global__ void mnist_update(const float *parts, int blocks, const float *settings, float *velocity,
+                                        float *parameters, float *gradient) {
     __shared__ float sums[8][32];
     const int at = blockIdx.x * 32 + threadIdx.x;
     float sum = 0.0f;
@@ -197,7 +209,8 @@ extern "C" __global__ void mnist_update(const float *parts, int blocks, float ra
         return;
     for (int slice = 1; slice < 8; ++slice)
         sum += sums[slice][threadIdx.x];
-    if (gradient != nullptr)
-        gradient[at] = sum;
-    parameters[at] -= rate * sum;
+    gradient[at] = sum;
+    const float speed = settings[1] * velocity[at] + sum + settings[2] * parameters[at];
+    velocity[at] = speed;
+    parameters[at] -= settings[0] * speed;
 }

@@ -8,6 +8,7 @@
 #include "gpu/memory.hpp"
 #include "gpu/stopwatch.hpp"
 #include "model/base/errors.hpp"
+#include "model/network/drawn.hpp"
 #include "model/network/reference.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +34,8 @@ namespace {
 constexpr double output_limit = 1e-5; ///< relative L2 error of outputs against double, as gate 2
 /// Of a gradient: of two nearly equal pixels float may take the other maximum.
 constexpr double gradient_limit = 1e-3;
-constexpr float training_rate = 0.5F;       ///< of the step that is verified
+/// Of the step that is verified. Before it the velocity is 0, so that the momentum changes nothing.
+constexpr StepSettings verified_step{0.5F, 0.9F, 0.01F};
 constexpr std::int64_t most_verified = 128; ///< images of a large batch: the first and the last ones
 
 std::size_t index_of(std::int64_t value) {
@@ -47,29 +49,13 @@ struct Data {
     Parameters parameters;
 };
 
-/// SplitMix64: a number for each call.
-class Drawn {
-  public:
-    explicit Drawn(std::uint64_t seed) : state_(seed) {}
-    std::uint64_t operator()() {
-        std::uint64_t x = state_ += 0x9e3779b97f4a7c15U;
-        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-        x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-        return x ^ (x >> 31);
-    }
-
-  private:
-    std::uint64_t state_;
-};
-
 Data data_of(const Network &network, std::int64_t batch, std::uint64_t seed, bool integers) {
     Drawn random(seed);
     Data data;
     data.parameters = seeded_parameters(network, seed);
     data.images.resize(index_of(batch * elements(network.input)));
     for (float &pixel : data.images)
-        pixel = integers ? static_cast<float>(random() % 3)
-                         : static_cast<float>(std::ldexp(static_cast<double>(random() >> 40), -24)) - 0.5F;
+        pixel = integers ? static_cast<float>(random() % 3) : static_cast<float>(random.share()) - 0.5F;
     const std::int64_t classes = elements(network.operators.back().output);
     for (std::int64_t i = 0; i < batch; ++i)
         data.labels.push_back(static_cast<std::uint8_t>(
@@ -109,7 +95,7 @@ class Ladders {
                 return result;
             }
             NetworkMemory memory(network_, rung, options_.batch);
-            memory.set_rate(training_rate);
+            memory.set(verified_step);
             BoundRung bound(module_of(rung.source), rung, memory, options_.batch, device_.sm_count);
             result.reason = verify(bound, rung, result);
             result.status = result.reason ? Status::wrong_result : Status::ok;
@@ -201,7 +187,8 @@ class Ladders {
         std::vector<double> moved;
         for (std::size_t i = 0; i < before.size(); ++i)
             moved.push_back(static_cast<double>(before[i]) -
-                            training_rate * static_cast<double>(gradient[i]));
+                            verified_step.rate * (static_cast<double>(gradient[i]) +
+                                                  verified_step.decay * static_cast<double>(before[i])));
         if (const double off = relative_l2(after, moved); !(off <= output_limit))
             return fmt::format("the parameters moved otherwise than by the gradient, {:.2e} in L2", off);
         return std::nullopt;
@@ -209,9 +196,10 @@ class Ladders {
 
     /// Of the first and last images.
     double output_error(BoundRung &bound, const Rung &rung, const Data &data) {
-        const std::string last = rung.launches.back().operators.empty()
-                                     ? rung.launches[rung.launches.size() - 2].operators.back()
-                                     : rung.launches.back().operators.back();
+        std::string last;
+        for (const LadderLaunch &launch : rung.launches)
+            if (!launch.operators.empty())
+                last = launch.operators.back();
         std::vector<std::int64_t> chosen;
         for (std::int64_t i = 0; i < options_.batch; ++i)
             if (options_.batch <= most_verified || i < most_verified / 2 ||

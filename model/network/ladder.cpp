@@ -27,7 +27,7 @@ constexpr const char *parameters_of = ".parameters";
 
 /// Operands that are no array of floats of the network or the rung.
 bool is_given(const std::string &operand) {
-    static const std::set<std::string> given = {"labels", "count", "groups", "rate", "none"};
+    static const std::set<std::string> given = {"labels", "count", "groups", "order", "settings", "none"};
     return given.contains(operand);
 }
 
@@ -39,8 +39,8 @@ std::optional<std::size_t> operator_named(const Network &network, const std::str
 }
 
 std::vector<std::string> known_operands(const Network &network, const Rung &rung) {
-    std::vector<std::string> known = {"input", "labels", "count",      "groups",
-                                      "rate",  "none",   "parameters", "gradient"};
+    std::vector<std::string> known = {"input",    "labels", "count",      "groups",  "order",
+                                      "settings", "none",   "parameters", "gradient"};
     for (const Operator &op : network.operators)
         known.push_back(op.name), known.push_back(op.name + parameters_of);
     for (const auto &[name, floats] : rung.memory)
@@ -157,6 +157,8 @@ std::optional<std::string> refusal(const Rung &rung, const Network &network, std
                                    int compute_capability) {
     if (images > 1 && !rung.any_batch.value_or(false))
         return "its kernels compute one image";
+    if (rung.most_images && images > *rung.most_images)
+        return fmt::format("has memory for {} images", *rung.most_images);
     std::int64_t bytes = 0;
     for (const ConstantCopy &copy : rung.constant)
         bytes += 4 * operand_floats(network, rung, copy.operand, images).value_or(0);

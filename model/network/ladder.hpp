@@ -2,6 +2,7 @@
 // which grid, from which memory. Files: data/ladders; docs/networks.md.
 #pragma once
 
+#include "model/network/descent.hpp"
 #include "model/network/network.hpp"
 #include "model/record/run.hpp"
 
@@ -20,8 +21,9 @@ namespace convcast {
 /// A launch of a kernel of the rung's source. Operands are named: "input" is the images, "conv1" the output
 /// of the operator conv1 (of several that a launch computes the last one's is written), "conv1.parameters"
 /// its filters, "parameters" those of all operators behind each other, "labels", "count" the number of
-/// images, "groups" how many groups of `group_images` they make, "rate" of training, "gradient", "none", and
-/// the rung's own memory.
+/// images, "groups" how many groups of `group_images` they make, "order" which image comes when (null: as
+/// they lie), "settings" rate, momentum and decay of a step of training, "gradient", "none", and the rung's
+/// own memory.
 struct LadderLaunch {
     std::string kernel;
     std::vector<std::string> operators; ///< that it computes; none: it prepares or updates
@@ -54,16 +56,18 @@ struct Rung {
     std::string title;
     std::string source; ///< file of executor/network without .cu
     std::vector<ConstantCopy> constant;
-    std::map<std::string, std::int64_t> memory;       ///< name -> floats, zero before the first call
+    std::map<std::string, std::int64_t> memory; ///< name -> floats, zero whenever parameters were loaded
     std::map<std::string, std::int64_t> image_memory; ///< and of each image
     std::vector<LadderLaunch> prepare;                ///< once for each set of parameters
     std::vector<LadderLaunch> launches;
-    std::optional<bool> any_batch;      ///< absent: one image only
-    std::optional<bool> trains;         ///< one step of training instead of an inference; absent: no
+    std::optional<bool> any_batch;           ///< absent: one image only
+    std::optional<std::int64_t> most_images; ///< that its memory has room for; absent: no limit
+    std::optional<bool> trains;              ///< one step of training instead of an inference; absent: no
+    std::optional<Descent> descent;     ///< of a rung that trains: what training takes unless told otherwise
     std::optional<Seconds> published_s; ///< for one image
     BOOST_DESCRIBE_CLASS(Rung, (),
                          (id, title, source, constant, memory, image_memory, prepare, launches, any_batch,
-                          trains, published_s),
+                          most_images, trains, descent, published_s),
                          (), ())
 };
 

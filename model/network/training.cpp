@@ -6,6 +6,7 @@
 #include "model/base/files.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -57,6 +58,14 @@ Weights find_weights(const std::string &name_or_file, const Network &network) {
                          "`convcast run --network mnist --data FOLDER --weights FILE`");
     return read_weights(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file,
                         network);
+}
+
+Parameters rounded(Parameters parameters) {
+    constexpr double steps = 1e4;
+    for (std::vector<double> &of : parameters)
+        for (double &value : of)
+            value = std::round(value * steps) / steps;
+    return parameters;
 }
 
 Parameters parameters_of(const Weights &weights, const Network &network) {

@@ -1,6 +1,7 @@
 // What a training is asked and gives, and the file of trained parameters.
 #pragma once
 
+#include "model/network/descent.hpp"
 #include "model/network/network.hpp"
 #include "model/network/reference.hpp"
 
@@ -16,10 +17,11 @@
 namespace convcast {
 
 struct TrainingOptions {
-    std::int64_t batch = 2048, epochs = 300;
-    double rate = 0.2; ///< of gradient descent, on the mean loss of a batch
-    std::uint64_t seed = 0;
-    std::optional<Parameters> start; ///< instead of those of the seed
+    Descent descent;
+    std::int64_t epochs = 1;               ///< those of `descent`, or 0: only classify
+    std::uint64_t seed = 0;                ///< of the first parameters and the order of the images
+    std::string tested_on = "test images"; ///< what the images are that accuracy is of
+    std::optional<Parameters> start;       ///< instead of those of the seed
 };
 
 /// Trained parameters: of each operator that has some, in the order of its kernel (KCRS, outputs x inputs).
@@ -33,21 +35,32 @@ struct Weights {
     static constexpr Range range_of(std::string_view) { return {-1e6, 1e6}; }
 };
 
+/// What a rung makes of the test images.
+struct RungAccuracy {
+    std::string id;
+    double accuracy = 0.0;
+    std::int64_t disagreements = 0; ///< images that it classifies otherwise than the rung that accuracy is of
+    BOOST_DESCRIBE_CLASS(RungAccuracy, (), (id, accuracy, disagreements), (), ())
+};
+
 struct TrainingRun {
     std::string schema = "convcast/training/1";
     std::string network;
-    std::int64_t batch = 0, epochs = 0, steps = 0;
-    double rate = 0.0;
+    std::string data, tested_on; ///< which images
+    std::int64_t images = 0, epochs = 0, steps = 0;
+    Descent descent;
     std::map<std::string, std::string> conditions;
     Seconds time_s;                  ///< all epochs, host to host, without loading
     std::optional<Seconds> step_s;   ///< `time_s` over the steps
     double accuracy = 0.0;           ///< share of the test images classified right
     double reference_accuracy = 0.0; ///< the same parameters on the CPU in double, on `checked` images
     std::int64_t test_images = 0, checked = 0, disagreements = 0;
-    Weights weights;
+    std::vector<RungAccuracy> rungs; ///< each that computes outputs, where nothing was trained
+    Weights weights;                 ///< a document of its own
     BOOST_DESCRIBE_CLASS(TrainingRun, (),
-                         (schema, network, batch, epochs, steps, rate, conditions, time_s, step_s, accuracy,
-                          reference_accuracy, test_images, checked, disagreements, weights),
+                         (schema, network, data, tested_on, images, epochs, steps, descent, conditions,
+                          time_s, step_s, accuracy, reference_accuracy, test_images, checked, disagreements,
+                          rungs),
                          (), ())
 };
 
@@ -57,6 +70,9 @@ Weights read_weights(const std::string &text, const std::string &file, const Net
 /// The weights that ship under the network's name, or a file by its path. Throws UsageError (unknown) or
 /// InputError.
 Weights find_weights(const std::string &name_or_file, const Network &network);
+
+/// Each number at four decimals, as a file of weights has it.
+Parameters rounded(Parameters parameters);
 
 /// By operator index, as kernels and the reference take them.
 Parameters parameters_of(const Weights &weights, const Network &network);

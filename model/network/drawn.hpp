@@ -1,0 +1,28 @@
+// Numbers drawn from a seed, the same on every machine.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace convcast {
+
+/// SplitMix64: a number for each call.
+class Drawn {
+  public:
+    explicit Drawn(std::uint64_t seed) : state_(seed) {}
+
+    std::uint64_t operator()() {
+        std::uint64_t x = state_ += 0x9e3779b97f4a7c15U;
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+        x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+        return x ^ (x >> 31);
+    }
+
+    /// From 0 up to 1, in steps of 2^-24.
+    double share() { return std::ldexp(static_cast<double>((*this)() >> 40), -24); }
+
+  private:
+    std::uint64_t state_;
+};
+
+} // namespace convcast
