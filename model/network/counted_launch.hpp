@@ -13,7 +13,7 @@
 namespace convcast {
 
 // How the compiler orders what the source leaves to it, read off PTX and the ladders' times.
-inline constexpr double loads_under_way = 16.0; ///< of a thread, before it waits for the first of them
+inline constexpr double loads_under_way = 16.0;   ///< of a thread, before it waits for the first of them
 inline constexpr std::int64_t copies_at_once = 4; ///< a loop of copies is unrolled so often, its rest is not
 
 // Instructions beside loads and arithmetic.
@@ -44,8 +44,8 @@ struct CountedLaunch {
     std::int64_t threads() const; ///< of a block
     /// Warps that hold the first `rows` rows of threads of a block.
     double busy_warps(std::int64_t rows, std::int64_t columns) const;
-    /// Passes of one load by a warp on average, where thread (i, j) of `rows` x `columns` reads word(i, j). Of
-    /// constant memory: different addresses.
+    /// Passes of one load by a warp on average, where thread (i, j) of `rows` x `columns` reads word(i, j).
+    /// Of constant memory: different addresses.
     double mean_passes(std::int64_t rows, std::int64_t columns, From from,
                        const std::function<std::int64_t(std::int64_t, std::int64_t)> &word,
                        int width = 1) const;

@@ -105,11 +105,14 @@ struct PhaseTime {
 /// The forecast of one launch: rung_forecast.hpp.
 struct RungLaunchForecast {
     std::string kernel;
+    std::vector<std::string> operators;
     Seconds time_s;               ///< from the start of its first CTA to the end of its last
     std::int64_t ctas_per_sm = 0; ///< resident ones of the busiest SM
     double waves = 0.0;
-    std::vector<PhaseTime> parts; ///< of a CTA in the first wave, and what bounds the launch if more than that
-    BOOST_DESCRIBE_CLASS(RungLaunchForecast, (), (kernel, time_s, ctas_per_sm, waves, parts), (), ())
+    std::vector<PhaseTime>
+        parts; ///< of a CTA in the first wave, and what bounds the launch if more than that
+    BOOST_DESCRIBE_CLASS(RungLaunchForecast, (), (kernel, operators, time_s, ctas_per_sm, waves, parts), (),
+                         ())
 };
 
 struct RungForecast {
@@ -133,8 +136,8 @@ struct RungResult {
     std::optional<double> relative_l2_error;             ///< of the outputs against double
     std::optional<double> gradient_error;                ///< the same of the gradient
     BOOST_DESCRIBE_CLASS(RungResult, (),
-                         (id, title, status, reason, launches, published_s, predicted, graph_warm_s, graph_cold_s,
-                          stream_warm_s, stream_cold_s, relative_l2_error, gradient_error),
+                         (id, title, status, reason, launches, published_s, predicted, graph_warm_s,
+                          graph_cold_s, stream_warm_s, stream_cold_s, relative_l2_error, gradient_error),
                          (), ())
 };
 
@@ -149,8 +152,8 @@ struct LadderRun {
     std::optional<Seconds> sequential_s; ///< of an image, one thread of this machine's CPU
     std::vector<RungResult> rungs;
     BOOST_DESCRIBE_CLASS(LadderRun, (),
-                         (schema, network, batch, profile_id, conditions, published_gpu, published_cpu_s, sequential_s,
-                          rungs),
+                         (schema, network, batch, profile_id, conditions, published_gpu, published_cpu_s,
+                          sequential_s, rungs),
                          (), ())
 };
 

@@ -51,8 +51,8 @@ class Phases {
     double time(const LaunchPhase &phase, double ctas) const {
         const Services one = services_of(phase, m_);
         const double warps = std::max(1.0, ctas * phase.warps), busy = warps * one.most();
-        const double own = std::max({phase.chain * m_.ffma_latency, one.issue * m_.schedulers, one.passes,
-                                     one.constants});
+        const double own =
+            std::max({phase.chain * m_.ffma_latency, one.issue * m_.schedulers, one.passes, one.constants});
         const Seconds service(busy);
         const double turn = combined::queue(warps, {&service, 1}, waits(phase) + own);
         return phase.rounds * (turn + phase.barriers * m_.barrier_s * m_.clock);
@@ -111,6 +111,7 @@ RungLaunchForecast forecast_of(const LadderLaunch &launch, const LaunchWork &wor
                  ctas = static_cast<double>(work.ctas), busiest = std::min(most, std::ceil(ctas / sms));
     RungLaunchForecast out;
     out.kernel = launch.kernel;
+    out.operators = launch.operators;
     out.ctas_per_sm = static_cast<std::int64_t>(busiest);
     out.waves = ctas / (most * sms);
     const auto part = [&](const std::string &name, double clocks) {

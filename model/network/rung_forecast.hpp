@@ -14,7 +14,8 @@ namespace convcast {
 // an H200. They are the same for all rungs.
 inline constexpr double code_clocks = 3.0; ///< of a launch's first CTAs, for each instruction of its code
 inline constexpr double constant_address_clocks = 2.0; ///< of an SM, for each address of constant memory
-inline constexpr double dependent_gap_s = 0.65e-6; ///< of a graph, where a launch reads what the last one wrote
+inline constexpr double dependent_gap_s =
+    0.65e-6; ///< of a graph, where a launch reads what the last one wrote
 
 /// N5: one phase of `ctas` CTAs that share an SM.
 Seconds phase_time(const LaunchPhase &phase, double ctas, const GpuProfile &profile);

@@ -104,8 +104,8 @@ LaunchPhase convolution_phase(const CountedLaunch &of, From pixels, From filters
     phase.rounds = number(rounds);
     phase.instructions = 3.0 * taps + round_instructions; // two loads and a multiply-add
     phase.chain = taps;
-    const double of_pixels = of.mean_passes(
-                     s.p(), s.q(), pixels, [&](std::int64_t i, std::int64_t j) { return i * s.w + j; }),
+    const double of_pixels = of.mean_passes(s.p(), s.q(), pixels,
+                                            [&](std::int64_t i, std::int64_t j) { return i * s.w + j; }),
                  of_filters = 1.0; // all lanes read the same value
     double from_l2 = 0.0;
     for (const auto &[from, each] : {std::pair{pixels, of_pixels}, std::pair{filters, of_filters}}) {
@@ -130,10 +130,10 @@ LaunchPhase pooling_phase(const CountedLaunch &of, From from) {
     phase.name = "pooling";
     phase.warps = of.busy_warps(pool.output[1], pool.output[2]);
     phase.instructions = number(taps) * 2.0 + thread_instructions;
-    phase.passes = number(taps) * of.mean_passes(pool.output[1], pool.output[2], from,
-                                                 [&](std::int64_t i, std::int64_t j) {
-                                                     return pool.window * (i * edge + j);
-                                                 });
+    phase.passes = number(taps) *
+                   of.mean_passes(pool.output[1], pool.output[2], from, [&](std::int64_t i, std::int64_t j) {
+                       return pool.window * (i * edge + j);
+                   });
     phase.chain = number(pool.window);
     (from == From::global ? phase.l2_waits : phase.shared_waits) = 1.0;
     return phase;
@@ -177,8 +177,7 @@ void pool_shared(const CountedLaunch &of, LaunchWork &work) {
 }
 
 void conv2_global(const CountedLaunch &of, LaunchWork &work) {
-    work.phases.push_back(
-        convolution_phase(of, From::global, From::global, of.convolutions.front().c));
+    work.phases.push_back(convolution_phase(of, From::global, From::global, of.convolutions.front().c));
 }
 
 /// The block's filter, then all of its input.
@@ -192,8 +191,7 @@ void conv2_copies(const CountedLaunch &of, LaunchWork &work, int width) {
 
 void conv2(const CountedLaunch &of, LaunchWork &work, bool pools) {
     conv2_copies(of, work, 1);
-    work.phases.push_back(
-        convolution_phase(of, From::shared, From::shared, of.convolutions.front().c));
+    work.phases.push_back(convolution_phase(of, From::shared, From::shared, of.convolutions.front().c));
     if (!pools)
         return;
     work.phases.push_back(pooling_phase(of, From::shared));
@@ -272,8 +270,7 @@ void dense_tree(const CountedLaunch &of, LaunchWork &work, bool block_an_output)
     LaunchPhase phase;
     phase.name = "products and shuffles";
     phase.warps = number(ceil_div(of.threads(), warp_lanes));
-    const double each =
-        number(inputs) / number(block_an_output ? of.threads() : of.threads() / s.k);
+    const double each = number(inputs) / number(block_an_output ? of.threads() : of.threads() / s.k);
     phase.instructions = 2.0 * each + 2.0 * halvings + thread_instructions;
     phase.passes = 2.0 * each + halvings;
     phase.chain = each + halvings, phase.shuffles = halvings;

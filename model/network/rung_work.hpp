@@ -20,11 +20,11 @@ struct LaunchPhase {
     double warps = 1.0; ///< of a CTA that have work
     double rounds = 1.0;
     double instructions = 0.0; ///< issued, multiply-adds included
-    double products = 0.0;     ///< of them multiply-adds of three registers, which read more than a bank serves
-    double passes = 0.0;       ///< wavefronts of shared memory and of L1
-    double constants = 0.0;    ///< different addresses of constant memory, served one after another
-    double chain = 0.0;        ///< dependent additions and multiply-adds
-    double shuffles = 0.0;     ///< that wait for each other
+    double products = 0.0;  ///< of them multiply-adds of three registers, which read more than a bank serves
+    double passes = 0.0;    ///< wavefronts of shared memory and of L1
+    double constants = 0.0; ///< different addresses of constant memory, served one after another
+    double chain = 0.0;     ///< dependent additions and multiply-adds
+    double shuffles = 0.0;  ///< that wait for each other
     double l2_waits = 0.0, l1_waits = 0.0, shared_waits = 0.0; ///< loads that wait for each other
     double constant_waits = 0.0;
     double cluster_waits = 0.0, cluster_meets = 0.0; ///< reads of another CTA's memory; meetings of a cluster
@@ -34,10 +34,10 @@ struct LaunchPhase {
 
 struct LaunchWork {
     std::int64_t ctas = 0, threads = 0, registers = 0, shared_bytes = 0; ///< registers of a thread
-    std::int64_t cluster = 1;                        ///< CTAs that must be resident at once
-    double code = 0.0;                               ///< instructions of the kernel as compiled
-    double l2_read_bytes = 0.0;                      ///< that all CTAs ask for
-    double read_bytes = 0.0, written_bytes = 0.0;    ///< of tensors, each byte once
+    std::int64_t cluster = 1;                     ///< CTAs that must be resident at once
+    double code = 0.0;                            ///< instructions of the kernel as compiled
+    double l2_read_bytes = 0.0;                   ///< that all CTAs ask for
+    double read_bytes = 0.0, written_bytes = 0.0; ///< of tensors, each byte once
     std::vector<LaunchPhase> phases;
     std::vector<LaunchPhase> last; ///< that the last CTA alone does when all have ended
 };

@@ -41,7 +41,8 @@ LaunchPhase window_phase(const ConvShape &s, std::int64_t window, double warps, 
                  filter_loads = real(taps * filters / filters_at_once);
     phase.products = real(taps * filters * window * window);
     const double comparisons = real(filters * window * window);
-    phase.instructions = phase.products + comparisons + pixel_loads + filter_loads + 2.0 * thread_instructions;
+    phase.instructions =
+        phase.products + comparisons + pixel_loads + filter_loads + 2.0 * thread_instructions;
     phase.passes = pixel_loads * real(pixel_width) +
                    filter_loads * (filters_at_once == 4 ? uniform_wide_passes : 1.0) + real(filters);
     phase.chain = real(taps); // each sum's products wait for each other
@@ -49,8 +50,8 @@ LaunchPhase window_phase(const ConvShape &s, std::int64_t window, double warps, 
     return phase;
 }
 
-/// 16 clusters of 8 blocks an image; a block has 4 channels of the first pair and the cluster 4 filters of the
-/// second (fashion_mnist.cu).
+/// 16 clusters of 8 blocks an image; a block has 4 channels of the first pair and the cluster 4 filters of
+/// the second (fashion_mnist.cu).
 void one_kernel(const CountedLaunch &of, LaunchWork &work) {
     const ConvShape &first = of.convolutions[0], &second = of.convolutions[1];
     const std::int64_t blocks = of.launch.grid[0], cluster = *of.launch.cluster, clusters = blocks / cluster,
@@ -98,10 +99,9 @@ void one_kernel(const CountedLaunch &of, LaunchWork &work) {
     last.passes = real(blocks / 4) + 8.0, last.chain = real(blocks / 4) + 4.0 + halvings_of_warp;
     last.shuffles = halvings_of_warp, last.shared_waits = 2.0, last.barriers = 2.0;
     work.last = {last};
-    const double block_bytes =
-        sizeof(float) * real(first.h * first.w + channels * first.r * first.s +
-                             filters * channels * second.r * second.s + units * outputs / 4 +
-                             of.denses[1].k * units);
+    const double block_bytes = sizeof(float) * real(first.h * first.w + channels * first.r * first.s +
+                                                    filters * channels * second.r * second.s +
+                                                    units * outputs / 4 + of.denses[1].k * units);
     work.l2_read_bytes = real(work.ctas) * block_bytes;
 }
 
@@ -149,7 +149,8 @@ void dense_batch(const CountedLaunch &of, LaunchWork &work) {
     slice.products = 0.0; // a lane's weights are in registers, an input comes to all lanes
     slice.instructions = at_once * (2.0 * real(images) + 1.0 + real(images) / 4.0) + round_instructions;
     slice.passes = at_once * 2.0 + at_once * real(images) / 4.0 * uniform_wide_passes;
-    slice.chain = at_once, slice.l2_waits = 1.0, slice.shared_waits = 1.0, slice.barriers = 1.0 / slice.rounds;
+    slice.chain = at_once, slice.l2_waits = 1.0, slice.shared_waits = 1.0,
+    slice.barriers = 1.0 / slice.rounds;
     LaunchPhase sum = named("sum of slices", warps);
     const double each = real(images * units / threads), parts = real(slices);
     sum.instructions = 2.0 * each * parts + real(images) * 2.0 + thread_instructions;
@@ -177,8 +178,8 @@ void add_backward(const CountedLaunch &of, LaunchWork &work) {
     back.shared_waits = real(conv.k), back.barriers = 1.0;
     constexpr double slopes_at_once = 4.0;
     const std::int64_t taps = conv.r * conv.s;
-    LaunchPhase filters = named("gradient of filters", warps_for(conv.k * taps + conv.k),
-                                real(threads) / slopes_at_once);
+    LaunchPhase filters =
+        named("gradient of filters", warps_for(conv.k * taps + conv.k), real(threads) / slopes_at_once);
     LadderLaunch row = of.launch; // neighbouring threads have neighbouring taps
     row.block = {taps, 1, 1};
     const CountedLaunch of_taps(row, of.rung, of.network, of.images, of.gpu);
@@ -187,11 +188,13 @@ void add_backward(const CountedLaunch &of, LaunchWork &work) {
     });
     filters.instructions = slopes_at_once * 5.0 + round_instructions;
     filters.passes = slopes_at_once * (2.0 + pixels), filters.chain = 1.0, filters.shared_waits = 2.0;
-    LaunchPhase weights = named("gradient of weights", warps, real(ceil_div(outputs * inputs + outputs, threads)));
+    LaunchPhase weights =
+        named("gradient of weights", warps, real(ceil_div(outputs * inputs + outputs, threads)));
     weights.instructions = 3.0 * real(images) + 3.0 * thread_instructions;
     weights.passes = 2.0 * real(images), weights.chain = real(images), weights.shared_waits = 1.0;
     work.phases.insert(work.phases.end(), {slope, back, filters, weights});
-    work.written_bytes += sizeof(float) * real(work.ctas) * real(conv.k * (taps + 1) + outputs * (inputs + 1));
+    work.written_bytes +=
+        sizeof(float) * real(work.ctas) * real(conv.k * (taps + 1) + outputs * (inputs + 1));
 }
 
 /// Eight images a block, a thread a window of the pooled map for all filters; a step of training goes on
@@ -203,7 +206,8 @@ void mnist_step(const CountedLaunch &of, LaunchWork &work) {
                        parameters = conv.k * (conv.r * conv.s + 1) + outputs * (inputs + 1);
     const double warps = warps_for(threads);
     const bool trains = of.launch.operands.back() != "none";
-    LaunchPhase load = copy_phase(of, images * conv.h * conv.w / 4, 4), others = copy_phase(of, parameters, 1);
+    LaunchPhase load = copy_phase(of, images * conv.h * conv.w / 4, 4),
+                others = copy_phase(of, parameters, 1);
     others.barriers = 1.0 / others.rounds;
     LaunchPhase turned = named("filters side by side", warps);
     turned.instructions = 2.0 * thread_instructions, turned.passes = 4.0, turned.shared_waits = 1.0;
@@ -217,11 +221,10 @@ void mnist_step(const CountedLaunch &of, LaunchWork &work) {
     const CountedLaunch of_dense(three, of.rung, of.network, of.images, of.gpu);
     LaunchPhase product = named("dense layer", warps_for(images * outputs * dense_threads),
                                 real(inputs / dense_threads) / real(at_once));
-    product.passes =
-        real(at_once) * (1.0 + of_dense.mean_passes(outputs, dense_threads, From::shared,
-                                                    [&](std::int64_t output, std::int64_t part) {
-                                                        return output * inputs + part;
-                                                    }));
+    product.passes = real(at_once) * (1.0 + of_dense.mean_passes(outputs, dense_threads, From::shared,
+                                                                 [&](std::int64_t output, std::int64_t part) {
+                                                                     return output * inputs + part;
+                                                                 }));
     product.instructions = 3.0 * real(at_once) + round_instructions;
     product.chain = real(at_once / 2), product.shared_waits = 1.0, product.barriers = 1.0 / product.rounds;
     LaunchPhase out = named("outputs", warps_for(images * outputs));

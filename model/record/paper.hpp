@@ -68,10 +68,9 @@ struct PublishedCell {
 enum class AnswerKind {
     computed,      ///< by a computation of `convcast reproduce`, which `by` names
     here,          ///< no number to compute: `where` implements or explains it
-    needs_network, ///< needs the network, which `command` will run
     not_computed,  ///< for the reason in `why`
 };
-BOOST_DESCRIBE_ENUM(AnswerKind, computed, here, needs_network, not_computed)
+BOOST_DESCRIBE_ENUM(AnswerKind, computed, here, not_computed)
 
 struct PaperAnswer {
     AnswerKind kind = AnswerKind::here;
@@ -83,9 +82,11 @@ struct PaperAnswer {
     /// first is its division 1, the second its division 2.
     std::vector<std::string> paper_kernels;
     std::vector<std::string> settings; ///< the paper's own settings of them: strategies with knobs
+    std::optional<std::string> network; ///< that the paper runs
+    std::vector<std::string> rungs;     ///< of its ladder, each set beside the one before
     std::optional<std::string> why;
-    BOOST_DESCRIBE_CLASS(PaperAnswer, (), (kind, by, where, command, study, paper_kernels, settings, why), (),
-                         ())
+    BOOST_DESCRIBE_CLASS(PaperAnswer, (), (kind, by, where, command, study, paper_kernels, settings, network, rungs, why),
+                         (), ())
 
     void check(const FieldProblem &problem) const;
 };
