@@ -1,5 +1,6 @@
 // run --network: a network's ladder on the GPU at hand, and training.
 #include "cli/device.hpp"
+#include "cli/ladder.hpp"
 #include "cli/network.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
@@ -10,6 +11,7 @@
 #include "model/network/generated.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
+#include "model/network/rung_forecast.hpp"
 #include "model/network/training.hpp"
 
 #include <fmt/format.h>
@@ -28,35 +30,6 @@ namespace {
 
 bool answers_document(const Arguments &arguments) {
     return arguments.has("json") || arguments.has("output");
-}
-
-std::string ladder_text(const LadderRun &run) {
-    std::string text =
-        bold(fmt::format("{} on {}, batch {}", run.network, run.conditions.at("gpu"), run.batch)) + "\n";
-    if (run.sequential_s)
-        text += fmt::format("  one thread of this CPU, an image: {}", short_time(*run.sequential_s));
-    if (run.published_cpu_s)
-        text += fmt::format(" (published: {})", short_time(*run.published_cpu_s));
-    const auto shown = [](const std::optional<Seconds> &time) { return time ? short_time(*time) : "-"; };
-    std::vector<std::vector<std::string>> rows;
-    for (const RungResult &rung : run.rungs)
-        rows.push_back({rung.id, std::to_string(rung.launches), shown(rung.graph_warm_s),
-                        shown(rung.graph_cold_s), shown(rung.stream_warm_s), shown(rung.stream_cold_s),
-                        run.batch == 1 ? shown(rung.published_s) : "-",
-                        rung.status == Status::ok
-                            ? rung.title
-                            : std::string(boost::describe::enum_to_string(rung.status, "?")) + ": " +
-                                  rung.reason.value_or("")});
-    return text + "\n\n" +
-           table({{"rung"},
-                  {"kernels", Align::right},
-                  {"graph", Align::right},
-                  {"cold L2", Align::right},
-                  {"stream", Align::right},
-                  {"cold L2", Align::right},
-                  {"published", Align::right},
-                  {"what it does"}},
-                 rows, terminal_width());
 }
 
 /// A number given for an option; absent if it is none.
@@ -232,8 +205,13 @@ int run_network(const Arguments &arguments) {
         check_writable(output);
     LadderRun run = run_ladder_on_device(ladder, network, batch, arguments.integer("device", 0, 0, 1023));
     run.conditions["version"] = producer().version;
-    write_file_atomically(output, answers_document(arguments) ? to_text(described::write(run))
-                                                              : printable(ladder_text(run)));
+    // A forecast stands beside what was measured where it is of this GPU, or of the one that was asked for.
+    const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
+    if (arguments.has("gpu") || profile.name == run.conditions.at("gpu"))
+        add_forecasts(run, ladder, network, profile);
+    write_file_atomically(output, answers_document(arguments)
+                                      ? to_text(described::write(run))
+                                      : printable(ladder_text(run, run.conditions.at("gpu"))));
     const bool wrong = std::any_of(run.rungs.begin(), run.rungs.end(), [](const RungResult &rung) {
         return rung.status == Status::wrong_result || rung.status == Status::failed ||
                rung.status == Status::not_run;

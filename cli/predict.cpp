@@ -3,6 +3,7 @@
 #include "cli/diagram.hpp"
 #include "cli/document.hpp"
 #include "cli/forecast_text.hpp"
+#include "cli/ladder.hpp"
 #include "cli/network.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -204,14 +205,17 @@ int predict(const Words &words) {
     options.push_back(recorded_option());
     options.push_back({"diagram", Option::text});
     options.push_back({"width", Option::text});
+    options.push_back({"ladder", Option::flag});
     for (const Option &option : network_options())
         options.push_back(option);
     const Arguments arguments("predict", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
     refuse_overwriting("predict", arguments);
+    if (arguments.has("ladder") && !(arguments.has("network") && arguments.positional().empty()))
+        throw UsageError("predict: --ladder is of a network, for example --network fashion_mnist --ladder");
     if (asks_network("predict", arguments) && arguments.positional().empty())
-        return predict_network(arguments);
+        return arguments.has("ladder") ? predict_ladder(arguments) : predict_network(arguments);
     if (!arguments.positional().empty()) {
         refuse_question_beside_document("predict", arguments);
         const Run document = forecast_of(arguments.positional().front(), arguments);

@@ -1,6 +1,7 @@
 #include "cli/arguments.hpp"
 #include "cli/document.hpp"
 #include "cli/question.hpp"
+#include "cli/report_network.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
@@ -38,13 +39,38 @@
 
 namespace convcast::cli {
 
-namespace {
-
 std::string files_text(const ReportFiles &files) {
     return "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
            " files in " + (files.page.parent_path() / "figures").string() +
            (files.pdf_note.empty() ? "" : "\n" + files.pdf_note) + "\n";
 }
+
+void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColumns> &cases,
+                  const std::string &gpu, const Arguments &arguments) {
+    const std::string id = arguments.text("figure", "");
+    std::string names;
+    const Figure *found = nullptr;
+    for (const Figure &figure : figures) {
+        if (figure.id == id)
+            found = &figure;
+        if (figure.point_count() > 0)
+            names += (names.empty() ? "" : ", ") + figure.id;
+    }
+    const std::string there = names.empty() ? "there is none" : "there are " + names;
+    if (found == nullptr)
+        throw UsageError("report: no figure '" + id + "' of this document; " + there);
+    if (found->point_count() == 0)
+        throw UsageError("report: figure '" + id + "' is empty: " + found->no_data + "; " + there);
+    const PaperFiles written = write_paper_figure(
+        *found, cases, PaperWidth::parse(arguments.text("width", "column")), arguments.text("output", ""),
+        "GPU profile " + gpu + ", convcast " + producer().version);
+    std::string text;
+    for (const std::filesystem::path &file : written.files)
+        text += file.string() + "\n";
+    write_file_atomically("-", printable(text + (written.note.empty() ? "" : written.note + "\n")));
+}
+
+namespace {
 
 std::string share(double value) {
     return fmt::format("{:.1f} %", 100.0 * value);
@@ -167,11 +193,11 @@ std::string regimes_text(const RegimeTables &tables) {
     return text;
 }
 
-/// By its schema alone; what else may be wrong with it, its reader says.
-bool is_profile(const std::string &text, const std::string &name) {
+/// The document's schema; what else may be wrong with it, its reader says.
+std::string schema_of(const std::string &text, const std::string &name) {
     const JsonValue document = parse_json(text, name);
     const JsonValue *schema = document.find("schema");
-    return schema != nullptr && schema->text().value_or("").starts_with("convcast/profile/");
+    return schema != nullptr ? std::string(schema->text().value_or("")) : "";
 }
 
 /// The run's calls and what forecasts that know less of their kernels say of them.
@@ -221,32 +247,6 @@ void check_figure_options(const Arguments &arguments) {
     PaperWidth::parse(arguments.text("width", "column"));
 }
 
-/// Writes the figure that --figure names.
-void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColumns> &cases,
-                  const std::string &gpu, const Arguments &arguments) {
-    const std::string id = arguments.text("figure", "");
-    std::string names;
-    const Figure *found = nullptr;
-    for (const Figure &figure : figures) {
-        if (figure.id == id)
-            found = &figure;
-        if (figure.point_count() > 0)
-            names += (names.empty() ? "" : ", ") + figure.id;
-    }
-    const std::string there = names.empty() ? "there is none" : "there are " + names;
-    if (found == nullptr)
-        throw UsageError("report: no figure '" + id + "' of this document; " + there);
-    if (found->point_count() == 0)
-        throw UsageError("report: figure '" + id + "' is empty: " + found->no_data + "; " + there);
-    const PaperFiles written = write_paper_figure(
-        *found, cases, PaperWidth::parse(arguments.text("width", "column")), arguments.text("output", ""),
-        "GPU profile " + gpu + ", convcast " + producer().version);
-    std::string text;
-    for (const std::filesystem::path &file : written.files)
-        text += file.string() + "\n";
-    write_file_atomically("-", printable(text + (written.note.empty() ? "" : written.note + "\n")));
-}
-
 int report_profile(const GpuProfile &profile, const Arguments &arguments) {
     for (const char *other : {"study", "facts", "calibration", "assume"})
         if (arguments.has(other))
@@ -289,8 +289,11 @@ int report(const Words &words) {
     if (!file_exists(file) && std::find(profiles.begin(), profiles.end(), file) != profiles.end())
         return report_profile(find_profile(file), arguments);
     const std::string document = read_file(file);
-    if (is_profile(document, shown))
+    const std::string schema = schema_of(document, shown);
+    if (schema.starts_with("convcast/profile/"))
         return report_profile(read_profile(document, shown), arguments);
+    if (schema.starts_with("convcast/ladder_run/") || schema.starts_with("convcast/network_forecast/"))
+        return report_of_network(document, shown, schema, arguments);
     Run run = read_document(document, shown);
     std::optional<GpuProfile> profile;  // absent where it is not at hand
     std::optional<Knowledge> knowledge; // that the forecasts are made with here

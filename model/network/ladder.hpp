@@ -103,6 +103,32 @@ std::optional<std::string> refusal(const Rung &rung, const Network &network, std
 /// Blocks of a launch for a number of images on a GPU of `sms` SMs.
 std::array<std::int64_t, 3> grid_of(const LadderLaunch &launch, std::int64_t images, int sms);
 
+struct PhaseTime {
+    std::string name;
+    Seconds time_s;
+    BOOST_DESCRIBE_CLASS(PhaseTime, (), (name, time_s), (), ())
+};
+
+/// The forecast of one launch: rung_forecast.hpp.
+struct RungLaunchForecast {
+    std::string kernel;
+    std::vector<std::string> operators;
+    Seconds time_s;               ///< from the start of its first CTA to the end of its last
+    std::int64_t ctas_per_sm = 0; ///< resident ones of the busiest SM
+    double waves = 0.0;
+    std::vector<PhaseTime>
+        parts; ///< of a CTA in the first wave, and what bounds the launch if more than that
+    BOOST_DESCRIBE_CLASS(RungLaunchForecast, (), (kernel, operators, time_s, ctas_per_sm, waves, parts), (),
+                         ())
+};
+
+struct RungForecast {
+    std::optional<Seconds> graph_s, stream_s; ///< as one CUDA graph; one launch after the other
+    std::optional<std::string> why_not;       ///< why there is no time
+    std::vector<RungLaunchForecast> launches;
+    BOOST_DESCRIBE_CLASS(RungForecast, (), (graph_s, stream_s, why_not, launches), (), ())
+};
+
 /// What running a rung gave.
 struct RungResult {
     std::string id, title;
@@ -110,14 +136,15 @@ struct RungResult {
     std::optional<std::string> reason;
     std::int64_t launches = 0;
     std::optional<Seconds> published_s;
+    std::optional<RungForecast> predicted; ///< with L2 as it is after a call
     std::optional<Seconds> graph_warm_s,
         graph_cold_s; ///< as one CUDA graph; L2 as it is after a call, and flushed
     std::optional<Seconds> stream_warm_s, stream_cold_s; ///< one launch after the other
     std::optional<double> relative_l2_error;             ///< of the outputs against double
     std::optional<double> gradient_error;                ///< the same of the gradient
     BOOST_DESCRIBE_CLASS(RungResult, (),
-                         (id, title, status, reason, launches, published_s, graph_warm_s, graph_cold_s,
-                          stream_warm_s, stream_cold_s, relative_l2_error, gradient_error),
+                         (id, title, status, reason, launches, published_s, predicted, graph_warm_s,
+                          graph_cold_s, stream_warm_s, stream_cold_s, relative_l2_error, gradient_error),
                          (), ())
 };
 
@@ -125,14 +152,15 @@ struct LadderRun {
     std::string schema = "convcast/ladder_run/1";
     std::string network;
     std::int64_t batch = 1;
+    std::optional<std::string> profile_id; ///< that the forecasts are of
     std::map<std::string, std::string> conditions;
     std::optional<std::string> published_gpu;
     std::optional<Seconds> published_cpu_s;
     std::optional<Seconds> sequential_s; ///< of an image, one thread of this machine's CPU
     std::vector<RungResult> rungs;
     BOOST_DESCRIBE_CLASS(LadderRun, (),
-                         (schema, network, batch, conditions, published_gpu, published_cpu_s, sequential_s,
-                          rungs),
+                         (schema, network, batch, profile_id, conditions, published_gpu, published_cpu_s,
+                          sequential_s, rungs),
                          (), ())
 };
 

@@ -118,10 +118,10 @@ void PaperAnswer::check(const FieldProblem &problem) const {
                          "[\"map_split\"], \"drawn_shape\": \"n1c1h56w56k256r3s3\"");
     if (kind == AnswerKind::here && !where)
         problem("", "expected \"where\": where it is, for example \"docs/notation.md\"");
-    if ((kind == AnswerKind::not_computed || kind == AnswerKind::needs_network) && !why)
+    if (kind == AnswerKind::not_computed && !why)
         problem("", "expected \"why\": the reason, for example \"the text is an introduction\"");
-    if (kind == AnswerKind::needs_network && !command)
-        problem("", "expected \"command\": the command that will answer it");
+    if (!rungs.empty() && !network)
+        problem("", "expected \"network\": whose rungs these are, for example \"fashion_mnist\"");
     if (paper_kernels.size() > 2)
         problem("paper_kernels", "expected two at most, which rule 4 chooses from");
 }

@@ -66,12 +66,11 @@ struct PublishedCell {
 };
 
 enum class AnswerKind {
-    computed,      ///< by a computation of `convcast reproduce`, which `by` names
-    here,          ///< no number to compute: `where` implements or explains it
-    needs_network, ///< needs the network, which `command` will run
-    not_computed,  ///< for the reason in `why`
+    computed,     ///< by a computation of `convcast reproduce`, which `by` names
+    here,         ///< no number to compute: `where` implements or explains it
+    not_computed, ///< for the reason in `why`
 };
-BOOST_DESCRIBE_ENUM(AnswerKind, computed, here, needs_network, not_computed)
+BOOST_DESCRIBE_ENUM(AnswerKind, computed, here, not_computed)
 
 struct PaperAnswer {
     AnswerKind kind = AnswerKind::here;
@@ -87,10 +86,12 @@ struct PaperAnswer {
     /// A convolution and the strategies whose plans for the paper's GPU are drawn of it.
     std::optional<std::string> drawn_shape;
     std::vector<std::string> drawn;
+    std::optional<std::string> network; ///< that the paper runs
+    std::vector<std::string> rungs;     ///< of its ladder, each set beside the one before
     std::optional<std::string> why;
     BOOST_DESCRIBE_CLASS(PaperAnswer, (),
                          (kind, by, also, where, command, study, paper_kernels, settings, drawn_shape, drawn,
-                          why),
+                          network, rungs, why),
                          (), ())
 
     void check(const FieldProblem &problem) const;

@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 #include "reports/html.hpp"
+#include "reports/papers/ladder_answers.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ const std::map<std::string, Computation> &all_computations() {
         std::map<std::string, Computation> out = {{"gains", {gains, true}},
                                                   {"own_settings", {own_settings, true, 1}}};
         for (const auto &some : {chang_computations(), chang_setting_computations(), chen_computations(),
-                                 chen_setting_computations(), network_computations()})
+                                 chen_setting_computations(), network_computations(), ladder_computations()})
             out.insert(some.begin(), some.end());
         return out;
     }();
@@ -196,6 +197,12 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context) {
                     fmt::format("{}, {}, cuDNN {}, convcast {}", at("gpu"), at("date").substr(0, 10),
                                 at("cudnn"), results->run.producer.version);
             }
+    for (const PaperItem &item : paper.items)
+        if (item.answer.network && out.measured.empty())
+            if (const auto run = recorded_ladder(*item.answer.network, batch_of_paper(*item.answer.network),
+                                                 context.ours().profile))
+                out.measured = fmt::format("{}, {}, the ladder of {}", run->conditions.at("gpu"),
+                                           run->conditions.at("date").substr(0, 10), run->network);
     const Case sample = context.papers().forecast("naive_global", "n1c64h56w56k64r3s3");
     if (sample.prediction)
         out.assumptions = sample.prediction->assumptions;

@@ -30,6 +30,7 @@ std::map<std::string, Computation> chen_setting_computations();  ///< chen_setti
 std::map<std::string, Computation> chang_computations();
 std::map<std::string, Computation> chen_computations();
 std::map<std::string, Computation> network_computations();
+std::map<std::string, Computation> ladder_computations();
 
 /// A cell of the item; nullptr where it has none. `at` "" takes any.
 const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const std::string &at = "");

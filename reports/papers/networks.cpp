@@ -1,8 +1,9 @@
-// The computations of the two papers about networks, Vadlamudi's and Cibil's, as far as they need no network:
-// sizes, occupancy, convolution layers as shapes, and the arithmetic of the published tables.
+// The computations of the two papers about networks, Vadlamudi's and Cibil's, that need no kernels of a
+// network: sizes, occupancy, convolution layers as shapes, and the arithmetic of the published tables.
 #include "model/plan/occupancy.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "reports/papers/computations.hpp"
+#include "reports/papers/ladder_answers.hpp"
 #include "reports/profile_figures.hpp"
 #include "reports/report_figures.hpp"
 
@@ -199,42 +200,6 @@ Figure bars_figure(const PaperItem &item, const std::string &title, const std::s
     figure.series = {std::move(published)};
     figure.no_data = "no value is published";
     return figure;
-}
-
-ItemAnswer ladder(const PaperItem &item, const PaperContext &) {
-    ItemAnswer answer;
-    PaperTable table{
-        item.id,
-        "Time of the program, published, and the speed-ups that follow",
-        1,
-        {"version", "time, ms", "speed-up that follows", "speed-up printed", "over the version before"},
-        {},
-        "The network that runs these versions is convcast run --network fashion_mnist."};
-    const PublishedCell *first = nullptr, *before = nullptr;
-    std::vector<const PublishedCell *> parallel;
-    for (const PublishedCell &cell : item.published) {
-        if (cell.at != "time")
-            continue;
-        if (first == nullptr)
-            first = &cell;
-        else
-            parallel.push_back(&cell);
-        const PublishedCell *printed_ratio = cell_of(item, cell.of, "printed speed-up");
-        table.rows.push_back({cell.of, grouped_digits(std::round(cell.value * 1e6) / 1e3),
-                              times(first->value / cell.value),
-                              printed_ratio == nullptr ? "–" : printed(*printed_ratio),
-                              before == nullptr ? "–" : times(before->value / cell.value)});
-        if (printed_ratio != nullptr)
-            answer.findings.push_back(
-                exact(item, *printed_ratio, first->value / cell.value, "the printed times"));
-        before = &cell;
-    }
-    answer.figures.push_back(
-        bars_figure(item, title_of(item) + ": time of the program on the GPU", "time, ms", 1e3, parallel));
-    answer.figures.back().caption =
-        "Published, Tesla K80, one image; the sequential program takes 13.744 ms.";
-    answer.tables.push_back(std::move(table));
-    return answer;
 }
 
 ItemAnswer constant_memory(const PaperItem &item, const PaperContext &) {
@@ -463,7 +428,7 @@ ItemAnswer halo_rows(const PaperItem &item, const PaperContext &) {
     return answer;
 }
 
-ItemAnswer layer_times(const PaperItem &item, const PaperContext &) {
+ItemAnswer layer_times(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
     PaperTable table{item.id,
                      "Published times, ms, and what follows",
@@ -471,7 +436,7 @@ ItemAnswer layer_times(const PaperItem &item, const PaperContext &) {
                      {"layer", "naive", "optimized", "two GPUs", "optimized over naive", "two GPUs over one",
                       "share of the naive total"},
                      {},
-                     "The network that runs these layers is convcast run --network mnist."};
+                     ""};
     std::array<double, 3> sums{};
     constexpr std::array<const char *, 3> ways = {"naive", "optimized", "two GPUs"};
     const PublishedCell *total = cell_of(item, "total", "naive");
@@ -499,6 +464,12 @@ ItemAnswer layer_times(const PaperItem &item, const PaperContext &) {
         if (const PublishedCell *cell = cell_of(item, "speed-up", way))
             answer.findings.push_back(
                 exact(item, *cell, total->value / cell_of(item, "total", way)->value, "the printed totals"));
+    if (item.answer.network) {
+        const std::int64_t batch = batch_of_paper(*item.answer.network);
+        answer.tables.push_back(rungs_table(item, "The same batch here",
+                                            known_rungs(*item.answer.network, batch, {}, context), batch,
+                                            context));
+    }
     return answer;
 }
 
@@ -520,7 +491,6 @@ std::map<std::string, Computation> network_computations() {
     return {{"layer_sizes", {layer_sizes}},
             {"conv_layers", {conv_layers}},
             {"occupancy", {occupancy}},
-            {"ladder", {ladder}},
             {"constant_memory", {constant_memory, false, 0, {"constant data", "limit"}}},
             {"scaling", {scaling}},
             {"communication", {communication}},

@@ -125,21 +125,12 @@ std::string summary_of(const Reproduction &reproduction) {
             ++counts[static_cast<std::size_t>(finding.verdict)];
             ++all;
         }
-    const auto waiting =
-        std::count_if(reproduction.paper.items.begin(), reproduction.paper.items.end(),
-                      [](const PaperItem &item) { return item.answer.kind == AnswerKind::needs_network; });
-    std::string text =
-        fmt::format("Of {} claims {} hold, {} hold in part, {} come out differently and {} are open.", all,
-                    counts[0], counts[1], counts[2], counts[3]);
-    if (waiting > 0)
-        text += fmt::format(" {} items need the network.", waiting);
-    return text;
+    return fmt::format("Of {} claims {} hold, {} hold in part, {} come out differently and {} are open.", all,
+                       counts[0], counts[1], counts[2], counts[3]);
 }
 
 std::string result_of(const PaperItem &item, const ItemAnswer &answer) {
     switch (item.answer.kind) {
-    case AnswerKind::needs_network:
-        return *item.answer.why;
     case AnswerKind::not_computed:
         return "not computed here because it is " + *item.answer.why;
     case AnswerKind::here:

@@ -1,0 +1,112 @@
+#include "cli/ladder.hpp"
+
+#include "cli/knowledge.hpp"
+#include "cli/terminal.hpp"
+#include "cli/version.hpp"
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/network/rung_forecast.hpp"
+#include "model/time/call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast::cli {
+namespace {
+
+std::string shown_time(const std::optional<Seconds> &time) {
+    return time ? short_time(*time) : "-";
+}
+
+/// A column of times, if any rung has one.
+struct TimeColumn {
+    const char *title;
+    std::optional<Seconds> (*of)(const RungResult &);
+};
+
+std::optional<Seconds> forecast_graph(const RungResult &rung) {
+    return rung.predicted ? rung.predicted->graph_s : std::nullopt;
+}
+std::optional<Seconds> forecast_stream(const RungResult &rung) {
+    return rung.predicted ? rung.predicted->stream_s : std::nullopt;
+}
+
+std::string why_text(const RungResult &rung) {
+    if (rung.status == Status::ok || (rung.status == Status::not_run && !rung.reason))
+        return rung.title;
+    return std::string(boost::describe::enum_to_string(rung.status, "?")) + ": " + rung.reason.value_or("");
+}
+
+} // namespace
+
+std::string ladder_text(const LadderRun &run, const std::string &gpu) {
+    const bool measured = std::any_of(run.rungs.begin(), run.rungs.end(),
+                                      [](const RungResult &rung) { return rung.graph_warm_s.has_value(); });
+    std::string text =
+        bold(fmt::format("{} on {}, batch {}{}", run.network, gpu, run.batch, measured ? "" : ", forecast")) +
+        "\n";
+    if (run.sequential_s)
+        text += fmt::format("  one thread of this CPU, an image: {}\n", short_time(*run.sequential_s));
+    if (run.published_cpu_s && run.published_gpu)
+        text += fmt::format("  published: one thread of a CPU, an image: {}; rungs on a {}\n",
+                            short_time(*run.published_cpu_s), *run.published_gpu);
+    std::vector<TimeColumn> columns = {{measured ? "forecast" : "graph", forecast_graph}};
+    if (measured) {
+        columns.push_back({"graph", [](const RungResult &rung) { return rung.graph_warm_s; }});
+        columns.push_back({"cold L2", [](const RungResult &rung) { return rung.graph_cold_s; }});
+        columns.push_back({"stream", [](const RungResult &rung) { return rung.stream_warm_s; }});
+    } else {
+        columns.push_back({"stream", forecast_stream});
+    }
+    if (run.batch == 1)
+        columns.push_back({"published", [](const RungResult &rung) { return rung.published_s; }});
+    std::erase_if(columns, [&](const TimeColumn &column) {
+        return std::none_of(run.rungs.begin(), run.rungs.end(),
+                            [&](const RungResult &rung) { return column.of(rung).has_value(); });
+    });
+    std::vector<Column> head = {{"rung"}, {"kernels", Align::right}};
+    for (const TimeColumn &column : columns)
+        head.push_back({column.title, Align::right});
+    head.push_back({"what it does"});
+    std::vector<std::vector<std::string>> rows;
+    for (const RungResult &rung : run.rungs) {
+        std::vector<std::string> row = {rung.id, std::to_string(rung.launches)};
+        for (const TimeColumn &column : columns)
+            row.push_back(shown_time(column.of(rung)));
+        row.push_back(why_text(rung));
+        rows.push_back(std::move(row));
+    }
+    return text + "\n" + table(head, rows, terminal_width());
+}
+
+int predict_ladder(const Arguments &arguments) {
+    for (const char *other : {"shape", "study", "strategy", "timeline", "diagram", "explain", "rules",
+                              "sweep", "set", "facts", "calibration"})
+        if (arguments.has(other))
+            throw UsageError("predict: --ladder and --" + std::string(other) +
+                             " were both given; a ladder's rungs have kernels of their own");
+    const Network network = find_network(arguments.text("network", ""));
+    const Ladder ladder = find_ladder(network);
+    constexpr int most_batch = 65536;
+    const int batch = arguments.integer("batch", 1, 1, most_batch);
+    GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
+    supply_assumed(profile, arguments);
+    if (arguments.has("sms"))
+        profile = with_sms(std::move(profile), arguments.integer("sms", 1, 1, profile.limits.sm_count));
+    require_times(profile, "predict --ladder");
+    LadderRun run = forecast_ladder(ladder, network, batch, profile);
+    run.conditions["version"] = producer().version;
+    const bool document = arguments.has("json") || arguments.has("output");
+    write_file_atomically(arguments.text("output", "-"), document
+                                                             ? to_text(described::write(run))
+                                                             : printable(ladder_text(run, profile.name)));
+    return 0;
+}
+
+} // namespace convcast::cli

@@ -1,0 +1,104 @@
+#include "cli/report_network.hpp"
+
+#include "cli/ladder.hpp"
+#include "cli/terminal.hpp"
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/network/rung_forecast.hpp"
+#include "reports/network_figures.hpp"
+#include "reports/network_page.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast::cli {
+namespace {
+
+/// The profile that a ladder's forecasts are of: by --gpu, the document's, or the one of the GPU it was
+/// measured on. Absent where none of these is at hand.
+std::optional<GpuProfile> profile_of(const LadderRun &run, const Arguments &arguments) {
+    if (arguments.has("gpu"))
+        return find_profile(arguments.text("gpu", ""));
+    const auto gpu = run.conditions.find("gpu");
+    for (const std::string &name : shipped_profiles()) {
+        GpuProfile profile = find_profile(name);
+        if (run.profile_id ? profile.id == *run.profile_id
+                           : gpu != run.conditions.end() && profile.name == gpu->second)
+            return profile;
+    }
+    return std::nullopt;
+}
+
+/// The ladder with forecasts by this version, and what it says of several GPUs.
+LadderReport report_of(LadderRun run, const Arguments &arguments) {
+    LadderReport report;
+    const auto gpu = run.conditions.find("gpu");
+    report.gpu = gpu == run.conditions.end() ? "" : gpu->second;
+    const auto profile = profile_of(run, arguments);
+    if (profile) {
+        const Network network = find_network(run.network);
+        const Ladder ladder = find_ladder(network);
+        add_forecasts(run, ladder, network, *profile);
+        if (report.gpu.empty())
+            report.gpu = profile->name;
+        constexpr std::array<std::int64_t, 4> gpus = {1, 2, 4, 8};
+        for (const Rung &rung : ladder.rungs)
+            if (rung.trains.value_or(false) && report.scaling.empty())
+                report.scaling = forecast_scaling(rung, network, run.batch, *profile, gpus);
+    }
+    report.run = std::move(run);
+    return report;
+}
+
+int report_ladder(const std::string &document, const std::string &shown, const Arguments &arguments) {
+    const LadderReport report =
+        report_of(described::read_document<LadderRun>(document, shown, "convcast/ladder_run/1"), arguments);
+    if (arguments.has("figure"))
+        return write_figure(figures_of(report), {}, report.run.profile_id.value_or(report.gpu), arguments), 0;
+    const bool json = arguments.has("json");
+    std::string text = json ? to_text(described::write(report.run)) : ladder_text(report.run, report.gpu);
+    if (!json || arguments.has("output")) {
+        const ReportFiles files = write_report(report, arguments.text("output", "page"));
+        if (!json) {
+            const std::string judged = judgement_of(report.run);
+            text += "\n" + (judged.empty() ? "" : judged + "\n") + files_text(files);
+        }
+    }
+    write_file_atomically("-", json ? text : printable(text));
+    return 0;
+}
+
+int report_forecast(const std::string &document, const std::string &shown, const Arguments &arguments) {
+    const auto forecast =
+        described::read_document<NetworkForecast>(document, shown, "convcast/network_forecast/1");
+    if (arguments.has("figure"))
+        return write_figure({network_layers_figure(forecast)}, {}, forecast.profile_id, arguments), 0;
+    const bool json = arguments.has("json");
+    std::string text = json ? to_text(described::write(forecast))
+                            : bold(forecast.network + ", forecast for " + forecast.profile_id) + ": " +
+                                  short_time(forecast.time_s) + "\n";
+    if (!json || arguments.has("output")) {
+        const ReportFiles files = write_report(forecast, arguments.text("output", "page"));
+        if (!json)
+            text += files_text(files);
+    }
+    write_file_atomically("-", json ? text : printable(text));
+    return 0;
+}
+
+} // namespace
+
+int report_of_network(const std::string &document, const std::string &shown, const std::string &schema,
+                      const Arguments &arguments) {
+    for (const char *other : {"study", "facts", "calibration", "assume"})
+        if (arguments.has(other))
+            throw UsageError(std::string("report: --") + other +
+                             " is for a run's cases; this is about a network");
+    return schema.starts_with("convcast/ladder_run/") ? report_ladder(document, shown, arguments)
+                                                      : report_forecast(document, shown, arguments);
+}
+
+} // namespace convcast::cli

@@ -1,0 +1,229 @@
+#include "model/network/rung_forecast.hpp"
+
+#include "model/machine/machine.hpp"
+#include "model/plan/occupancy.hpp"
+#include "model/time/call.hpp"
+#include "model/time/memory_terms.hpp"
+#include "model/time/term.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+/// What a phase needs of the profile beside the machine's numbers, in clocks.
+struct Latencies {
+    double l1, constant, grid_meet;
+};
+
+Latencies latencies_of(const GpuProfile &p, const Machine &m) {
+    return {p.l1_latency ? p.l1_latency->value.value : m.shared_latency,
+            p.constant_l1_latency ? p.constant_l1_latency->value.value : m.shared_latency,
+            p.grid_sync_time ? p.grid_sync_time->value.value * m.clock : m.launch_s * m.clock};
+}
+
+/// Clocks that an SM's schedulers, its shared memory and its constant memory are busy with a warp and round.
+struct Services {
+    double issue = 0.0, passes = 0.0, constants = 0.0;
+    double most() const { return std::max({issue, passes, constants}); }
+};
+
+Services services_of(const LaunchPhase &phase, const Machine &m) {
+    constexpr double lanes = 32.0;
+    const double full_rate = lanes * m.schedulers;
+    // Products of three registers keep their scheduler busy for longer than a clock.
+    const double slower = phase.products * (full_rate / std::min(full_rate, m.outer_rate) - 1.0);
+    return {(phase.instructions + slower) / m.schedulers, phase.passes * m.pass_bytes / m.shared_bw,
+            phase.constants * constant_address_clocks};
+}
+
+class Phases {
+  public:
+    Phases(const GpuProfile &profile, const Machine &m) : m_(m), latency_(latencies_of(profile, m)) {}
+
+    /// N5, in clocks.
+    double time(const LaunchPhase &phase, double ctas) const {
+        const Services one = services_of(phase, m_);
+        const double warps = std::max(1.0, ctas * phase.warps), busy = warps * one.most();
+        const double own =
+            std::max({phase.chain * m_.ffma_latency, one.issue * m_.schedulers, one.passes, one.constants});
+        const Seconds service(busy);
+        const double turn = combined::queue(warps, {&service, 1}, waits(phase) + own);
+        return phase.rounds * (turn + phase.barriers * m_.barrier_s * m_.clock);
+    }
+
+    /// All that a CTA keeps an SM busy with.
+    double service(const std::vector<LaunchPhase> &phases) const {
+        Services all;
+        for (const LaunchPhase &phase : phases) {
+            const Services one = services_of(phase, m_);
+            const double times = phase.warps * phase.rounds;
+            all.issue += times * one.issue, all.passes += times * one.passes;
+            all.constants += times * one.constants;
+        }
+        return all.most();
+    }
+
+  private:
+    /// Clocks of a warp and round in which nothing of it is under way but loads and shuffles.
+    double waits(const LaunchPhase &phase) const {
+        return phase.l2_waits * m_.l2_latency_s * m_.clock + phase.l1_waits * latency_.l1 +
+               phase.shared_waits * m_.shared_latency + phase.constant_waits * latency_.constant +
+               phase.shuffles * (m_.shared_latency + m_.ffma_latency) +
+               phase.cluster_waits * m_.cluster_latency +
+               phase.cluster_meets * m_.cluster_barrier_s * m_.clock + phase.grid_meets * latency_.grid_meet;
+    }
+
+    const Machine &m_;
+    Latencies latency_;
+};
+
+/// The least time that the bytes of a launch take on the chip.
+double bytes_time(const LaunchWork &work, const GpuProfile &profile, const Machine &m) {
+    const double moved = work.read_bytes + work.written_bytes;
+    const bool kept = moved <= static_cast<double>(profile.limits.l2_bytes);
+    const double dram = kept ? 0.0 : work.read_bytes / m.read_bw + work.written_bytes / m.write_bw;
+    return std::max({work.l2_read_bytes / m.l2_bw, work.written_bytes / m.l2_write_bw, dram});
+}
+
+/// Why a launch has no CTA on an SM; "" if it has one.
+std::string too_large(const LadderLaunch &launch, const LaunchWork &work, const Gpu &gpu) {
+    return resident_ctas(gpu, work.threads, work.registers, work.shared_bytes) > 0
+               ? ""
+               : launch.kernel + " does not fit an SM: " + std::to_string(work.threads) + " threads with " +
+                     std::to_string(work.registers) + " registers and " + std::to_string(work.shared_bytes) +
+                     " bytes of shared memory";
+}
+
+RungLaunchForecast forecast_of(const LadderLaunch &launch, const LaunchWork &work, const Gpu &gpu,
+                               const Machine &m) {
+    const Phases phases(gpu.profile, m);
+    Partition placed; // F9: SMs that clusters of so many CTAs can use
+    placed.cluster = work.cluster;
+    const auto sms = static_cast<double>(launch_terms::usable_sms(placed, m));
+    const double most = resident_ctas(gpu, work.threads, work.registers, work.shared_bytes),
+                 ctas = static_cast<double>(work.ctas), busiest = std::min(most, std::ceil(ctas / sms));
+    RungLaunchForecast out;
+    out.kernel = launch.kernel;
+    out.operators = launch.operators;
+    out.ctas_per_sm = static_cast<std::int64_t>(busiest);
+    out.waves = ctas / (most * sms);
+    const auto part = [&](const std::string &name, double clocks) {
+        out.parts.push_back({name, Seconds(clocks / m.clock)});
+        return clocks;
+    };
+    double first = part("cold code", code_clocks * work.code), alone = m.turnover_clocks;
+    for (const LaunchPhase &phase : work.phases) {
+        first += part(phase.name, phases.time(phase, busiest));
+        alone += phases.time(phase, 1.0);
+    }
+    for (const LaunchPhase &phase : work.last)
+        first += part(phase.name, phases.time(phase, 1.0));
+    first += part("last store", m.l2_latency_s * m.clock);
+    double time = first / m.clock;
+    if (out.waves > 1.0) {
+        const Seconds busy(most * phases.service(work.phases));
+        const double further = combined::queue(most, {&busy, 1}, alone) / m.clock;
+        time += (out.waves - 1.0) * further;
+        out.parts.push_back({"further waves", Seconds((out.waves - 1.0) * further)});
+    }
+    if (const double bytes = bytes_time(work, gpu.profile, m); bytes > time) {
+        out.parts.push_back({"bytes beyond that", Seconds(bytes - time)});
+        time = bytes;
+    }
+    out.time_s = Seconds(std::max(time, ctas * m.cta_s));
+    return out;
+}
+
+} // namespace
+
+Seconds phase_time(const LaunchPhase &phase, double ctas, const GpuProfile &profile) {
+    const Gpu gpu(profile);
+    const Machine m = machine_of(gpu, DataType::f32, {});
+    return Seconds(Phases(profile, m).time(phase, ctas) / m.clock);
+}
+
+RungLaunchForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &work,
+                                   const GpuProfile &profile) {
+    const Gpu gpu(profile);
+    return forecast_of(launch, work, gpu, machine_of(gpu, DataType::f32, {}));
+}
+
+RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_t images,
+                           const GpuProfile &profile) {
+    RungForecast out;
+    if (const std::string missing = missing_for_forecast(profile); !missing.empty()) {
+        out.why_not = no_time(profile, missing);
+        return out;
+    }
+    if (auto why = refusal(rung, network, images, capability_of(profile))) {
+        out.why_not = std::move(why);
+        return out;
+    }
+    const Gpu gpu(profile);
+    const Machine m = machine_of(gpu, DataType::f32, {});
+    double bodies = 0.0;
+    std::int64_t nodes = std::count_if(rung.constant.begin(), rung.constant.end(),
+                                       [](const ConstantCopy &copy) { return copy.each_call; });
+    for (const LadderLaunch &launch : rung.launches) {
+        const auto work = work_of(launch, rung, network, images, gpu);
+        if (!work)
+            out.why_not = "the work of the kernel " + launch.kernel + " has not been counted";
+        else if (std::string why = too_large(launch, *work, gpu); !why.empty())
+            out.why_not = std::move(why);
+        if (out.why_not) {
+            out.launches.clear();
+            return out;
+        }
+        out.launches.push_back(forecast_of(launch, *work, gpu, m));
+        bodies += out.launches.back().time_s.value;
+        ++nodes;
+    }
+    const auto further = static_cast<double>(nodes - 1);
+    out.stream_s = Seconds(m.launch_s + further * (m.launch_s + m.gap_s) + bodies);
+    if (profile.graph_launch_period)
+        out.graph_s = Seconds(
+            m.launch_s + further * (profile.graph_launch_period->value.value + dependent_gap_s) + bodies);
+    return out;
+}
+
+void add_forecasts(LadderRun &run, const Ladder &ladder, const Network &network, const GpuProfile &profile) {
+    run.profile_id = profile.id;
+    for (RungResult &result : run.rungs) {
+        result.predicted.reset();
+        for (const Rung &rung : ladder.rungs)
+            if (rung.id == result.id)
+                result.predicted = forecast_rung(rung, network, run.batch, profile);
+    }
+}
+
+LadderRun forecast_ladder(const Ladder &ladder, const Network &network, std::int64_t images,
+                          const GpuProfile &profile) {
+    LadderRun run;
+    run.network = network.id;
+    run.batch = images;
+    run.published_gpu = ladder.published_gpu;
+    run.published_cpu_s = ladder.published_cpu_s;
+    for (const Rung &rung : ladder.rungs) {
+        RungResult result;
+        result.id = rung.id, result.title = rung.title;
+        result.launches = std::ssize(rung.launches);
+        result.published_s = rung.published_s;
+        run.rungs.push_back(std::move(result));
+    }
+    add_forecasts(run, ladder, network, profile);
+    for (RungResult &result : run.rungs)
+        if (result.predicted->why_not) {
+            result.status = Status::infeasible;
+            result.reason = result.predicted->why_not;
+        }
+    return run;
+}
+
+} // namespace convcast

@@ -1,0 +1,40 @@
+// How long a rung of a ladder takes on a GPU: its launches one after another, each a sum of phases. Equations
+// N5 to N7 of docs/equations.md.
+#pragma once
+
+#include "model/machine/profile.hpp"
+#include "model/network/ladder.hpp"
+#include "model/network/rung_work.hpp"
+
+#include <cstdint>
+
+namespace convcast {
+
+// Three numbers that no probe gives, read off the recorded times of the ladders of fashion_mnist and mnist on
+// an H200. They are the same for all rungs.
+inline constexpr double code_clocks = 3.0; ///< of a launch's first CTAs, for each instruction of its code
+inline constexpr double constant_address_clocks = 2.0; ///< of an SM, for each address of constant memory
+inline constexpr double dependent_gap_s =
+    0.65e-6; ///< of a graph, where a launch reads what the last one wrote
+
+/// N5: one phase of `ctas` CTAs that share an SM.
+Seconds phase_time(const LaunchPhase &phase, double ctas, const GpuProfile &profile);
+
+/// N6: a launch from the start of its first CTA to the end of its last one.
+RungLaunchForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &work,
+                                   const GpuProfile &profile);
+
+/// N7: the rung's call. Absent times and a reason where the GPU refuses it, where a number of the profile is
+/// missing, or where nobody has counted one of its kernels.
+RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_t images,
+                           const GpuProfile &profile);
+
+/// The forecast of every rung put beside what `run` has measured; that of rungs that the ladder no longer has
+/// is absent.
+void add_forecasts(LadderRun &run, const Ladder &ladder, const Network &network, const GpuProfile &profile);
+
+/// A ladder with forecasts only.
+LadderRun forecast_ladder(const Ladder &ladder, const Network &network, std::int64_t images,
+                          const GpuProfile &profile);
+
+} // namespace convcast

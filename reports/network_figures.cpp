@@ -1,0 +1,174 @@
+#include "reports/network_figures.hpp"
+
+#include "reports/report_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace convcast {
+namespace {
+
+constexpr double in_microseconds = 1e6;
+
+std::string with_unit(Seconds time) {
+    return microseconds(time) + " µs";
+}
+
+Figure rungs_figure(const LadderRun &run) {
+    Figure figure{"ladder", fmt::format("Rungs of {}, batch {}", run.network, run.batch), "", {}, {}};
+    figure.caption =
+        "Forecast and measured: one CUDA graph, L2 as the call before left it; cold: L2 flushed before. "
+        "From the first rung down, each does what the one above does and one thing more, or another way.";
+    figure.x = {"time, µs", Scale::logarithmic, {}, {}, {}};
+    figure.y.scale = Scale::category;
+    Series forecast{"forecast", 0, Drawn::points, true}, measured{"measured", 0},
+        cold{"measured, cold L2", 1},
+        published{"published" + (run.published_gpu ? ", " + *run.published_gpu : std::string()), 2};
+    for (const RungResult &rung : run.rungs) {
+        const auto y = static_cast<double>(figure.y.categories.size());
+        const auto add = [&](Series &series, const std::optional<Seconds> &time) {
+            if (time)
+                series.points.push_back({time->value * in_microseconds,
+                                         y,
+                                         rung.id + ", " + series.name + ": " + with_unit(*time),
+                                         {}});
+        };
+        if (rung.predicted)
+            add(forecast, rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s);
+        add(measured, rung.graph_warm_s);
+        add(cold, rung.graph_cold_s);
+        if (run.batch == 1)
+            add(published, rung.published_s);
+        figure.y.categories.push_back(rung.id);
+    }
+    for (Series *series : {&published, &cold, &forecast, &measured})
+        if (!series->points.empty())
+            figure.series.push_back(std::move(*series));
+    figure.no_data = "no rung has a time";
+    return figure;
+}
+
+/// The layer that a launch is named by: the first convolution, dense layer or pooling that it computes.
+std::string layer_of(const RungLaunchForecast &launch) {
+    return launch.operators.empty() ? launch.kernel : launch.operators.front();
+}
+
+Figure launches_figure(const LadderRun &run) {
+    Figure figure{"ladder_launches",
+                  fmt::format("What the forecasts of {} consist of, batch {}", run.network, run.batch),
+                  "",
+                  {},
+                  {}};
+    figure.caption =
+        "Launches one after another, each named by the first operator that it computes. The rest are "
+        "the starts of launches, gaps between them and copies to constant memory.";
+    figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
+    figure.y.scale = Scale::category;
+    std::map<std::string, std::size_t> places;
+    const auto series_of = [&](const std::string &name) -> Series & {
+        const auto [found, fresh] = places.try_emplace(name, figure.series.size());
+        if (fresh)
+            figure.series.push_back({name, figure.series.size(), Drawn::bars});
+        return figure.series[found->second];
+    };
+    for (const RungResult &rung : run.rungs) {
+        if (!rung.predicted || rung.predicted->launches.empty())
+            continue;
+        const auto y = static_cast<double>(figure.y.categories.size());
+        figure.y.categories.push_back(rung.id);
+        double at = 0.0;
+        const auto add = [&](const std::string &name, const std::string &what, double us) {
+            Point point{at + us, y, fmt::format("{}, {}: {:.2f} µs", rung.id, what, us), {}, at};
+            series_of(name).points.push_back(std::move(point));
+            at += us;
+        };
+        for (const RungLaunchForecast &launch : rung.predicted->launches)
+            add(layer_of(launch), launch.kernel, launch.time_s.value * in_microseconds);
+        const auto total = rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s;
+        add("launching", "launching", total->value * in_microseconds - at);
+    }
+    figure.no_data = "no rung has a forecast";
+    return figure;
+}
+
+} // namespace
+
+std::vector<Figure> ladder_figures(const LadderRun &run) {
+    return {rungs_figure(run), launches_figure(run)};
+}
+
+Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &id, const std::string &title,
+                      const std::string &gpu) {
+    Figure figure{id, title, "", {}, {}};
+    figure.caption = "Forecast for the " + gpu + "; nothing was run on several GPUs.";
+    figure.x = {"GPUs", Scale::binary, {}, {}, {}};
+    figure.y = {"efficiency", Scale::linear, 0.0, 1.05, {}};
+    Series strong{"the batch divided (strong)", 0, Drawn::lines},
+        weak{"a batch for each (weak)", 1, Drawn::lines};
+    for (const ScalingPoint &point : points) {
+        const auto gpus = static_cast<double>(point.gpus);
+        strong.points.push_back({gpus,
+                                 point.strong_efficiency,
+                                 fmt::format("{} GPUs: {}", point.gpus, with_unit(point.strong_s)),
+                                 {}});
+        weak.points.push_back({gpus,
+                               point.weak_efficiency,
+                               fmt::format("{} GPUs: {}", point.gpus, with_unit(point.weak_s)),
+                               {}});
+    }
+    figure.series = {std::move(strong), std::move(weak)};
+    figure.no_data = "there is no forecast for several GPUs";
+    return figure;
+}
+
+Figure network_layers_figure(const NetworkForecast &forecast) {
+    constexpr double least_share = 0.005;
+    Figure figure{"network_layers",
+                  fmt::format("What the launches of {} take, batch {}", forecast.network, forecast.batch),
+                  "",
+                  {},
+                  {}};
+    figure.caption =
+        fmt::format("Forecast, one CUDA graph; launches of less than {:.1f} % of the time together.",
+                    100.0 * least_share);
+    figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
+    figure.y.scale = Scale::category;
+    Series convolutions{"convolution", 0, Drawn::bars}, dense{"dense layer", 1, Drawn::bars},
+        others{"other", 2, Drawn::bars};
+    const auto add = [&](Series &series, const std::string &name, const std::string &label, Seconds time) {
+        series.points.push_back(
+            {time.value * in_microseconds,
+             static_cast<double>(figure.y.categories.size()),
+             fmt::format("{}: {}, {:.1f} %", label, with_unit(time), 100.0 * (time / forecast.time_s)),
+             {},
+             0.0});
+        figure.y.categories.push_back(name);
+    };
+    Seconds rest(0.0);
+    std::size_t small = 0;
+    for (const NetworkLaunch &launch : forecast.launches) {
+        if (launch.share < least_share) {
+            rest += launch.time_s, ++small;
+            continue;
+        }
+        const std::string &name = launch.operators.front();
+        if (!launch.candidates.empty())
+            add(convolutions, name, name + " by " + launch.candidates.front().strategy, launch.time_s);
+        else
+            add(launch.shape ? dense : others, name, name, launch.time_s);
+    }
+    if (small > 0)
+        add(others, fmt::format("{} more", small), fmt::format("{} launches", small), rest);
+    for (Series *series : {&convolutions, &dense, &others})
+        if (!series->points.empty())
+            figure.series.push_back(std::move(*series));
+    figure.no_data = "the network has no launch";
+    return figure;
+}
+
+} // namespace convcast

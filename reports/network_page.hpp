@@ -1,0 +1,32 @@
+// Pages about networks: a ladder's rungs, forecast and measured, and the layers of a forecast network.
+#pragma once
+
+#include "model/network/forecast.hpp"
+#include "model/network/ladder.hpp"
+#include "model/network/scaling.hpp"
+#include "reports/write_report.hpp"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// A ladder with what a report says besides.
+struct LadderReport {
+    LadderRun run;
+    std::string gpu;                   ///< name
+    std::vector<ScalingPoint> scaling; ///< of the rung that trains; empty: there is none
+};
+
+std::vector<Figure> figures_of(const LadderReport &report);
+
+/// "13 of 15 rungs within 10 % ...": how good the forecast is; "" where nothing was measured.
+std::string judgement_of(const LadderRun &run);
+
+/// Makes `folder` with page.html and the figures as files.
+ReportFiles write_report(const LadderReport &report, const std::filesystem::path &folder);
+ReportFiles write_report(const NetworkForecast &forecast, const std::filesystem::path &folder);
+
+} // namespace convcast

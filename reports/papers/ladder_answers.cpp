@@ -1,0 +1,102 @@
+#include "reports/papers/ladder_answers.hpp"
+
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/network/rung_forecast.hpp"
+#include "reports/papers/computations.hpp"
+#include "reports/papers/recordings.hpp"
+#include "reports/report_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace convcast {
+
+std::optional<LadderRun> recorded_ladder(const std::string &network, std::int64_t batch,
+                                         const GpuProfile &gpu) {
+    const std::string file = fmt::format("data/recorded/h200/ladders/{}_b{}.json", network, batch);
+    const auto text = recording(file);
+    if (!text)
+        return std::nullopt;
+    LadderRun run = described::read_document<LadderRun>(*text, file, "convcast/ladder_run/1");
+    const auto measured_on = run.conditions.find("gpu");
+    if (measured_on == run.conditions.end() || measured_on->second != gpu.name)
+        return std::nullopt;
+    return run;
+}
+
+std::optional<TrainingRun> recorded_training(const std::string &network) {
+    const std::string file = "data/recorded/h200/training/" + network + ".json.gz";
+    const auto packed = recording(file);
+    if (!packed)
+        return std::nullopt;
+    return described::read_document<TrainingRun>(unpacked(*packed, file), file, "convcast/training/1");
+}
+
+std::string shipped_weights_made_by(const std::string &network) {
+    try {
+        return find_weights(network, find_network(network)).made_by;
+    } catch (const UsageError &) { // none ship
+        return "";
+    }
+}
+
+std::vector<KnownRung> known_rungs(const std::string &network, std::int64_t batch,
+                                   const std::vector<std::string> &names, const PaperContext &context) {
+    const Network its = find_network(network);
+    const Ladder ladder = find_ladder(its);
+    const auto recorded = recorded_ladder(network, batch, context.ours().profile);
+    std::vector<KnownRung> rungs;
+    const auto add = [&](const Rung &rung) {
+        KnownRung known{rung, forecast_rung(rung, its, batch, context.papers().profile),
+                        forecast_rung(rung, its, batch, context.ours().profile), std::nullopt};
+        if (recorded)
+            for (const RungResult &result : recorded->rungs)
+                if (result.id == rung.id)
+                    known.measured = result;
+        rungs.push_back(std::move(known));
+    };
+    if (names.empty())
+        for (const Rung &rung : ladder.rungs)
+            add(rung);
+    for (const std::string &name : names)
+        for (const Rung &rung : ladder.rungs)
+            if (rung.id == name)
+                add(rung);
+    return rungs;
+}
+
+PaperTable rungs_table(const PaperItem &item, const std::string &title, const std::vector<KnownRung> &rungs,
+                       std::int64_t batch, const PaperContext &context) {
+    const std::string papers = short_name(context.papers().profile),
+                      ours = short_name(context.ours().profile);
+    PaperTable table{item.id + "_rungs",
+                     title,
+                     2,
+                     {"rung", "what it does", "kernels", "published, µs", "forecast " + papers + ", µs",
+                      "forecast " + ours + ", µs", "measured " + ours + ", µs", "forecast / measured"},
+                     {},
+                     ""};
+    for (const KnownRung &known : rungs) {
+        const auto measured = known.measured_s(), forecast = known.forecast();
+        table.rows.push_back({known.rung.id, known.rung.title, std::to_string(known.rung.launches.size()),
+                              batch == 1 ? micro_text(known.rung.published_s) : "–",
+                              micro_text(known.papers.stream_s), micro_text(forecast), micro_text(measured),
+                              measured && forecast ? fmt::format("{:.2f}", *forecast / *measured) : "–"});
+    }
+    table.note =
+        fmt::format("Batch {}. {}: launches of a stream, with assumed latencies, nothing fitted. {}: one "
+                    "CUDA graph, L2 as the call before left it.",
+                    count_text(batch), papers, ours);
+    return table;
+}
+
+std::int64_t batch_of_paper(const std::string &network) {
+    constexpr std::int64_t step_of_cibil = 2048;
+    return network == "mnist" ? step_of_cibil : 1;
+}
+
+} // namespace convcast
