@@ -337,7 +337,7 @@ ItemAnswer training(const PaperItem &item, const PaperContext &context) {
         finding.sentence = fmt::format(
             "{} epochs in batches of {} take {:.2f} s and classify {:.2f} % of {} test images right; of the "
             "first {} the CPU in double classifies {} otherwise.",
-            run->epochs, count_text(run->batch), run->time_s.value, percent, count_text(run->test_images),
+            run->epochs, count_text(run->descent.batch), run->time_s.value, percent, count_text(run->test_images),
             count_text(run->checked), run->disagreements);
     } else if (const std::string made_by = shipped_weights_made_by(name); !made_by.empty()) {
         finding.sentence += " The weights that ship say: " + made_by + ".";
