@@ -107,7 +107,6 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int pixel0 = blockIdx.x / (Split * filter_tiles) * TilePixels;
     const int group = blockIdx.y;
     const int first_step = steps * part / Split, last_step = steps * (part + 1) / Split;
-//: wait_for_launch_before();
 //: if constexpr (END_ADD) {
 //:     constexpr int lines = (TilePixels + 31) / 32;
 //:     for (int i = part * threads + tid; i < TileK * lines; i += Split * threads) {

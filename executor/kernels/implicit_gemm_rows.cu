@@ -127,7 +127,6 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int column0 = tile / unit_tiles * (Columns * ThreadPixels); // in the output
     const int group = blockIdx.y;
     const int first_step = steps * part / Split, last_step = steps * (part + 1) / Split;
-//: wait_for_launch_before();
     const auto staged_row = [](int unit) { // of a unit's first filter row, over all images
         const int row = unit / Columns;
         return row / P * image_rows + row % P * stride_h;

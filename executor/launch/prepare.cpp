@@ -53,6 +53,12 @@ dim3 grid_of(const Launch &launch) {
             static_cast<unsigned>(launch.grid[2])};
 }
 
+/// Whether the kernel waits for the launch before it with its first instruction. Small kernels alone gain by
+/// an early start: CTAs of large ones that come while others run crowd on few SMs.
+bool waits_in_network(const Partition &partition) {
+    return partition.kernel == "winograd_input";
+}
+
 /// A launch of a plan, bound to its loaded kernel.
 struct BoundLaunch {
     std::shared_ptr<const Module> module; ///< shared by the copies that std::function makes
@@ -120,7 +126,7 @@ BoundLaunch bound(KernelCache &kernels, const Partition &partition, const ConvSh
                        module->kernel(name),
                        partition,
                        {args_for(shape, partition), end.bias, end.added},
-                       compiled_as.in_network && end.early,
+                       compiled_as.in_network && end.early && waits_in_network(partition),
                        partition.filter_begin * shape.products() * shape.element_bytes()};
     launch.kernel.allow_shared(static_cast<std::size_t>(partition.shared_bytes));
     if (partition.constant_bytes > 0) {

@@ -23,6 +23,13 @@ std::int64_t blocks(std::int64_t count, std::int64_t of_block) {
     return (count + of_block - 1) / of_block;
 }
 
+/// Of a block's unit of work, how often a thread does it: launching many blocks takes longer than their
+/// loads.
+std::int64_t times_each(std::int64_t all_blocks) {
+    constexpr std::int64_t few = 512, many_times = 4;
+    return all_blocks >= few ? many_times : 1;
+}
+
 std::string expression(const std::string &kernel, const std::vector<std::int64_t> &arguments) {
     return fmt::format("{}<{}>", kernel, fmt::join(arguments, ", "));
 }
@@ -30,7 +37,7 @@ std::string expression(const std::string &kernel, const std::vector<std::int64_t
 WholeKernel dense_kernel(const ScheduledLaunch &launch, const ElementSteps &steps) {
     const ConvShape &shape = *launch.shape;
     // Some fours of inputs for each thread, and whole warps.
-    constexpr std::int64_t inputs_of_thread = 16, least = 32;
+    constexpr std::int64_t inputs_of_thread = 64, least = 32;
     std::int64_t threads = block_threads;
     while (threads > least && threads * inputs_of_thread > shape.c)
         threads /= 2;
@@ -45,13 +52,16 @@ WholeKernel pooling_kernel(const Operator &op, const ImageShape &input, std::int
     const std::array<std::int64_t, 2> window = *op.window, stride = op.stride.value_or(window),
                                       pad = op.pad.value_or(std::array<std::int64_t, 2>{0, 0});
     const std::int64_t outputs = batch * elements(op.output);
-    if (window[0] == input[1] && window[1] == input[2] && pad[0] == 0 && pad[1] == 0)
-        return {expression("pool_channels", {is_max, input[1] * input[2]}),
-                {blocks(outputs, block_warps), 1, 1},
+    if (window[0] == input[1] && window[1] == input[2] && pad[0] == 0 && pad[1] == 0) {
+        const std::int64_t each = times_each(blocks(outputs, block_warps));
+        return {expression("pool_channels", {is_max, input[1] * input[2], each}),
+                {blocks(outputs, block_warps * each), 1, 1},
                 outputs};
+    }
+    const std::int64_t each = times_each(blocks(outputs, block_threads));
     return {expression("pool", {is_max, input[1], input[2], op.output[1], op.output[2], window[0], window[1],
-                                stride[0], stride[1], pad[0], pad[1]}),
-            {blocks(outputs, block_threads), 1, 1},
+                                stride[0], stride[1], pad[0], pad[1], each}),
+            {blocks(outputs, block_threads * each), 1, 1},
             outputs};
 }
 
@@ -60,12 +70,13 @@ WholeKernel elementwise_kernel(const Network &network, const ScheduledLaunch &la
     const ImageShape &shape = network.operators[launch.operators.front()].output;
     const std::int64_t count = batch * elements(shape);
     const std::int64_t area = launch.writes.columns ? batch * shape[1] * shape[2] : shape[1] * shape[2];
+    const std::int64_t each = times_each(blocks(count, block_threads));
     const std::int64_t activation = !steps.activation                                                 ? 0
                                     : network.operators[*steps.activation].kind == OperatorKind::relu ? 1
                                                                                                       : 2;
     return {expression("elementwise", {shape[0], area, steps.bias.has_value() ? 1 : 0,
-                                       steps.add.has_value() ? 1 : 0, activation}),
-            {blocks(count, block_threads), 1, 1},
+                                       steps.add.has_value() ? 1 : 0, activation, each}),
+            {blocks(count, block_threads * each), 1, 1},
             count};
 }
 
