@@ -42,7 +42,7 @@ std::string ladder_text(const LadderRun &run) {
     for (const RungResult &rung : run.rungs)
         rows.push_back({rung.id, std::to_string(rung.launches), shown(rung.graph_warm_s),
                         shown(rung.graph_cold_s), shown(rung.stream_warm_s), shown(rung.stream_cold_s),
-                        run.batch == 1 ? shown(rung.published_s) : "-",
+                        run.batch == run.published_images.value_or(1) ? shown(rung.published_s) : "-",
                         rung.status == Status::ok
                             ? rung.title
                             : std::string(boost::describe::enum_to_string(rung.status, "?")) + ": " +
