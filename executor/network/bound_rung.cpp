@@ -64,6 +64,8 @@ NetworkMemory::NetworkMemory(const Network &network, const Rung &rung, std::int6
         for (const auto &[name, count] : *memory)
             own_.emplace(name, DeviceBuffer<float>(size_of(*floats(name)))).first->second.fill_bytes(0);
     settings_.fill_bytes(0);
+    if (rung.upload)
+        packed_.emplace(size_of(*floats("input")));
 }
 
 void NetworkMemory::load(std::span<const float> images, std::span<const std::uint8_t> labels,
@@ -78,11 +80,52 @@ void NetworkMemory::load(std::span<const float> images, std::span<const std::uin
 }
 
 void NetworkMemory::load(std::span<const float> images, std::span<const std::uint8_t> labels) {
-    images_.copy_from(images);
+    if (rung_.upload)
+        pack(images);
+    else
+        images_.copy_from(images);
     labels_.copy_from(labels);
 }
 
-const void *NetworkMemory::address(const std::string &operand) const {
+void NetworkMemory::pack(std::span<const float> images) {
+    check_copy_size(images.size(), packed_->size());
+    const std::int64_t pixels = elements(network_.input), streams = rung_.streams.value_or(1);
+    float *const packed = packed_->data();
+    std::fill_n(packed, packed_->size(), 0.0F);
+    for (std::int64_t stream = 0; stream < streams; ++stream) {
+        const ImageShare share = share_of(rung_, batch_, stream);
+        for (std::int64_t i = 0; i < share.count && size_of((share.first + i + 1) * pixels) <= images.size();
+             ++i)
+            for (std::int64_t at = 0; at < pixels; ++at) {
+                const std::int64_t place =
+                    *rung_.upload == Upload::interleaved ? at * share.count + i : i * pixels + at;
+                packed[share.first * pixels + place] = images[size_of((share.first + i) * pixels + at)];
+            }
+    }
+}
+
+void NetworkMemory::upload(const ImageShare &share, cudaStream_t stream) const {
+    const std::int64_t pixels = elements(network_.input);
+    check(cudaMemcpyAsync(const_cast<float *>(images_at_) + share.first * pixels,
+                          packed_->data() + share.first * pixels,
+                          size_of(share.count * pixels) * sizeof(float), cudaMemcpyHostToDevice, stream),
+          "cudaMemcpyAsync of images");
+}
+
+const void *NetworkMemory::address(const std::string &operand, std::int64_t first) const {
+    const void *start = start_of(operand);
+    if (first == 0)
+        return start;
+    if (operand == "labels")
+        return labels_at_ + first;
+    const bool of_images =
+        operand == "input" || outputs_.contains(operand) || rung_.image_memory.contains(operand);
+    return of_images
+               ? static_cast<const float *>(start) + first * *operand_floats(network_, rung_, operand, 1)
+               : start;
+}
+
+const void *NetworkMemory::start_of(const std::string &operand) const {
     if (operand == "none")
         return nullptr;
     if (operand == "input")
@@ -112,14 +155,15 @@ std::string NetworkMemory::overrun() const {
 }
 
 BoundLaunch::BoundLaunch(const Module &module, const LadderLaunch &launch, const NetworkMemory &memory,
-                         std::int64_t images, std::int64_t groups, int sms)
-    : kernel_(module.kernel(launch.kernel)), launch_(launch), grid_(grid_of(launch, images, sms)) {
+                         const LaunchWork &work, int sms)
+    : kernel_(module.kernel(launch.kernel)), launch_(launch), grid_(grid_of(launch, work.share.count, sms)) {
+    const std::map<std::string, std::int64_t> numbers = {
+        {"count", work.share.count}, {"total", work.total}, {"groups", work.groups}, {"turn", work.turn}};
     for (const std::string &operand : launch.operands) {
-        if (operand == "count" || operand == "groups")
-            arguments_.push_back(
-                &numbers_.emplace_back(static_cast<int>(operand == "count" ? images : groups)));
+        if (const auto number = numbers.find(operand); number != numbers.end())
+            arguments_.push_back(&numbers_.emplace_back(static_cast<int>(number->second)));
         else
-            arguments_.push_back(&pointers_.emplace_back(memory.address(operand)));
+            arguments_.push_back(&pointers_.emplace_back(memory.address(operand, work.share.first)));
     }
     arguments_.push_back(nullptr);
     if (launch.shared_bytes)
@@ -137,7 +181,7 @@ void BoundLaunch::enqueue(cudaStream_t stream) {
 
 BoundRung::BoundRung(const Module &module, const Rung &rung, NetworkMemory &memory, std::int64_t images,
                      int sms)
-    : rung_(rung), memory_(memory) {
+    : rung_(rung), memory_(memory), images_(images) {
     std::int64_t groups = images;
     for (const LadderLaunch &launch : rung.launches)
         if (launch.group_images) {
@@ -151,10 +195,30 @@ BoundRung::BoundRung(const Module &module, const Rung &rung, NetworkMemory &memo
             throw GpuError("the constant array " + copy.variable + " has " + std::to_string(room) +
                            " bytes, too few for " + copy.operand);
     }
+    const LaunchWork all{{0, images}, images, groups, 0};
     for (const LadderLaunch &launch : rung.prepare)
-        prepare_.push_back(std::make_unique<BoundLaunch>(module, launch, memory_, images, groups, sms));
+        prepare_.push_back(std::make_unique<BoundLaunch>(module, launch, memory_, all, sms));
     for (const LadderLaunch &launch : rung.launches)
-        launches_.push_back(std::make_unique<BoundLaunch>(module, launch, memory_, images, groups, sms));
+        launches_.push_back(bind(module, launch, images, groups, sms));
+    for (std::int64_t i = 0; i < rung.streams.value_or(0); ++i) {
+        streams_.push_back(std::make_unique<OwnedStream>());
+        ends_.push_back(std::make_unique<OwnedEvent>());
+    }
+}
+
+BoundRung::Launches BoundRung::bind(const Module &module, const LadderLaunch &launch, std::int64_t images,
+                                    std::int64_t groups, int sms) const {
+    Launches launches{launch.each_stream.value_or(false), launch.meet.value_or(false), {}};
+    const std::int64_t streams = launches.each_stream ? *rung_.streams : 1;
+    for (std::int64_t stream = 0; stream < streams; ++stream) {
+        auto &of_stream = launches.by_stream.emplace_back();
+        LaunchWork work{{0, images}, images, groups, 0};
+        if (launches.each_stream)
+            work.share = share_of(rung_, images, stream);
+        for (; work.turn < launch.repeat.value_or(1) && work.share.count > 0; ++work.turn)
+            of_stream.push_back(std::make_unique<BoundLaunch>(module, launch, memory_, work, sms));
+    }
+    return launches;
 }
 
 void BoundRung::prepare(cudaStream_t stream) {
@@ -165,8 +229,43 @@ void BoundRung::prepare(cudaStream_t stream) {
 
 void BoundRung::call(cudaStream_t stream) {
     copy_constants(stream, true);
-    for (const auto &launch : launches_)
-        launch->enqueue(stream);
+    bool forked = rung_.upload && !streams_.empty();
+    if (forked)
+        fork(stream);
+    if (rung_.upload && !forked)
+        memory_.upload({0, images_}, stream);
+    for (std::size_t i = 0; forked && i < streams_.size(); ++i)
+        if (const ImageShare share = share_of(rung_, images_, static_cast<std::int64_t>(i)); share.count > 0)
+            memory_.upload(share, streams_[i]->get());
+    for (const Launches &launches : launches_) {
+        if (launches.each_stream && !forked)
+            fork(stream);
+        if (!launches.each_stream && forked)
+            join(stream);
+        forked = launches.each_stream;
+        for (std::size_t i = 0; i < launches.by_stream.size(); ++i)
+            for (const auto &launch : launches.by_stream[i])
+                launch->enqueue(forked ? streams_[i]->get() : stream);
+        if (forked && launches.meet) {
+            join(stream);
+            fork(stream);
+        }
+    }
+    if (forked)
+        join(stream);
+}
+
+void BoundRung::fork(cudaStream_t stream) {
+    start_.record(stream);
+    for (const auto &other : streams_)
+        check(cudaStreamWaitEvent(other->get(), start_.get(), 0), "cudaStreamWaitEvent");
+}
+
+void BoundRung::join(cudaStream_t stream) {
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+        ends_[i]->record(streams_[i]->get());
+        check(cudaStreamWaitEvent(stream, ends_[i]->get(), 0), "cudaStreamWaitEvent");
+    }
 }
 
 void BoundRung::copy_constants(cudaStream_t stream, bool each_call) {

@@ -2,6 +2,7 @@
 // arguments.
 #pragma once
 
+#include "executor/network/stream.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/kernel.hpp"
 #include "gpu/memory.hpp"
@@ -51,13 +52,16 @@ class NetworkMemory {
     void set(const StepSettings &settings) { settings_.copy_from({&settings, 1}); }
     StepSettings *settings() { return settings_.data(); } ///< on the device
 
-    /// The address of an operand; null for "none".
-    const void *address(const std::string &operand) const;
+    /// The address of an operand, of what each image has from image `first` on; null for "none".
+    const void *address(const std::string &operand, std::int64_t first = 0) const;
     std::int64_t bytes(const std::string &operand) const { return 4 * *floats(operand); }
 
     std::vector<float> output(const std::string &name) const { return outputs_.at(name).to_host(); }
     std::vector<float> gradient() const { return gradient_.to_host(); }
     std::vector<float> trained() const { return parameters_.to_host(); }
+
+    /// Of a rung that uploads: enqueues the copy of some images to the device.
+    void upload(const ImageShare &share, cudaStream_t stream) const;
 
     /// The tensor beyond whose end a kernel wrote; empty if none did.
     std::string overrun() const;
@@ -67,9 +71,14 @@ class NetworkMemory {
         return operand_floats(network_, rung_, operand, batch_);
     }
 
+    const void *start_of(const std::string &operand) const;
+    /// Puts images into pinned memory as the rung wants them.
+    void pack(std::span<const float> images);
+
     const Network &network_;
     const Rung &rung_;
     std::int64_t batch_;
+    mutable std::optional<PinnedBuffer<float>> packed_;
     DeviceBuffer<float> images_;
     DeviceBuffer<std::uint8_t> labels_;
     DeviceBuffer<float> parameters_;
@@ -83,11 +92,17 @@ class NetworkMemory {
     DeviceBuffer<StepSettings> settings_{1};
 };
 
+/// What a launch computes: which images of how many, in how many groups, and which repetition it is.
+struct LaunchWork {
+    ImageShare share;
+    std::int64_t total = 1, groups = 1, turn = 0;
+};
+
 /// A launch with its arguments in place.
 class BoundLaunch {
   public:
     BoundLaunch(const Module &module, const LadderLaunch &launch, const NetworkMemory &memory,
-                std::int64_t images, std::int64_t groups, int sms);
+                const LaunchWork &work, int sms);
     BoundLaunch(const BoundLaunch &) = delete;
     BoundLaunch &operator=(const BoundLaunch &) = delete;
 
@@ -114,12 +129,27 @@ class BoundRung {
     void call(cudaStream_t stream);
 
   private:
+    /// A launch of the rung on its streams, or alone.
+    struct Launches {
+        bool each_stream = false, meet = false;
+        std::vector<std::vector<std::unique_ptr<BoundLaunch>>> by_stream; ///< each with its repetitions
+    };
+
+    Launches bind(const Module &module, const LadderLaunch &launch, std::int64_t images, std::int64_t groups,
+                  int sms) const;
     void copy_constants(cudaStream_t stream, bool each_call);
+    void fork(cudaStream_t stream);
+    void join(cudaStream_t stream);
 
     const Rung &rung_;
     NetworkMemory &memory_;
+    std::int64_t images_;
     std::map<std::string, void *> constants_;
-    std::vector<std::unique_ptr<BoundLaunch>> prepare_, launches_;
+    std::vector<std::unique_ptr<OwnedStream>> streams_;
+    std::vector<std::unique_ptr<OwnedEvent>> ends_; ///< of the streams
+    OwnedEvent start_;
+    std::vector<std::unique_ptr<BoundLaunch>> prepare_;
+    std::vector<Launches> launches_;
 };
 
 /// Calls as one graph that can be launched again and again.

@@ -48,7 +48,7 @@ std::vector<std::uint8_t> classes_by(Compiler &compiler, const Device &device, c
     NetworkMemory memory(network, rung, at_once);
     memory.load(part_of(images.pixels, 0, at_once * pixels), part_of(images.labels, 0, at_once), parameters);
     BoundRung bound(module, rung, memory, at_once, device.facts().sm_count);
-    const Stream stream;
+    const OwnedStream stream;
     bound.prepare(stream.get());
     std::vector<std::uint8_t> labels;
     for (std::int64_t at = 0; at < count; at += at_once) {

@@ -119,7 +119,9 @@ class Ladders {
         result.id = rung.id;
         result.title = rung.title;
         result.published_s = rung.published_s;
-        result.launches = std::ssize(rung.launches);
+        for (const LadderLaunch &launch : rung.launches)
+            result.launches +=
+                launch.repeat.value_or(1) * (launch.each_stream.value_or(false) ? *rung.streams : 1);
         return result;
     }
 
@@ -265,6 +267,7 @@ LadderRun run_ladder(Compiler &compiler, const Device &device, const Ladder &lad
     run.batch = options.batch;
     run.published_gpu = ladder.published_gpu;
     run.published_cpu_s = ladder.published_cpu_s;
+    run.published_images = ladder.published_images;
     run.conditions["gpu"] = device.facts().name;
     run.conditions["network_code_hash"] = network_code_hash();
     if (options.time) {

@@ -6,12 +6,12 @@
 namespace convcast {
 
 /// Waits for copies on the default stream, as those wait for it.
-class Stream {
+class OwnedStream {
   public:
-    Stream() { check(cudaStreamCreate(&stream_), "cudaStreamCreate"); }
-    Stream(const Stream &) = delete;
-    Stream &operator=(const Stream &) = delete;
-    ~Stream() { (void)cudaStreamDestroy(stream_); }
+    OwnedStream() { check(cudaStreamCreate(&stream_), "cudaStreamCreate"); }
+    OwnedStream(const OwnedStream &) = delete;
+    OwnedStream &operator=(const OwnedStream &) = delete;
+    ~OwnedStream() { (void)cudaStreamDestroy(stream_); }
     cudaStream_t get() const { return stream_; }
     void wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
 
@@ -19,12 +19,12 @@ class Stream {
     cudaStream_t stream_ = nullptr;
 };
 
-class Event {
+class OwnedEvent {
   public:
-    Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate"); }
-    Event(const Event &) = delete;
-    Event &operator=(const Event &) = delete;
-    ~Event() { (void)cudaEventDestroy(event_); }
+    OwnedEvent() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate"); }
+    OwnedEvent(const OwnedEvent &) = delete;
+    OwnedEvent &operator=(const OwnedEvent &) = delete;
+    ~OwnedEvent() { (void)cudaEventDestroy(event_); }
     cudaEvent_t get() const { return event_; }
     void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
     /// Until what was before record() in the stream is done; at once where nothing was recorded.

@@ -76,7 +76,7 @@ class Epochs {
         explicit Slot(std::int64_t images) : order(static_cast<std::size_t>(images)), settings(1) {}
         PinnedBuffer<std::int32_t> order;
         PinnedBuffer<StepSettings> settings;
-        Event read; ///< the device has both
+        OwnedEvent read; ///< the device has both
     };
 
     const TrainingOptions &options_;
@@ -104,7 +104,7 @@ Parameters descend(const Module &module, const Network &network, const Rung &run
         memory.read_from(all_images.data(), all_labels.data(), epochs.order() + at);
         steps.push_back(std::make_unique<BoundRung>(module, rung, memory, std::min(batch, count - at), sms));
     }
-    const Stream stream;
+    const OwnedStream stream;
     const CallGraph epoch(steps, stream.get());
     steps.front()->prepare(stream.get());
     stream.wait();

@@ -27,7 +27,8 @@ constexpr const char *parameters_of = ".parameters";
 
 /// Operands that are no array of floats of the network or the rung.
 bool is_given(const std::string &operand) {
-    static const std::set<std::string> given = {"labels", "count", "groups", "order", "settings", "none"};
+    static const std::set<std::string> given = {"labels", "count", "total",    "groups",
+                                                "turn",   "order", "settings", "none"};
     return given.contains(operand);
 }
 
@@ -39,8 +40,8 @@ std::optional<std::size_t> operator_named(const Network &network, const std::str
 }
 
 std::vector<std::string> known_operands(const Network &network, const Rung &rung) {
-    std::vector<std::string> known = {"input",    "labels", "count",      "groups",  "order",
-                                      "settings", "none",   "parameters", "gradient"};
+    std::vector<std::string> known = {"input", "labels",   "count", "total",      "groups",  "turn",
+                                      "order", "settings", "none",  "parameters", "gradient"};
     for (const Operator &op : network.operators)
         known.push_back(op.name), known.push_back(op.name + parameters_of);
     for (const auto &[name, floats] : rung.memory)
@@ -91,6 +92,10 @@ void check_rung(const Network &network, const Rung &rung, const std::string &pla
                                              return op.kind == OperatorKind::half_squared_error ||
                                                     op.kind == OperatorKind::cross_entropy;
                                          });
+    for (std::size_t i = 0; i < rung.launches.size(); ++i)
+        if (rung.launches[i].each_stream.value_or(false) && !rung.streams)
+            problems.push_back({place + "/launches/" + std::to_string(i) + "/each_stream",
+                                "the rung has no streams; expected for example \"streams\": 16"});
     if (!rung.launches.empty() && !losses_left)
         problems.push_back(
             {place + "/launches", "no launch computes \"" + network.operators[next].name + "\""});
@@ -172,6 +177,12 @@ std::optional<std::string> refusal(const Rung &rung, const Network &network, std
             return fmt::format("has a row of blocks for each image, at most {}", most_blocks_along_y);
     }
     return std::nullopt;
+}
+
+ImageShare share_of(const Rung &rung, std::int64_t images, std::int64_t stream) {
+    const std::int64_t streams = rung.streams.value_or(1), equal = (images + streams - 1) / streams,
+                       first = std::min(images, stream * equal);
+    return {first, std::min(images, first + equal) - first};
 }
 
 std::array<std::int64_t, 3> grid_of(const LadderLaunch &launch, std::int64_t images, int sms) {

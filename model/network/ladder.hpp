@@ -21,9 +21,10 @@ namespace convcast {
 /// A launch of a kernel of the rung's source. Operands are named: "input" is the images, "conv1" the output
 /// of the operator conv1 (of several that a launch computes the last one's is written), "conv1.parameters"
 /// its filters, "parameters" those of all operators behind each other, "labels", "count" the number of
-/// images, "groups" how many groups of `group_images` they make, "order" which image comes when (null: as
-/// they lie), "settings" rate, momentum and decay of a step of training, "gradient", "none", and the rung's
-/// own memory.
+/// images, "total" the same of all streams, "groups" how many groups of `group_images` they make, "turn"
+/// which repetition it is, "order" which image comes when (null: as they lie), "settings" rate, momentum and
+/// decay of a step of training, "gradient", "none", and the rung's own memory. A launch on every stream gets
+/// of what each image has that of its share.
 struct LadderLaunch {
     std::string kernel;
     std::vector<std::string> operators; ///< that it computes; none: it prepares or updates
@@ -34,9 +35,12 @@ struct LadderLaunch {
     std::optional<bool> stays;                ///< no more blocks than SMs, in whole groups; absent: no
     std::optional<std::int64_t> cluster;      ///< blocks along x that share their memory
     std::optional<std::int64_t> shared_bytes; ///< dynamic
+    std::optional<std::int64_t> repeat;       ///< so many times in a row; absent: once
+    std::optional<bool> each_stream;          ///< on every stream of the rung, for its share of the images
+    std::optional<bool> meet;                 ///< then all streams wait for each other; absent: no
     BOOST_DESCRIBE_CLASS(LadderLaunch, (),
                          (kernel, operators, operands, grid, block, group_images, stays, cluster,
-                          shared_bytes),
+                          shared_bytes, repeat, each_stream, meet),
                          (), ())
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1e6}; }
@@ -51,6 +55,13 @@ struct ConstantCopy {
     BOOST_DESCRIBE_CLASS(ConstantCopy, (), (variable, operand, each_call), (), ())
 };
 
+/// How images lie in pinned memory of the host, from which every call copies them to the device.
+enum class Upload {
+    plain,      ///< one behind the other, in one copy
+    interleaved ///< pixel x image for each stream's share, a copy a stream
+};
+BOOST_DESCRIBE_ENUM(Upload, plain, interleaved)
+
 struct Rung {
     std::string id; ///< "constant"
     std::string title;
@@ -60,14 +71,16 @@ struct Rung {
     std::map<std::string, std::int64_t> image_memory; ///< and of each image
     std::vector<LadderLaunch> prepare;                ///< once for each set of parameters
     std::vector<LadderLaunch> launches;
+    std::optional<Upload> upload;            ///< absent: the images are in device memory
+    std::optional<std::int64_t> streams;     ///< that share the images of a call; absent: one
     std::optional<bool> any_batch;           ///< absent: one image only
     std::optional<std::int64_t> most_images; ///< that its memory has room for; absent: no limit
     std::optional<bool> trains;              ///< one step of training instead of an inference; absent: no
     std::optional<Descent> descent;     ///< of a rung that trains: what training takes unless told otherwise
-    std::optional<Seconds> published_s; ///< for one image
+    std::optional<Seconds> published_s; ///< for the ladder's `published_images`
     BOOST_DESCRIBE_CLASS(Rung, (),
-                         (id, title, source, constant, memory, image_memory, prepare, launches, any_batch,
-                          most_images, trains, descent, published_s),
+                         (id, title, source, constant, memory, image_memory, prepare, launches, upload,
+                          streams, any_batch, most_images, trains, descent, published_s),
                          (), ())
 };
 
@@ -76,10 +89,13 @@ struct Ladder {
     std::string network; ///< that it is of
     std::string title, citation;
     std::optional<std::string> published_gpu;
-    std::optional<Seconds> published_cpu_s; ///< one thread, one image
+    std::optional<Seconds> published_cpu_s;       ///< one thread, one image
+    std::optional<std::int64_t> published_images; ///< that published times are of; absent: one
     std::vector<Rung> rungs;
     BOOST_DESCRIBE_CLASS(Ladder, (),
-                         (schema, network, title, citation, published_gpu, published_cpu_s, rungs), (), ())
+                         (schema, network, title, citation, published_gpu, published_cpu_s, published_images,
+                          rungs),
+                         (), ())
 };
 
 /// Throws InputError with every problem: launches that do not compute the operators in order, once each, and
@@ -129,6 +145,12 @@ struct RungForecast {
     BOOST_DESCRIBE_CLASS(RungForecast, (), (graph_s, stream_s, why_not, launches), (), ())
 };
 
+/// The images of a stream of a rung: equal shares, the last streams with what is left.
+struct ImageShare {
+    std::int64_t first = 0, count = 0;
+};
+ImageShare share_of(const Rung &rung, std::int64_t images, std::int64_t stream);
+
 /// What running a rung gave.
 struct RungResult {
     std::string id, title;
@@ -156,11 +178,12 @@ struct LadderRun {
     std::map<std::string, std::string> conditions;
     std::optional<std::string> published_gpu;
     std::optional<Seconds> published_cpu_s;
+    std::optional<std::int64_t> published_images;
     std::optional<Seconds> sequential_s; ///< of an image, one thread of this machine's CPU
     std::vector<RungResult> rungs;
     BOOST_DESCRIBE_CLASS(LadderRun, (),
                          (schema, network, batch, profile_id, conditions, published_gpu, published_cpu_s,
-                          sequential_s, rungs),
+                          published_images, sequential_s, rungs),
                          (), ())
 };
 

@@ -119,7 +119,7 @@ TEST(NetworkTraining, EveryRungClassifiesAlike) {
         options.epochs = 0;
         const TrainingRun run =
             train(compiler, device, find_ladder(network), network, images, images, options);
-        EXPECT_GE(run.rungs.size(), std::string(name) == "mnist" ? 1U : 15U);
+        EXPECT_GE(run.rungs.size(), std::string(name) == "mnist" ? 3U : 15U);
         for (const RungAccuracy &rung : run.rungs)
             EXPECT_EQ(rung.disagreements, 0) << name << " " << rung.id;
     }
@@ -127,8 +127,8 @@ TEST(NetworkTraining, EveryRungClassifiesAlike) {
 
 TEST(NetworkLadder, MnistsGradientIsThatOfTheReference) {
     CONVCAST_NEED_GPU();
-    for (const std::int64_t batch : {1, 13, 128})
-        EXPECT_EQ(expect_right("mnist", batch), 2);
+    for (const std::int64_t batch : {1, 13, 128, 2085}) // 2085: streams of 131 images, the last has 120
+        EXPECT_EQ(expect_right("mnist", batch), 6);
 }
 
 } // namespace
