@@ -2,7 +2,7 @@
 // several GPUs.
 #include "model/network/network.hpp"
 #include "model/network/rung_forecast.hpp"
-#include "model/network/scaling.hpp"
+#include "model/network/rung_scaling.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/papers/computations.hpp"
 #include "reports/papers/ladder_answers.hpp"

@@ -1,4 +1,4 @@
-#include "model/network/scaling.hpp"
+#include "model/network/rung_scaling.hpp"
 
 #include "model/network/rung_forecast.hpp"
 
