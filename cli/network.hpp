@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/arguments.hpp"
+#include "model/network/scaling.hpp"
 
 #include <string>
 #include <vector>
@@ -23,5 +24,9 @@ int choose_network(const Arguments &arguments);
 
 /// The rungs of the network's ladder on the GPU at hand: verified and timed. 1 where a result is wrong.
 int run_network(const Arguments &arguments);
+
+/// Training on the IDX files of --data, split over GPUs.
+int train_network_on(const Arguments &arguments, const Network &network, const std::vector<int> &devices,
+                     DeviceSplit split);
 
 } // namespace convcast::cli

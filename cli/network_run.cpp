@@ -2,6 +2,7 @@
 #include "cli/device.hpp"
 #include "cli/network.hpp"
 #include "cli/progress.hpp"
+#include "cli/scaling.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "model/base/described.hpp"
@@ -84,8 +85,10 @@ std::string training_text(const TrainingRun &run) {
                        run.disagreements);
 }
 
-/// Trains on the IDX files of --data. 1 where GPU and CPU classify an image differently.
-int train_network(const Arguments &arguments, const Network &network, const Ladder &ladder) {
+/// Trains on the IDX files of --data, on one GPU or split over `devices`. 1 where GPU and CPU classify an
+/// image differently.
+int train_network(const Arguments &arguments, const Network &network, const Ladder &ladder,
+                  const std::vector<int> &devices = {}, DeviceSplit split = DeviceSplit::one) {
     constexpr int classes = 10, most_batch = 65536, most_epochs = 1'000'000;
     TrainingOptions options;
     options.batch = arguments.integer("batch", static_cast<int>(options.batch), 1, most_batch);
@@ -100,8 +103,10 @@ int train_network(const Arguments &arguments, const Network &network, const Ladd
             check_writable(file);
     const LabelledImages images = read_idx_folder(folder, "train", classes),
                          tests = read_idx_folder(folder, "t10k", classes);
-    TrainingRun run =
-        train_on_device(ladder, network, images, tests, options, arguments.integer("device", 0, 0, 1023));
+    TrainingRun run = devices.empty()
+                          ? train_on_device(ladder, network, images, tests, options,
+                                            arguments.integer("device", 0, 0, 1023))
+                          : train_on_devices(ladder, network, images, tests, options, devices, split);
     run.conditions["version"] = producer().version;
     if (arguments.has("weights"))
         write_file_atomically(arguments.text("weights", "-"), to_text(described::write(run.weights)));
@@ -112,7 +117,14 @@ int train_network(const Arguments &arguments, const Network &network, const Ladd
 
 } // namespace
 
+int train_network_on(const Arguments &arguments, const Network &network, const std::vector<int> &devices,
+                     DeviceSplit split) {
+    return train_network(arguments, network, find_ladder(network), devices, split);
+}
+
 int run_network(const Arguments &arguments) {
+    if (asks_scaling("run", arguments))
+        return run_scaling_network(arguments);
     for (const char *other : {"shape", "study", "strategy", "sms", "timeline", "exact-work", "shard",
                               "resume", "choose", "draw", "require-counters"})
         if (arguments.has(other))

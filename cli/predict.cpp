@@ -5,6 +5,7 @@
 #include "cli/forecast_text.hpp"
 #include "cli/network.hpp"
 #include "cli/question.hpp"
+#include "cli/scaling.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
@@ -206,11 +207,13 @@ int predict(const Words &words) {
     options.push_back({"width", Option::text});
     for (const Option &option : network_options())
         options.push_back(option);
+    for (const Option &option : scaling_options())
+        options.push_back(option);
     const Arguments arguments("predict", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
     refuse_overwriting("predict", arguments);
-    if (asks_network("predict", arguments) && arguments.positional().empty())
+    if (asks_network("predict", arguments) && (arguments.positional().empty() || arguments.has("devices")))
         return predict_network(arguments);
     if (!arguments.positional().empty()) {
         refuse_question_beside_document("predict", arguments);
