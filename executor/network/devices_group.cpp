@@ -44,9 +44,21 @@ DeviceGroup::DeviceGroup(const std::vector<int> &ordinals) {
                            ") differ in compute capability; a split over both would measure neither");
     for (const int from : different)
         for (const int to : different)
-            if (from != to && !enable_peer_access(from, to))
+            if (from != to && !enable_peer_access(from, to)) {
+                detours_.emplace(from, to);
                 notes_.push_back("GPU " + std::to_string(from) + " cannot reach the memory of GPU " +
                                  std::to_string(to) + ": copies between them go through the host");
+            }
+}
+
+void DeviceGroup::copy(std::size_t from, const void *source, std::size_t to, void *target, std::size_t bytes,
+                       cudaStream_t stream) const {
+    if (detours_.contains({ordinal(from), ordinal(to)}))
+        check(cudaMemcpyPeerAsync(target, ordinal(to), source, ordinal(from), bytes, stream),
+              "cudaMemcpyPeerAsync");
+    else // of one address space; the driver captures this one and refuses to capture the other
+        check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream),
+              "cudaMemcpyAsync between GPUs");
 }
 
 void DeviceGroup::wait() const {

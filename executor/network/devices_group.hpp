@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,11 +85,17 @@ class DeviceGroup {
     /// A sentence for each pair whose copies take the detour through the host.
     const std::vector<std::string> &notes() const { return notes_; }
 
+    /// Enqueues a copy from a GPU to another, directly where the one reaches the other's memory. Only then
+    /// can a graph have it.
+    void copy(std::size_t from, const void *source, std::size_t to, void *target, std::size_t bytes,
+              cudaStream_t stream) const;
+
     void wait() const; ///< for all of them
 
   private:
     std::vector<DeviceFacts> facts_;
     std::vector<std::string> notes_;
+    std::set<std::pair<int, int>> detours_; ///< ordinals
     bool distinct_ = true;
 };
 

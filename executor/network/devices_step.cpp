@@ -159,7 +159,7 @@ SplitSteps::Share::Share(int its_ordinal, const Module &module, const Numbers &n
 SplitSteps::SplitSteps(const DeviceGroup &group, SplitModules &modules, const Nccl *nccl,
                        const Network &network, const ScalingCase &item, const SplitImages &images,
                        std::span<const float> parameters, float rate)
-    : numbers_(std::make_unique<Numbers>()) {
+    : group_(group), numbers_(std::make_unique<Numbers>()) {
     const auto devices = static_cast<std::size_t>(item.devices);
     Numbers &numbers = *numbers_;
     numbers.split = item.split;
@@ -402,10 +402,8 @@ void SplitSteps::send_gradients(std::int64_t parity, std::size_t count) {
         const std::int64_t at = static_cast<std::int64_t>(from) * stride;
         const std::size_t floats =
             std::min(count, room(splits_rows(numbers_->split) ? shares_[from]->own_count : stride));
-        check(cudaMemcpyPeerAsync(shares_[to]->gradients[room(parity)].data() + at, shares_[to]->ordinal,
-                                  shares_[from]->gradients[room(parity)].data() + at, shares_[from]->ordinal,
-                                  floats * sizeof(float), stream),
-              "cudaMemcpyPeerAsync of gradients");
+        group_.copy(from, shares_[from]->gradients[room(parity)].data() + at, to,
+                    shares_[to]->gradients[room(parity)].data() + at, floats * sizeof(float), stream);
     });
 }
 
@@ -508,11 +506,9 @@ void SplitSteps::by_rows(StepPart part, std::int64_t step, std::int64_t batch) {
     }
     if (part != StepPart::computation)
         exchange([&](std::size_t from, std::size_t to, cudaStream_t stream) {
-            check(cudaMemcpyPeerAsync(
-                      shares_[to]->received[room(parity)].data() + place(from), shares_[to]->ordinal,
-                      shares_[from]->received[room(parity)].data() + place(from), shares_[from]->ordinal,
-                      room(length(*shares_[from])) * sizeof(float), stream),
-                  "cudaMemcpyPeerAsync of features");
+            group_.copy(from, shares_[from]->received[room(parity)].data() + place(from), to,
+                        shares_[to]->received[room(parity)].data() + place(from),
+                        room(length(*shares_[from])) * sizeof(float), stream);
         });
     for (std::size_t i = 0; i < shares_.size(); ++i) {
         Share &share = *shares_[i];

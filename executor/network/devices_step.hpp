@@ -88,6 +88,7 @@ class SplitSteps {
     struct Share;
     struct Numbers;
 
+    const DeviceGroup &group_;
     std::unique_ptr<Numbers> numbers_;
     std::vector<std::unique_ptr<Share>> shares_;
 

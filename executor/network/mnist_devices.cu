@@ -48,11 +48,12 @@ __device__ int corner_of(int image, int window) {
 
 struct __align__(16) ForwardShared {
     float images[block_images * own_area];
-    float2 filters[filter_area][filter_count / 2];
-    float biases[filter_count];
     float weights[outputs * own_features];
+    float2 filters[filter_area][filter_count / 2];
     float pooled[block_images][own_features];
+    float biases[filter_count];
 };
+static_assert(weights_at % 4 == 0 && own_features % 4 == 0 && own_area % 4 == 0, "loads of four numbers");
 
 struct __align__(16) BackShared {
     float images[block_images * own_area];
@@ -65,15 +66,27 @@ struct __align__(16) BackShared {
 };
 
 /// Sum of products of an image's features with an output's weights by eight neighbouring lanes; all get it.
-__device__ float dense_sum(const float *weights, const float *values, int count) {
+template <int count> __device__ float dense_sum(const float *weights, const float *values) {
     constexpr int lanes = 8;
-    float sum = 0.0f;
-    for (int at = threadIdx.x % lanes; at < count; at += lanes)
-        sum += weights[at] * values[at];
+    float sums[2] = {};
+#pragma unroll
+    for (int i = 0; i < (count + lanes - 1) / lanes; ++i) {
+        const int at = threadIdx.x % lanes + i * lanes;
+        if (count % lanes == 0 || at < count)
+            sums[i % 2] += weights[at] * values[at];
+    }
+    float sum = sums[0] + sums[1];
 #pragma unroll
     for (int far = lanes / 2; far > 0; far /= 2)
         sum += __shfl_xor_sync(0xffffffffu, sum, far, lanes);
     return sum;
+}
+
+/// Numbers that lie 16 bytes apart or a multiple of it, four at a time.
+__device__ void load_fours(float *to, const float *__restrict__ from, int count) {
+#pragma unroll 4
+    for (int at = threadIdx.x; at < count / 4; at += own_threads)
+        reinterpret_cast<float4 *>(to)[at] = reinterpret_cast<const float4 *>(from)[at];
 }
 
 /// Calls `visit(image, output)` on eight lanes each, for all of a block's images; every lane of a warp takes part.
@@ -103,15 +116,14 @@ extern "C" __global__ void __launch_bounds__(own_threads)
     for (int at = threadIdx.x; at < filter_count; at += own_threads)
         shared.biases[at] = parameters[biases_at + at];
     if (sums != nullptr)
-        for (int at = threadIdx.x; at < outputs * own_features; at += own_threads)
-            shared.weights[at] = parameters[weights_at + at];
+        load_fours(shared.weights, parameters + weights_at, outputs * own_features);
     __syncthreads();
 
     const int image = threadIdx.x / own_windows, window = threadIdx.x % own_windows;
     float pixels[patch][patch];
     read_pixels(pixels, shared.images + corner_of(image, window));
     unsigned char *its_places = places + (static_cast<long long>(first) + image) * own_features;
-#pragma unroll
+#pragma unroll 1 // a third of the code, which is read from memory once a launch
     for (int pair = 0; pair < filter_count / 2; ++pair) {
         const Maxima maxima = maxima_of(pixels, shared.filters, pair);
         const int one = 2 * pair * own_windows + window, other = one + own_windows;
@@ -128,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(own_threads)
     if (sums == nullptr)
         return;
     for_sums([&](int its_image, int output) {
-        const float sum = dense_sum(shared.weights + output * own_features, shared.pooled[its_image], own_features);
+        const float sum = dense_sum<own_features>(shared.weights + output * own_features, shared.pooled[its_image]);
         if (threadIdx.x % 8 == 0 && its_image < there)
             sums[(static_cast<long long>(first) + its_image) * outputs + output] = sum;
     });
@@ -136,22 +148,32 @@ extern "C" __global__ void __launch_bounds__(own_threads)
 
 namespace {
 
+/// A GPU's features of the block's images, which has `rows` of windows, to their places among all.
+template <int rows>
+__device__ void load_share(BackShared &shared, const float *__restrict__ from, int there, int first_row) {
+    constexpr int its_windows = rows * pooled_edge, its_features = filter_count * its_windows;
+#pragma unroll 6
+    for (int at = threadIdx.x; at < there * its_features; at += own_threads) {
+        const int image = at / its_features, feature = at % its_features;
+        shared.pooled[image][feature / its_windows * pooled_area + first_row * pooled_edge + feature % its_windows] =
+            from[at];
+    }
+}
+
 /// All features of the block's images in the order of one GPU, from those of the GPUs behind each other: of a GPU count x
 /// its features.
-__device__ void load_features(BackShared &shared, const float *__restrict__ all, const Shares &shares, int first,
-                              int count) {
+__device__ void load_features(BackShared &shared, const float *all, const Shares &shares, int first, int count) {
     const int there = min(block_images, count - first);
     for (int device = 0; device < shares.devices; ++device) {
-        const int first_row = shares.first[device], its_windows = (shares.first[device + 1] - first_row) * pooled_edge,
-                  its_features = filter_count * its_windows;
+        const int first_row = shares.first[device], rows = shares.first[device + 1] - first_row;
         const float *from = all + static_cast<long long>(count) * filter_count * pooled_edge * first_row +
-                            static_cast<long long>(first) * its_features;
-#pragma unroll 4
-        for (int at = threadIdx.x; at < there * its_features; at += own_threads) {
-            const int image = at / its_features, feature = at % its_features;
-            const int filter = feature / its_windows, window = feature % its_windows;
-            shared.pooled[image][filter * pooled_area + first_row * pooled_edge + window] = from[at];
-        }
+                            static_cast<long long>(first) * filter_count * pooled_edge * rows;
+        if (rows == 3)
+            load_share<3>(shared, from, there, first_row);
+        else if (rows == 2)
+            load_share<2>(shared, from, there, first_row);
+        else
+            load_share<1>(shared, from, there, first_row);
     }
 }
 
@@ -230,8 +252,7 @@ extern "C" __global__ void __launch_bounds__(own_threads)
     const int first = blockIdx.x * block_images, there = min(block_images, count - first);
     const int stride = sums == nullptr ? features : own_features;
     const float *dense_biases = parameters + weights_at + outputs * stride;
-    for (int at = threadIdx.x; at < outputs * stride; at += own_threads)
-        shared.weights[at] = parameters[weights_at + at];
+    load_fours(shared.weights, parameters + weights_at, outputs * stride);
     if (sums == nullptr)
         load_features(shared, all_features, shares, first, count);
     if (parts != nullptr) {
@@ -253,7 +274,7 @@ extern "C" __global__ void __launch_bounds__(own_threads)
     };
     if (sums == nullptr) {
         for_sums([&](int image, int output) {
-            const float sum = dense_sum(shared.weights + output * features, shared.pooled[image], features);
+            const float sum = dense_sum<features>(shared.weights + output * features, shared.pooled[image]);
             if (threadIdx.x % 8 == 0)
                 end(image, output, sum);
         });
@@ -275,14 +296,28 @@ extern "C" __global__ void __launch_bounds__(own_threads)
 
 #endif
 
-/// gradient = share * sum of the blocks' parts: 32 numbers a block of 32 x 8 threads.
-extern "C" __global__ void gather(const float *parts, int blocks, int count, float share, float *gradient) {
+/// gradient = share * sum of the blocks' parts: 32 numbers a block of 32 x 8 threads, eight loads at a time.
+extern "C" __global__ void gather(const float *__restrict__ parts, int blocks, int count, float share, float *gradient) {
     __shared__ float slices[8][32];
+    constexpr int at_a_time = 8;
     const int at = blockIdx.x * 32 + threadIdx.x;
     float sum = 0.0f;
-    if (at < count)
-        for (int block = threadIdx.y; block < blocks; block += 8)
-            sum += parts[static_cast<long long>(block) * count + at];
+    if (at < count) {
+        const long long stride = 8ll * count;
+        const float *from = parts + static_cast<long long>(threadIdx.y) * count + at;
+        int block = threadIdx.y;
+        for (; block + 8 * (at_a_time - 1) < blocks; block += 8 * at_a_time, from += at_a_time * stride) {
+            float values[at_a_time];
+#pragma unroll
+            for (int i = 0; i < at_a_time; ++i)
+                values[i] = from[i * stride];
+#pragma unroll
+            for (int i = 0; i < at_a_time; ++i)
+                sum += values[i];
+        }
+        for (; block < blocks; block += 8, from += stride)
+            sum += *from;
+    }
     slices[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y != 0 || at >= count)
