@@ -9,6 +9,7 @@
 #include "executor/count/exact_counts.hpp"
 #include "executor/count/exact_work.hpp"
 #include "executor/kept_run.hpp"
+#include "executor/network/devices_run.hpp"
 #include "executor/network/run_ladder.hpp"
 #include "executor/network/run_whole.hpp"
 #include "executor/network/train.hpp"
@@ -324,6 +325,51 @@ TrainingRun train_on_device(const Ladder &ladder, const Network &network, const 
     Compiler compiler;
     TrainingRun run = train(compiler, device, ladder, network, images, tests, options);
     note_run(run.conditions, device, compiler);
+    return run;
+}
+
+void run_scaling_on_devices(const Network &network, Scaling &scaling,
+                            const std::function<void(const Scaling &)> &keep) {
+    const DeviceGroup group(scaling.devices);
+    const Device first = usable_device(group.ordinal(0), for_kernels);
+    for (const std::string &said : group.notes())
+        note(said);
+    Compiler compiler;
+    note_run(scaling.conditions, first, compiler);
+    SplitRunOptions options;
+    options.done = [&](const Scaling &so_far, const ScalingCase &item) {
+        note(fmt::format("{} over {} GPUs, {} images: {}{}", to_text(item.split), item.devices, item.batch,
+                         boost::describe::enum_to_string(item.status, "?"),
+                         item.reason ? ", " + *item.reason : ""));
+        keep(so_far);
+    };
+    run_scaling(compiler, group, network, scaling, options);
+}
+
+TrainingRun train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
+                             const LabelledImages &tests, const TrainingOptions &options,
+                             const std::vector<int> &devices, DeviceSplit split) {
+    const DeviceGroup group(devices);
+    const Device first = usable_device(group.ordinal(0), for_kernels);
+    for (const std::string &said : group.notes())
+        note(said);
+    Compiler compiler;
+    TrainingRun trained;
+    TrainingOptions classify = options;
+    classify.start = train_split(compiler, group, network, split, images, options, trained);
+    classify.epochs = 0;
+    TrainingRun run = train(compiler, first, ladder, network, images, tests, classify);
+    run.time_s = trained.time_s;
+    run.step_s = trained.step_s;
+    run.descent = trained.descent;
+    run.steps = trained.steps;
+    run.epochs = options.epochs;
+    run.conditions.insert(trained.conditions.begin(), trained.conditions.end());
+    run.weights.made_by = fmt::format("convcast, gradient descent at rate {} in batches of {}, {} epochs, "
+                                      "seed {}, {}: {:.2f} % of {} test images",
+                                      run.descent.rate, run.descent.batch, run.epochs, options.seed,
+                                      run.conditions["split"], 100.0 * run.accuracy, run.test_images);
+    note_run(run.conditions, first, compiler);
     return run;
 }
 

@@ -8,6 +8,7 @@
 #include "model/machine/profile.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
+#include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
 #include "model/network/whole_run.hpp"
 #include "model/record/run.hpp"
@@ -71,6 +72,16 @@ WholeRun run_whole_on_device(const PlannedNetwork &plan, int device);
 /// Trains a network and classifies the test images. Throws GpuError where there is no usable GPU.
 TrainingRun train_on_device(const Ladder &ladder, const Network &network, const LabelledImages &images,
                             const LabelledImages &tests, const TrainingOptions &options, int device);
+
+/// Settles the cases of a forecast on its devices. `keep` sees the document after each case. Throws GpuError
+/// where the machine has fewer GPUs.
+void run_scaling_on_devices(const Network &network, Scaling &scaling,
+                            const std::function<void(const Scaling &)> &keep);
+
+/// Trains by a split over several GPUs, and classifies the test images on the first one.
+TrainingRun train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
+                             const LabelledImages &tests, const TrainingOptions &options,
+                             const std::vector<int> &devices, DeviceSplit split);
 
 struct CompileReport {
     std::string schema = "convcast/compile/1";

@@ -64,7 +64,7 @@ std::string ladder_text(const LadderRun &run, const std::string &gpu) {
     } else {
         columns.push_back({"stream", forecast_stream});
     }
-    if (run.batch == 1)
+    if (run.batch == run.published_images.value_or(1))
         columns.push_back({"published", [](const RungResult &rung) { return rung.published_s; }});
     std::erase_if(columns, [&](const TimeColumn &column) {
         return std::none_of(run.rungs.begin(), run.rungs.end(),

@@ -1,6 +1,7 @@
 #include "cli/network.hpp"
 
 #include "cli/knowledge.hpp"
+#include "cli/scaling.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "model/base/described.hpp"
@@ -155,6 +156,8 @@ bool asks_network(const std::string &verb, const Arguments &arguments) {
         throw UsageError(verb +
                          ": --batch is of a network, for example --network resnet50 --batch 32; a shape has "
                          "its own, for example n32c64h56w56k64r3s3");
+    if (verb != "choose")
+        (void)asks_scaling(verb, arguments);
     for (const char *other : training_options)
         if (arguments.has(other))
             throw UsageError(verb + ": --" + other +
@@ -173,6 +176,8 @@ AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments
 }
 
 int predict_network(const Arguments &arguments) {
+    if (asks_scaling("predict", arguments))
+        return predict_scaling(arguments);
     refuse_questions("predict", arguments);
     const Asked asked = read_asked("predict", arguments);
     const NetworkForecast forecast =

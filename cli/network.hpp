@@ -3,6 +3,7 @@
 
 #include "cli/arguments.hpp"
 #include "model/network/forecast.hpp"
+#include "model/network/scaling.hpp"
 
 #include <array>
 #include <map>
@@ -45,5 +46,9 @@ struct AskedPlan {
     std::map<std::string, std::string> conditions;
 };
 AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments);
+
+/// Training on the IDX files of --data, split over GPUs.
+int train_network_on(const Arguments &arguments, const Network &network, const std::vector<int> &devices,
+                     DeviceSplit split);
 
 } // namespace convcast::cli

@@ -3,6 +3,7 @@
 #include "cli/ladder.hpp"
 #include "cli/network.hpp"
 #include "cli/progress.hpp"
+#include "cli/scaling.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "model/base/described.hpp"
@@ -135,8 +136,11 @@ std::string training_text(const TrainingRun &run) {
     if (run.step_s)
         text += fmt::format("  {} epochs of {} images, {} steps: {}, {} a step\n", run.epochs, run.images,
                             run.steps, short_time(run.time_s), short_time(*run.step_s)) +
-                fmt::format("  rate {} along half a cosine, momentum {}, decay {}\n", run.descent.rate,
-                            run.descent.momentum, run.descent.decay);
+                (run.conditions.contains("split")
+                     ? fmt::format("  rate {} throughout, images in the same order every epoch\n",
+                                   run.descent.rate)
+                     : fmt::format("  rate {} along half a cosine, momentum {}, decay {}\n",
+                                   run.descent.rate, run.descent.momentum, run.descent.decay));
     text += fmt::format("  {:.2f} % of {} {} classified right\n", 100.0 * run.accuracy, run.test_images,
                         run.tested_on) +
             fmt::format("  of the first {} the CPU in double classifies {} otherwise\n", run.checked,
@@ -147,9 +151,14 @@ std::string training_text(const TrainingRun &run) {
     return text;
 }
 
-/// Trains on the IDX files of --data, or on generated images. 1 where GPU and CPU classify an image
-/// differently.
-int train_network(const Arguments &arguments, const Network &network, const Ladder &ladder) {
+/// Trains on the IDX files of --data, or on generated images, on one GPU or split over `devices`. 1 where GPU
+/// and CPU classify an image differently.
+int train_network(const Arguments &arguments, const Network &network, const Ladder &ladder,
+                  const std::vector<int> &devices = {}, DeviceSplit split = DeviceSplit::one) {
+    for (const char *other : {"momentum", "decay"})
+        if (!devices.empty() && arguments.has(other))
+            throw UsageError("run: --devices and --" + std::string(other) +
+                             " were both given; a step on several GPUs is plain gradient descent");
     TrainingOptions options;
     options.descent = asked_descent(arguments, ladder);
     options.epochs = options.descent.epochs;
@@ -161,8 +170,10 @@ int train_network(const Arguments &arguments, const Network &network, const Ladd
         if (file != "-")
             check_writable(file);
     const DataSets sets = asked_data(arguments, network);
-    TrainingRun run = train_on_device(ladder, network, sets.images, sets.tests, options,
-                                      arguments.integer("device", 0, 0, 1023));
+    TrainingRun run =
+        devices.empty() ? train_on_device(ladder, network, sets.images, sets.tests, options,
+                                          arguments.integer("device", 0, 0, 1023))
+                        : train_on_devices(ladder, network, sets.images, sets.tests, options, devices, split);
     run.data = arguments.text("data", "") == "generated"
                    ? "generated images, no data set"
                    : "the IDX files of " + last_folder(arguments.text("data", ""));
@@ -176,7 +187,14 @@ int train_network(const Arguments &arguments, const Network &network, const Ladd
 
 } // namespace
 
+int train_network_on(const Arguments &arguments, const Network &network, const std::vector<int> &devices,
+                     DeviceSplit split) {
+    return train_network(arguments, network, find_ladder(network), devices, split);
+}
+
 int run_network(const Arguments &arguments) {
+    if (asks_scaling("run", arguments))
+        return run_scaling_network(arguments);
     for (const char *other : {"shape", "study", "sms", "timeline", "exact-work", "shard", "resume", "choose",
                               "draw", "require-counters"})
         if (arguments.has(other))

@@ -44,6 +44,15 @@ TrainingRun train_on_device(const Ladder &, const Network &, const LabelledImage
     throw GpuError(why);
 }
 
+void run_scaling_on_devices(const Network &, Scaling &, const std::function<void(const Scaling &)> &) {
+    throw GpuError(why);
+}
+
+TrainingRun train_on_devices(const Ladder &, const Network &, const LabelledImages &, const LabelledImages &,
+                             const TrainingOptions &, const std::vector<int> &, DeviceSplit) {
+    throw GpuError(why);
+}
+
 std::vector<Finding> examine_device() {
     return {{"CUDA toolkit at build time", Health::absent, why}};
 }

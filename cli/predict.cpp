@@ -6,6 +6,7 @@
 #include "cli/ladder.hpp"
 #include "cli/network.hpp"
 #include "cli/question.hpp"
+#include "cli/scaling.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
@@ -208,13 +209,15 @@ int predict(const Words &words) {
     options.push_back({"ladder", Option::flag});
     for (const Option &option : network_options())
         options.push_back(option);
+    for (const Option &option : scaling_options())
+        options.push_back(option);
     const Arguments arguments("predict", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
     refuse_overwriting("predict", arguments);
     if (arguments.has("ladder") && !(arguments.has("network") && arguments.positional().empty()))
         throw UsageError("predict: --ladder is of a network, for example --network fashion_mnist --ladder");
-    if (asks_network("predict", arguments) && arguments.positional().empty())
+    if (asks_network("predict", arguments) && (arguments.positional().empty() || arguments.has("devices")))
         return arguments.has("ladder") ? predict_ladder(arguments) : predict_network(arguments);
     if (!arguments.positional().empty()) {
         refuse_question_beside_document("predict", arguments);

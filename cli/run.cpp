@@ -3,6 +3,7 @@
 #include "cli/network.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
+#include "cli/scaling.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
@@ -199,6 +200,8 @@ int run(const Words &words) {
     options.push_back({"timeline", Option::flag});
     options.push_back({"exact-work", Option::flag});
     for (const Option &option : network_options())
+        options.push_back(option);
+    for (const Option &option : scaling_options())
         options.push_back(option);
     for (const char *option : training_options)
         options.push_back({option, Option::text});

@@ -57,41 +57,58 @@ __device__ void load(Shared &shared, const float *images, const int *order, cons
     __syncthreads();
 }
 
-/// Convolution, bias, ReLU and maximum of a window, two filters at a time; where the maxima lie.
-__device__ void convolve(Shared &shared, int (&places)[filter_count]) {
-    const int image = threadIdx.x / pooled_area, window = threadIdx.x % pooled_area;
-    const int corner = image * image_area + window / pooled_edge * pool * image_edge + window % pooled_edge * pool;
-    float pixels[patch][patch];
+/// The largest of a window's sums of two filters, and which of its pixels it belongs to.
+struct Maxima {
+    float2 most;
+    int first, second;
+};
+
+__device__ __forceinline__ Maxima maxima_of(const float (&pixels)[patch][patch],
+                                            const float2 (&filters)[filter_area][filter_count / 2], int pair) {
+    float2 sums[pool * pool] = {};
+#pragma unroll
+    for (int tap = 0; tap < filter_area; ++tap) {
+        const float2 weight = filters[tap][pair];
+#pragma unroll
+        for (int at = 0; at < pool * pool; ++at) {
+            const float x = pixels[at / pool + tap / filter_edge][at % pool + tap % filter_edge];
+            sums[at].x += weight.x * x, sums[at].y += weight.y * x;
+        }
+    }
+    Maxima maxima{sums[0], 0, 0};
+#pragma unroll
+    for (int at = 1; at < pool * pool; ++at) {
+        if (sums[at].x > maxima.most.x)
+            maxima.most.x = sums[at].x, maxima.first = at;
+        if (sums[at].y > maxima.most.y)
+            maxima.most.y = sums[at].y, maxima.second = at;
+    }
+    return maxima;
+}
+
+/// The pixels that a window's filters see, from the first one of them.
+__device__ __forceinline__ void read_pixels(float (&pixels)[patch][patch], const float *corner) {
 #pragma unroll
     for (int r = 0; r < patch; ++r)
 #pragma unroll
         for (int s = 0; s < patch; s += 4)
             *reinterpret_cast<float4 *>(&pixels[r][s]) =
-                *reinterpret_cast<const float4 *>(shared.images + corner + r * image_edge + s);
+                *reinterpret_cast<const float4 *>(corner + r * image_edge + s);
+}
+
+/// Convolution, bias, ReLU and maximum of a window, two filters at a time; where the maxima lie.
+__device__ void convolve(Shared &shared, int (&places)[filter_count]) {
+    const int image = threadIdx.x / pooled_area, window = threadIdx.x % pooled_area;
+    const int corner = image * image_area + window / pooled_edge * pool * image_edge + window % pooled_edge * pool;
+    float pixels[patch][patch];
+    read_pixels(pixels, shared.images + corner);
 #pragma unroll
     for (int pair = 0; pair < filter_count / 2; ++pair) {
-        float2 sums[pool * pool] = {};
-#pragma unroll
-        for (int tap = 0; tap < filter_area; ++tap) {
-            const float2 weight = shared.filters[tap][pair];
-#pragma unroll
-            for (int at = 0; at < pool * pool; ++at) {
-                const float x = pixels[at / pool + tap / filter_edge][at % pool + tap % filter_edge];
-                sums[at].x += weight.x * x, sums[at].y += weight.y * x;
-            }
-        }
-        int first = 0, second = 0;
-        float2 most = sums[0];
-#pragma unroll
-        for (int at = 1; at < pool * pool; ++at) {
-            if (sums[at].x > most.x)
-                most.x = sums[at].x, first = at;
-            if (sums[at].y > most.y)
-                most.y = sums[at].y, second = at;
-        }
+        const Maxima maxima = maxima_of(pixels, shared.filters, pair);
+        const int first = maxima.first, second = maxima.second;
         const float *bias = shared.parameters + biases_at + 2 * pair;
-        shared.pooled[image][2 * pair * pooled_area + window] = fmaxf(most.x + bias[0], 0.0f);
-        shared.pooled[image][(2 * pair + 1) * pooled_area + window] = fmaxf(most.y + bias[1], 0.0f);
+        shared.pooled[image][2 * pair * pooled_area + window] = fmaxf(maxima.most.x + bias[0], 0.0f);
+        shared.pooled[image][(2 * pair + 1) * pooled_area + window] = fmaxf(maxima.most.y + bias[1], 0.0f);
         places[2 * pair] = corner + first / pool * image_edge + first % pool;
         places[2 * pair + 1] = corner + second / pool * image_edge + second % pool;
     }

@@ -115,22 +115,27 @@ struct ProfileCheck {
     void check(const FieldProblem &problem) const; ///< has a name
 };
 
-/// Copies from one GPU of a host to another. What was not measured is absent.
+/// Copies from one GPU of a host to another. What is not known is absent.
 struct PeerLink {
     int from = 0, to = 0;                           ///< CUDA ordinals
     bool direct = false;                            ///< peer access, no detour through the host
     std::optional<Bandwidth> bandwidth_bytes_per_s; ///< one way, nothing else running
     std::optional<Bandwidth> both_ways_bytes_per_s; ///< sum of both directions at once
     std::optional<Seconds> latency_s;               ///< one dependent load of the other GPU's memory
+    std::optional<Source> source{};                 ///< absent: the probe peer_copy measured the link
+    std::optional<std::string> by{};                ///< of another source: the citation
     BOOST_DESCRIBE_CLASS(PeerLink, (),
-                         (from, to, direct, bandwidth_bytes_per_s, both_ways_bytes_per_s, latency_s), (), ())
+                         (from, to, direct, bandwidth_bytes_per_s, both_ways_bytes_per_s, latency_s, source,
+                          by),
+                         (), ())
 
     static constexpr Range range_of(std::string_view field) {
         return field == "from" || field == "to" ? Range{0, 1023}
                : field == "latency_s"           ? Range{1e-12, 1.0}
                                                 : Range{1e6, 1e17};
     }
-    void check(const FieldProblem &problem) const; ///< between two GPUs
+    void
+    check(const FieldProblem &problem) const; ///< between two GPUs; what no probe measured names its source
 };
 
 /// Which GPU.

@@ -1,5 +1,6 @@
 // Kernels of networks compile for every architecture that they are for; one spills, so that two of its blocks
 // share an SM.
+#include "executor/network/devices_step.hpp"
 #include "executor/network/network_source.hpp"
 #include "gpu/compile.hpp"
 #include "tests/gpu/require_compiler.hpp"
@@ -24,6 +25,16 @@ TEST(NetworkKernels, CompileWithFewSpills) {
                 EXPECT_LE(kernel.spill_store_bytes, kernel.lowered_name == "mnist_step" ? 176 : 0)
                     << file.path << " " << kernel.lowered_name << " " << capability;
         }
+}
+
+TEST(NetworkKernels, ThoseOfSplitsCompileForEachShareWithoutSpills) {
+    CONVCAST_SKIP_IF(why_no_compiler());
+    Compiler compiler(std::filesystem::path{});
+    for (const int capability : {80, 90})
+        for (const std::int64_t rows : {1, 2, 3, 6})
+            for (const KernelFacts &kernel : compiler.compile(split_request(rows, capability)).kernels)
+                EXPECT_LE(kernel.spill_store_bytes, kernel.lowered_name == "mnist_step" ? 176 : 0)
+                    << kernel.lowered_name << " " << rows << " " << capability;
 }
 
 } // namespace

@@ -1,0 +1,231 @@
+#include "model/network/scaling.hpp"
+
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr int most_ordinal = 1023;
+
+std::optional<int> ordinal_of(const std::string &text) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value > most_ordinal)
+        return std::nullopt;
+    return value;
+}
+
+/// The first pooling and what lies before it, in the network's order.
+struct Front {
+    const Operator *convolution = nullptr, *pooling = nullptr;
+};
+
+Front front_of(const Network &network) {
+    Front front;
+    for (const Operator &op : network.operators) {
+        if (op.kind == OperatorKind::convolution && front.convolution == nullptr)
+            front.convolution = &op;
+        else if (op.kind == OperatorKind::max_pooling && front.pooling == nullptr)
+            front.pooling = &op;
+        else if (front.pooling == nullptr && !is_elementwise(op.kind))
+            break;
+    }
+    const bool plain = front.convolution != nullptr && front.pooling != nullptr &&
+                       front.convolution == &network.operators.front() && !front.convolution->pad &&
+                       !front.convolution->stride && !front.pooling->pad && !front.pooling->stride;
+    if (!plain)
+        throw UsageError(
+            "the network " + network.id +
+            " cannot be split by rows: that takes a convolution without stride and padding, then a "
+            "pooling");
+    return front;
+}
+
+/// Starts of `count` things in `parts` shares, the larger ones first, and `count` behind.
+std::vector<std::int64_t> starts_of(std::int64_t count, std::int64_t parts) {
+    std::vector<std::int64_t> starts = {0};
+    for (std::int64_t part = 0; part < parts; ++part)
+        starts.push_back(starts.back() + count / parts + (part < count % parts ? 1 : 0));
+    return starts;
+}
+
+/// 2, 4, ... below all, and all.
+std::vector<int> counts_up_to(int devices) {
+    std::vector<int> counts;
+    for (int count = 2; count < devices; count *= 2)
+        counts.push_back(count);
+    if (devices > 1)
+        counts.push_back(devices);
+    return counts;
+}
+
+ScalingCase case_of(const Network &network, DeviceSplit split, int devices, std::int64_t batch) {
+    ScalingCase item;
+    item.split = split;
+    item.devices = devices;
+    item.batch = batch;
+    try {
+        if (split == DeviceSplit::rows || split == DeviceSplit::parameters) {
+            for (const RowShare &share : row_shares(network, devices))
+                item.shares.push_back(share.windows());
+        } else {
+            const std::vector<std::int64_t> starts = batch_shares(batch, devices);
+            for (std::size_t i = 1; i < starts.size(); ++i)
+                item.shares.push_back(starts[i] - starts[i - 1]);
+        }
+    } catch (const UsageError &error) {
+        item.status = Status::infeasible;
+        item.reason = error.what();
+    }
+    return item;
+}
+
+using TimesMember = std::optional<ScalingTimes> ScalingCase::*;
+using RatesMember = std::optional<ScalingRates> ScalingCase::*;
+
+/// Sc4
+ScalingRates rates_of(const ScalingTimes &times, int devices, const std::optional<ScalingTimes> &one,
+                      const std::optional<ScalingTimes> &share) {
+    ScalingRates rates;
+    if (one)
+        rates.speed_up = one->step_s / times.step_s;
+    rates.efficiency = rates.speed_up / devices;
+    if (share)
+        rates.weak_efficiency = share->step_s / times.step_s;
+    if (times.communication_s.value > 0.0)
+        rates.computation_over_communication = times.computation_s / times.communication_s;
+    return rates;
+}
+
+} // namespace
+
+// Sc1: LastRow = outputs / devices + K - 1 and FirstRow = LastRow - K + 1 of two halves are the ends of the
+// windows' pixels, which any share has.
+std::vector<RowShare> row_shares(const Network &network, int devices) {
+    const Front front = front_of(network);
+    const std::int64_t rows = front.pooling->output[1], pool = (*front.pooling->window)[0],
+                       filter = (*front.convolution->window)[0];
+    if (rows < devices)
+        throw UsageError(fmt::format("{} has {} rows of pooling windows, fewer than {} GPUs: split the batch",
+                                     network.id, rows, devices));
+    const std::vector<std::int64_t> starts = starts_of(rows, devices);
+    std::vector<RowShare> shares;
+    for (std::size_t i = 0; i + 1 < starts.size(); ++i)
+        shares.push_back({starts[i], starts[i + 1], starts[i] * pool, starts[i + 1] * pool + filter - 1});
+    return shares;
+}
+
+std::vector<std::int64_t> batch_shares(std::int64_t batch, int devices) {
+    if (batch < devices)
+        throw UsageError(
+            fmt::format("{} images cannot be split over {} GPUs: at least one each", batch, devices));
+    return starts_of(batch, devices);
+}
+
+std::vector<int> parse_devices(const std::string &verb, const std::string &text) {
+    const auto refused = [&](const std::string &part) {
+        return UsageError(verb + ": --devices takes CUDA ordinals, for example 0,1,2,3 or 0-3, got '" + part +
+                          "'");
+    };
+    std::vector<int> devices;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        const std::string part = text.substr(at, end - at);
+        const std::size_t dash = part.find('-');
+        const auto first = ordinal_of(part.substr(0, dash)),
+                   last = dash == std::string::npos ? first : ordinal_of(part.substr(dash + 1));
+        if (!first || !last || *last < *first)
+            throw refused(part);
+        for (int ordinal = *first; ordinal <= *last && std::ssize(devices) <= most_split_devices; ++ordinal)
+            devices.push_back(ordinal);
+        at = end + 1;
+    }
+    if (std::ssize(devices) > most_split_devices)
+        throw UsageError(
+            fmt::format("{}: --devices takes at most {} GPUs, got '{}'", verb, most_split_devices, text));
+    return devices;
+}
+
+DeviceSplit parse_split(const std::string &verb, const std::string &text) {
+    std::vector<std::string> names;
+    for (const DeviceSplit split :
+         {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch, DeviceSplit::batch_nccl}) {
+        if (to_text(split) == text)
+            return split;
+        names.push_back(to_text(split));
+    }
+    throw UsageError(verb + ": unknown split '" + text + "'" + did_you_mean(text, names) +
+                     " Known: " + join(names));
+}
+
+std::string to_text(DeviceSplit split) {
+    return boost::describe::enum_to_string(split, "?");
+}
+
+std::vector<ScalingCase> scaling_cases(const Network &network, const ScalingQuestion &question) {
+    const std::vector<int> counts = counts_up_to(static_cast<int>(question.devices.size()));
+    std::set<std::pair<int, std::int64_t>> asked; // GPUs and images
+    std::set<std::int64_t> of_one;
+    for (const std::int64_t batch : question.batches) {
+        of_one.insert(batch);
+        for (const int count : counts) {
+            asked.emplace(count, batch);
+            if (const std::int64_t weak = batch * count; question.weak && weak <= most_split_batch) {
+                asked.emplace(count, weak);
+                of_one.insert(weak);
+            }
+        }
+    }
+    std::vector<ScalingCase> cases;
+    for (const std::int64_t batch : of_one)
+        cases.push_back(case_of(network, DeviceSplit::one, 1, batch));
+    for (const DeviceSplit split : question.splits)
+        for (const auto &[count, batch] : asked)
+            cases.push_back(case_of(network, split, count, batch));
+    return cases;
+}
+
+void require_split_kernels(const Network &network) {
+    const Network shipped = find_network("mnist");
+    Network same = network;
+    same.title = shipped.title, same.citation = shipped.citation;
+    if (to_text(described::write(same)) != to_text(described::write(shipped)))
+        throw UsageError("no kernels split the network '" + network.id +
+                         "' over GPUs; there are some for mnist, as it ships");
+}
+
+void add_rates(std::vector<ScalingCase> &cases) {
+    for (const auto &[times, rates] :
+         {std::pair<TimesMember, RatesMember>{&ScalingCase::forecast, &ScalingCase::forecast_rates},
+          {&ScalingCase::measured, &ScalingCase::measured_rates}}) {
+        const auto one_gpu = [&, times = times](std::int64_t batch) -> std::optional<ScalingTimes> {
+            for (const ScalingCase &item : cases)
+                if (item.split == DeviceSplit::one && item.batch == batch)
+                    return item.*times;
+            return std::nullopt;
+        };
+        for (ScalingCase &item : cases) {
+            if (!(item.*times) || item.split == DeviceSplit::one || !one_gpu(item.batch))
+                continue;
+            item.*rates =
+                rates_of(*(item.*times), item.devices, one_gpu(item.batch),
+                         item.batch % item.devices == 0 ? one_gpu(item.batch / item.devices) : std::nullopt);
+        }
+    }
+}
+
+} // namespace convcast

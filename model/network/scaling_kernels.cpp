@@ -1,0 +1,255 @@
+#include "model/network/scaling_kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace convcast {
+namespace {
+
+// Sizes of mnist.cu and mnist_devices.cu.
+constexpr double filters = 6, taps = 25, pool_pixels = 16, outputs = split_outputs_count, block_images = 8,
+                 columns_of_windows = 6, all_features = 216, all_parameters = split_all_parameters, edge = 28,
+                 convolution_parameters = split_convolution_parameters;
+constexpr double lanes = 32.0, slices = 8.0; // slices: threads that share a sum in gather and mnist_update
+
+double ceiling(double over, double under) {
+    constexpr double rounding = 1e-9;
+    return std::ceil(over / under - rounding);
+}
+
+/// CTAs on an SM by their registers a thread, their bytes of shared memory, and the warps that it holds.
+double resident_ctas(const WindowShare &share, double registers, double shared_bytes) {
+    constexpr double of_sm = 65536.0, most_warps = 64.0, shared_of_sm = 233472.0, reserved = 1024.0;
+    return std::floor(std::min({of_sm / (registers * lanes * share.warps()), most_warps / share.warps(),
+                                shared_of_sm / (shared_bytes + reserved)}));
+}
+
+double image_words(const WindowShare &share) {
+    return block_images * share.image_bytes() / 4.0;
+}
+
+} // namespace
+
+double WindowShare::windows() const {
+    return rows * columns_of_windows;
+}
+double WindowShare::features() const {
+    return filters * windows();
+}
+double WindowShare::image_bytes() const {
+    constexpr double pool_rows = 4.0, halo_rows = 4.0;
+    return (rows * pool_rows + halo_rows) * edge * 4.0;
+}
+double WindowShare::threads() const {
+    return block_images * windows();
+}
+double WindowShare::warps() const {
+    return ceiling(threads(), lanes);
+}
+double WindowShare::parameters() const {
+    return convolution_parameters + outputs * features() + outputs;
+}
+
+SplitKernel SplitKernels::step(double images, bool trains) const {
+    constexpr double resident = 2.0; // its launch bounds
+    const WindowShare all;
+    SplitKernel kernel{{load(all, all_parameters), convolution(all), dense_by_three(), logistic()},
+                       ceiling(images, block_images),
+                       resident};
+    if (trains)
+        for (const SplitPhase &phase : {deltas(all), filter_gradient_of_step(), dense_gradient(all)})
+            kernel.phases.push_back(phase);
+    return kernel;
+}
+
+SplitKernel SplitKernels::rows_forward(const WindowShare &share, double images, bool sums) const {
+    constexpr double registers = 128.0;
+    const double weights = outputs * share.features();
+    SplitKernel kernel{{load(share, convolution_parameters + (sums ? weights : 0.0)), convolution(share)},
+                       ceiling(images, block_images),
+                       resident_ctas(share, registers,
+                                     4.0 * (image_words(share) + convolution_parameters + weights +
+                                            block_images * share.features()))};
+    if (sums)
+        kernel.phases.push_back(dense_by_eight(share, share.features()));
+    return kernel;
+}
+
+SplitKernel SplitKernels::rows_back(const WindowShare &share, double images, bool sums, bool trains) const {
+    constexpr double registers = 64.0, slope_words = 2.0;
+    SplitPhase loads = load(share, sums ? outputs * share.features() : outputs * all_features);
+    loads.bytes += block_images * 4.0 * (share.features() + (sums ? 0.0 : all_features));
+    // Behind each other: weights, features of all GPUs, images, own features.
+    loads.chain += (trains ? 3.0 : 1.0) * latency();
+    const double words = image_words(share) + outputs * all_features +
+                         block_images * (all_features + share.features() + outputs + convolution_parameters) +
+                         filters * share.threads() * slope_words;
+    SplitKernel kernel{{loads}, ceiling(images, block_images), resident_ctas(share, registers, 4.0 * words)};
+    if (!sums)
+        kernel.phases.push_back(dense_by_eight(share, all_features));
+    kernel.phases.push_back(logistic());
+    if (!trains)
+        return kernel;
+    SplitPhase places = deltas(share);
+    places.chain += latency();
+    kernel.phases.push_back(places);
+    kernel.phases.push_back(filter_gradient_of_rows(share));
+    kernel.phases.push_back(dense_gradient(share));
+    return kernel;
+}
+
+// Every eighth part one after the other, four loads at a time.
+SplitKernel SplitKernels::sum_of_parts(double numbers, double parts) const {
+    constexpr double at_a_time = 4.0, instructions = 8.0, resident = 8.0;
+    const double rounds = ceiling(ceiling(parts, slices), at_a_time), bytes = numbers * parts * 4.0,
+                 blocks = ceiling(numbers, lanes);
+    return {{{instructions * at_a_time * rounds, slices, 0.0, rounds * latency_of(bytes) + latency(),
+              bytes / blocks}},
+            blocks,
+            resident};
+}
+
+SplitKernel SplitKernels::update(double numbers, double devices) const {
+    constexpr double threads = 128.0, instructions = 40.0, each = 6.0, resident = 8.0;
+    return {{{instructions + each * devices, threads / lanes, 0.0, 2.0 * latency(), threads * 4.0 * devices}},
+            ceiling(numbers, threads),
+            resident};
+}
+
+// Sc2: rounds of CTAs that begin together.
+double SplitKernels::seconds(const SplitKernel &kernel, double data_bytes) const {
+    const double per_sm = ceiling(kernel.blocks, static_cast<double>(m_.sm_count)),
+                 full = std::floor(per_sm / kernel.resident), rest = per_sm - full * kernel.resident;
+    return m_.launch_s + full * round(kernel, kernel.resident, data_bytes) +
+           (rest > 0.0 ? round(kernel, rest, data_bytes) : 0.0);
+}
+
+double SplitKernels::latency_of(double bytes) const {
+    return bytes > l2_bytes_ ? m_.latency_s * m_.clock : latency();
+}
+
+// Sc2: a phase takes as long as the issue of its busiest scheduler, its wavefronts, its chain or its bytes.
+double SplitKernels::round(const SplitKernel &kernel, double ctas, double data_bytes) const {
+    const double rate =
+        (data_bytes > l2_bytes_ ? m_.read_bw : m_.l2_bw) / static_cast<double>(m_.sm_count) / m_.clock;
+    double clocks = 0.0;
+    for (const SplitPhase &phase : kernel.phases)
+        clocks += std::max({ceiling(ctas * phase.warps, m_.schedulers) * phase.instructions,
+                            ctas * phase.wavefronts, phase.chain, ctas * phase.bytes / rate}) +
+                  m_.barrier_s * m_.clock;
+    return clocks / m_.clock;
+}
+
+template <class Word> double SplitKernels::passes(double threads, int width, const Word &word) const {
+    return shared_passes(banks_, static_cast<std::int64_t>(threads), width, word).taken;
+}
+
+/// Images and parameters into shared memory, four words of an image at a time.
+SplitPhase SplitKernels::load(const WindowShare &share, double parameters) const {
+    constexpr double instructions = 5.0, words_at_a_time = 4.0;
+    const double vectors = ceiling(image_words(share) / words_at_a_time, share.threads()),
+                 words = ceiling(parameters, share.threads());
+    return {instructions * (vectors + words), share.warps(),
+            share.warps() * (words_at_a_time * vectors + words), 2.0 * latency() + 2.0 * m_.shared_latency,
+            4.0 * (image_words(share) + parameters)};
+}
+
+/// FFMAs of an outer product, comparisons, and what reads pixels and filters.
+SplitPhase SplitKernels::convolution(const WindowShare &share) const {
+    constexpr double comparison = 3.0, others = 130.0, pixel_loads = 16.0, filter_loads = 75.0, stores = 12.0;
+    const double products = filters * taps * pool_pixels;
+    const auto corner = [](std::int64_t thread) {
+        constexpr std::int64_t columns = 6, window_rows = 112, window_columns = 4; // of windows, in words
+        return thread / columns * window_rows + thread % columns * window_columns;
+    };
+    return {products * (lanes * m_.schedulers / m_.outer_rate) + filters * (pool_pixels - 1.0) * comparison +
+                pixel_loads + filter_loads + others,
+            share.warps(),
+            pixel_loads * passes(share.threads(), 4, corner) + share.warps() * (filter_loads + stores), 0.0,
+            0.0};
+}
+
+/// Three threads an output, two sums each.
+SplitPhase SplitKernels::dense_by_three() const {
+    constexpr double turns = 36.0, loads_a_turn = 2.0, instructions = 7.0;
+    constexpr std::int64_t threads = 240, a_sum = 3, sums = 10, features = 216;
+    return {
+        turns * instructions, ceiling(threads, lanes),
+        turns * loads_a_turn *
+            (passes(threads, 1, [](std::int64_t t) { return t / a_sum % sums * features + t % a_sum; }) +
+             passes(threads, 1, [](std::int64_t t) { return t / (a_sum * sums) * features + t % a_sum; })),
+        turns * m_.ffma_latency + m_.shared_latency, 0.0};
+}
+
+/// Eight lanes an output.
+SplitPhase SplitKernels::dense_by_eight(const WindowShare &share, double features) const {
+    constexpr double instructions = 5.0, others = 20.0, shuffles = 3.0, shuffle_clocks = 25.0;
+    constexpr std::int64_t a_sum = 8, sums = 10;
+    const double warps = std::floor(share.threads() / lanes),
+                 groups = warps * lanes / static_cast<double>(a_sum),
+                 visits = ceiling(block_images * outputs, groups),
+                 turns = ceiling(features, static_cast<double>(a_sum));
+    const auto words = static_cast<std::int64_t>(features);
+    const double a_turn =
+        passes(warps * lanes, 1, [&](std::int64_t t) { return t / a_sum % sums * words + t % a_sum; }) +
+        passes(warps * lanes, 1, [&](std::int64_t t) { return t / (a_sum * sums) * words + t % a_sum; });
+    return {visits * (turns * instructions + others), warps, visits * turns * a_turn,
+            visits * (turns * m_.ffma_latency + m_.shared_latency + shuffles * shuffle_clocks), 0.0};
+}
+
+/// Sum, exponential, quotient, slope: a few warps, each instruction waits for the one before.
+SplitPhase SplitKernels::logistic() const {
+    constexpr double instructions = 60.0, clocks = 250.0;
+    return {instructions, ceiling(block_images * outputs, lanes), 0.0, clocks, 0.0};
+}
+
+/// Of each own feature by ten slopes and weights.
+SplitPhase SplitKernels::deltas(const WindowShare &share) const {
+    constexpr double instructions = 3.2, others = 12.0, stores = 2.0;
+    const auto windows = static_cast<std::int64_t>(share.windows());
+    constexpr std::int64_t slopes = 10;
+    const double product = passes(share.threads(), 1, [&](std::int64_t t) { return t / windows * slopes; }) +
+                           passes(share.threads(), 1, [&](std::int64_t t) { return t % windows; });
+    return {filters * (outputs * instructions + others), share.warps(),
+            filters * (outputs * product + stores * share.warps()),
+            outputs * m_.ffma_latency + m_.shared_latency, 0.0};
+}
+
+/// Where a tap lies in an image, and the slopes of its filter: the lanes of a warp have neighbouring taps.
+double SplitKernels::gradient_passes(double threads, double slopes) const {
+    constexpr std::int64_t of_filter = 25, filter_edge = 5, of_all = 150, row = 28;
+    const auto stride = static_cast<std::int64_t>(2.0 * slopes);
+    return passes(threads, 1,
+                  [](std::int64_t t) { return t % of_filter / filter_edge * row + t % filter_edge; }) +
+           passes(threads, 2, [&](std::int64_t t) { return t % of_all / of_filter * stride; });
+}
+
+/// A thread a number, four slopes at a time.
+SplitPhase SplitKernels::filter_gradient_of_step() const {
+    constexpr double instructions = 4.3, at_a_time = 4.0, issue = 16.0;
+    const WindowShare all;
+    const double slopes = all.threads();
+    return {slopes * instructions, ceiling(convolution_parameters, lanes),
+            slopes * gradient_passes(convolution_parameters, slopes),
+            slopes / at_a_time * (2.0 * m_.shared_latency + m_.ffma_latency + issue), 0.0};
+}
+
+/// A thread a number of an image, two slopes at a time.
+SplitPhase SplitKernels::filter_gradient_of_rows(const WindowShare &share) const {
+    constexpr double instructions = 4.6, at_a_time = 2.0, issue = 10.0, others = 40.0;
+    const double rounds = ceiling(convolution_parameters * block_images, share.threads());
+    return {rounds * (share.windows() * instructions + others), share.warps(),
+            rounds * share.windows() * gradient_passes(share.threads(), share.threads()),
+            rounds * share.windows() / at_a_time * (2.0 * m_.shared_latency + m_.ffma_latency + issue), 0.0};
+}
+
+SplitPhase SplitKernels::dense_gradient(const WindowShare &share) const {
+    constexpr double instructions = 25.0, a_product = 3.0, loads = 2.0, clocks = 4.0;
+    const double rounds = ceiling(outputs * share.features() + outputs, share.threads());
+    return {rounds * (block_images * a_product + instructions), share.warps(),
+            rounds * block_images * loads * share.warps(),
+            rounds * (m_.shared_latency + block_images * clocks), 0.0};
+}
+
+} // namespace convcast

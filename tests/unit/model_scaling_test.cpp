@@ -1,0 +1,231 @@
+// Training split over several GPUs: who has what, what it costs by the profile, and what is refused.
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/machine/machine.hpp"
+#include "model/network/scaling_forecast.hpp"
+#include "model/network/scaling_kernels.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace convcast;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::ThrowsMessage;
+
+namespace {
+
+TEST(EquationSc1, TwoHalvesAreThoseOfTheThesis) {
+    const std::vector<RowShare> halves = row_shares(find_network("mnist"), 2);
+    // (14): (28 - 5 + 1) / 2 + 5 - 1 = 16, (15): 16 - 5 + 1 = 12
+    EXPECT_EQ(halves[0].first_row, 0);
+    EXPECT_EQ(halves[0].last_row, 16);
+    EXPECT_EQ(halves[1].first_row, 12);
+    EXPECT_EQ(halves[1].last_row, 28);
+}
+
+TEST(EquationSc1, AnyNumberOfGpusHasEachWindowOnce) {
+    const Network mnist = find_network("mnist");
+    for (int devices = 1; devices <= 6; ++devices) {
+        std::int64_t next = 0;
+        for (const RowShare &share : row_shares(mnist, devices)) {
+            EXPECT_EQ(share.first_window, next);
+            EXPECT_EQ(share.last_row - share.first_row, 4 * share.windows() + 4); // four of the halo
+            next = share.last_window;
+        }
+        EXPECT_EQ(next, 6);
+    }
+    const std::vector<RowShare> four = row_shares(mnist, 4); // 6 rows do not divide
+    EXPECT_EQ(four[0].windows(), 2);
+    EXPECT_EQ(four[1].windows(), 2);
+    EXPECT_EQ(four[2].windows(), 1);
+    EXPECT_EQ(four[3].windows(), 1);
+    EXPECT_THAT([&] { row_shares(mnist, 7); },
+                ThrowsMessage<UsageError>(
+                    AllOf(HasSubstr("6 rows"), HasSubstr("7 GPUs"), HasSubstr("split the batch"))));
+    EXPECT_THAT([] { row_shares(find_network("resnet18"), 2); },
+                ThrowsMessage<UsageError>(HasSubstr("by rows")));
+}
+
+TEST(Scaling, ImagesAreSharedAsEvenlyAsTheyGo) {
+    EXPECT_THAT(batch_shares(2048, 2), ElementsAre(0, 1024, 2048));
+    EXPECT_THAT(batch_shares(11, 4), ElementsAre(0, 3, 6, 9, 11));
+    EXPECT_THAT([] { batch_shares(3, 4); }, ThrowsMessage<UsageError>(HasSubstr("at least one each")));
+}
+
+TEST(Scaling, DevicesAndSplitsAreReadOrRefused) {
+    EXPECT_THAT(parse_devices("run", "0,1,2,3"), ElementsAre(0, 1, 2, 3));
+    EXPECT_THAT(parse_devices("run", "0-3"), ElementsAre(0, 1, 2, 3));
+    EXPECT_THAT(parse_devices("run", "0,0"), ElementsAre(0, 0));
+    EXPECT_THAT(parse_devices("run", "2,4-5"), ElementsAre(2, 4, 5));
+    for (const char *wrong : {"", "a", "0,", ",1", "3-1", "-1", "0--1", "1024", "0 1", "0-", "0-99999999999"})
+        EXPECT_THAT(
+            [&] { parse_devices("run", wrong); },
+            ThrowsMessage<UsageError>(AllOf(HasSubstr("0,1,2,3 or 0-3"), HasSubstr("run: --devices"))))
+            << wrong;
+    for (const char *many : {"0-8", "0,0,0,0,0,0,0,0,0", "0-1023"})
+        EXPECT_THAT([&] { parse_devices("run", many); },
+                    ThrowsMessage<UsageError>(HasSubstr("at most 8 GPUs")))
+            << many;
+    EXPECT_EQ(parse_split("run", "batch_nccl"), DeviceSplit::batch_nccl);
+    EXPECT_THAT([] { parse_split("run", "row"); },
+                ThrowsMessage<UsageError>(HasSubstr("did you mean 'rows'")));
+    EXPECT_THAT([] { parse_split("run", "one"); }, ThrowsMessage<UsageError>(HasSubstr("unknown split")));
+}
+
+TEST(Scaling, CasesAreStrongAndWeakOnPowersOfTwoAndAll) {
+    const Network mnist = find_network("mnist");
+    std::vector<std::string> told;
+    for (const ScalingCase &item : scaling_cases(mnist, {{0, 1, 2}, {DeviceSplit::batch}, {64}}))
+        told.push_back(to_text(item.split) + " " + std::to_string(item.devices) + " " +
+                       std::to_string(item.batch));
+    EXPECT_THAT(told, ElementsAre("one 1 64", "one 1 128", "one 1 192", "batch 2 64", "batch 2 128",
+                                  "batch 3 64", "batch 3 192"));
+    const std::vector<ScalingCase> eight =
+        scaling_cases(mnist, {{0, 0, 0, 0, 0, 0, 0, 0}, {DeviceSplit::rows}, {64}, false});
+    EXPECT_EQ(eight.back().status, Status::infeasible);
+    EXPECT_THAT(*eight.back().reason, HasSubstr("fewer than 8 GPUs"));
+    EXPECT_THAT(eight[1].shares, ElementsAre(3, 3));
+}
+
+ScalingCase timed(DeviceSplit split, int devices, std::int64_t batch, double step_us,
+                  double communication_us) {
+    ScalingCase item;
+    item.split = split, item.devices = devices, item.batch = batch;
+    item.measured =
+        ScalingTimes{Seconds(0), Seconds(0), Seconds(step_us * 1e-6),
+                     Seconds((step_us - communication_us) * 1e-6), Seconds(communication_us * 1e-6)};
+    return item;
+}
+
+TEST(EquationSc4, SpeedUpAndEfficiencyByHand) {
+    std::vector<ScalingCase> cases = {timed(DeviceSplit::one, 1, 100, 50, 0),
+                                      timed(DeviceSplit::one, 1, 200, 90, 0),
+                                      timed(DeviceSplit::batch, 2, 200, 60, 15)};
+    add_rates(cases);
+    EXPECT_FALSE(cases[0].measured_rates);
+    EXPECT_NEAR(cases[2].measured_rates->speed_up, 1.5, 1e-12);
+    EXPECT_NEAR(cases[2].measured_rates->efficiency, 0.75, 1e-12);
+    EXPECT_NEAR(*cases[2].measured_rates->weak_efficiency, 50.0 / 60.0, 1e-12);
+    EXPECT_NEAR(*cases[2].measured_rates->computation_over_communication, 3.0, 1e-12);
+    EXPECT_FALSE(cases[2].forecast_rates);
+}
+
+TEST(EquationSc2, ARoundIsItsBusiestPartByHand) {
+    GpuProfile toy = find_profile("toy"); // 10 SMs, 1 GHz
+    const Gpu gpu(toy);
+    const Machine machine = machine_of(gpu, DataType::f32, Calibration{});
+    const SplitKernels kernels(machine, Banks{}, 1e6);
+    const double barrier = machine.barrier_s, floor = machine.launch_s;
+    // 6 warps: two on the busiest of four schedulers, 200 clocks; of two CTAs 3, 300 clocks.
+    SplitKernel kernel{{{100.0, 6.0, 50.0, 120.0, 0.0}}, 10.0, 2.0};
+    EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + 200e-9 + barrier, 1e-15);
+    kernel.blocks = 20.0;
+    EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + 300e-9 + barrier, 1e-15);
+    kernel.blocks = 21.0; // a further round of one
+    EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + 500e-9 + 2.0 * barrier, 1e-15);
+    kernel = {{{1.0, 1.0, 400.0, 120.0, 0.0}, {1.0, 1.0, 1.0, 70.0, 0.0}},
+              20.0,
+              2.0}; // 800 wavefronts, then a chain
+    EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + 870e-9 + 2.0 * barrier, 1e-15);
+    kernel = {{{0.0, 0.0, 0.0, 0.0, 1e6}}, 10.0, 2.0}; // 10 MB from DRAM
+    EXPECT_NEAR(kernels.seconds(kernel, 1e7), floor + 1e7 / machine.read_bw + barrier, 1e-12);
+}
+
+GpuProfile with_link(GpuProfile profile, double bandwidth, double latency) {
+    profile.peers = {PeerLink{0, 1, true, Bandwidth(bandwidth), std::nullopt, Seconds(latency)}};
+    return profile;
+}
+
+TEST(EquationSc3, AnExchangeIsTwoLatenciesAndItsBytes) {
+    const GpuProfile toy = with_link(find_profile("toy"), 10e9, 1e-6);
+    const std::vector<ScalingCase> cases = scaling_cases(
+        find_network("mnist"), {{0, 1}, {DeviceSplit::batch, DeviceSplit::parameters}, {64}, false});
+    const auto communication = [&](const ScalingCase &item, double bandwidth, double latency) {
+        const PeerNumbers peers{Bandwidth(bandwidth), Seconds(latency), Source::assumed, "test"};
+        return forecast_case(item, toy, peers).communication_s.value;
+    };
+    // 2,326 floats to one other GPU
+    EXPECT_NEAR(communication(cases[1], 10e9, 1e-6) - communication(cases[1], 20e9, 1e-6), 9304 / 20e9,
+                1e-15);
+    EXPECT_NEAR(communication(cases[1], 10e9, 2e-6) - communication(cases[1], 10e9, 1e-6), 2e-6, 1e-15);
+    // 64 x 10 sums, later 156 numbers of the convolution
+    EXPECT_NEAR(communication(cases[2], 10e9, 1e-6) - communication(cases[2], 20e9, 1e-6),
+                (2560 + 624) / 20e9, 1e-15);
+    EXPECT_NEAR(communication(cases[2], 10e9, 2e-6) - communication(cases[2], 10e9, 1e-6), 4e-6, 1e-15);
+}
+
+TEST(Scaling, TheMatrixOfCopiesSaysWhereItIsFrom) {
+    const GpuProfile h200 = find_profile("h200");
+    std::vector<std::string> assumptions;
+    const PeerNumbers two = peer_numbers(h200, {0, 1}, assumptions);
+    EXPECT_EQ(two.source, Source::measured);
+    EXPECT_NEAR(two.bandwidth_bytes_per_s.value, 385.2e9, 0.1e9); // half of both ways at once
+    EXPECT_NEAR(two.latency_s.value, 848.6e-9, 0.1e-9);
+    EXPECT_THAT(assumptions, IsEmpty());
+    peer_numbers(h200, {0, 1, 2, 3}, assumptions);
+    EXPECT_THAT(assumptions, ElementsAre(HasSubstr("no link between some of these GPUs")));
+
+    GpuProfile alone = h200;
+    alone.peers.clear();
+    assumptions.clear();
+    EXPECT_EQ(peer_numbers(alone, {0, 1}, assumptions).source, Source::published);
+    EXPECT_THAT(assumptions,
+                ElementsAre(AllOf(HasSubstr("not measured"), HasSubstr("450 GB/s"), HasSubstr("NVLink 4"))));
+    EXPECT_THAT(
+        [&] {
+            peer_numbers(find_profile("toy"), {0, 1}, assumptions);
+        },
+        ThrowsMessage<UsageError>(AllOf(HasSubstr("convcast measure"), HasSubstr("\"peers\""))));
+}
+
+TEST(Scaling, AStatedLinkNamesItsSource) {
+    GpuProfile toy = with_link(find_profile("toy"), 12e9, 1e-6);
+    toy.peers[0].source = Source::published;
+    EXPECT_THAT([&] { read_profile(write_profile(toy), "p.json"); },
+                ThrowsMessage<InputError>(AllOf(HasSubstr("/peers/0/by"), HasSubstr("data sheet"))));
+    toy.peers[0].by = "chapter 4.3";
+    const GpuProfile read = read_profile(write_profile(toy), "p.json");
+    EXPECT_EQ(*read.peers[0].source, Source::published);
+    std::vector<std::string> assumptions;
+    EXPECT_EQ(peer_numbers(read, {0, 1}, assumptions).by, "chapter 4.3");
+    EXPECT_THAT(assumptions,
+                ElementsAre(AllOf(HasSubstr("12 GB/s"), HasSubstr("published"), HasSubstr("chapter 4.3"))));
+}
+
+TEST(Scaling, ForecastsAreSensible) {
+    const Network mnist = find_network("mnist");
+    const std::vector<DeviceSplit> splits = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch};
+    const Scaling scaling =
+        forecast_scaling(mnist, find_profile("h200"), {{0, 1, 2, 3}, splits, {2048, 65536}});
+    for (const ScalingCase &item : scaling.cases) {
+        ASSERT_TRUE(item.forecast) << item.reason.value_or("");
+        EXPECT_GT(item.forecast->backward_s.value, 0.0);
+        EXPECT_GT(item.forecast->forward_s.value, 0.0);
+        if (item.split == DeviceSplit::one)
+            continue;
+        EXPECT_LT(item.forecast_rates->efficiency, 1.1);
+        EXPECT_GT(*item.forecast_rates->computation_over_communication, 0.0);
+    }
+    EXPECT_EQ(scaling.advice.size(), 6U);
+    for (const ScalingAdvice &advice : scaling.advice)
+        if (advice.split == DeviceSplit::batch) {
+            EXPECT_TRUE(advice.pays_from);
+            EXPECT_GE(advice.efficient_from.value_or(most_split_batch), *advice.pays_from);
+        }
+    EXPECT_EQ(described::read_document<Scaling>(to_text(described::write(scaling)), "s", "convcast/scaling/1")
+                  .cases.size(),
+              scaling.cases.size());
+    EXPECT_THAT(
+        [] {
+            forecast_scaling(find_network("vgg16"), find_profile("h200"), {{0, 1}, {}, {8}});
+        },
+        ThrowsMessage<UsageError>(HasSubstr("no kernels split the network 'vgg16'")));
+}
+
+} // namespace
