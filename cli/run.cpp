@@ -1,6 +1,7 @@
 #include "cli/device.hpp"
 #include "cli/document.hpp"
 #include "cli/network.hpp"
+#include "cli/own_kernels.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -10,6 +11,7 @@
 #include "executor/launch/kernel_source.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/record/elsewhere.hpp"
 #include "model/record/shards.hpp"
 
 #include <fmt/format.h>
@@ -30,8 +32,9 @@ namespace {
 constexpr int most_devices = 1023;
 
 bool measured(const Run &run) {
-    return std::any_of(run.cases.begin(), run.cases.end(),
-                       [](const Case &item) { return !item.measurements.empty(); });
+    return std::any_of(run.cases.begin(), run.cases.end(), [](const Case &item) {
+        return !item.measurements.empty() && !(item.baseline && is_elsewhere(*item.baseline));
+    });
 }
 
 /// One document holds the numbers of one version of the code, one profile.
@@ -74,6 +77,7 @@ Run document_run(const std::string &file, const Arguments &arguments, GpuProfile
     run.conditions = given.conditions;
     note_knowledge(run, knowledge);
     run.unread = std::move(given.unread);
+    run.own_kernels = std::move(given.own_kernels);
     if (measured(run))
         require_same_origin(given, run, file);
     forecast_again(run, profile, knowledge, MeasuredCases::keep);
@@ -115,10 +119,13 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
             });
         sharded = std::ssize(order) >= shard.count;
     }
-    return new_run(profile, knowledge, question.sms,
-                   predict_all(question, !arguments.has("no-baselines"),
-                               arguments.integer("choose", 0, 0, 1000),
-                               arguments.integer("draw", 0, 0, 1000)));
+    compile_for_forecasts(question.own_kernels, question.shapes, profile);
+    Run run =
+        new_run(profile, knowledge, question.sms,
+                predict_all(question, !arguments.has("no-baselines"), arguments.integer("choose", 0, 0, 1000),
+                            arguments.integer("draw", 0, 0, 1000)));
+    run.own_kernels = std::move(question.own_kernels);
+    return run;
 }
 
 /// Takes over what an earlier run measured, and what it was refused: into the cases asked for, and the others
@@ -129,6 +136,7 @@ void resume(Run &run, const std::string &file) {
         require_same_origin(earlier, run, file);
     if (sms_of(earlier, file) != sms_of(run, file))
         throw InputError(file, "was forecast for another number of SMs; give the same --sms, or none");
+    join_own_kernels(run, earlier, file);
     run.conditions = earlier.conditions;
     run.unread = std::move(earlier.unread);
     for (UnreadCase &unread : run.unread)
@@ -198,8 +206,10 @@ int run(const Words &words) {
     options.push_back({"no-exact-fmas", Option::flag});
     options.push_back({"timeline", Option::flag});
     options.push_back({"exact-work", Option::flag});
-    for (const Option &option : network_options())
-        options.push_back(option);
+    options.push_back({"try", Option::flag});
+    options.push_back({"counted", Option::flag});
+    for (const std::vector<Option> &more : {own_options(), elsewhere_options(), network_options()})
+        options.insert(options.end(), more.begin(), more.end());
     for (const char *option : {"data", "epochs", "rate", "weights", "from"}) // of training
         options.push_back({option, Option::text});
     const Arguments arguments("run", words, options, 1);
@@ -212,6 +222,9 @@ int run(const Words &words) {
     Knowledge knowledge;
     bool sharded = false;
     Run document = asked_run(arguments, profile, knowledge, sharded);
+    if (arguments.has("try"))
+        return try_own_on_device(document, profile, arguments.integer("device", 0, 0, most_devices)), 0;
+    add_elsewhere(document.cases, arguments, &profile);
     if (arguments.has("shard")) {
         const Shard shard = parse_shard(arguments.text("shard", ""));
         if (!sharded)
@@ -233,6 +246,9 @@ int run(const Words &words) {
     request.exact_fmas = !arguments.has("no-exact-fmas");
     request.no_counters = arguments.has("no-counters");
     request.timeline = arguments.has("timeline");
+    request.trial_words = {"run", "-", "--try"};
+    if (arguments.has("gpu"))
+        request.trial_words.insert(request.trial_words.end(), {"--gpu", arguments.text("gpu", "")});
     if (request.timeline) {
         check_timeline_count("run", document.cases);
         for (Case &item : document.cases)
@@ -264,6 +280,7 @@ int run(const Words &words) {
         answer(so_far);
     };
     const DeviceRunEnd end = run_on_device(document, profile, request);
+    forecast_from_counters(document, profile, knowledge, arguments.has("counted"));
     answer(document);
     if (end == DeviceRunEnd::device_lost)
         throw GpuError("the GPU stopped answering; finished cases are kept, `convcast run --resume` goes on");
