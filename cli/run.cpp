@@ -158,6 +158,14 @@ void resume(Run &run, const std::string &file) {
     note(fmt::format("{} measured cases taken over from {}", kept, file));
 }
 
+/// Of a reason of many lines, as a compiler gives, the one that says most.
+std::string in_one_line(const std::string &reason) {
+    const std::size_t error = std::min(reason.find(" error: "), reason.find("error : "));
+    const std::size_t begin = error == std::string::npos ? std::string::npos : reason.rfind('\n', error);
+    const std::size_t first = begin == std::string::npos ? 0 : begin + 1;
+    return reason.substr(first, reason.find('\n', first) - first);
+}
+
 std::string summary(const Run &run) {
     std::vector<std::vector<std::string>> rows;
     for (const Case &item : run.cases) {
@@ -171,7 +179,7 @@ std::string summary(const Run &run) {
                  ? fmt::format("{:+.0f} %", 100.0 * (*item.prediction->time_s / cold->time_s - 1.0))
                  : "-",
              item.strategy.value_or(item.baseline.value_or("")) +
-                 (item.reason && item.status != Status::ok ? ": " + *item.reason : "")});
+                 (item.reason && item.status != Status::ok ? ": " + in_one_line(*item.reason) : "")});
     }
     return table({{"shape"},
                   {"status"},

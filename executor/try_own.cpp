@@ -45,7 +45,14 @@ std::string tried(const OwnKernel &kernel, const OwnLaunch &launch, const ConvSh
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     before_call();
     call(input.data(), filters.data(), output.data(), nullptr);
-    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize behind a kernel of the user's own");
+    if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) {
+        const std::string why =
+            fmt::format("the GPU stopped it: {} ({})", cudaGetErrorString(error), cudaGetErrorName(error));
+        if (is_sticky(error))
+            throw DeviceLost(why);
+        (void)cudaGetLastError();
+        return why;
+    }
     if (!output.guards_intact())
         return "it writes outside its output";
     if (input.to_host() != inputs.input || filters.to_host() != inputs.filters)
@@ -158,7 +165,7 @@ void try_own_kernels(const Run &run, Compiler &compiler, const Device &device, c
         } catch (const DeviceLost &error) {
             ::alarm(0);
             say(bad_line + on_one_line(error.what()));
-            throw; // nothing more can be tried in this process
+            return; // nothing more can be tried in this process
         } catch (const GpuError &error) {
             (void)cudaGetLastError();
             wrong = error.what();

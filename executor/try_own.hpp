@@ -17,7 +17,7 @@ namespace convcast {
 inline constexpr unsigned own_trial_seconds = 10;
 
 /// In that process: compiles each open case "own:NAME" and calls it once. Says a line before each call, and
-/// one on what came of it. Throws DeviceLost where no more can be called in this process.
+/// one on what came of it. Returns early where no more can be called in this process.
 void try_own_kernels(const Run &run, Compiler &compiler, const Device &device, const GpuProfile &profile,
                      const std::function<void(const std::string &line)> &say);
 

@@ -242,7 +242,7 @@ TEST(Elsewhere, ReadsATimeWithItsUnit) {
              {"n1c64h56w56k64r3s3 a nanus", "above zero"},
              {"nonsense a 3us", "nonsense"},
              {"n1c1h9w9k1r3s3 a 3us b c", "expected a shape"}})
-        EXPECT_THAT([&, &its = text] { parse_elsewhere(its, ""); },
+        EXPECT_THAT(([&, &its = text] { parse_elsewhere(its, ""); }),
                     ThrowsMessage<UsageError>(HasSubstr(what)))
             << text;
 }
