@@ -35,6 +35,17 @@ std::string name_of(const Case &item) {
     return item.strategy ? text.substr(0, text.find(':')) : text;
 }
 
+/// What was measured of a case: its own time where it has one, as one measured elsewhere does, or a
+/// recording's.
+std::optional<Seconds> measured_time(const Case &item, const KnownTimes &known) {
+    if (const Measurement *cold = item.measured(L2State::cold))
+        return cold->time_s;
+    if (const std::optional<KnownTime> own =
+            known.find(item.shape, item.strategy.value_or(item.baseline.value_or(""))))
+        return own->time_s;
+    return std::nullopt;
+}
+
 std::string percent(double share) {
     return fmt::format("{:.0f} %", 100.0 * std::min(share, 1.0));
 }
@@ -149,7 +160,8 @@ std::string rate_words(const Rates &rates) {
 
 std::string known_words(const Case &item, const Question &question, const KnownTimes &known) {
     std::string text;
-    if (const std::optional<KnownTime> own = known.find(item.shape, item.strategy.value_or(""))) {
+    if (const std::optional<KnownTime> own =
+            known.find(item.shape, item.strategy.value_or(item.baseline.value_or("")))) {
         const Rates rates =
             rates_of(ConvShape::parse(item.shape), std::nullopt, own->time_s, question.profile);
         text =
@@ -185,7 +197,7 @@ std::string verdict(const Case &item, const Question &question, const KnownTimes
                                 item.reason.value_or(""),
                             2, terminal_width());
     const Prediction &p = *item.prediction;
-    if (item.baseline)
+    if (item.baseline && !p.time_s)
         return out +
                verdict_line("bound", (p.times.tier0_s ? short_time(*p.times.tier0_s) + ": " : "") +
                                          p.reason.value_or("")) +
@@ -200,7 +212,10 @@ std::string verdict(const Case &item, const Question &question, const KnownTimes
                     : "") +
                (p.rates && p.rates->fmas_per_l2_byte ? verdict_line("rate", rate_words(*p.rates)) : "");
     out += verdict_line("time", time_words(p));
-    out += verdict_line("regime", regime_words(p, question.profile));
+    if (const std::string regime = regime_words(p, question.profile); !regime.empty())
+        out += verdict_line("regime", regime);
+    else if (p.regimes && p.regimes->tier2)
+        out += verdict_line("regime", boost::describe::enum_to_string(*p.regimes->tier2, "?"));
     out += verdict_line("time goes to", largest_terms(*p.term, 4));
     if (p.rates)
         out += verdict_line("rate", rate_words(*p.rates));
@@ -267,7 +282,7 @@ CaseColumns columns_of(const std::vector<Row> &rows) {
             columns.interval = columns.interval || item.prediction->times.fitted_s;
             shortest = std::min(shortest, time->value);
         }
-        columns.measured = columns.measured || rows[i].known->find(item.shape, item.strategy.value_or(""));
+        columns.measured = columns.measured || measured_time(item, *rows[i].known);
     }
     columns.unit = time_unit(Seconds(columns.timed ? shortest : 1e-6));
     for (const auto &[key, texts] : settings)
@@ -327,8 +342,8 @@ std::vector<std::string> cells_of(const Row &row, const CaseColumns &columns) {
     }
     cells.push_back(regime_cell(p));
     if (columns.measured) {
-        const std::optional<KnownTime> own = row.known->find(item.shape, item.strategy.value_or(""));
-        cells.push_back(own ? columns.seconds(own->time_s) : "-");
+        const std::optional<Seconds> measured = measured_time(item, *row.known);
+        cells.push_back(measured ? columns.seconds(*measured) : "-");
     }
     if (columns.timed) {
         cells.push_back(p.limiter.value_or("-"));

@@ -1,5 +1,6 @@
 #include "cli/device.hpp"
 #include "cli/document.hpp"
+#include "cli/own_kernels.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -37,17 +38,28 @@ int capability_of(const std::string &text, const std::string &what) {
     return number;
 }
 
-/// Of what a Run document or the options ask for.
-Run asked_run(const Arguments &arguments, GpuProfile &profile) {
+/// Of what a Run document or the options ask for. With kernels of the user's own, these and no others unless
+/// strategies are named.
+Run asked_run(const Arguments &arguments, GpuProfile &profile, std::vector<OwnKernel> &own,
+              std::vector<AskedShape> &shapes) {
     if (arguments.positional().empty()) {
-        const Question question = read_question("compile", arguments);
+        Question question = read_question("compile", arguments);
         profile = question.profile;
+        own = question.own_kernels;
+        shapes = question.shapes;
+        if (!own.empty() && question.strategies.empty())
+            question.strategies.emplace_back(own_word);
+        question.own_kernels.clear();
         return new_run(profile, question.knowledge, question.sms,
                        predict_all(question, false, arguments.integer("choose", 0, 0, 1000)));
     }
     refuse_question_beside_document("compile", arguments);
     const std::string &file = arguments.positional().front();
     Run document = read_document(file);
+    own = document.own_kernels;
+    for (const Case &item : document.cases)
+        if (item.baseline && document.own_kernel(*item.baseline))
+            shapes.push_back({ConvShape::parse(item.shape), std::nullopt, {}, {}, 1});
     profile = document_profile("compile", document, arguments, file);
     for (Case &item : document.cases)
         item.measurements.clear(); // their plans may be another version's
@@ -95,12 +107,16 @@ int compile(const Words &words) {
     std::vector<Option> options = question_options();
     options.push_back({"choose", Option::text});
     options.push_back({"arch", Option::text});
+    for (const Option &option : own_options())
+        options.push_back(option);
     const Arguments arguments("compile", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("compile")), 0;
     refuse_overwriting("compile", arguments);
     GpuProfile profile;
-    const Run asked = asked_run(arguments, profile);
+    std::vector<OwnKernel> own;
+    std::vector<AskedShape> shapes;
+    const Run asked = asked_run(arguments, profile, own, shapes);
     const int capability =
         arguments.has("arch")
             ? capability_of(arguments.text("arch", ""), "--arch")
@@ -109,9 +125,13 @@ int compile(const Words &words) {
     for (const Case &item : asked.cases)
         if (item.prediction && item.prediction->plan)
             plans.push_back(*item.prediction->plan);
-    if (plans.empty())
+    if (plans.empty() && own.empty())
         note("no strategy that was asked has a plan for these shapes; only what verifies is compiled");
-    const CompileReport report = compile_kernels(plans, profile, capability);
+    CompileReport report = compile_kernels(plans, profile, capability);
+    if (plans.empty() && !own.empty())
+        report.kernels.clear(); // what verifies
+    for (CheckedKernel &kernel : compile_own_kernels(own_tasks(own, shapes), profile, capability))
+        report.kernels.push_back(std::move(kernel));
     const auto problems = static_cast<std::size_t>(
         std::count_if(report.kernels.begin(), report.kernels.end(),
                       [](const CheckedKernel &kernel) { return kernel.problem.has_value(); }));

@@ -15,6 +15,7 @@
 #include "executor/network/train.hpp"
 #include "executor/run_case.hpp"
 #include "executor/timeline/timeline.hpp"
+#include "executor/try_own.hpp"
 #include "gpu/activity.hpp"
 #include "gpu/counters.hpp"
 #include "gpu/device.hpp"
@@ -34,6 +35,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <ctime>
 #include <exception>
 #include <filesystem>
@@ -373,7 +375,41 @@ TrainingRun train_on_devices(const Ladder &ladder, const Network &network, const
     return run;
 }
 
-DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request) {
+namespace {
+
+/// Own kernels that failed their first call: they are not called again, and get their status at the end.
+std::vector<Case *> set_aside_failed(Run &run, const RunRequest &request) {
+    std::vector<Case *> failed;
+    const auto own = [](const Case &item) {
+        return item.baseline && is_own(*item.baseline) && is_open(item);
+    };
+    if (std::none_of(run.cases.begin(), run.cases.end(), own))
+        return failed;
+    std::vector<std::string> words = request.trial_words;
+    words.insert(words.end(), {"--device", std::to_string(request.device)});
+    try_own_kernels_apart(run, "/proc/self/exe", words);
+    for (Case &item : run.cases)
+        if (own(item) && item.status == Status::failed) {
+            item.status = Status::unsupported;
+            failed.push_back(&item);
+        }
+    return failed;
+}
+
+} // namespace
+
+void try_own_on_device(const Run &run, const GpuProfile &profile, int ordinal) {
+    const Device device = usable_device(ordinal, for_kernels);
+    Compiler compiler;
+    try_own_kernels(run, compiler, device, profile, [](const std::string &line) {
+        std::printf("%s\n", line.c_str());
+        std::fflush(stdout);
+    });
+}
+
+namespace {
+
+DeviceRunEnd run_open(Run &run, const GpuProfile &profile, const RunRequest &request) {
     const Device device = usable_device(request.device, for_kernels);
     std::optional<GreenContext> some_sms;
     if (request.sms)
@@ -438,6 +474,36 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
         break;
     }
     return DeviceRunEnd::device_lost;
+}
+
+} // namespace
+
+DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request) {
+    if (const std::optional<std::string> why = why_no_device())
+        throw GpuError(*why);
+    for (Case &item : run.cases) // an earlier run's word on an own kernel may be out of date
+        if (item.baseline && is_own(*item.baseline) && item.measurements.empty() &&
+            item.status == Status::failed)
+            item.status = Status::not_run, item.reason = "not run yet";
+    const std::vector<Case *> failed = set_aside_failed(run, request);
+    const DeviceRunEnd end = run_open(run, profile, request);
+    for (Case *item : failed)
+        item->status = Status::failed;
+    return end;
+}
+
+std::vector<CheckedKernel> compile_own_kernels(const std::vector<OwnTask> &tasks, const Gpu &gpu,
+                                               int compute_capability) {
+    Compiler compiler;
+    Progress progress("kernels", Progress::Where::terminal_after_a_while);
+    std::vector<CheckedKernel> list;
+    for (const OwnTask &task : tasks) {
+        progress.show(list.size(), tasks.size(), own_prefix + task.kernel->name);
+        list.push_back(check_own_kernel(compiler, *task.kernel, task.shape, gpu, compute_capability));
+    }
+    if (const std::string warning = compiler.take_warning(); !warning.empty())
+        note(warning);
+    return list;
 }
 
 CompileReport compile_kernels(const std::vector<Plan> &plans, const Gpu &gpu, int compute_capability) {

@@ -46,7 +46,9 @@ struct RunRequest {
     bool exact_fmas = true;   ///< count FMAs of threads too, by instrumented kernels
     bool timeline = false;    ///< then find out when each CTA runs, in a verified call of its own
     bool exact_work = false;  ///< then count by instrumented code what lacks such counts
-    bool measure = true;      ///< false: every case is settled, what was measured stays as it is
+    /// Of a convcast that calls own kernels for the first time (try_own_on_device).
+    std::vector<std::string> trial_words;
+    bool measure = true;                   ///< false: every case is settled, what was measured stays as it is
     std::function<void(const Run &)> keep; ///< gets the document as cases finish
     /// Gets the document when an interrupt ends the run, and with it the program; perhaps on another thread,
     /// while this one is still inside run_on_device.
@@ -94,6 +96,20 @@ struct CompileReport {
 
 /// Compiles for `compute_capability` (90 for 9.0). Needs no GPU; throws GpuError where there is no NVRTC.
 CompileReport compile_kernels(const std::vector<Plan> &plans, const Gpu &gpu, int compute_capability);
+
+/// A kernel of the user's own and a shape that it is asked of.
+struct OwnTask {
+    const OwnKernel *kernel = nullptr;
+    ConvShape shape;
+};
+
+/// What the compiler makes of them, in order. Needs no GPU; throws GpuError where there is no NVRTC.
+std::vector<CheckedKernel> compile_own_kernels(const std::vector<OwnTask> &tasks, const Gpu &gpu,
+                                               int compute_capability);
+
+/// Calls each open case of the user's own kernels once, and says on standard output what came of it: what
+/// run_on_device has a process of its own do first.
+void try_own_on_device(const Run &run, const GpuProfile &profile, int device);
 
 /// Kernels need this compute capability: they copy to shared memory asynchronously (cp.async).
 inline constexpr int least_compute_major = 8;

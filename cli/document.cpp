@@ -36,6 +36,11 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
     if (arguments.has("study"))
         for (const std::string &file : arguments.texts("study"))
             inputs.push_back({file, "--study", "study"});
+    for (const char *option : {"kernel", "times"})
+        if (arguments.has(option))
+            for (const std::string &file : arguments.texts(option))
+                inputs.push_back(
+                    {file, std::string("--") + option, option == std::string("kernel") ? "kernel" : "table"});
     // A name of something that ships is no file.
     std::erase_if(inputs, [](const Input &input) { return input.file == "-" || !file_exists(input.file); });
     return inputs;

@@ -23,6 +23,14 @@ CompileReport compile_kernels(const std::vector<Plan> &, const Gpu &, int) {
     throw GpuError(why);
 }
 
+std::vector<CheckedKernel> compile_own_kernels(const std::vector<OwnTask> &, const Gpu &, int) {
+    throw GpuError(why);
+}
+
+void try_own_on_device(const Run &, const GpuProfile &, int) {
+    throw GpuError(why);
+}
+
 int sms_given(int, int) {
     throw GpuError(why);
 }

@@ -5,6 +5,7 @@
 #include "cli/forecast_text.hpp"
 #include "cli/ladder.hpp"
 #include "cli/network.hpp"
+#include "cli/own_kernels.hpp"
 #include "cli/question.hpp"
 #include "cli/scaling.hpp"
 #include "cli/terminal.hpp"
@@ -48,6 +49,7 @@ Run forecast_of(const std::string &file, const Arguments &arguments) {
     if (given_work)
         given.conditions["given"] = "work as counted";
     note_knowledge(given, knowledge);
+    add_elsewhere(given.cases, arguments, &profile);
     forecast_again(given, profile, knowledge,
                    given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew);
     if (arguments.has("timeline"))
@@ -207,10 +209,9 @@ int predict(const Words &words) {
     options.push_back({"diagram", Option::text});
     options.push_back({"width", Option::text});
     options.push_back({"ladder", Option::flag});
-    for (const Option &option : network_options())
-        options.push_back(option);
-    for (const Option &option : scaling_options())
-        options.push_back(option);
+    for (const std::vector<Option> &more :
+         {own_options(), elsewhere_options(), network_options(), scaling_options()})
+        options.insert(options.end(), more.begin(), more.end());
     const Arguments arguments("predict", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
@@ -229,11 +230,13 @@ int predict(const Words &words) {
         throw UsageError("predict: --given needs a Run document with counters, for example "
                          "`convcast predict run.json --given work`");
     const bool document = arguments.has("json") || arguments.has("output");
-    const std::vector<Question> questions = read_questions("predict", arguments, !document);
+    std::vector<Question> questions = read_questions("predict", arguments, !document);
     std::vector<Answered> answers;
     bool refused = false;
-    for (const Question &question : questions) {
+    for (Question &question : questions) {
+        compile_for_forecasts(question.own_kernels, question.shapes, question.profile);
         Answered &answer = answers.emplace_back(Answered{&question, predict_all(question, false)});
+        add_elsewhere(answer.cases, arguments, &question.profile);
         if (arguments.has("timeline"))
             add_timelines(answer.cases, question.profile, question.knowledge);
         if (arguments.has("diagram"))
@@ -247,8 +250,10 @@ int predict(const Words &words) {
         text = text_of(answers, arguments);
     } else if (answers.size() == 1) {
         const Question &question = questions.front();
-        text = write_run(
-            new_run(question.profile, question.knowledge, question.sms, std::move(answers.front().cases)));
+        Run run =
+            new_run(question.profile, question.knowledge, question.sms, std::move(answers.front().cases));
+        run.own_kernels = question.own_kernels;
+        text = write_run(run);
     } else {
         WhatIf rows;
         for (const Answered &answer : answers)

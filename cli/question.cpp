@@ -1,5 +1,6 @@
 #include "cli/question.hpp"
 
+#include "cli/own_kernels.hpp"
 #include "cli/progress.hpp"
 #include "cli/timelines.hpp"
 #include "cli/version.hpp"
@@ -114,7 +115,11 @@ Question asked_of(const std::string &verb, const Arguments &arguments) {
         throw UsageError(verb + ": no shape asked; give --shape n1c64h56w56k64r3s3 or --study " +
                          "NAME, one of " + join(shipped_studies()));
     for (const std::string &text : arguments.texts("strategy")) {
-        if (is_baseline(text))
+        if (text == own_word && arguments.texts("kernel").empty())
+            throw UsageError(verb + ": --strategy own stands for the kernels of --kernel, and none is given");
+        if (text == own_word)
+            ;
+        else if (is_baseline(text))
             check_baseline(text);
         else
             parse_strategy(text); // refuse early, before any work
@@ -157,6 +162,7 @@ Question read_question(const std::string &verb, const Arguments &arguments,
         question.profile = with_sms(std::move(question.profile), *question.sms);
     }
     question.knowledge = read_knowledge(arguments, question.profile);
+    question.own_kernels = read_own_kernels(arguments, question.shapes, question.profile);
     return question;
 }
 
@@ -194,6 +200,7 @@ std::vector<Question> read_questions(const std::string &verb, const Arguments &a
                     question.profile = with_sms(std::move(question.profile), *limit);
                 }
                 question.knowledge = read_knowledge(arguments, question.profile);
+                question.own_kernels = read_own_kernels(arguments, question.shapes, question.profile);
                 if (several)
                     question.variant = question.profile.id +
                                        (limit ? ", " + std::to_string(*limit) + " SMs" : "") +
@@ -261,6 +268,8 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
                         add(predict_baseline(name, asked.shape, question.profile));
         }
         for (const std::string &text : question.strategies) {
+            if (text == own_word)
+                continue;
             if (!is_baseline(text))
                 add(predict(parse_strategy(text), asked.shape, question.profile, question.knowledge));
             else
@@ -274,6 +283,8 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
                      sweep_settings(name, asked.shape, question.profile, question.knowledge.facts,
                                     static_cast<std::size_t>(drawn)))
                     add(predict(parse_strategy(text), asked.shape, question.profile, question.knowledge));
+        for (const OwnKernel &kernel : question.own_kernels)
+            add(predict_own(kernel, asked.shape, question.profile, question.knowledge));
         int rank = 0;
         if (best > 0)
             for (Case &item : choose(asked.shape, question.profile, question.knowledge, {},
@@ -350,7 +361,10 @@ void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &k
         const Measurement *cold = item.measured(L2State::cold);
         const Work *counted =
             measured == MeasuredCases::renew_given_work && cold && cold->work ? &*cold->work : nullptr;
+        const OwnKernel *kernel = item.baseline ? document.own_kernel(*item.baseline) : nullptr;
+        const Work *its = kernel && !kernel->work && cold && cold->work ? &*cold->work : counted;
         Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile, knowledge, counted)
+                   : kernel      ? predict_own(*kernel, shape, profile, knowledge, its)
                                  : predict_baseline(*item.baseline, shape, profile);
         for (Measurement &m : item.measurements)
             m.rates = rates_of(shape, m.work, m.time_s, profile);

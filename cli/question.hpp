@@ -32,6 +32,7 @@ struct Question {
     std::optional<int> sms; ///< that `profile` was limited to
     Knowledge knowledge;
     std::vector<AskedShape> shapes;
+    std::vector<OwnKernel> own_kernels;  ///< of --kernel, asked of every shape
     std::vector<std::string> strategies; ///< texts as given: strategies with knobs, or baselines
     std::string variant; ///< of several questions what this one has of its own: "h200, 64 SMs"
 };

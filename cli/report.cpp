@@ -1,5 +1,6 @@
 #include "cli/arguments.hpp"
 #include "cli/document.hpp"
+#include "cli/own_kernels.hpp"
 #include "cli/question.hpp"
 #include "cli/report_network.hpp"
 #include "cli/terminal.hpp"
@@ -272,6 +273,8 @@ int report(const Words &words) {
          {Option{"gpu", Option::text}, Option{"study", Option::texts}, Option{"json", Option::flag},
           Option{"output,o", Option::text}, Option{"figure", Option::text}, Option{"width", Option::text}})
         options.push_back(option);
+    for (const Option &option : elsewhere_options())
+        options.push_back(option);
     const Arguments arguments("report", words, options, 1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("report")), 0;
@@ -301,6 +304,7 @@ int report(const Words &words) {
     if (std::any_of(run.cases.begin(), run.cases.end(), forecast_missing)) {
         profile = document_profile("report", run, arguments, file);
         Run open;
+        open.own_kernels = run.own_kernels;
         std::vector<std::size_t> places;
         for (std::size_t i = 0; i < run.cases.size(); ++i)
             if (forecast_missing(run.cases[i])) {
@@ -325,6 +329,8 @@ int report(const Words &words) {
             profile.reset(); // the one that ships is another one
         }
     }
+
+    add_elsewhere(run.cases, arguments, profile ? &*profile : nullptr);
 
     std::vector<Study> studies;
     std::set<std::string> named;

@@ -1,6 +1,7 @@
 #include "cli/device.hpp"
 #include "cli/document.hpp"
 #include "cli/network.hpp"
+#include "cli/own_kernels.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/scaling.hpp"
@@ -11,6 +12,7 @@
 #include "executor/launch/kernel_source.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/record/elsewhere.hpp"
 #include "model/record/shards.hpp"
 
 #include <fmt/format.h>
@@ -31,8 +33,9 @@ namespace {
 constexpr int most_devices = 1023;
 
 bool measured(const Run &run) {
-    return std::any_of(run.cases.begin(), run.cases.end(),
-                       [](const Case &item) { return !item.measurements.empty(); });
+    return std::any_of(run.cases.begin(), run.cases.end(), [](const Case &item) {
+        return !item.measurements.empty() && !(item.baseline && is_elsewhere(*item.baseline));
+    });
 }
 
 /// One document holds the numbers of one version of the code, one profile.
@@ -75,6 +78,7 @@ Run document_run(const std::string &file, const Arguments &arguments, GpuProfile
     run.conditions = given.conditions;
     note_knowledge(run, knowledge);
     run.unread = std::move(given.unread);
+    run.own_kernels = std::move(given.own_kernels);
     if (measured(run))
         require_same_origin(given, run, file);
     forecast_again(run, profile, knowledge, MeasuredCases::keep);
@@ -116,10 +120,13 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
             });
         sharded = std::ssize(order) >= shard.count;
     }
-    return new_run(profile, knowledge, question.sms,
-                   predict_all(question, !arguments.has("no-baselines"),
-                               arguments.integer("choose", 0, 0, 1000),
-                               arguments.integer("draw", 0, 0, 1000)));
+    compile_for_forecasts(question.own_kernels, question.shapes, profile);
+    Run run =
+        new_run(profile, knowledge, question.sms,
+                predict_all(question, !arguments.has("no-baselines"), arguments.integer("choose", 0, 0, 1000),
+                            arguments.integer("draw", 0, 0, 1000)));
+    run.own_kernels = std::move(question.own_kernels);
+    return run;
 }
 
 /// Takes over what an earlier run measured, and what it was refused: into the cases asked for, and the others
@@ -130,6 +137,7 @@ void resume(Run &run, const std::string &file) {
         require_same_origin(earlier, run, file);
     if (sms_of(earlier, file) != sms_of(run, file))
         throw InputError(file, "was forecast for another number of SMs; give the same --sms, or none");
+    join_own_kernels(run, earlier, file);
     run.conditions = earlier.conditions;
     run.unread = std::move(earlier.unread);
     for (UnreadCase &unread : run.unread)
@@ -151,6 +159,14 @@ void resume(Run &run, const std::string &file) {
     note(fmt::format("{} measured cases taken over from {}", kept, file));
 }
 
+/// Of a reason of many lines, as a compiler gives, the one that says most.
+std::string in_one_line(const std::string &reason) {
+    const std::size_t error = std::min(reason.find(" error: "), reason.find("error : "));
+    const std::size_t begin = error == std::string::npos ? std::string::npos : reason.rfind('\n', error);
+    const std::size_t first = begin == std::string::npos ? 0 : begin + 1;
+    return reason.substr(first, reason.find('\n', first) - first);
+}
+
 std::string summary(const Run &run) {
     std::vector<std::vector<std::string>> rows;
     for (const Case &item : run.cases) {
@@ -164,7 +180,7 @@ std::string summary(const Run &run) {
                  ? fmt::format("{:+.0f} %", 100.0 * (*item.prediction->time_s / cold->time_s - 1.0))
                  : "-",
              item.strategy.value_or(item.baseline.value_or("")) +
-                 (item.reason && item.status != Status::ok ? ": " + *item.reason : "")});
+                 (item.reason && item.status != Status::ok ? ": " + in_one_line(*item.reason) : "")});
     }
     return table({{"shape"},
                   {"status"},
@@ -199,10 +215,11 @@ int run(const Words &words) {
     options.push_back({"no-exact-fmas", Option::flag});
     options.push_back({"timeline", Option::flag});
     options.push_back({"exact-work", Option::flag});
-    for (const Option &option : network_options())
-        options.push_back(option);
-    for (const Option &option : scaling_options())
-        options.push_back(option);
+    options.push_back({"try", Option::flag});
+    options.push_back({"counted", Option::flag});
+    for (const std::vector<Option> &more :
+         {own_options(), elsewhere_options(), network_options(), scaling_options()})
+        options.insert(options.end(), more.begin(), more.end());
     for (const char *option : training_options)
         options.push_back({option, Option::text});
     const Arguments arguments("run", words, options, 1);
@@ -215,6 +232,9 @@ int run(const Words &words) {
     Knowledge knowledge;
     bool sharded = false;
     Run document = asked_run(arguments, profile, knowledge, sharded);
+    if (arguments.has("try"))
+        return try_own_on_device(document, profile, arguments.integer("device", 0, 0, most_devices)), 0;
+    add_elsewhere(document.cases, arguments, &profile);
     if (arguments.has("shard")) {
         const Shard shard = parse_shard(arguments.text("shard", ""));
         if (!sharded)
@@ -236,6 +256,9 @@ int run(const Words &words) {
     request.exact_fmas = !arguments.has("no-exact-fmas");
     request.no_counters = arguments.has("no-counters");
     request.timeline = arguments.has("timeline");
+    request.trial_words = {"run", "-", "--try"};
+    if (arguments.has("gpu"))
+        request.trial_words.insert(request.trial_words.end(), {"--gpu", arguments.text("gpu", "")});
     if (request.timeline) {
         check_timeline_count("run", document.cases);
         for (Case &item : document.cases)
@@ -267,6 +290,7 @@ int run(const Words &words) {
         answer(so_far);
     };
     const DeviceRunEnd end = run_on_device(document, profile, request);
+    forecast_from_counters(document, profile, knowledge, arguments.has("counted"));
     answer(document);
     if (end == DeviceRunEnd::device_lost)
         throw GpuError("the GPU stopped answering; finished cases are kept, `convcast run --resume` goes on");

@@ -3,6 +3,7 @@
 #include "executor/baselines/im2col.hpp"
 #include "executor/launch/kernel_cache.hpp"
 #include "executor/launch/kernel_source.hpp"
+#include "executor/launch/own_call.hpp"
 #include "executor/verify/reference_kernel.hpp"
 #include "model/strategies/strategy.hpp"
 
@@ -91,6 +92,35 @@ std::vector<CheckedKernel> check_kernels(Compiler &compiler, std::span<const Pla
         }
     }
     return list;
+}
+
+CheckedKernel check_own_kernel(Compiler &compiler, const OwnKernel &kernel, const ConvShape &shape,
+                               const Gpu &gpu, int compute_capability) {
+    CheckedKernel checked;
+    checked.kernel = own_prefix + kernel.name + " for " + shape.id();
+    try {
+        const auto launched = own_launch(kernel, shape, gpu);
+        if (const auto *why = std::get_if<std::string>(&launched)) {
+            checked.problem = *why;
+            return checked;
+        }
+        const OwnLaunch &launch = std::get<OwnLaunch>(launched);
+        checked.kernel = own_prefix + launch.expression;
+        checked.register_cap = launch.registers;
+        checked.threads = launch.threads();
+        checked.dynamic_shared_bytes = launch.shared_bytes;
+        const KernelFacts facts =
+            compiler.compile(own_request(kernel, launch, shape, gpu, compute_capability))
+                .facts(launch.expression);
+        note_facts(checked, facts);
+        checked.ctas_per_sm = resident_ctas(gpu, launch.threads(), facts.registers,
+                                            launch.shared_bytes + facts.static_shared_bytes);
+        if (*checked.ctas_per_sm < 1)
+            checked.problem = "no CTA of it fits an SM";
+    } catch (const GpuError &error) {
+        checked.problem = error.what();
+    }
+    return checked;
 }
 
 } // namespace convcast

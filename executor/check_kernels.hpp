@@ -40,4 +40,8 @@ check_kernels(Compiler &compiler, std::span<const Plan> plans, const Gpu &gpu, i
               unsigned threads,
               const std::function<void(std::size_t done, std::size_t total)> &progress = {});
 
+/// A kernel of the user's own as a shape launches it: what the compiler made of it, or why it did not.
+CheckedKernel check_own_kernel(Compiler &compiler, const OwnKernel &kernel, const ConvShape &shape,
+                               const Gpu &gpu, int compute_capability);
+
 } // namespace convcast

@@ -3,6 +3,7 @@
 #include "executor/baselines/names.hpp"
 #include "executor/kept_run.hpp"
 #include "executor/launch/kernel_source.hpp"
+#include "executor/launch/own_call.hpp"
 #include "executor/launch/prepare.hpp"
 #include "executor/verify/inputs.hpp"
 #include "gpu/metrics.hpp"
@@ -147,8 +148,9 @@ std::uint64_t seed_for(std::uint64_t seed, const ConvShape &shape) {
 
 Executor::Executor(Compiler &compiler, const Device &device, const GpuProfile &profile, RunOptions options)
     : device_(device.facts()), profile_(profile), options_(std::move(options)),
-      kernels_(compiler, device_.compute_capability()), reference_(compiler, device_.compute_capability()),
-      watch_(compiler, device_), baselines_(compiler, device_.compute_capability()) {
+      kernels_(compiler, device_.compute_capability()), compiler_(compiler),
+      reference_(compiler, device_.compute_capability()), watch_(compiler, device_),
+      baselines_(compiler, device_.compute_capability()) {
     // It would decide for every library in what arithmetic a baseline computes.
     ::unsetenv("NVIDIA_TF32_OVERRIDE");
     if (const auto &why = watch_.why_events())
@@ -188,7 +190,7 @@ Executor::ShapeData &Executor::data_for(const ConvShape &shape) {
 /// What to run, or why it is not supported. Throws GpuError if it cannot be made.
 std::variant<Executor::Subject, std::string> Executor::subject_of(Case &item, const ConvShape &shape) {
     if (item.baseline)
-        return baseline_subject(item, shape);
+        return is_own(*item.baseline) ? own_subject(item, shape) : baseline_subject(item, shape);
     Subject subject;
     if (!item.strategy)
         throw UsageError("a case has neither a strategy nor a baseline");
@@ -216,6 +218,35 @@ std::variant<Executor::Subject, std::string> Executor::subject_of(Case &item, co
     for (std::string &note : prepared.notes)
         if (std::find(assumptions.begin(), assumptions.end(), note) == assumptions.end())
             assumptions.push_back(std::move(note));
+    return subject;
+}
+
+/// A kernel of the user's own.
+std::variant<Executor::Subject, std::string> Executor::own_subject(Case &item, const ConvShape &shape) {
+    const OwnKernel *kernel = run_ ? run_->own_kernel(*item.baseline) : nullptr;
+    if (kernel == nullptr)
+        throw UsageError("the document does not hold the kernel of " + *item.baseline);
+    const Gpu gpu(profile_);
+    auto launch = own_launch(*kernel, shape, gpu);
+    if (auto *why = std::get_if<std::string>(&launch))
+        return std::move(*why);
+    const OwnLaunch &made = std::get<OwnLaunch>(launch);
+    const CompiledModule compiled =
+        compiler_.compile(own_request(*kernel, made, shape, gpu, device_.compute_capability()));
+    const KernelFacts &facts = compiled.facts(made.expression);
+    item.detail = fmt::format("{} of {}, {} registers, {} bytes of shared memory", made.expression,
+                              kernel->file, facts.registers, made.shared_bytes + facts.static_shared_bytes);
+    if (facts.spill_store_bytes + facts.spill_load_bytes > 0)
+        *item.detail += fmt::format(", spills {} bytes stored, {} loaded", facts.spill_store_bytes,
+                                    facts.spill_load_bytes);
+    Subject subject;
+    subject.name = *item.baseline;
+    subject.call = own_call(compiled, *kernel, made, shape, gpu);
+    const Arithmetic arithmetic = kernel->arithmetic.value_or(Arithmetic::direct);
+    subject.second_gate = arithmetic == Arithmetic::direct        ? Gate::rounding
+                          : arithmetic == Arithmetic::transformed ? Gate::transformed
+                                                                  : Gate::tf32;
+    subject.true_fp32 = arithmetic != Arithmetic::tf32;
     return subject;
 }
 
@@ -485,7 +516,7 @@ std::optional<Executor::Subject> Executor::measure(Case &item) {
     const Verdict second = verify(subject, subject.second_gate, data);
     // A transform of others that loses too many digits is right, but not in the accuracy that is compared
     // here.
-    if (!second.passed && item.baseline && second.not_a_number == 0 &&
+    if (!second.passed && subject.is_baseline && second.not_a_number == 0 &&
         second.relative_l2_error < roughly_right) {
         item.status = Status::unsupported;
         item.reason = "not accurate enough to be compared: " + second.message;
@@ -570,6 +601,7 @@ RunEnd Executor::run_all(Run &run, const std::function<void(const Run &, std::si
     run.conditions["seed"] = std::to_string(options_.seed);
     run.conditions["time_by"] = watch_.why_events() ? "events: " + *watch_.why_events() : "activity records";
 
+    run_ = &run;
     std::vector<Plan> plans;
     for (const Case &item : run.cases)
         if (is_open(item) && item.prediction && item.prediction->plan)

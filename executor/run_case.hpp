@@ -58,6 +58,7 @@ class Executor {
 
     ShapeData &data_for(const ConvShape &shape);
     std::variant<Subject, std::string> subject_of(Case &item, const ConvShape &shape);
+    std::variant<Subject, std::string> own_subject(Case &item, const ConvShape &shape);
     std::variant<Subject, std::string> baseline_subject(Case &item, const ConvShape &shape);
     Verdict verify(const Subject &subject, Gate gate, ShapeData &data);
     Measurement time(const Subject &subject, L2State l2, ShapeData &data);
@@ -75,6 +76,8 @@ class Executor {
     GpuProfile profile_;
     RunOptions options_;
     KernelCache kernels_;
+    Compiler &compiler_;
+    const Run *run_ = nullptr; ///< that run_all is at
     ReferenceKernels reference_;
     StopWatch watch_;
     std::optional<CounterSession> counters_, instrumented_; ///< the second only with the first

@@ -1,5 +1,6 @@
 #include "model/predict.hpp"
 
+#include "model/base/errors.hpp"
 #include "model/base/parallel.hpp"
 #include "model/regime/regimes.hpp"
 #include "model/time/assumed_range.hpp"
@@ -110,6 +111,55 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
         prediction.times.tier0_s = bound->value_s;
     prediction.reason = "others' code has a bound (tier0_s), no plan and no forecast";
     out.prediction = std::move(prediction);
+    return out;
+}
+
+Case predict_own(const OwnKernel &kernel, const ConvShape &shape, const GpuProfile &profile,
+                 const Knowledge &knowledge, const Work *counted) {
+    Case out = predict_baseline(own_prefix + kernel.name, shape, profile);
+    Prediction &prediction = *out.prediction;
+    prediction.assumptions.clear();
+    prediction.reason = "nobody said what work it does: declare it, or run it where counters can be read";
+    const Gpu gpu(profile);
+    try {
+        const auto launched = own_launch(kernel, shape, gpu);
+        if (const auto *why = std::get_if<std::string>(&launched)) {
+            out.status = Status::unsupported;
+            out.reason = *why;
+            out.prediction.reset();
+            return out;
+        }
+        const std::optional<Partition> part =
+            own_partition(kernel, std::get<OwnLaunch>(launched), shape, gpu, counted, prediction.assumptions);
+        if (!part)
+            return out;
+        const Plan plan{{*part}, {}, 0, {}};
+        std::optional<CallForecast> call = forecast_call(plan, shape, gpu, knowledge.calibration);
+        if (!call) {
+            prediction.reason = no_time(profile, missing_for_forecast(profile, plan));
+            return out;
+        }
+        prediction.reason.reset();
+        prediction.assumptions.emplace_back(
+            "a kernel that no counters were learnt from: its interval is that of our strategies");
+        prediction.work = total_work(plan);
+        prediction.time_s = call->term.value_s;
+        prediction.times = {call->bound_s, call->unfitted_s, call->fitted_s, call->roofline_s,
+                            call->mwp_cwp_s};
+        prediction.time_low_s = call->low_s;
+        prediction.time_high_s = call->high_s;
+        Regimes regimes;
+        const Utilisation busy = utilisation_of(plan, *prediction.work, *prediction.time_s, profile);
+        regimes.tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
+        prediction.regimes = regimes;
+        prediction.limiter = limiter(call->term);
+        prediction.term = std::move(call->term);
+        prediction.rates = rates_of(shape, prediction.work, prediction.time_s, profile);
+    } catch (const UsageError &error) { // an expression of a document that is none
+        out.status = Status::failed;
+        out.reason = error.what();
+        out.prediction.reset();
+    }
     return out;
 }
 

@@ -22,6 +22,12 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
 /// The case of a baseline (others' code): only the speed-of-light bound, labelled so.
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile);
 
+/// The case of a kernel of the user's own: its forecast from the work declared or, with `counted`, from the
+/// counters of a call; without either the bound of a baseline. It has no plan, as no strategy of ours makes
+/// one.
+Case predict_own(const OwnKernel &kernel, const ConvShape &shape, const GpuProfile &profile,
+                 const Knowledge &knowledge, const Work *counted = nullptr);
+
 /// The cases of a ranking (model/choose/ranking.hpp): settings in its order, then the strategies of which
 /// nothing is feasible, with their reason.
 std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,

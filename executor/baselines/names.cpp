@@ -1,6 +1,8 @@
 #include "executor/baselines/names.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/record/elsewhere.hpp"
+#include "model/record/own_kernel.hpp"
 
 #include <string>
 #include <vector>
@@ -37,6 +39,8 @@ std::vector<std::string> baselines_named(const std::string &text) {
 }
 
 void check_baseline(const std::string &text) {
+    if (is_own(text) || is_elsewhere(text))
+        return;
     if (baselines_named(text).empty())
         throw UsageError("unknown baseline '" + text + "'" + did_you_mean(text, baselines()) +
                          " Known: cudnn (all of its), " + join(baselines()));

@@ -20,7 +20,8 @@ bool is_baseline(const std::string &text);
 /// The members of the family that `text` names, or the baseline that it is.
 std::vector<std::string> baselines_named(const std::string &text);
 
-/// Throws UsageError unless `text` is a family or a member.
+/// Throws UsageError unless `text` is a family or a member, or names a kernel of the user's own or a time
+/// measured elsewhere.
 void check_baseline(const std::string &text);
 
 /// What cuDNN notes about the arithmetic of one of its plans.

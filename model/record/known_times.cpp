@@ -2,6 +2,7 @@
 
 #include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
+#include "model/record/elsewhere.hpp"
 #include "model/strategies/list.hpp"
 
 #include <algorithm>
@@ -76,7 +77,8 @@ void KnownTimes::read_table() const {
 
 void KnownTimes::add(const Run &run, const std::string &recording) {
     for (const Case &item : run.cases)
-        if (const Measurement *cold = item.measured(L2State::cold); cold && item.status == Status::ok) {
+        if (const Measurement *cold = item.measured(L2State::cold);
+            cold && item.status == Status::ok && !(item.baseline && is_elsewhere(*item.baseline))) {
             read_.erase(item.shape);
             added_[item.shape].push_back(
                 {item.strategy ? canonical(*item.strategy) : *item.baseline, cold->time_s, recording});

@@ -101,6 +101,13 @@ void Case::check(const FieldProblem &problem) const {
         problem("", "expected either \"strategy\" or \"baseline\"");
 }
 
+const OwnKernel *Run::own_kernel(const std::string &baseline) const {
+    for (const OwnKernel &kernel : own_kernels)
+        if (is_own(baseline) && baseline.substr(std::string_view(own_prefix).size()) == kernel.name)
+            return &kernel;
+    return nullptr;
+}
+
 Run read_run(const std::string &text, const std::string &file,
              const std::function<void(const std::string &)> &check_baseline) {
     const JsonValue json = parse_json(text, file);

@@ -7,6 +7,7 @@
 #include "model/choose/why.hpp"
 #include "model/paper/rules.hpp"
 #include "model/plan/plan.hpp"
+#include "model/record/own_kernel.hpp"
 #include "model/regime/rates.hpp"
 #include "model/regime/regimes.hpp"
 #include "model/time/term.hpp"
@@ -147,11 +148,16 @@ struct Run {
     std::string profile_id;
     std::string profile_hash;
     std::map<std::string, std::string>
-        conditions; ///< GPU, driver, toolkit, cuDNN, date (UTC): where it was run
+        conditions;                     ///< GPU, driver, toolkit, cuDNN, date (UTC): where it was run
+    std::vector<OwnKernel> own_kernels; ///< the user's, that cases "own:NAME" are of
     std::vector<Case> cases;
     std::vector<UnreadCase>
         unread; ///< in the order of the document; in no place of its JSON but among the cases
-    BOOST_DESCRIBE_CLASS(Run, (), (schema, producer, profile_id, profile_hash, conditions, cases), (), ())
+    BOOST_DESCRIBE_CLASS(Run, (),
+                         (schema, producer, profile_id, profile_hash, conditions, own_kernels, cases), (), ())
+
+    /// The kernel of a case "own:NAME"; nullptr if there is none.
+    const OwnKernel *own_kernel(const std::string &baseline) const;
 };
 
 /// Cases that cannot be read are put aside as Run::unread. `check_baseline` throws UsageError for a name that

@@ -160,6 +160,17 @@ Run merge(std::vector<NamedRun> documents, Conflict conflict) {
     merged.profile_hash = first.profile_hash;
     merged.conditions = joined_conditions(documents);
 
+    for (const NamedRun &document : documents)
+        for (const OwnKernel &kernel : document.run.own_kernels) {
+            const OwnKernel *there = merged.own_kernel(own_prefix + kernel.name);
+            if (there == nullptr)
+                merged.own_kernels.push_back(kernel);
+            else if (!same_kernel(*there, kernel))
+                throw InputError(document.file, "has another kernel of the name " + kernel.name +
+                                                    " than an earlier document; one document holds one text "
+                                                    "of a kernel");
+        }
+
     struct Kept {
         std::size_t place;    ///< in merged.cases
         std::size_t document; ///< where it comes from

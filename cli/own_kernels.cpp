@@ -1,0 +1,146 @@
+#include "cli/own_kernels.hpp"
+
+#include "cli/progress.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/predict.hpp"
+#include "model/record/elsewhere.hpp"
+#include "model/record/shards.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast::cli {
+namespace {
+
+/// More would take minutes.
+constexpr std::size_t most_compiled_for_forecasts = 50;
+
+} // namespace
+
+std::vector<Option> own_options() {
+    return {{"kernel", Option::texts}, {"launch", Option::texts}};
+}
+
+std::vector<OwnKernel> read_own_kernels(const Arguments &arguments, const std::vector<AskedShape> &shapes,
+                                        const GpuProfile &profile) {
+    std::vector<OwnKernel> kernels;
+    const std::vector<std::string> files = arguments.texts("kernel"), launches = arguments.texts("launch");
+    std::size_t next = 0;
+    for (const std::string &file : files) {
+        const bool says_itself = file.ends_with(".json");
+        const std::string launch = !says_itself && next < launches.size() ? launches[next++] : "";
+        OwnKernel kernel = read_own_kernel(file, launch);
+        for (const OwnKernel &other : kernels)
+            if (other.name == kernel.name)
+                throw UsageError("--kernel " + file + ": " + kernel.file + " and " + other.file +
+                                 " are both named " + kernel.name +
+                                 "; give one another \"name\" in its launch");
+        try {
+            const Gpu gpu(profile);
+            for (const AskedShape &asked : shapes)
+                (void)own_launch(kernel, asked.shape, gpu);
+        } catch (const UsageError &error) {
+            throw UsageError("--kernel " + file + ": " + error.what());
+        }
+        kernels.push_back(std::move(kernel));
+    }
+    if (next < launches.size())
+        throw UsageError("--launch is given " + std::to_string(launches.size()) + " times for " +
+                         std::to_string(next) + " --kernel FILE.cu");
+    return kernels;
+}
+
+std::vector<OwnTask> own_tasks(const std::vector<OwnKernel> &kernels, const std::vector<AskedShape> &shapes) {
+    std::vector<OwnTask> tasks;
+    for (const AskedShape &asked : shapes)
+        for (const OwnKernel &kernel : kernels)
+            tasks.push_back({&kernel, asked.shape});
+    return tasks;
+}
+
+void compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<AskedShape> &shapes,
+                           const GpuProfile &profile) {
+    const int capability = capability_of(profile);
+    if (kernels.empty() || kernels.size() * shapes.size() > most_compiled_for_forecasts ||
+        capability < least_compute_major * 10)
+        return;
+    try {
+        const std::vector<OwnTask> tasks = own_tasks(kernels, shapes);
+        const std::vector<CheckedKernel> checked = compile_own_kernels(tasks, profile, capability);
+        std::vector<std::string> said;
+        for (std::size_t i = 0; i < tasks.size(); ++i) {
+            OwnKernel &kernel = kernels[static_cast<std::size_t>(tasks[i].kernel - kernels.data())];
+            if (checked[i].registers)
+                kernel.compiled[tasks[i].shape.id()] = {*checked[i].registers,
+                                                        checked[i].static_shared_bytes.value_or(0)};
+            else if (checked[i].problem &&
+                     std::find(said.begin(), said.end(), *checked[i].problem) == said.end())
+                note(said.emplace_back(*checked[i].problem));
+        }
+    } catch (const GpuError &) { // no compiler here: the forecast says what it assumes
+    }
+}
+
+void forecast_from_counters(Run &run, const GpuProfile &profile, const Knowledge &knowledge, bool all) {
+    for (Case &item : run.cases) {
+        const OwnKernel *kernel = item.baseline ? run.own_kernel(*item.baseline) : nullptr;
+        const Measurement *cold = item.measured(L2State::cold);
+        if (kernel == nullptr || cold == nullptr || !cold->work || (kernel->work && !all))
+            continue;
+        Case now = predict_own(*kernel, ConvShape::parse(item.shape), profile, knowledge, &*cold->work);
+        if (now.prediction)
+            item.prediction = std::move(now.prediction);
+    }
+}
+
+void join_own_kernels(Run &run, const Run &earlier, const std::string &file) {
+    for (const OwnKernel &kernel : earlier.own_kernels) {
+        OwnKernel *there = nullptr;
+        for (OwnKernel &other : run.own_kernels)
+            there = other.name == kernel.name ? &other : there;
+        if (there == nullptr)
+            run.own_kernels.push_back(kernel);
+        else if (!same_kernel(*there, kernel))
+            throw InputError(file, "has another kernel of the name " + kernel.name +
+                                       "; give the new one another \"name\", or run it for a new document");
+        else
+            there->compiled.insert(kernel.compiled.begin(), kernel.compiled.end());
+    }
+}
+
+std::vector<Option> elsewhere_options() {
+    return {{"time", Option::texts}, {"times", Option::texts}};
+}
+
+void add_elsewhere(std::vector<Case> &cases, const Arguments &arguments, const GpuProfile *profile) {
+    std::vector<Case> added;
+    for (const std::string &text : arguments.texts("time"))
+        added.push_back(parse_elsewhere(text, "--time"));
+    for (const std::string &file : arguments.texts("times"))
+        for (Case &item : read_elsewhere(read_file(file), file == "-" ? "standard input" : file))
+            added.push_back(std::move(item));
+    std::map<std::pair<std::string, std::string>, std::size_t> places;
+    for (std::size_t i = 0; i < cases.size() && !added.empty(); ++i)
+        if (cases[i].baseline && is_elsewhere(*cases[i].baseline))
+            places.emplace(std::pair(cases[i].shape, *cases[i].baseline), i);
+    for (Case &item : added) {
+        if (profile != nullptr)
+            item.prediction =
+                predict_baseline(*item.baseline, ConvShape::parse(item.shape), *profile).prediction;
+        const auto [place, fresh] = places.emplace(std::pair(item.shape, *item.baseline), cases.size());
+        if (fresh)
+            cases.push_back(std::move(item));
+        else
+            cases[place->second] = std::move(item); // given anew
+    }
+}
+
+} // namespace convcast::cli

@@ -1,0 +1,46 @@
+// Kernels of the user's own and times measured elsewhere, as the command line names them.
+#pragma once
+
+#include "cli/arguments.hpp"
+#include "cli/device.hpp"
+#include "cli/question.hpp"
+#include "model/record/run.hpp"
+
+#include <string>
+#include <vector>
+
+namespace convcast::cli {
+
+/// The word that stands for the kernels of --kernel, and nothing else, in --strategy.
+inline constexpr const char *own_word = "own";
+
+/// --kernel, --launch
+std::vector<Option> own_options();
+
+/// The kernels of --kernel. Throws UsageError, also where an expression of a launch is none for `shapes`.
+std::vector<OwnKernel> read_own_kernels(const Arguments &arguments, const std::vector<AskedShape> &shapes,
+                                        const GpuProfile &profile);
+
+/// Fills in OwnKernel::compiled, where there is a compiler and the cases are few enough not to wait for; the
+/// problems are said on standard error.
+void compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<AskedShape> &shapes,
+                           const GpuProfile &profile);
+
+/// Tasks of every kernel and shape.
+std::vector<OwnTask> own_tasks(const std::vector<OwnKernel> &kernels, const std::vector<AskedShape> &shapes);
+
+/// Forecasts anew, from the counters of their calls, the own cases whose work nobody declared; with `all`
+/// those too whose work is declared.
+void forecast_from_counters(Run &run, const GpuProfile &profile, const Knowledge &knowledge, bool all);
+
+/// The kernels of a resumed document join those that are asked. Throws InputError where one of the same name
+/// is another one.
+void join_own_kernels(Run &run, const Run &earlier, const std::string &file);
+
+/// --time, --times
+std::vector<Option> elsewhere_options();
+
+/// Adds the cases of --time and --times, with the speed of light where there is a profile.
+void add_elsewhere(std::vector<Case> &cases, const Arguments &arguments, const GpuProfile *profile);
+
+} // namespace convcast::cli

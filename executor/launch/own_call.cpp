@@ -1,0 +1,121 @@
+#include "executor/launch/own_call.hpp"
+
+#include "gpu/kernel.hpp"
+#include "model/base/errors.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+Names parameter_names(const ConvShape &shape, const Gpu &gpu) {
+    Names names = names_of(shape);
+    names["sms"] = gpu.limits.sm_count;
+    return names;
+}
+
+const char *type_of_parameter(const std::string &parameter, OwnArgument::Type type) {
+    switch (type) {
+    case OwnArgument::Type::tensor:
+        return parameter == "output" ? "float *" : "const float *";
+    case OwnArgument::Type::int32:
+        return "int";
+    case OwnArgument::Type::int64:
+        return "long long";
+    case OwnArgument::Type::float32:
+        break;
+    }
+    return "float";
+}
+
+/// Appended to the source: does not compile unless the function takes what it will be given.
+std::string parameter_check(const OwnKernel &kernel, const OwnLaunch &launch, const Names &names) {
+    std::vector<std::string> types;
+    for (const std::string &parameter : kernel.parameters)
+        types.emplace_back(type_of_parameter(parameter, own_argument(parameter, names).type));
+    const std::string signature = join(types);
+    return "\n#line 1 \"the parameters as launched\"\n"
+           "namespace convcast_check {\n"
+           "template <class A, class B> struct Same { static constexpr bool value = false; };\n"
+           "template <class A> struct Same<A, A> { static constexpr bool value = true; };\n"
+           "}\n"
+           "static_assert(convcast_check::Same<decltype(&" +
+           launch.expression + "), void (*)(" + signature + ")>::value, \"" + kernel.function +
+           " must be a __global__ function of (" + signature + "), as its launch says\");\n";
+}
+
+/// Argument values in place, and pointers to them.
+struct Arguments {
+    std::vector<OwnArgument> values;
+    std::vector<const void *> tensors;
+    std::vector<void *> pointers;
+
+    Arguments(const std::vector<OwnArgument> &all, const std::vector<std::string> &parameters,
+              const void *input, const void *filters, void *output)
+        : values(all), tensors(all.size()), pointers(all.size()) {
+        for (std::size_t i = 0; i < values.size(); ++i)
+            switch (values[i].type) {
+            case OwnArgument::Type::tensor:
+                tensors[i] = parameters[i] == "input" ? input : parameters[i] == "filters" ? filters : output;
+                pointers[i] = static_cast<void *>(&tensors[i]);
+                break;
+            case OwnArgument::Type::float32:
+                pointers[i] = &values[i].real;
+                break;
+            case OwnArgument::Type::int32: // its low half comes first in memory
+            case OwnArgument::Type::int64:
+                pointers[i] = &values[i].integer;
+                break;
+            }
+    }
+};
+
+dim3 dim3_of(const std::array<std::int64_t, 3> &size) {
+    return {static_cast<unsigned>(size[0]), static_cast<unsigned>(size[1]), static_cast<unsigned>(size[2])};
+}
+
+} // namespace
+
+CompileRequest own_request(const OwnKernel &kernel, const OwnLaunch &launch, const ConvShape &shape,
+                           const Gpu &gpu, int compute_capability) {
+    CompileRequest request;
+    request.name = kernel.file;
+    request.source = kernel.source + parameter_check(kernel, launch, parameter_names(shape, gpu));
+    request.name_expressions = {launch.expression};
+    request.compute_capability = compute_capability;
+    for (const auto &[macro, value] : launch.defines)
+        request.options.push_back("-D" + macro + "=" + std::to_string(value));
+    if (launch.registers)
+        request.max_registers = static_cast<int>(*launch.registers);
+    return request;
+}
+
+ConvCall own_call(const CompiledModule &compiled, const OwnKernel &kernel, const OwnLaunch &launch,
+                  const ConvShape &shape, const Gpu &gpu) {
+    auto module = std::make_shared<const Module>(compiled);
+    const Kernel loaded = module->kernel(launch.expression);
+    const auto shared = static_cast<std::size_t>(launch.shared_bytes);
+    loaded.allow_shared(shared);
+    if (loaded.ctas_per_sm(static_cast<int>(launch.threads()), shared) < 1)
+        throw GpuError("no CTA of " + launch.expression + " fits an SM: " + std::to_string(launch.threads()) +
+                       " threads of " + std::to_string(loaded.registers()) + " registers, " +
+                       std::to_string(shared + loaded.static_shared_bytes()) + " bytes of shared memory");
+    const Names names = parameter_names(shape, gpu);
+    std::vector<OwnArgument> values;
+    for (const std::string &parameter : kernel.parameters)
+        values.push_back(own_argument(parameter, names));
+    return [module = std::move(module), loaded, values = std::move(values), parameters = kernel.parameters,
+            grid = dim3_of(launch.grid), block = dim3_of(launch.block),
+            shared](const void *input, const void *filters, void *output, cudaStream_t stream) {
+        Arguments arguments(values, parameters, input, filters, output);
+        loaded.launch(grid, block, shared, stream, arguments.pointers.data());
+    };
+}
+
+} // namespace convcast

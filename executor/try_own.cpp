@@ -1,0 +1,226 @@
+#include "executor/try_own.hpp"
+
+#include "executor/kept_run.hpp"
+#include "executor/launch/own_call.hpp"
+#include "executor/verify/inputs.hpp"
+#include "gpu/device.hpp"
+#include "gpu/memory.hpp"
+#include "model/base/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+extern char **environ;
+
+namespace convcast {
+namespace {
+
+constexpr const char *call_line = "call", *ok_line = "ok", *bad_line = "bad ";
+
+/// What went wrong with a single call; "" if nothing did.
+std::string tried(const OwnKernel &kernel, const OwnLaunch &launch, const ConvShape &shape, const Gpu &gpu,
+                  Compiler &compiler, int compute_capability, const std::function<void()> &before_call) {
+    const CompiledModule compiled =
+        compiler.compile(own_request(kernel, launch, shape, gpu, compute_capability));
+    const ConvCall call = own_call(compiled, kernel, launch, shape, gpu);
+    const Inputs inputs = real_inputs(shape, 1);
+    const DeviceBuffer<float> input{std::span(inputs.input)}, filters{std::span(inputs.filters)};
+    GuardedBuffer<float> output(static_cast<std::size_t>(shape.output_elements()));
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    before_call();
+    call(input.data(), filters.data(), output.data(), nullptr);
+    if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) {
+        const std::string why =
+            fmt::format("the GPU stopped it: {} ({})", cudaGetErrorString(error), cudaGetErrorName(error));
+        if (is_sticky(error))
+            throw DeviceLost(why);
+        (void)cudaGetLastError();
+        return why;
+    }
+    if (!output.guards_intact())
+        return "it writes outside its output";
+    if (input.to_host() != inputs.input || filters.to_host() != inputs.filters)
+        return "it writes over its input or its filters";
+    return "";
+}
+
+std::string on_one_line(std::string text) {
+    std::replace(text.begin(), text.end(), '\n', '\v');
+    return text;
+}
+
+/// A child process and what it says on its standard output.
+class Child {
+  public:
+    Child(const std::string &program, const std::vector<std::string> &words, const std::string &input) {
+        std::array<int, 2> to{}, from{};
+        if (::pipe2(to.data(), O_CLOEXEC) != 0 || ::pipe2(from.data(), O_CLOEXEC) != 0)
+            throw GpuError(std::string("no pipe to a process of its own for own kernels: ") +
+                           std::strerror(errno));
+        posix_spawn_file_actions_t actions;
+        ::posix_spawn_file_actions_init(&actions);
+        ::posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
+        ::posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
+        std::vector<char *> arguments{const_cast<char *>(program.c_str())};
+        for (const std::string &word : words)
+            arguments.push_back(const_cast<char *>(word.c_str()));
+        arguments.push_back(nullptr);
+        const int failed = ::posix_spawn(&id_, program.c_str(), &actions, nullptr, arguments.data(), environ);
+        ::posix_spawn_file_actions_destroy(&actions);
+        ::close(to[0]);
+        ::close(from[1]);
+        output_ = from[0];
+        if (failed == 0)
+            for (std::size_t at = 0; at < input.size();) { // it reads all before it says anything
+                const ssize_t written = ::write(to[1], input.data() + at, input.size() - at);
+                if (written <= 0 && errno != EINTR)
+                    break;
+                at += static_cast<std::size_t>(std::max<ssize_t>(0, written));
+            }
+        ::close(to[1]);
+        if (failed != 0) {
+            ::close(output_);
+            throw GpuError("no process of its own for own kernels: " + program + ": " +
+                           std::strerror(failed));
+        }
+    }
+    Child(const Child &) = delete;
+    Child &operator=(const Child &) = delete;
+    ~Child() {
+        ::close(output_);
+        if (id_ > 0)
+            (void)end();
+    }
+
+    /// Absent where it said all that it will say.
+    std::optional<std::string> line() {
+        for (std::size_t end = 0; (end = said_.find('\n')) == std::string::npos;) {
+            std::array<char, 4096> more{};
+            const ssize_t got = ::read(output_, more.data(), more.size());
+            if (got == 0 || (got < 0 && errno != EINTR))
+                return std::nullopt;
+            said_.append(more.data(), static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+        }
+        const std::string line = said_.substr(0, said_.find('\n'));
+        said_.erase(0, line.size() + 1);
+        return line;
+    }
+
+    /// Waits for its end; the signal that ended it, or 0.
+    int end() {
+        int status = 0;
+        while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+        }
+        id_ = -1;
+        return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    }
+
+  private:
+    pid_t id_ = -1;
+    int output_ = -1;
+    std::string said_;
+};
+
+bool is_open_own(const Case &item) {
+    return item.baseline && is_own(*item.baseline) && is_open(item);
+}
+
+} // namespace
+
+void try_own_kernels(const Run &run, Compiler &compiler, const Device &device, const GpuProfile &profile,
+                     const std::function<void(const std::string &)> &say) {
+    const Gpu gpu(profile);
+    for (const Case &item : run.cases) {
+        if (!is_open_own(item))
+            continue;
+        const OwnKernel *kernel = run.own_kernel(*item.baseline);
+        std::string wrong = kernel ? "" : "the document does not hold this kernel";
+        try {
+            const ConvShape shape = ConvShape::parse(item.shape);
+            if (kernel != nullptr) {
+                const auto launch = own_launch(*kernel, shape, gpu);
+                if (const auto *made = std::get_if<OwnLaunch>(&launch)) // else the run says why
+                    wrong =
+                        tried(*kernel, *made, shape, gpu, compiler, device.facts().compute_capability(), [&] {
+                            say(call_line);
+                            ::alarm(own_trial_seconds);
+                        });
+            }
+        } catch (const DeviceLost &error) {
+            ::alarm(0);
+            say(bad_line + on_one_line(error.what()));
+            return; // nothing more can be tried in this process
+        } catch (const GpuError &error) {
+            (void)cudaGetLastError();
+            wrong = error.what();
+        } catch (const UsageError &error) { // an expression of the document
+            wrong = error.what();
+        }
+        ::alarm(0);
+        say(wrong.empty() ? ok_line : bad_line + on_one_line(wrong));
+    }
+}
+
+std::size_t try_own_kernels_apart(Run &run, const std::string &program,
+                                  const std::vector<std::string> &words) {
+    std::vector<Case *> open;
+    for (Case &item : run.cases)
+        if (is_open_own(item))
+            open.push_back(&item);
+    std::size_t failed = 0;
+    for (std::size_t at = 0; at < open.size();) {
+        Run rest = run;
+        rest.cases.clear();
+        rest.unread.clear();
+        for (std::size_t i = at; i < open.size(); ++i) {
+            Case &item = rest.cases.emplace_back();
+            item.shape = open[i]->shape;
+            item.baseline = open[i]->baseline;
+        }
+        Child child(program, words, write_run(rest));
+        const auto fails = [&](std::string why) {
+            std::replace(why.begin(), why.end(), '\v', '\n');
+            open[at]->status = Status::failed;
+            open[at]->reason = std::move(why);
+            ++at, ++failed;
+        };
+        const std::size_t began = at;
+        bool called = false;
+        while (const std::optional<std::string> line = child.line()) {
+            called = *line == call_line;
+            if (*line == ok_line)
+                ++at;
+            else if (line->starts_with(bad_line) && at < open.size())
+                fails(line->substr(std::strlen(bad_line)));
+            if (at == open.size())
+                break;
+        }
+        const int signal = child.end();
+        if (called && at < open.size())
+            fails(signal == SIGALRM ? fmt::format("it did not return within {} s and was stopped; the other "
+                                                  "cases were run",
+                                                  own_trial_seconds)
+                                    : "the process that called it for the first time ended");
+        else if (at == began)
+            throw GpuError("the process that tries own kernels ended before it called one");
+    }
+    return failed;
+}
+
+} // namespace convcast

@@ -1,0 +1,214 @@
+// The files of a kernel of the user's own: launch file, source and what it includes.
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/record/own_kernel.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr const char *launch_schema = "convcast/kernel/1";
+constexpr std::size_t most_source_bytes = 4 << 20;
+
+/// A launch file as it is written; every whole number may also be an expression in quotes.
+struct LaunchFile {
+    std::string schema = launch_schema;
+    std::optional<std::string> name, source, function;
+    std::vector<std::string> template_arguments;
+    std::map<std::string, std::string> defines;
+    std::vector<std::string> parameters;
+    std::vector<std::string> grid, block;
+    std::optional<std::string> shared_bytes, registers;
+    std::vector<std::string> conditions;
+    std::optional<Arithmetic> arithmetic;
+    std::optional<OwnWork> work;
+    BOOST_DESCRIBE_CLASS(LaunchFile, (),
+                         (schema, name, source, function, template_arguments, defines, parameters, grid,
+                          block, shared_bytes, registers, conditions, arithmetic, work),
+                         (), ())
+};
+
+/// Whole numbers become texts, so that both are expressions.
+JsonValue with_texts(const JsonValue &json) {
+    const auto at_line_of = [](JsonValue made, const JsonValue &from) {
+        made.set_line(from.line());
+        return made;
+    };
+    if (const long long *integer = json.integer())
+        return at_line_of(JsonValue(std::to_string(*integer)), json);
+    if (const JsonArray *array = json.array()) {
+        JsonArray made;
+        for (const JsonValue &value : *array)
+            made.push_back(with_texts(value));
+        return at_line_of(JsonValue(std::move(made)), json);
+    }
+    if (const JsonObject *object = json.object()) {
+        JsonObject made;
+        for (const JsonMember &member : *object)
+            made.emplace_back(member.key(), with_texts(member.value));
+        return at_line_of(JsonValue(std::move(made)), json);
+    }
+    return json;
+}
+
+/// `text` cut at each `separator` that stands in no parentheses, without spaces around the parts.
+std::vector<std::string> parts_of(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    std::string part;
+    int depth = 0;
+    const auto finish = [&] {
+        const std::size_t begin = part.find_first_not_of(" \t\n"), end = part.find_last_not_of(" \t\n");
+        parts.push_back(begin == std::string::npos ? "" : part.substr(begin, end - begin + 1));
+        part.clear();
+    };
+    for (const char letter : text) {
+        depth += letter == '(' ? 1 : letter == ')' ? -1 : 0;
+        if (letter == separator && depth <= 0)
+            finish();
+        else
+            part += letter;
+    }
+    finish();
+    return parts;
+}
+
+JsonValue list_of(const std::string &text) {
+    JsonArray list;
+    for (const std::string &part : parts_of(text, ','))
+        list.push_back(JsonValue(part));
+    return JsonValue(std::move(list));
+}
+
+/// What --launch says, as a launch file would: "grid=ceil_div(p * q, 128),k,n; block=128; defines=TILE=16".
+JsonValue launch_of_text(const std::string &text) {
+    JsonObject members;
+    members.emplace_back("schema", JsonValue(launch_schema));
+    for (const std::string &part : parts_of(text, ';')) {
+        const std::size_t equals = part.find('=');
+        if (part.empty())
+            continue;
+        if (equals == std::string::npos || equals == 0)
+            throw UsageError("--launch: expected NAME=VALUE parted by ;, got '" + shortened(part) +
+                             "'; an example: --launch 'grid=ceil_div(p * q, 128),k,n; block=128'");
+        const std::string name = part.substr(0, equals), value = part.substr(equals + 1);
+        if (name == "template_arguments" || name == "parameters" || name == "grid" || name == "block" ||
+            name == "conditions") {
+            members.emplace_back(name, list_of(value));
+        } else if (name == "defines") {
+            JsonObject defines;
+            for (const std::string &define : parts_of(value, ','))
+                defines.emplace_back(
+                    define.substr(0, define.find('=')),
+                    JsonValue(define.substr(std::min(define.find('='), define.size() - 1) + 1)));
+            members.emplace_back(name, JsonValue(std::move(defines)));
+        } else {
+            members.emplace_back(name, JsonValue(value));
+        }
+    }
+    return JsonValue(std::move(members));
+}
+
+std::string quoted_name(const std::string &file) {
+    std::string out = "\"";
+    for (const char letter : file)
+        out += letter == '"' || letter == '\\' || letter == '\n' ? '_' : letter;
+    return out + "\"";
+}
+
+/// Appends the file's text; an include in quotes is replaced by the file beside it, once each. The compiler
+/// goes on naming the files and lines of the user.
+void put_in_place(const std::filesystem::path &file, std::set<std::string> &seen, std::string &out,
+                  int depth) {
+    constexpr std::string_view include = "#include";
+    constexpr int deepest = 50;
+    const std::string text = read_file(file.string());
+    if (depth > deepest || out.size() + text.size() > most_source_bytes)
+        throw InputError(file.string(), "expected at most 4 MiB of source with its includes");
+    out += "#line 1 " + quoted_name(file.string()) + "\n";
+    int number = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        const std::string line = text.substr(at, end - at);
+        at = end + 1;
+        ++number;
+        const std::size_t hash = line.find_first_not_of(" \t");
+        const std::size_t open = line.find('"');
+        const std::size_t close = open == std::string::npos ? open : line.find('"', open + 1);
+        const bool includes = hash != std::string::npos && line.compare(hash, include.size(), include) == 0 &&
+                              close != std::string::npos;
+        if (!includes) {
+            if (line.find("#pragma once") == std::string::npos)
+                out += line;
+            out += '\n';
+            continue;
+        }
+        const std::filesystem::path other = file.parent_path() / line.substr(open + 1, close - open - 1);
+        if (!file_exists(other.string()))
+            throw InputError(file.string() + ":" + std::to_string(number),
+                             "includes " + other.string() + ", which is not there");
+        if (seen.insert(std::filesystem::weakly_canonical(other).string()).second)
+            put_in_place(other, seen, out, depth + 1);
+        out += "#line " + std::to_string(number + 1) + " " + quoted_name(file.string()) + "\n";
+    }
+}
+
+} // namespace
+
+OwnKernel read_own_kernel(const std::string &file, const std::string &launch) {
+    const bool json = file.ends_with(".json");
+    if (json && !launch.empty())
+        throw UsageError("--launch goes with a .cu file; " + file + " says itself how it is launched");
+    if (!json && launch.empty())
+        throw UsageError("--kernel " + file +
+                         ": how is it launched? Give a launch file (docs/own_kernel.md), or for example "
+                         "--launch 'grid=ceil_div(p * q, 128),k,n; block=128'");
+    const std::string shown = json ? file : "--launch";
+    const JsonValue asked = json ? with_texts(parse_json(read_file(file), file)) : launch_of_text(launch);
+    described::require_schema(asked, shown, launch_schema);
+    described::Reader reader(shown);
+    LaunchFile read;
+    reader.read(asked, "", read);
+    reader.finish();
+
+    const std::filesystem::path beside = std::filesystem::path(file).parent_path();
+    const std::filesystem::path source =
+        !json || !read.source
+            ? json ? std::filesystem::path(file).replace_extension(".cu") : std::filesystem::path(file)
+            : beside / *read.source;
+    OwnKernel kernel;
+    kernel.file = source.string();
+    kernel.function = read.function.value_or(source.stem().string());
+    kernel.name = read.name.value_or(kernel.function);
+    kernel.template_arguments = std::move(read.template_arguments);
+    kernel.defines = std::move(read.defines);
+    kernel.parameters = read.parameters.empty()
+                            ? std::vector<std::string>{"input", "filters", "output", "n", "c", "h",
+                                                       "w",     "k",       "r",      "s", "p", "q"}
+                            : std::move(read.parameters);
+    kernel.grid = std::move(read.grid);
+    kernel.block = std::move(read.block);
+    kernel.shared_bytes = std::move(read.shared_bytes);
+    kernel.registers = std::move(read.registers);
+    kernel.conditions = std::move(read.conditions);
+    kernel.arithmetic = read.arithmetic;
+    kernel.work = std::move(read.work);
+    std::set<std::string> seen = {std::filesystem::weakly_canonical(source).string()};
+    put_in_place(source, seen, kernel.source, 0);
+    std::vector<InputProblem> problems;
+    kernel.check([&](const std::string &field, const std::string &message) {
+        problems.push_back({shown + ": /" + field, message});
+    });
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+    return kernel;
+}
+
+} // namespace convcast
