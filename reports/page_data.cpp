@@ -163,7 +163,7 @@ std::string rates_json(const CaseRow &row) {
             lines.push_back("[" + quoted(name) + "," + quoted(text) + "]");
     };
     line("GFLOP/s", "{:.4g}", 1e-9, &Rates::flop_per_s);
-    line("of the FFMA peak", "{:.0f} %", 100.0, &Rates::peak_share);
+    line("of the FFMA peak", "{:.2g} %", 100.0, &Rates::peak_share);
     line("FMAs per byte of L2", "{:.3g}", 1.0, &Rates::fmas_per_l2_byte);
     line("FMAs per byte of DRAM", "{:.3g}", 1.0, &Rates::fmas_per_dram_byte);
     return list(lines, [](const std::string &text) { return text; });

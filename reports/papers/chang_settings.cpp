@@ -144,8 +144,8 @@ ItemAnswer residency(const PaperItem &item, const PaperContext &context) {
     answer.findings.push_back(std::move(rule));
     if (const auto ratio = geometric_mean_of(two_over_one))
         answer.findings.push_back(
-            {item.id, "the data of an SM lie there once, on " + name, "without a number",
-             fmt::format("{} the time with two buffers", times(*ratio)),
+            {item.id, "what D counts is the better residency, against two buffers, on " + name,
+             "without a number", fmt::format("{} the time with two buffers", times(*ratio)),
              *ratio <= 1.02  ? ClaimVerdict::holds
              : *ratio <= 1.1 ? ClaimVerdict::in_part
                              : ClaimVerdict::differs,
