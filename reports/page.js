@@ -358,6 +358,7 @@
       ];
       if (why?.bars) parts.push(make('h3', {}, 'Where the time goes, µs'), bars(why.bars, one.cold));
       if (why?.tree) parts.push(make('h3', {}, 'How the forecast comes about'), make('div', { class: 'tree' }, branch(why.tree, true)));
+      if (why?.rates) parts.push(make('h3', {}, 'Rates'), facts(why.rates));
       if (why?.rules) parts.push(make('h3', {}, 'The papers’ rules'), facts(why.rules));
       if (why?.assumed) parts.push(make('h3', {}, 'Assumed'), make('ul', {}, ...why.assumed.map((said) => make('li', {}, said))));
       if (!one.baseline) parts.push(make('h3', {}, 'The same from the command line'), make('pre', {}, command));

@@ -148,6 +148,27 @@ std::string tree_json(const Term &term) {
                        list(term.children, tree_json));
 }
 
+/// Rows of a table: FMAs per byte, GFLOP/s and share of the peak, forecast and measured.
+std::string rates_json(const CaseRow &row) {
+    std::vector<std::string> lines;
+    const auto line = [&](const char *name, const char *form, double scale,
+                          std::optional<double> Rates::*member) {
+        std::string text;
+        for (const auto &[rates, how] :
+             {std::pair{&row.rates, "forecast"}, {&row.measured_rates, "measured"}})
+            if (*rates && **rates.*member)
+                text += fmt::format("{}{} {}", text.empty() ? "" : ", ", how,
+                                    fmt::format(fmt::runtime(form), *(**rates.*member) * scale));
+        if (!text.empty())
+            lines.push_back("[" + quoted(name) + "," + quoted(text) + "]");
+    };
+    line("GFLOP/s", "{:.4g}", 1e-9, &Rates::flop_per_s);
+    line("of the FFMA peak", "{:.2g} %", 100.0, &Rates::peak_share);
+    line("FMAs per byte of L2", "{:.3g}", 1.0, &Rates::fmas_per_l2_byte);
+    line("FMAs per byte of DRAM", "{:.3g}", 1.0, &Rates::fmas_per_dram_byte);
+    return list(lines, [](const std::string &text) { return text; });
+}
+
 std::string explanation(const CaseRow &row, const Prediction &prediction,
                         const std::vector<std::string> &common, bool tree) {
     std::vector<std::string> members;
@@ -157,6 +178,8 @@ std::string explanation(const CaseRow &row, const Prediction &prediction,
                           }));
     if (tree && prediction.term)
         members.push_back("\"tree\":" + tree_json(*prediction.term));
+    if (row.rates || row.measured_rates)
+        members.push_back("\"rates\":" + rates_json(row));
     if (tree && prediction.rules)
         members.push_back("\"rules\":" + rules_json(*prediction.rules));
     std::vector<std::string> assumed;

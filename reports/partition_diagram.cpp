@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -338,6 +339,19 @@ class Canvas {
         body_ += fmt::format("<path d=\"M{} {}L{} {}\" {}/>\n", coordinate(x1), coordinate(y1),
                              coordinate(x2), coordinate(y2), look);
     }
+    /// White lines between square cells and around them.
+    void grid(double x, double y, double cell, std::int64_t columns, std::int64_t rows) {
+        const double right = x + static_cast<double>(columns) * cell,
+                     lower = y + static_cast<double>(rows) * cell;
+        std::string path;
+        for (std::int64_t i = 0; i <= columns; ++i)
+            path += fmt::format("M{0} {1}V{2}", coordinate(x + static_cast<double>(i) * cell), coordinate(y),
+                                coordinate(lower));
+        for (std::int64_t i = 0; i <= rows; ++i)
+            path += fmt::format("M{0} {1}H{2}", coordinate(x), coordinate(y + static_cast<double>(i) * cell),
+                                coordinate(right));
+        body_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"/>\n", path);
+    }
     /// `y` is the upper end of the line of text.
     void text(double x, double y, const std::string &words, const char *anchor = "start",
               const std::string &look = "") {
@@ -388,6 +402,7 @@ class Canvas {
 
 constexpr double gap = 3.0, line_height = 10.5;
 constexpr const char *frame = "fill=\"none\" stroke=\"#444\" stroke-width=\"0.6\"";
+constexpr const char *thin_frame = "fill=\"none\" stroke=\"#999\" stroke-width=\"0.35\"";
 constexpr const char *thin = "stroke=\"#999\" stroke-width=\"0.35\"";
 
 /// A thing's plane with what the CTA needs of it, its depth beside it, its notes below. Returns its lower
@@ -502,14 +517,9 @@ Cells cells_of(std::int64_t columns, std::int64_t rows, double width, double hei
 
 void draw_cells(Canvas &canvas, const Cells &cells, double x, double y, const std::string &colour,
                 When when) {
-    for (std::int64_t row = 0; row < cells.rows; ++row)
-        for (std::int64_t column = 0; column < cells.columns; ++column) {
-            const double left = x + static_cast<double>(column) * cells.size,
-                         top = y + static_cast<double>(row) * cells.size;
-            canvas.patch(left, top, cells.size, cells.size, colour, when);
-            canvas.rect(left, top, cells.size, cells.size,
-                        "fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"");
-        }
+    canvas.patch(x, y, static_cast<double>(cells.columns) * cells.size,
+                 static_cast<double>(cells.rows) * cells.size, colour, when);
+    canvas.grid(x, y, cells.size, cells.columns, cells.rows);
 }
 
 /// How a thread's pixels lie.
@@ -592,6 +602,68 @@ std::vector<std::int64_t> shown_of(std::int64_t size, std::int64_t first, std::i
     return shown;
 }
 
+/// When the CTA needs a value of the filters, by its place in memory; absent where it does not.
+std::optional<When> when_needed(const ConvShape &shape, const Partition &launch, const Needs &needs,
+                                std::int64_t place) {
+    const OutputBox &first = needs.boxes.front();
+    const std::int64_t taps = shape.r * shape.s, filter = place / shape.products(),
+                       value = place % shape.products(), channel = value / taps;
+    if (filter < needs.filters.begin || filter >= needs.filters.end || channel < first.channels.begin ||
+        channel >= first.channels.end)
+        return std::nullopt;
+    std::int64_t step = 0;
+    if (launch.kernel == "filter_stream")
+        step = 0; // its filters stay on the SM
+    else if (needs.walk.step_values > 0)
+        step = value / needs.walk.step_values;
+    else if (needs.walk.step_channels > 0)
+        step = (channel - first.channels.begin) / needs.walk.step_channels;
+    if (step == 0)
+        return filter < first.filters.end ? When::now : When::later;
+    return step == 1 ? When::next : When::later;
+}
+
+/// The first filter values of the CTA as they lie in memory: channel after channel, filter after filter, and
+/// what of them a step brings.
+double draw_memory(Canvas &canvas, const ConvShape &shape, const Partition &launch, const Needs &needs,
+                   double y) {
+    const OutputBox &first = needs.boxes.front();
+    const std::int64_t taps = shape.r * shape.s, values = shape.products(),
+                       begin = first.filters.begin * values + first.channels.begin * taps;
+    canvas.text(gap, y,
+                "Filters in memory, from filter " + grouped_digits(first.filters.begin) +
+                    (shape.c > 1 ? ", channel " + grouped_digits(first.channels.begin) : "") + " on",
+                "start", "strong");
+    y += line_height + gap;
+    constexpr double cell = 6.0, high = 9.0;
+    const std::int64_t end =
+        std::min(begin + static_cast<std::int64_t>((canvas.width() - 2.0 * gap) / cell), shape.k * values);
+    const auto x_of = [&](std::int64_t place) { return gap + static_cast<double>(place - begin) * cell; };
+    for (std::int64_t from = begin, to = begin; from < end; from = to) {
+        const std::optional<When> when = when_needed(shape, launch, needs, from);
+        while (to < end && when_needed(shape, launch, needs, to) == when)
+            ++to;
+        if (when)
+            canvas.patch(x_of(from), y, x_of(to) - x_of(from), high, filter_colour, *when);
+    }
+    for (std::int64_t place = begin; place < end; ++place)
+        canvas.line(x_of(place), y, x_of(place), y + high, "stroke=\"#fff\" stroke-width=\"0.5\"");
+    canvas.rect(gap, y, x_of(end) - gap, high, thin_frame);
+    for (std::int64_t place = begin; place < end; ++place)
+        if (place % taps == 0) {
+            const bool whole = place % values == 0;
+            const double beyond = whole ? 3.0 : 1.5;
+            canvas.line(x_of(place), y - beyond, x_of(place), y + high + beyond,
+                        fmt::format("stroke=\"#222\" stroke-width=\"{}\"", whole ? 1.4 : 0.7));
+        }
+    y += high + gap + 1.0;
+    canvas.text(gap, y,
+                shape.c > 1
+                    ? fmt::format("strokes: channels of {} x {}; long strokes: filters", shape.r, shape.s)
+                    : fmt::format("strokes: filters of {} x {}", shape.r, shape.s));
+    return y + line_height + gap;
+}
+
 /// The tile of pixels that a CTA computes from, and the window of one of its threads.
 double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, double y) {
     const PixelTile &tile = walk.pixels;
@@ -634,8 +706,8 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
                          target      ? When::now
                          : in_window ? When::next
                                      : When::later);
-            canvas.rect(left, top, cell, cell, "fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"");
         }
+    canvas.grid(gap, y, cell, std::ssize(columns), std::ssize(rows));
     y += static_cast<double>(rows.size()) * cell + gap;
     double x = gap;
     const auto entry = [&](When when, const std::string &words) {
@@ -738,6 +810,8 @@ std::string partition_diagram(const ConvShape &shape, const Plan &plan, const Pa
     y = draw_legend(canvas, lower + gap, has(things, When::next), has(things, When::later),
                     has(things, When::halo));
     y = draw_paragraph(canvas, needs.walk.remark, y) + gap;
+    if (launch.kernel != "naive_global" && launch.kernel != "naive_shared")
+        y = draw_memory(canvas, shape, launch, needs, y);
     y = draw_shared(canvas, launch, needs.walk, y);
     y = draw_pixels(canvas, shape, needs.walk, y);
     y = draw_threads(canvas, launch, needs.walk, y);

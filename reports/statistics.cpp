@@ -48,6 +48,27 @@ std::optional<std::string> study_of(const Case &c, std::span<const Study> studie
     return std::nullopt;
 }
 
+/// By the forecast's multiply-adds and by the peak that its share is of: a document's shape may be none.
+std::optional<Rates> measured_rates_of(const Measurement &cold, Seconds cold_s, const CaseRow &row) {
+    if (!row.rates || !row.rates->flop_per_s || !row.predicted_s)
+        return std::nullopt;
+    const double slower = cold_s / *row.predicted_s,
+                 fmas = *row.rates->flop_per_s * row.predicted_s->value / 2.0;
+    Rates rates;
+    rates.flop_per_s = *row.rates->flop_per_s / slower;
+    if (row.rates->peak_share)
+        rates.peak_share = *row.rates->peak_share / slower;
+    const auto per_byte = [&](std::optional<double> read, std::optional<double> written) {
+        const double bytes = read.value_or(0.0) + written.value_or(0.0);
+        return bytes > 0.0 ? std::optional(fmas / bytes) : std::nullopt;
+    };
+    if (cold.work) {
+        rates.fmas_per_l2_byte = per_byte(cold.work->l2_read_bytes, cold.work->l2_write_bytes);
+        rates.fmas_per_dram_byte = per_byte(cold.work->dram_read_bytes, cold.work->dram_write_bytes);
+    }
+    return rates;
+}
+
 CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
     CaseRow row;
     row.id = id;
@@ -66,6 +87,7 @@ CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
         row.roofline_s = usable(prediction.times.roofline_s);
         row.mwp_cwp_s = usable(prediction.times.mwp_cwp_s);
         row.limiter = prediction.limiter;
+        row.rates = prediction.rates;
         if (!row.reason && !row.predicted_s)
             row.reason = prediction.reason.value_or("no forecast");
         if (prediction.regimes) {
@@ -104,6 +126,8 @@ CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
     }
     if (row.predicted_s && row.cold_s)
         row.error = *row.predicted_s / *row.cold_s - 1.0;
+    if (row.cold_s && !row.baseline)
+        row.measured_rates = measured_rates_of(*cold, *row.cold_s, row);
     return row;
 }
 

@@ -41,12 +41,13 @@ struct CaseRow {
     std::optional<std::string> limiter;
     std::optional<double> speedup; ///< time of cuDNN's fastest in true FP32 on NCHW over this one's, cold
     std::optional<double> relative_l2_error;
-    std::vector<WaterfallBar> waterfall; ///< adds up to the forecast
+    std::optional<Rates> rates, measured_rates; ///< by the forecast; by the cold measurement and its counters
+    std::vector<WaterfallBar> waterfall;        ///< adds up to the forecast
     BOOST_DESCRIBE_CLASS(CaseRow, (),
                          (id, study, shape, name, group, baseline, status, reason, detail, predicted_s,
                           tier0_s, roofline_s, mwp_cwp_s, cold_s, warm_s, cold_low_s, cold_high_s, error,
                           paper, physical, tier2, measured, round_over_n_fma, round_over_v_s, limiter,
-                          speedup, relative_l2_error, waterfall),
+                          speedup, relative_l2_error, rates, measured_rates, waterfall),
                          (), ())
 };
 

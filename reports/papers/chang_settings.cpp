@@ -144,8 +144,8 @@ ItemAnswer residency(const PaperItem &item, const PaperContext &context) {
     answer.findings.push_back(std::move(rule));
     if (const auto ratio = geometric_mean_of(two_over_one))
         answer.findings.push_back(
-            {item.id, "the data of an SM lie there once, on " + name, "without a number",
-             fmt::format("{} the time with two buffers", times(*ratio)),
+            {item.id, "what D counts is the better residency, against two buffers, on " + name,
+             "without a number", fmt::format("{} the time with two buffers", times(*ratio)),
              *ratio <= 1.02  ? ClaimVerdict::holds
              : *ratio <= 1.1 ? ClaimVerdict::in_part
                              : ClaimVerdict::differs,
@@ -353,13 +353,72 @@ ItemAnswer regimes(const PaperItem &item, const PaperContext &context) {
     return answer;
 }
 
+/// The paper's own settings forecast for both of its GPUs.
+ItemAnswer titan_x(const PaperItem &item, const PaperContext &context) {
+    ItemAnswer answer;
+    const ForecastGpu titan(find_profile("titanx_maxwell"));
+    const std::array<const ForecastGpu *, 2> gpus = {&context.papers(), &titan};
+    PaperTable table{
+        item.id, "The paper's settings of its kernels, forecast for both of its GPUs",
+        1,       {"shape"},
+        {},      "Of two settings the faster one. Ranges are those of the assumed numbers of a profile."};
+    for (const ForecastGpu *gpu : gpus) {
+        table.head.push_back(short_name(gpu->profile) + ", µs");
+        table.head.push_back("range");
+    }
+    table.head.push_back("ratio");
+    std::vector<double> ratios;
+    for (const char *study : {"chang_single", "chang_multi"})
+        for (const std::string &shape : context.study(study).shapes) {
+            std::vector<std::string> row = {shape};
+            std::array<std::optional<Seconds>, 2> times;
+            for (std::size_t i = 0; i < gpus.size(); ++i) {
+                std::optional<Prediction> fastest;
+                for (const std::string &setting : item.answer.settings) {
+                    const Case made = gpus[i]->forecast(setting, shape);
+                    if (made.status == Status::ok && made.prediction && made.prediction->time_s &&
+                        (!times[i] || *made.prediction->time_s < *times[i]))
+                        fastest = made.prediction, times[i] = made.prediction->time_s;
+                }
+                row.push_back(micro_text(times[i]));
+                row.push_back(fastest && fastest->time_low_s && fastest->time_high_s
+                                  ? micro_text(fastest->time_low_s) + " to " +
+                                        micro_text(fastest->time_high_s)
+                                  : "–");
+            }
+            const bool both = times[0] && times[1];
+            if (both)
+                ratios.push_back(*times[1] / *times[0]);
+            row.push_back(factor_text(both ? std::optional(*times[1] / *times[0]) : std::nullopt));
+            table.rows.push_back(std::move(row));
+        }
+    answer.tables.push_back(std::move(table));
+    const GpuProfile &paper = context.papers().profile;
+    const auto peak = [](const GpuProfile &p) {
+        return static_cast<double>(p.limits.sm_count * p.limits.cores_per_sm) * p.sm_clock->value.value;
+    };
+    if (const auto mean = geometric_mean_of(ratios))
+        answer.findings.push_back(
+            {item.id, "the kernels run on the Titan X (Maxwell) with the settings of the GTX 1080 Ti",
+             "without a number",
+             fmt::format("{} of {} shapes, {} the time (forecast)", ratios.size(),
+                         answer.tables.front().rows.size(), times(*mean)),
+             ratios.size() == answer.tables.front().rows.size() ? ClaimVerdict::holds : ClaimVerdict::in_part,
+             fmt::format("The forecasts take {} the time of the {}, whose peak is {} that of the Titan X; "
+                         "how cuDNN compares "
+                         "there, nothing at hand says.",
+                         times(*mean), short_name(paper), times(peak(paper) / peak(titan.profile)))});
+    return answer;
+}
+
 } // namespace
 
 std::map<std::string, Computation> chang_setting_computations() {
     return {{"residency", {residency, true}},
             {"redivision", {redivision, true}},
             {"block_measured", {block_measured, true}},
-            {"regimes", {regimes, true}}};
+            {"regimes", {regimes, true}},
+            {"titan_x", {titan_x, false, 1}}};
 }
 
 } // namespace convcast

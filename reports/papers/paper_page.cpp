@@ -105,6 +105,17 @@ class PaperPageWriter : HtmlWriter {
             out_ += "</details>\n";
     }
 
+    /// What is found of each claim, by the item itself.
+    void findings(const ItemAnswer &answer) {
+        if (answer.findings.empty())
+            return;
+        out_ += "<ul class=\"small\">";
+        for (const ClaimAnswer &f : answer.findings)
+            add("<li><strong>{}</strong>: {}. {}</li>", escape_xml(verdict_text(f.verdict)),
+                escape_xml(f.claim), escape_xml(f.sentence));
+        out_ += "</ul>\n";
+    }
+
     /// As images: a diagram has a style and patterns of its own.
     void drawings(const std::vector<PaperDrawing> &all) {
         if (all.empty())
@@ -123,6 +134,7 @@ class PaperPageWriter : HtmlWriter {
         add("<section id=\"{}\"><h2>{}: {}</h2>\n<p>{}{}</p>\n", item.id, escape_xml(title_of(item)),
             escape_xml(item.title), escape_xml(item.says),
             item.page ? fmt::format(" <small>(page {})</small>", *item.page) : "");
+        findings(answer);
         published(item);
         std::vector<const Figure *> drawn;
         for (const Figure &f : answer.figures)

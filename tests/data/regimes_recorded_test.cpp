@@ -2,6 +2,7 @@
 #include "model/base/files.hpp"
 #include "model/fit/fit.hpp"
 #include "model/machine/facts.hpp"
+#include "model/paper/papers.hpp"
 #include "model/predict.hpp"
 #include "model/record/measured_calls.hpp"
 #include "model/record/study.hpp"
@@ -136,6 +137,77 @@ TEST(HandRules, MatchingSavesASeventhOfChensProduct) {
     EXPECT_NEAR(geometric_mean(unmatched), 1.16, 0.005);
     EXPECT_NEAR(geometric_mean(four), 1.17, 0.005);
     EXPECT_NEAR(geometric_mean(over_cublas), 3.44, 0.01);
+}
+
+using Times = std::map<std::string, std::map<std::string, double>>; ///< shape, setting
+
+Times times_of(const std::string &file, const std::string &study) {
+    Times times;
+    for_measured(read_recorded(file), [&](const Case &item, double time) {
+        if (item.study == study)
+            times[item.shape][*item.strategy] = time;
+    });
+    return times;
+}
+
+/// The fastest of a shape's settings of a strategy that has a knob at this value.
+double with(const std::map<std::string, double> &settings, const std::string &strategy,
+            const std::string &knob) {
+    double best = 0.0;
+    for (const auto &[text, time] : settings)
+        if (text.starts_with(strategy + ":") && (text + ",").find(knob + ",") != std::string::npos)
+            best = best == 0.0 ? time : std::min(best, time);
+    EXPECT_GT(best, 0.0) << strategy << " " << knob;
+    return best;
+}
+
+/// The paper's residency, its rule 4 and step 4 of its section 2.2, as they ran.
+TEST(HandRules, DivisionsWithTheDataThatDCounts) {
+    const GpuProfile profile = find_profile("h200");
+    std::vector<double> one_over_two, lost, gained;
+    int right = 0, faster = 0;
+    for (const auto &[shape, settings] : times_of("chang_settings.json.gz", "chang_single")) {
+        const papers::Division d = papers::divide_single_channel(ConvShape::parse(shape), profile);
+        const std::string rules = d.method == 1 ? "filter_split" : "map_split";
+        const double filters = with(settings, "filter_split", "buffers=1,map_shares=1"),
+                     map = with(settings, "map_split", "buffers=1"), taken = d.method == 1 ? filters : map;
+        one_over_two.push_back(taken /
+                               with(settings, rules, d.method == 1 ? "buffers=2,map_shares=1" : "buffers=2"));
+        right += taken <= std::min(filters, map) ? 1 : 0;
+        lost.push_back(taken / std::min(filters, map));
+        const auto redivided = papers::redivide(ConvShape::parse(shape), profile);
+        if (!redivided || (d.method == 1 && redivided->map_shares == 1))
+            continue; // has N_FMA, or stays as it is
+        gained.push_back(taken / with(settings, "filter_split",
+                                      "buffers=1,map_shares=" + std::to_string(redivided->map_shares)));
+        faster += gained.back() > 1.0 ? 1 : 0;
+    }
+    ASSERT_EQ(one_over_two.size(), 18u);
+    EXPECT_NEAR(geometric_mean(one_over_two), 1.57, 0.005);
+    EXPECT_EQ(right, 13);
+    EXPECT_NEAR(geometric_mean(lost), 1.22, 0.005);
+    EXPECT_EQ(gained.size(), 9u);
+    EXPECT_EQ(faster, 7);
+    EXPECT_NEAR(geometric_mean(gained), 1.34, 0.005);
+}
+
+/// Chen's block of the special case, W/n threads of n elements.
+TEST(HandRules, TwoFloatsAsOneInChensBlock) {
+    std::map<DataType, std::vector<double>> ratios; // time of n as one over that of single elements
+    double largest = 0.0;
+    for (const auto &[shape, settings] : times_of("chen_settings.json.gz", "chen_bank_width")) {
+        const ConvShape s = ConvShape::parse(shape);
+        if (s.c != 1)
+            continue;
+        const std::string unit = s.dtype == DataType::i8 ? "unit=4" : "unit=2";
+        ratios[s.dtype].push_back(with(settings, "row_register", unit) /
+                                  with(settings, "row_register", "unit=1"));
+        if (shape == "n1c1h2048w2048k32r3s3")
+            largest = ratios[s.dtype].back();
+    }
+    EXPECT_NEAR(geometric_mean(ratios[DataType::f32]), 0.80, 0.006);
+    EXPECT_NEAR(largest, 0.19, 0.005);
+    EXPECT_NEAR(geometric_mean(ratios[DataType::i8]), 1.11, 0.005);
 }
 
 /// Of one sweep of the study `boundaries`: microseconds and the counters' regime by the swept number.

@@ -75,6 +75,27 @@ TEST(Summarize, ErrorsOfKnownNumbers) {
     EXPECT_EQ(errors(statistics, "all").n, 3);
 }
 
+/// A forecast of 2 s and 10 flop/s, a tenth of the peak, is 10 FMAs. Measured they take 4 s, and 5 bytes of
+/// L2, 2 of DRAM.
+TEST(Summarize, RatesOfForecastAndMeasurement) {
+    convcast::Run run;
+    run.cases = {timed("a", "x", 4.0, 2.0), timed("b", "x", 4.0, 2.0)};
+    run.cases[0].prediction->rates = Rates{{}, {}, 10.0, 0.1};
+    run.cases[0].measurements[0].work.emplace();
+    run.cases[0].measurements[0].work->l2_read_bytes = 4.0;
+    run.cases[0].measurements[0].work->l2_write_bytes = 1.0;
+    run.cases[0].measurements[0].work->dram_read_bytes = 2.0;
+    const ReportStatistics statistics = summarize(run, {});
+    const CaseRow &row = statistics.cases[0];
+    EXPECT_EQ(row.rates->flop_per_s, 10.0);
+    ASSERT_TRUE(row.measured_rates);
+    EXPECT_DOUBLE_EQ(*row.measured_rates->flop_per_s, 5.0);
+    EXPECT_DOUBLE_EQ(*row.measured_rates->peak_share, 0.05);
+    EXPECT_DOUBLE_EQ(*row.measured_rates->fmas_per_l2_byte, 2.0);
+    EXPECT_DOUBLE_EQ(*row.measured_rates->fmas_per_dram_byte, 5.0);
+    EXPECT_FALSE(statistics.cases[1].measured_rates) << "a forecast without rates";
+}
+
 TEST(Summarize, SpeedupTakesTheFastestOfBothSides) {
     convcast::Run run;
     run.cases = {timed("a", "x:k=1", 2.0, 1.0),     timed("a", "x:k=2", 1.0, 1.5),
