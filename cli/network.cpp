@@ -36,7 +36,7 @@ Asked read_asked(const std::string &verb, const Arguments &arguments) {
             throw UsageError(verb + ": --network and --" + other +
                              " were both given; a network already says which shapes");
     Asked asked;
-    asked.network = find_network(arguments.text("network", ""));
+    asked.network = without_losses(find_network(arguments.text("network", "")));
     const std::int64_t most =
         std::min<std::int64_t>(most_images(asked.network), std::numeric_limits<int>::max());
     asked.question.batch = arguments.integer("batch", 1, 1, static_cast<int>(most));
