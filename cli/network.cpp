@@ -40,7 +40,7 @@ void refuse_questions(const std::string &verb, const Arguments &arguments) {
 
 Asked read_asked(const std::string &verb, const Arguments &arguments) {
     Asked asked;
-    asked.network = find_network(arguments.text("network", ""));
+    asked.network = without_losses(find_network(arguments.text("network", "")));
     const std::int64_t most =
         std::min<std::int64_t>(most_images(asked.network), std::numeric_limits<int>::max());
     asked.question.batch = arguments.integer("batch", 1, 1, static_cast<int>(most));

@@ -13,7 +13,7 @@ function(convcast_embed target variable)
 endfunction()
 
 # convcast_embed_bytes(TARGET FUNCTION FILES...): the files' bytes, compiled into TARGET as
-#   std::vector<convcast::EmbeddedBytes> convcast::FUNCTION()   (reports/papers/recordings.hpp)
+#   std::vector<convcast::EmbeddedBytes> convcast::FUNCTION()   (model/base/embedded.hpp)
 function(convcast_embed_bytes target variable)
     set(output ${CMAKE_CURRENT_BINARY_DIR}/${variable}.cpp)
     set(inputs ${ARGN})

@@ -1,5 +1,5 @@
 # Bytes as string literals of 4 KB each, which every compiler takes, in a function that costs nothing before it is called.
-set(text "#include \"reports/papers/recordings.hpp\"\n\n#include <string_view>\n#include <vector>\n\nnamespace convcast {\nusing namespace std::string_view_literals;\nstd::vector<EmbeddedBytes> ${VARIABLE}();\nstd::vector<EmbeddedBytes> ${VARIABLE}() {\n    return {\n")
+set(text "#include \"model/base/embedded.hpp\"\n\n#include <string_view>\n#include <vector>\n\nnamespace convcast {\nusing namespace std::string_view_literals;\nstd::vector<EmbeddedBytes> ${VARIABLE}();\nstd::vector<EmbeddedBytes> ${VARIABLE}() {\n    return {\n")
 foreach(file IN LISTS FILES)
     file(READ ${ROOT}/${file} hex HEX)
     string(LENGTH "${hex}" length)

@@ -26,11 +26,7 @@ std::string last_of(const Rung &rung) {
 } // namespace
 
 std::size_t output_operator(const Network &network) {
-    std::size_t at = network.operators.size() - 1;
-    while (at > 0 && (network.operators[at].kind == OperatorKind::half_squared_error ||
-                      network.operators[at].kind == OperatorKind::cross_entropy))
-        --at;
-    return at;
+    return without_losses(network).operators.size() - 1;
 }
 
 std::vector<std::uint8_t> classes_by(Compiler &compiler, const Device &device, const Ladder &ladder,

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -121,6 +122,18 @@ Parameters descend(const Module &module, const Network &network, const Rung &run
     return split(network, memory.trained());
 }
 
+/// Throws UsageError where a step was too long and parameters are no numbers any more.
+void require_finite(const Parameters &parameters, const Network &network, const Descent &descent) {
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+        for (const double value : parameters[i])
+            if (!std::isfinite(value))
+                throw UsageError(fmt::format("the training diverged: a parameter of {} is no number any "
+                                             "more; expected a --rate below {} "
+                                             "or a --momentum below {}, for example --rate {}",
+                                             network.operators[i].name, descent.rate, descent.momentum,
+                                             descent.rate / 10.0));
+}
+
 /// How many differ in their first elements.
 std::int64_t differing(const std::vector<std::uint8_t> &some, const std::vector<std::uint8_t> &others) {
     std::int64_t count = 0;
@@ -200,6 +213,7 @@ TrainingRun train(Compiler &compiler, const Device &device, const Ladder &ladder
     run.conditions["seed"] = std::to_string(options.seed);
     const Parameters trained =
         rounded(descend(module, network, step, images, options, device.facts().sm_count, run));
+    require_finite(trained, network, options.descent);
     classify(compiler, device, ladder, network, tests, trained, run);
     run.weights = weights_of(
         trained, network,

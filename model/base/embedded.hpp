@@ -1,4 +1,4 @@
-// Text files compiled into the binary: device code, shipped profiles, studies, the page's script.
+// Files compiled into the binary: device code, shipped profiles, studies, the page's script, recorded runs.
 #pragma once
 
 #include <initializer_list>
@@ -11,6 +11,12 @@ namespace convcast {
 struct EmbeddedFile {
     std::string path; ///< relative to the project, e.g. "executor/kernels/row_register.cu"
     std::string text;
+};
+
+/// A file's bytes, for example packed ones, in pieces.
+struct EmbeddedBytes {
+    std::string_view path; ///< relative to the project
+    std::vector<std::string_view> pieces;
 };
 
 std::string join_text(std::initializer_list<std::string_view> pieces);

@@ -139,6 +139,14 @@ Network find_network(const std::string &name_or_file) {
     return read_network(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
 }
 
+Network without_losses(Network network) {
+    while (network.operators.size() > 1 &&
+           (network.operators.back().kind == OperatorKind::half_squared_error ||
+            network.operators.back().kind == OperatorKind::cross_entropy))
+        network.operators.pop_back();
+    return network;
+}
+
 std::vector<LayerCount> convolution_counts(const Network &network, std::int64_t batch) {
     std::vector<LayerCount> counts;
     for (std::size_t i = 0; i < network.operators.size(); ++i) {

@@ -41,6 +41,9 @@ Network read_network(const std::string &text, const std::string &file);
 Network find_network(const std::string &name_or_file);
 std::vector<std::string> shipped_networks();
 
+/// The network without the losses at its end: what an inference computes.
+Network without_losses(Network network);
+
 /// A network's convolutions for a batch, distinct shapes in order of their first layer, and how many layers
 /// have each: what a study of the network lists. Dense layers are left out.
 struct LayerCount {

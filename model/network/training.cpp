@@ -9,13 +9,33 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace convcast {
 
-extern const std::vector<EmbeddedFile> shipped_weight_files;
+std::vector<EmbeddedBytes> shipped_weight_files();
+
+namespace {
+
+/// The text of the weights that ship for a network; absent if none do.
+std::optional<std::string> shipped_weights(const std::string &network) {
+    for (const EmbeddedBytes &file : shipped_weight_files()) {
+        const std::string path = "data/weights/" + network + ".json";
+        if (file.path != path && file.path != path + ".gz")
+            continue;
+        std::string bytes;
+        for (const std::string_view piece : file.pieces)
+            bytes += piece;
+        return unpacked(bytes, path);
+    }
+    return std::nullopt;
+}
+
+} // namespace
 
 Weights read_weights(const std::string &text, const std::string &file, const Network &network) {
     Weights weights = described::read_document<Weights>(text, file, "convcast/weights/1");
@@ -50,11 +70,11 @@ Weights read_weights(const std::string &text, const std::string &file, const Net
 }
 
 Weights find_weights(const std::string &name_or_file, const Network &network) {
-    if (const EmbeddedFile *file = find_embedded(shipped_weight_files, name_or_file + ".json");
-        file != nullptr && name_or_file.find('/') == std::string::npos)
-        return read_weights(file->text, file->path, network);
+    if (const auto text = shipped_weights(name_or_file))
+        return read_weights(*text, "data/weights/" + name_or_file + ".json", network);
     if (name_or_file != "-" && !file_exists(name_or_file))
-        throw UsageError("there are no weights '" + name_or_file + "'; mnist ships, others are a file of " +
+        throw UsageError("there are no weights '" + name_or_file +
+                         "'; fashion_mnist and mnist ship, others are a file of " +
                          "`convcast run --network mnist --data FOLDER --weights FILE`");
     return read_weights(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file,
                         network);

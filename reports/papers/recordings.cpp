@@ -1,5 +1,7 @@
 #include "reports/papers/recordings.hpp"
 
+#include "model/base/embedded.hpp"
+
 #include <string>
 #include <vector>
 

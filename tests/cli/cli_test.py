@@ -1015,9 +1015,16 @@ class Json(Cli):
             (["run", "--network", "mnist", "--epochs", "5"], "--epochs is of training, which needs images"),
             (["run", "--network", "mnist", "--data", ".", "--rate", "0"], "--rate takes a number above 0"),
             (["run", "--network", "mnist", "--data", ".", "--epochs", "0"], "--epochs"),
+            (["run", "--network", "mnist", "--data", ".", "--momentum", "1"], "--momentum takes a number from 0 and below 1"),
+            (["run", "--network", "mnist", "--data", ".", "--decay", "x"], "--decay takes a number", "0.0005"),
+            (["run", "--network", "mnist", "--data", ".", "--hold-out", "0"], "--hold-out must be an integer from 1"),
+            (["run", "--network", "mnist", "--data", "generated", "--hold-out", "4096"],
+             "--hold-out 4096 leaves none of the 4096 images"),
+            (["run", "--network", "mnist", "--hold-out", "5"], "--hold-out is of training, which needs images"),
             (["run", "--network", "mnist", "--data", ".", "--from", "nowhere"], "no weights 'nowhere'"),
             (["run", "--shape", SINGLE, "--data", "."], "--data is of training a network"),
         ])
+        self.refused(4, ["run", "--network", "fashion_mnist", "--data", "generated", "--epochs", "1"], NO_GPU)
         self.refused(3, ["run", "--network", "mnist", "--data", "."], "train-images-idx3-ubyte")
         self.write("train-images-idx3-ubyte", b"\0\0\x08\x03" + b"\0\0\0\x02\0\0\0\x1c\0\0\0\x1c" + bytes(2 * 784))
         self.write("train-labels-idx1-ubyte.gz", gzip.compress(b"\0\0\x08\x01" + b"\0\0\0\x02\x07\x0a"))

@@ -31,7 +31,7 @@ SAY_IT_TOO = ["README.md", "docs/model.md", "reports/page.cpp"]  # the sentence 
 ARCHITECTURE = "data/architectures/sm_90.json"
 
 # Folders and files of model/ whose numbers enter no time: they read, write, print, draw shapes, fit or compare.
-NO_FORECAST = {"base", "shape", "regime", "record", "architecture.cpp", "assume", "calibration.cpp", "compare", "facts.cpp", "reference.cpp", "network.cpp", "ladder.cpp", "idx.cpp", "training.hpp", "fit.cpp", "fit.hpp", "formula",
+NO_FORECAST = {"base", "shape", "regime", "record", "architecture.cpp", "assume", "calibration.cpp", "compare", "facts.cpp", "reference.cpp", "network.cpp", "ladder.cpp", "idx.cpp", "training.hpp", "training.cpp", "descent.cpp", "descent.hpp", "drawn.hpp", "generated.cpp", "fit.cpp", "fit.hpp", "formula",
                "knowledge", "profile", "timeline", "why"}
 
 CATEGORIES = {

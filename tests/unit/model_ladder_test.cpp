@@ -112,8 +112,8 @@ TEST(Ladder, WhatAFileHasWrongIsSaid) {
 
 TEST(Ladder, RecordedRunsAreOfTheRungsThatShip) {
     const std::string folder = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/ladders/";
-    for (const std::string name :
-         {"fashion_mnist_b1", "fashion_mnist_b1024", "fashion_mnist_b10000", "mnist_b2048"}) {
+    for (const std::string name : {"fashion_mnist_b1", "fashion_mnist_b128", "fashion_mnist_b1024",
+                                   "fashion_mnist_b10000", "mnist_b2048"}) {
         const LadderRun run = described::read_document<LadderRun>(read_file(folder + name + ".json"), name,
                                                                   "convcast/ladder_run/1");
         const Ladder ladder = find_ladder(find_network(run.network));
@@ -138,6 +138,42 @@ TEST(Weights, WhatShipsFitsItsNetwork) {
     EXPECT_TRUE(parameters[2].empty());
     EXPECT_EQ(parameters[4].size(), 2160U);
     EXPECT_EQ(parameters_of(weights_of(parameters, network, "again"), network), parameters);
+}
+
+TEST(Weights, ThoseOfFashionMnistShipPacked) {
+    const Network network = find_network("fashion_mnist");
+    const Weights weights = find_weights("fashion_mnist", network);
+    const Parameters parameters = parameters_of(weights, network);
+    EXPECT_EQ(parameters[4].size(), 51200U);
+    EXPECT_EQ(parameters[8].size(), 65536U);
+    EXPECT_THAT(weights.made_by, HasSubstr("200 epochs of 60000 images"));
+    EXPECT_EQ(rounded(parameters), parameters);
+}
+
+/// What an H200 measured is what the documents of trainings say, and every rung classified alike.
+TEST(Training, RecordedOnesReachWhatTheDocsSay) {
+    const std::string folder = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/training/";
+    const auto read = [&](const std::string &name) {
+        return described::read_document<TrainingRun>(read_file(folder + name + ".json"), name,
+                                                     "convcast/training/1");
+    };
+    EXPECT_DOUBLE_EQ(read("fashion_mnist").accuracy, 0.9187);
+    EXPECT_DOUBLE_EQ(read("mnist").accuracy, 0.9798);
+    EXPECT_LT(read("fashion_mnist").step_s->value, 90e-6);
+    for (const std::string name : {"fashion_mnist", "mnist"}) {
+        const TrainingRun training = read(name), every = read(name + "_every_rung"),
+                          held = read(name + "_held_out");
+        const Ladder ladder = find_ladder(find_network(name));
+        EXPECT_EQ(training.descent.rate, held.descent.rate) << name; // chosen on images held out
+        EXPECT_EQ(training.descent.decay, held.descent.decay) << name;
+        EXPECT_EQ(training.epochs, held.epochs) << name;
+        EXPECT_EQ(held.tested_on, "training images held out");
+        EXPECT_GE(every.rungs.size(), name == "mnist" ? 3U : 15U);
+        for (const RungAccuracy &rung : every.rungs) {
+            EXPECT_DOUBLE_EQ(rung.accuracy, training.accuracy) << name << " " << rung.id;
+            EXPECT_EQ(rung.disagreements, 0) << name << " " << rung.id;
+        }
+    }
 }
 
 TEST(Weights, ForeignMissingAndCutOnesAreRefused) {

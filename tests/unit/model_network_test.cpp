@@ -61,6 +61,9 @@ TEST(Network, WorkIsThatOfThePapers) {
     const Network mnist = find_network("mnist");
     EXPECT_EQ(mnist.operators[3].output, (ImageShape{6, 6, 6}));
     EXPECT_EQ(mnist.operators.back().kind, OperatorKind::half_squared_error);
+    EXPECT_EQ(without_losses(mnist).operators.back().name, "logistic1");
+    EXPECT_EQ(network.operators.back().kind, OperatorKind::cross_entropy);
+    EXPECT_EQ(without_losses(network).operators.back().name, "bias_dense2");
 }
 
 TEST(Network, DenseIsAConvolutionOfOnePixel) {
