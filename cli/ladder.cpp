@@ -57,15 +57,16 @@ std::string ladder_text(const LadderRun &run, const std::string &gpu) {
         text += fmt::format("  published: one thread of a CPU, an image: {}; rungs on a {}\n",
                             short_time(*run.published_cpu_s), *run.published_gpu);
     std::vector<TimeColumn> columns = {{measured ? "forecast" : "graph", forecast_graph}};
-    if (measured) {
+    if (measured)
         columns.push_back({"graph", [](const RungResult &rung) { return rung.graph_warm_s; }});
-        columns.push_back({"cold L2", [](const RungResult &rung) { return rung.graph_cold_s; }});
-        columns.push_back({"stream", [](const RungResult &rung) { return rung.stream_warm_s; }});
-    } else {
+    else
         columns.push_back({"stream", forecast_stream});
-    }
     if (run.batch == run.published_images.value_or(1))
         columns.push_back({"published", [](const RungResult &rung) { return rung.published_s; }});
+    if (measured) {
+        columns.push_back({"cold L2", [](const RungResult &rung) { return rung.graph_cold_s; }});
+        columns.push_back({"stream", [](const RungResult &rung) { return rung.stream_warm_s; }});
+    }
     std::erase_if(columns, [&](const TimeColumn &column) {
         return std::none_of(run.rungs.begin(), run.rungs.end(),
                             [&](const RungResult &rung) { return column.of(rung).has_value(); });

@@ -53,9 +53,32 @@ Figure rungs_figure(const LadderRun &run) {
     return figure;
 }
 
-/// The layer that a launch is named by: the first convolution, dense layer or pooling that it computes.
+/// The layer that a launch is named by: the first operator that it computes.
 std::string layer_of(const RungLaunchForecast &launch) {
     return launch.operators.empty() ? launch.kernel : launch.operators.front();
+}
+
+/// Layers in the order in which they first come, of which those that take most in all rungs keep their names: no
+/// more than can be told apart by colour.
+std::vector<std::string> named_layers(const LadderRun &run) {
+    constexpr std::size_t most = 4; // beside the others and launching
+    std::vector<std::string> layers;
+    std::map<std::string, double> time;
+    for (const RungResult &rung : run.rungs)
+        if (rung.predicted)
+            for (const RungLaunchForecast &launch : rung.predicted->launches) {
+                if (!time.contains(layer_of(launch)))
+                    layers.push_back(layer_of(launch));
+                time[layer_of(launch)] += launch.time_s.value;
+            }
+    std::vector<std::string> longest = layers;
+    std::stable_sort(longest.begin(), longest.end(),
+                     [&](const std::string &a, const std::string &b) { return time[a] > time[b]; });
+    longest.resize(std::min(most, longest.size()));
+    std::erase_if(layers, [&](const std::string &layer) {
+        return std::find(longest.begin(), longest.end(), layer) == longest.end();
+    });
+    return layers;
 }
 
 Figure launches_figure(const LadderRun &run) {
@@ -64,34 +87,35 @@ Figure launches_figure(const LadderRun &run) {
                   "",
                   {},
                   {}};
-    figure.caption =
-        "Launches one after another, each named by the first operator that it computes. The rest are "
-        "the starts of launches, gaps between them and copies to constant memory.";
+    figure.caption = "Launches one after another, each named by the first operator that it computes. Launching is "
+                     "the start of the first launch, the gaps between launches and copies to constant memory.";
     figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
     figure.y.scale = Scale::category;
-    std::map<std::string, std::size_t> places;
-    const auto series_of = [&](const std::string &name) -> Series & {
-        const auto [found, fresh] = places.try_emplace(name, figure.series.size());
-        if (fresh)
-            figure.series.push_back({name, figure.series.size(), Drawn::bars});
-        return figure.series[found->second];
-    };
+    const std::vector<std::string> layers = named_layers(run);
+    for (const std::string &layer : layers)
+        figure.series.push_back({layer, figure.series.size(), Drawn::bars});
+    figure.series.push_back({"other layers", layers.size(), Drawn::bars});
+    figure.series.push_back({"launching", layers.size() + 1, Drawn::bars});
     for (const RungResult &rung : run.rungs) {
         if (!rung.predicted || rung.predicted->launches.empty())
             continue;
         const auto y = static_cast<double>(figure.y.categories.size());
         figure.y.categories.push_back(rung.id);
         double at = 0.0;
-        const auto add = [&](const std::string &name, const std::string &what, double us) {
-            Point point{at + us, y, fmt::format("{}, {}: {:.2f} µs", rung.id, what, us), {}, at};
-            series_of(name).points.push_back(std::move(point));
+        const auto add = [&](std::size_t series, const std::string &what, double us) {
+            figure.series[series].points.push_back(
+                {at + us, y, fmt::format("{}, {}: {:.2f} µs", rung.id, what, us), {}, at});
             at += us;
         };
-        for (const RungLaunchForecast &launch : rung.predicted->launches)
-            add(layer_of(launch), launch.kernel, launch.time_s.value * in_microseconds);
+        for (const RungLaunchForecast &launch : rung.predicted->launches) {
+            const auto found = std::find(layers.begin(), layers.end(), layer_of(launch));
+            add(static_cast<std::size_t>(found - layers.begin()), launch.kernel,
+                launch.time_s.value * in_microseconds);
+        }
         const auto total = rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s;
-        add("launching", "launching", total->value * in_microseconds - at);
+        add(layers.size() + 1, "launching", total->value * in_microseconds - at);
     }
+    std::erase_if(figure.series, [](const Series &series) { return series.points.empty(); });
     figure.no_data = "no rung has a forecast";
     return figure;
 }

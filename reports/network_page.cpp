@@ -103,6 +103,11 @@ class LadderPage : HtmlWriter {
     const LadderRun &run_;
 };
 
+/// Of a strategy with its knobs, which the document has.
+std::string name_of(const std::string &strategy) {
+    return strategy.substr(0, strategy.find(':'));
+}
+
 class NetworkPage : HtmlWriter {
   public:
     explicit NetworkPage(const NetworkForecast &forecast) : forecast_(forecast) {}
@@ -139,7 +144,7 @@ class NetworkPage : HtmlWriter {
             for (const std::string &name : launch.operators)
                 operators += (operators.empty() ? "" : " + ") + name;
             line({operators, launch.shape.value_or(dash),
-                  launch.candidates.empty() ? dash : launch.candidates.front().strategy,
+                  launch.candidates.empty() ? dash : name_of(launch.candidates.front().strategy),
                   microseconds(launch.time_s), fmt::format("{:.1f}", 100.0 * launch.share),
                   launch.light_s ? times(launch.time_s / *launch.light_s) : std::string(dash)});
         }

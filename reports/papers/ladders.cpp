@@ -58,9 +58,11 @@ ClaimAnswer step_of(const PaperItem &item, const KnownRung &before, const KnownR
     constexpr double same = 0.02; // of two times that differ by less, neither is the shorter
     const auto sign = [](double ratio) { return std::abs(ratio - 1.0) <= same ? 0 : ratio > 1.0 ? 1 : -1; };
     const int expected = published ? sign(*published) : 1, is = sign(*found);
-    finding.verdict = is == expected             ? ClaimVerdict::holds
-                      : is == 0 || expected == 0 ? ClaimVerdict::in_part
-                                                 : ClaimVerdict::differs;
+    // The same way, but by less than half of what was published: in part.
+    const bool less = published && std::abs(*found - 1.0) < 0.5 * std::abs(*published - 1.0);
+    finding.verdict = is == expected && !(less && expected != 0)   ? ClaimVerdict::holds
+                      : is == expected || is == 0 || expected == 0 ? ClaimVerdict::in_part
+                                                                   : ClaimVerdict::differs;
     finding.sentence = fmt::format(
         "{} to {}: {} on the {}{}{}{}.", micro_with_unit(measured ? before.measured_s() : before.forecast()),
         micro_with_unit(measured ? after.measured_s() : after.forecast()), times(*found), ours,

@@ -988,6 +988,46 @@ class Json(Cli):
         named = self.ok("choose", "--network", "fashion_mnist", "--strategy", "naive_global").out
         self.assertRegex(named, r"(?m)^  conv2\n.*\n.*naive_global")
 
+    def test_ladders(self):
+        recorded = str(SOURCE / "data" / "recorded" / "h200" / "ladders" / "fashion_mnist_b1.json")
+        text = self.ok("predict", "--network", "fashion_mnist", "--ladder").out
+        for said in ("fashion_mnist on NVIDIA H200, batch 1, forecast", "one_kernel", "needs 211136 bytes of constant memory"):
+            self.assertIn(said, text)
+        document = self.ok("predict", "--network", "fashion_mnist", "--ladder", "--batch", "1024", "--json").json()
+        self.assertEqual((document["schema"], document["profile_id"], document["batch"]),
+                         ("convcast/ladder_run/1", "h200", 1024))
+        rungs = {rung["id"]: rung for rung in document["rungs"]}
+        self.assertEqual(rungs["constant"]["reason"], "its kernels compute one image")
+        self.assertLess(rungs["batch"]["predicted"]["graph_s"], rungs["one_kernel"]["predicted"]["graph_s"])
+        self.assertEqual([launch["kernel"] for launch in rungs["batch"]["predicted"]["launches"]], ["pairs_batch", "dense_batch"])
+        kepler = self.ok("predict", "--network", "fashion_mnist", "--ladder", "--gpu", "k80").out
+        self.assertIn("pairs_batch does not fit an SM", kepler)
+
+        said = self.ok("report", recorded, "-o", "page").out
+        self.assertIn("15 of 15 forecasts are within 10 %", said)
+        page = (self.folder / "page" / "page.html").read_text()
+        for part in ("Rungs of fashion_mnist, batch 1", "published, Tesla K80", "cold code"):
+            self.assertIn(part, page)
+        csv = (self.folder / "page" / "figures" / "ladder.csv").read_text()
+        self.assertIn("one_kernel", csv)
+        self.ok("report", recorded, "--figure", "ladder", "--width", "88mm", "-o", "ladder.svg")
+        self.refused(2, ["report", recorded, "--figure", "error_cdf", "-o", "e.svg"], "there are ladder, ladder_launches")
+        self.refused(2, ["report", recorded, "--study", "chang_single"], "--study is for a run's cases")
+        self.ok("predict", "--network", "alexnet", "--json", "-o", "alexnet.json")
+        self.assertIn("alexnet, forecast for h200", self.ok("report", "alexnet.json", "-o", "layers").out)
+        self.assertIn("network_layers", str(list((self.folder / "layers" / "figures").iterdir())))
+        cut = json.loads(pathlib.Path(recorded).read_text())
+        cut["rungs"][0]["graph_warm_s"] = "fast"
+        self.write("cut.json", cut)
+        self.refused(3, ["report", "cut.json"], r"cut.json:\d+: /rungs/0/graph_warm_s")
+        for arguments, *message in [
+            (["predict", "--ladder", "--shape", SINGLE], "--ladder is of a network"),
+            (["predict", "--network", "vgg16", "--ladder"], "no kernels for the network 'vgg16'"),
+            (["predict", "--network", "mnist", "--ladder", "--strategy", "winograd"], "--ladder and --strategy"),
+            (["predict", "--network", "mnist", "--ladder", "--batch", "0"], "--batch"),
+        ]:
+            self.refused(2, arguments, *message)
+
     def test_bad_networks_are_refused(self):
         network = json.loads((SOURCE / "data" / "networks" / "fashion_mnist.json").read_text())
         network["operators"][4]["output"] = [64, 9, 9]

@@ -32,7 +32,9 @@ ARCHITECTURE = "data/architectures/sm_90.json"
 
 # Folders and files of model/ whose numbers enter no time: they read, write, print, draw shapes, fit or compare.
 NO_FORECAST = {"base", "shape", "regime", "record", "architecture.cpp", "assume", "calibration.cpp", "compare", "facts.cpp", "reference.cpp", "network.cpp", "ladder.cpp", "idx.cpp", "training.hpp", "training.cpp", "descent.cpp", "descent.hpp", "drawn.hpp", "generated.cpp", "fit.cpp", "fit.hpp", "formula",
-               "knowledge", "profile", "timeline", "why"}
+               "knowledge", "profile", "timeline", "why",
+               # Numbers of the forecast of rungs, which is another one: docs/networks.md names them.
+               "rung_work", "rung_work_fused", "rung_forecast", "counted_launch", "scaling"}
 
 CATEGORIES = {
     "code": "read off the source or the machine code of our kernels",

@@ -3,10 +3,12 @@
 #include "executor/network/devices_step.hpp"
 #include "executor/network/network_source.hpp"
 #include "gpu/compile.hpp"
+#include "model/network/rung_work.hpp"
 #include "tests/gpu/require_compiler.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
 
 namespace convcast {
@@ -35,6 +37,28 @@ TEST(NetworkKernels, ThoseOfSplitsCompileForEachShareWithoutSpills) {
             for (const KernelFacts &kernel : compiler.compile(split_request(rows, capability)).kernels)
                 EXPECT_LE(kernel.spill_store_bytes, kernel.lowered_name == "mnist_step" ? 176 : 0)
                     << kernel.lowered_name << " " << rows << " " << capability;
+}
+
+TEST(NetworkKernels, AreCompiledAsTheirForecastsCount) {
+    CONVCAST_SKIP_IF(why_no_compiler());
+    Compiler compiler(std::filesystem::path{});
+    std::size_t found = 0;
+    for (const EmbeddedFile &file : network_sources) {
+        CompileRequest request;
+        request.name = file.path;
+        request.source = file.text;
+        request.compute_capability = 90;
+        for (const KernelFacts &kernel : compiler.compile(request).kernels)
+            for (const CompiledKernel &counted : compiled_kernels())
+                if (counted.name == kernel.lowered_name) {
+                    ++found;
+                    EXPECT_EQ(kernel.static_shared_bytes, counted.static_shared_bytes) << counted.name;
+                    // Another NVRTC may take a few more.
+                    EXPECT_NEAR(kernel.registers, static_cast<double>(counted.registers), 8.0)
+                        << counted.name;
+                }
+    }
+    EXPECT_EQ(found, compiled_kernels().size());
 }
 
 } // namespace

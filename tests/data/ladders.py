@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""The tables of docs/networks.md about rungs: what was recorded of each, and how good its forecast is.
+
+    ladders.py BINARY             exit code 1 where the page says something else than convcast does of the recordings
+    ladders.py BINARY --update    writes them
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGE = ROOT / "docs" / "networks.md"
+RECORDED = ROOT / "data" / "recorded" / "h200" / "ladders"
+RECORDINGS = ["fashion_mnist_b1", "fashion_mnist_b1024", "fashion_mnist_b10000", "mnist_b2048"]
+
+
+def ladder(binary, name):
+    """A recording with forecasts by the binary."""
+    answer = subprocess.run([binary, "report", str(RECORDED / (name + ".json")), "--json"], check=True, stdout=subprocess.PIPE)
+    return json.loads(answer.stdout)
+
+
+def micro(seconds):
+    """Three digits of microseconds, a dash of none."""
+    if seconds is None:
+        return "–"
+    us = seconds * 1e6
+    return f"{us:,.0f}" if us >= 99.95 else f"{us:.1f}"
+
+
+def measured_table(run):
+    """Every rung of one image."""
+    lines = ["| rung | what it does | kernels | published | forecast | graph | graph, cold L2 | stream |",
+             "|---|---|---|---|---|---|---|---|"]
+    for rung in run["rungs"]:
+        title = rung["title"] + (": refused, 0x338c0 of 0x10000 bytes" if rung["id"] == "constant_all" else "")
+        lines.append("| `{}` | {} | {} | {} | {} | {} | {} | {} |".format(
+            rung["id"], title, rung["launches"], micro(rung.get("published_s")), micro(rung["predicted"].get("graph_s")),
+            micro(rung.get("graph_warm_s")), micro(rung.get("graph_cold_s")), micro(rung.get("stream_warm_s"))))
+    return lines
+
+
+def timed(runs):
+    return [(run, rung) for run in runs for rung in run["rungs"] if rung.get("graph_warm_s")]
+
+
+def errors_table(runs):
+    """Forecast over measured of every rung that was timed, one image left to the table above."""
+    lines = ["| network | batch | rung | forecast, us | measured, us | forecast / measured | in a stream |",
+             "|---|---|---|---|---|---|---|"]
+    for run, rung in timed(runs):
+        ratio = rung["predicted"]["graph_s"] / rung["graph_warm_s"]
+        bold = "**" if abs(ratio - 1) > 0.1 else ""
+        stream = rung["predicted"]["stream_s"] / rung["stream_warm_s"]
+        lines.append(f"| {run['network']} | {run['batch']:,} | `{rung['id']}` | {micro(rung['predicted']['graph_s'])} | "
+                     f"{micro(rung['graph_warm_s'])} | {bold}{ratio:.3f}{bold} | {stream:.3f} |")
+    return lines
+
+
+def summary(runs):
+    """How good the forecasts are, and what they would be without each of two of the numbers that were read off times."""
+    def errors(less):
+        return [abs((rung["predicted"]["graph_s"] - less(rung)) / rung["graph_warm_s"] - 1) for _, rung in timed(runs)]
+
+    def code(rung):
+        return sum(part["time_s"] for launch in rung["predicted"]["launches"] for part in launch["parts"]
+                   if part["name"] == "cold code")
+
+    def gaps(rung):
+        launches = rung["predicted"]["launches"]
+        period = json.loads((ROOT / "profiles" / "h200.json").read_text())
+        floor, graph = period["launch_floor"]["value"], period["graph_launch_period"]["value"]
+        between = rung["predicted"]["graph_s"] - sum(launch["time_s"] for launch in launches) - floor
+        return between - round(between / (graph + 0.65e-6)) * graph
+
+    its = errors(lambda rung: 0)
+    mean = lambda values: f"{100 * sum(values) / len(values):.1f} %"
+    within = sum(error <= 0.1 for error in its)
+    return [f"{within} of {len(its)} times are within 10 %, the mean error is {mean(its)} and the largest "
+            f"{100 * max(its):.0f} %. Without cold code the mean error",
+            f"would be {mean(errors(code))}, without the gap behind a dependency {mean(errors(gaps))}."]
+
+
+def batches_table(runs):
+    lines = ["| images | `one_kernel` | `batch` | images a second | share of the FFMA rate |", "|---|---|---|---|---|"]
+    profile = json.loads((ROOT / "profiles" / "h200.json").read_text())
+    rate = profile["ffma_rate"]["value"] * profile["limits"]["sm_count"] * profile["sm_clock"]["value"]
+    products = 460800 + 3276800 + 66176  # of an image
+    for run in runs:
+        if run["network"] != "fashion_mnist":
+            continue
+        times = {rung["id"]: rung.get("graph_warm_s") for rung in run["rungs"]}
+        best = min(times["one_kernel"], times["batch"])
+        each = run["batch"] / best
+        lines.append(f"| {run['batch']:,} | {micro(times['one_kernel'])} us | {micro(times['batch'])} us | "
+                     f"{each / 1e6:.2g} million | {100 * each * products / rate:.1f} % |")
+    return lines
+
+
+def main(binary, update):
+    runs = [ladder(binary, name) for name in RECORDINGS]
+    parts = {"rungs": measured_table(runs[0]), "batches": batches_table(runs),
+             "errors": errors_table(runs) + [""] + summary(runs)}
+    text = before = PAGE.read_text()
+    for name, lines in parts.items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
+        if begin not in text or end not in text:
+            sys.exit(f"{PAGE}: expected the marks {begin.strip()} and {end}")
+        head, rest = text.split(begin)
+        text = head + begin + "\n".join(lines) + "\n" + end + rest.split(end)[1]
+    if update:
+        PAGE.write_text(text)
+    elif text != before:
+        sys.exit(f"{PAGE} is not what convcast says of the recorded ladders; write it anew: "
+                 f"python3 tests/data/ladders.py {binary} --update")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], "--update" in sys.argv)
