@@ -35,11 +35,35 @@ constexpr int own_image_rows = own_rows * pool + filter_edge - 1, own_area = own
 constexpr int own_threads = block_images * own_windows;
 constexpr int own_dense_biases_at = weights_at + outputs * own_features, own_count = own_dense_biases_at + outputs;
 
+/// `all` values, each by one thread: those that `is_there` are from[at], the others 0. All loads stand before the first
+/// store, so that they wait together.
+template <int all, class Value, class IsThere, class Store>
+__device__ void load_together(const Value *__restrict__ from, const IsThere &is_there, const Store &store) {
+    constexpr int turns = (all + own_threads - 1) / own_threads;
+    Value values[turns];
+#pragma unroll
+    for (int i = 0; i < turns; ++i) {
+        const int at = threadIdx.x + i * own_threads;
+        values[i] = at < all && is_there(at) ? from[at] : Value{};
+    }
+#pragma unroll
+    for (int i = 0; i < turns; ++i)
+        if (const int at = threadIdx.x + i * own_threads; at < all)
+            store(at, values[i]);
+}
+
 __device__ void load_images(float *to, const float *images, int first, int count) {
-    const float4 *from = reinterpret_cast<const float4 *>(images + static_cast<long long>(first) * own_area);
     const int there = min(block_images, count - first) * own_area / 4;
-    for (int at = threadIdx.x; at < block_images * own_area / 4; at += own_threads)
-        reinterpret_cast<float4 *>(to)[at] = at < there ? from[at] : float4{0.0f, 0.0f, 0.0f, 0.0f};
+    load_together<block_images * own_area / 4>(
+        reinterpret_cast<const float4 *>(images + static_cast<long long>(first) * own_area),
+        [&](int at) { return at < there; }, [&](int at, float4 value) { reinterpret_cast<float4 *>(to)[at] = value; });
+}
+
+/// Numbers that begin at a multiple of 16 bytes, four at a time.
+template <int count> __device__ void load_numbers(float *to, const float *from) {
+    load_together<count / 4>(
+        reinterpret_cast<const float4 *>(from), [](int) { return true; },
+        [&](int at, float4 value) { reinterpret_cast<float4 *>(to)[at] = value; });
 }
 
 __device__ int corner_of(int image, int window) {
@@ -82,13 +106,6 @@ template <int count> __device__ float dense_sum(const float *weights, const floa
     return sum;
 }
 
-/// Numbers that lie 16 bytes apart or a multiple of it, four at a time.
-__device__ void load_fours(float *to, const float *__restrict__ from, int count) {
-#pragma unroll 4
-    for (int at = threadIdx.x; at < count / 4; at += own_threads)
-        reinterpret_cast<float4 *>(to)[at] = reinterpret_cast<const float4 *>(from)[at];
-}
-
 /// Calls `visit(image, output)` on eight lanes each, for all of a block's images; every lane of a warp takes part.
 template <class Visit> __device__ void for_sums(const Visit &visit) {
     constexpr int lanes = 8;
@@ -116,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(own_threads)
     for (int at = threadIdx.x; at < filter_count; at += own_threads)
         shared.biases[at] = parameters[biases_at + at];
     if (sums != nullptr)
-        load_fours(shared.weights, parameters + weights_at, outputs * own_features);
+        load_numbers<outputs * own_features>(shared.weights, parameters + weights_at);
     __syncthreads();
 
     const int image = threadIdx.x / own_windows, window = threadIdx.x % own_windows;
@@ -149,15 +166,15 @@ extern "C" __global__ void __launch_bounds__(own_threads)
 namespace {
 
 /// A GPU's features of the block's images, which has `rows` of windows, to their places among all.
-template <int rows>
-__device__ void load_share(BackShared &shared, const float *__restrict__ from, int there, int first_row) {
+template <int rows> __device__ void load_share(BackShared &shared, const float *from, int there, int first_row) {
     constexpr int its_windows = rows * pooled_edge, its_features = filter_count * its_windows;
-#pragma unroll 6
-    for (int at = threadIdx.x; at < there * its_features; at += own_threads) {
-        const int image = at / its_features, feature = at % its_features;
-        shared.pooled[image][feature / its_windows * pooled_area + first_row * pooled_edge + feature % its_windows] =
-            from[at];
-    }
+    load_together<block_images * its_features>(
+        from, [&](int at) { return at < there * its_features; },
+        [&](int at, float value) {
+            const int feature = at % its_features;
+            shared.pooled[at / its_features][feature / its_windows * pooled_area + first_row * pooled_edge +
+                                             feature % its_windows] = value;
+        });
 }
 
 /// All features of the block's images in the order of one GPU, from those of the GPUs behind each other: of a GPU count x
@@ -212,6 +229,7 @@ __device__ void write_own_gradient(BackShared &shared, float *part) {
         const int filter = bias ? number - biases_at : number / filter_area, tap = number % filter_area;
         const int offset = tap / filter_edge * image_edge + tap % filter_edge;
         float sums[2] = {};
+#pragma unroll 3
         for (int i = 0; i < own_windows; i += 2)
 #pragma unroll
             for (int j = 0; j < 2; ++j) {
@@ -252,14 +270,17 @@ extern "C" __global__ void __launch_bounds__(own_threads)
     const int first = blockIdx.x * block_images, there = min(block_images, count - first);
     const int stride = sums == nullptr ? features : own_features;
     const float *dense_biases = parameters + weights_at + outputs * stride;
-    load_fours(shared.weights, parameters + weights_at, outputs * stride);
-    if (sums == nullptr)
+    if (sums == nullptr) {
+        load_numbers<outputs * features>(shared.weights, parameters + weights_at);
         load_features(shared, all_features, shares, first, count);
+    } else {
+        load_numbers<outputs * own_features>(shared.weights, parameters + weights_at);
+    }
     if (parts != nullptr) {
         load_images(shared.images, images, first, count);
-        for (int at = threadIdx.x; at < block_images * own_features; at += own_threads)
-            (&shared.own[0][0])[at] =
-                at < there * own_features ? own[static_cast<long long>(first) * own_features + at] : 0.0f;
+        load_together<block_images * own_features>(
+            own + static_cast<long long>(first) * own_features, [&](int at) { return at < there * own_features; },
+            [&](int at, float value) { (&shared.own[0][0])[at] = value; });
     }
     __syncthreads();
 

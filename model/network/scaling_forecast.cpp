@@ -46,6 +46,8 @@ class Steps {
         double forward = 0.0, forward_exchange = 0.0, computation = 0.0, exchange = 0.0;
     };
 
+    static constexpr double of_update = 4.0, of_gather = 8.0; ///< loads of a thread that wait together
+
     static bool splits_rows(DeviceSplit split) {
         return split == DeviceSplit::rows || split == DeviceSplit::parameters;
     }
@@ -62,11 +64,13 @@ class Steps {
     Parts by_images(const ScalingCase &item) const {
         const double images = static_cast<double>(item.shares.front()),
                      data = images * WindowShare{}.image_bytes();
+        const bool one = item.split == DeviceSplit::one;
         Parts parts;
         parts.forward = launch(kernels_.step(images, false), data);
         parts.computation = launch(kernels_.step(images, true), data) +
-                            launch(kernels_.sum_of_parts(split_all_parameters, blocks_of(images)));
-        if (item.split != DeviceSplit::one) {
+                            launch(kernels_.sum_of_parts(split_all_parameters, blocks_of(images),
+                                                         one ? of_update : of_gather));
+        if (!one) {
             parts.computation += launch(kernels_.update(split_all_parameters, item.devices));
             parts.exchange = exchange(split_all_parameters, item.devices);
         }
@@ -79,10 +83,10 @@ class Steps {
         const double images = static_cast<double>(item.batch), data = images * share.image_bytes();
         const double first = launch(kernels_.rows_forward(share, images, sums), data);
         Parts parts;
-        parts.forward = first + launch(kernels_.rows_back(share, images, sums, false), data);
+        parts.forward = first + launch(kernels_.rows_back(share, images, item.devices, sums, false), data);
         parts.computation =
-            first + launch(kernels_.rows_back(share, images, sums, true), data) +
-            launch(kernels_.sum_of_parts(share.parameters(), blocks_of(images))) +
+            first + launch(kernels_.rows_back(share, images, item.devices, sums, true), data) +
+            launch(kernels_.sum_of_parts(share.parameters(), blocks_of(images), of_gather)) +
             launch(kernels_.update(sums ? share.parameters() : split_all_parameters, item.devices));
         parts.forward_exchange =
             exchange(images * (sums ? split_outputs_count : share.features()), item.devices);
@@ -125,15 +129,20 @@ double one_way(const PeerLink &link) {
     return alone > 0.0 ? std::min(alone, both) : both;
 }
 
-/// The smallest of a grid of sizes from which on all larger ones satisfy `holds`.
+/// The size of a batch, in eights, from which on all larger ones up to the largest satisfy `holds`: found on
+/// a grid, then between its last two sizes.
 template <class Holds> std::optional<std::int64_t> from_size(const Holds &holds) {
     constexpr double step = 1.09; // eight sizes an octave
+    constexpr std::int64_t block_images = 8;
     std::optional<std::int64_t> from;
-    for (std::int64_t batch = most_split_batch; batch >= 8;
-         batch = std::min(batch - 8, static_cast<std::int64_t>(static_cast<double>(batch) / step) / 8 * 8)) {
-        if (!holds(batch))
-            break;
+    std::int64_t batch = most_split_batch;
+    for (; batch >= block_images && holds(batch);
+         batch = std::min(batch - block_images, static_cast<std::int64_t>(static_cast<double>(batch) / step) /
+                                                    block_images * block_images))
         from = batch;
+    while (from && batch >= block_images && *from - batch > block_images) {
+        const std::int64_t between = (*from + batch) / (2 * block_images) * block_images;
+        (holds(between) ? *from : batch) = between;
     }
     return from;
 }
@@ -243,7 +252,9 @@ Scaling forecast_scaling(const Network &network, const GpuProfile &profile, cons
         item.forecast = steps.of(item);
         item.status = Status::ok;
         const std::pair<DeviceSplit, int> which{item.split, item.devices};
-        if (item.split != DeviceSplit::one && std::find(told.begin(), told.end(), which) == told.end()) {
+        // NCCL's has the same forecast as ours.
+        if (item.split != DeviceSplit::one && item.split != DeviceSplit::batch_nccl &&
+            std::find(told.begin(), told.end(), which) == told.end()) {
             told.push_back(which);
             scaling.advice.push_back(advice_for(network, steps, item.split, item.devices));
         }

@@ -15,6 +15,7 @@ namespace convcast {
 struct SplitPhase {
     double instructions = 0.0, warps = 0.0, wavefronts = 0.0, chain = 0.0;
     double bytes = 0.0; ///< that a CTA reads from L2 or DRAM
+    double code = 0.0;  ///< instructions of its text, which a launch fetches once
 };
 
 struct SplitKernel {
@@ -40,20 +41,21 @@ class SplitKernels {
 
     SplitKernel step(double images, bool trains) const; ///< mnist_step
     SplitKernel rows_forward(const WindowShare &share, double images, bool sums) const;
-    SplitKernel rows_back(const WindowShare &share, double images, bool sums, bool trains) const;
-    SplitKernel sum_of_parts(double numbers, double parts) const; ///< gather and mnist_update
-    SplitKernel update(double numbers, double devices) const;     ///< update_summed and update_rows
+    SplitKernel rows_back(const WindowShare &share, double images, double devices, bool sums,
+                          bool trains) const;
+    SplitKernel sum_of_parts(double numbers, double parts,
+                             double at_a_time) const;         ///< gather and mnist_update
+    SplitKernel update(double numbers, double devices) const; ///< update_summed and update_rows
 
     /// Seconds of a launch; `data_bytes` that it reads in all decide whether they are in L2.
     double seconds(const SplitKernel &kernel, double data_bytes) const;
 
   private:
     double latency() const { return m_.l2_latency_s * m_.clock; }
-    double latency_of(double bytes) const;
-    double round(const SplitKernel &kernel, double ctas, double data_bytes) const;
+    double round(const SplitKernel &kernel, double ctas, double data_bytes, bool first) const;
     template <class Word> double passes(double threads, int width, const Word &word) const;
     SplitPhase load(const WindowShare &share, double parameters) const;
-    SplitPhase convolution(const WindowShare &share) const;
+    SplitPhase convolution(const WindowShare &share, double copies) const;
     SplitPhase dense_by_three() const;
     SplitPhase dense_by_eight(const WindowShare &share, double features) const;
     SplitPhase logistic() const;

@@ -122,18 +122,21 @@ TEST(EquationSc2, ARoundIsItsBusiestPartByHand) {
     const Machine machine = machine_of(gpu, DataType::f32, Calibration{});
     const SplitKernels kernels(machine, Banks{}, 1e6);
     const double barrier = machine.barrier_s, floor = machine.launch_s;
-    // 6 warps: two on the busiest of four schedulers, 200 clocks; of two CTAs 3, 300 clocks.
-    SplitKernel kernel{{{100.0, 6.0, 50.0, 120.0, 0.0}}, 10.0, 2.0};
+    // 6 warps: two on the busiest of four schedulers, 200 clocks, and two of each further CTA.
+    SplitKernel kernel{{{100.0, 6.0, 50.0, 120.0, 0.0, 0.0}}, 10.0, 2.0};
     EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + 200e-9 + barrier, 1e-15);
     kernel.blocks = 20.0;
-    EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + 300e-9 + barrier, 1e-15);
-    kernel.blocks = 21.0; // a further round of one
-    EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + 500e-9 + 2.0 * barrier, 1e-15);
-    kernel = {{{1.0, 1.0, 400.0, 120.0, 0.0}, {1.0, 1.0, 1.0, 70.0, 0.0}},
-              20.0,
-              2.0}; // 800 wavefronts, then a chain
-    EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + 870e-9 + 2.0 * barrier, 1e-15);
-    kernel = {{{0.0, 0.0, 0.0, 0.0, 1e6}}, 10.0, 2.0}; // 10 MB from DRAM
+    EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + 400e-9 + barrier, 1e-15);
+    // 800 wavefronts, then a chain of 70 clocks with 10 instructions to fetch at 4.2 clocks.
+    kernel = {{{1.0, 1.0, 400.0, 120.0, 0.0, 0.0}, {1.0, 1.0, 1.0, 70.0, 0.0, 10.0}}, 20.0, 2.0};
+    EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + (800 + 112) * 1e-9 + 2.0 * barrier, 1e-15);
+    // A later round of one CTA, without the fetch: 400 + 70, of which a fifth of what is not wavefronts
+    // overlaps.
+    kernel.blocks = 21.0;
+    const double later = 470e-9 + 2.0 * barrier;
+    EXPECT_NEAR(kernels.seconds(kernel, 0.0),
+                floor + (800 + 112) * 1e-9 + 2.0 * barrier + later - 0.2 * (later - 401e-9), 1e-15);
+    kernel = {{{0.0, 0.0, 0.0, 0.0, 1e6, 0.0}}, 10.0, 2.0}; // 10 MB from DRAM
     EXPECT_NEAR(kernels.seconds(kernel, 1e7), floor + 1e7 / machine.read_bw + barrier, 1e-12);
 }
 
