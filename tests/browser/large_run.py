@@ -26,7 +26,9 @@ def main():
     while len(run["cases"]) < wanted:
         run["cases"] += run["cases"][:wanted - len(run["cases"])]
     del run["cases"][wanted:]
-    pathlib.Path(sys.argv[2]).write_text(json.dumps(run), encoding="utf-8")
+    output = pathlib.Path(sys.argv[2])
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(json.dumps(run), encoding="utf-8")
 
 
 main()

@@ -961,7 +961,7 @@ class Json(Cli):
         self.assertLessEqual({"who_wins.svg", "who_wins.csv", "who_wins.tex", "who_wins_caption.tex", "convcast.bib"}, written)
         rows = (self.folder / "wins" / "who_wins.csv").read_text().splitlines()
         self.assertEqual(rows[0], "series,study,shape,strategy,knobs,regime,measured_regime,case,"
-                                  "\"h = w: height of the map, width of the map\",time / the fastest,label")
+                                  "\"x (h = w: height of the map, width of the map)\",y (time / the fastest),label")
         winners = {row.split(",")[2]: row.split(",")[0] for row in rows[1:] if re.search(r',\d+,1,"', row)}
         said = {row.split()[0]: row.split()[-1] for row in self.ok(*sweep, "--no-tensor-cores").out.splitlines()[2:6]}
         self.assertEqual(winners["n1c64h28w28k64r3s3"], said["n1c64h28w28k64r3s3"])
