@@ -1,4 +1,5 @@
 #include "cli/answers.hpp"
+#include "cli/choice_figure.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
 #include "cli/network.hpp"
@@ -44,6 +45,8 @@ struct BestOf {
     std::string name;
     std::int64_t rank = 0;
     Seconds time;
+    std::string setting;
+    std::optional<Regime> regime; ///< where a figure shows it
 };
 
 /// A shape's ranking as far as it is shown: `ranked` in order with their ranks, and strategies that do not do
@@ -64,6 +67,7 @@ struct Extent {
     std::vector<std::string> placed; ///< settings that are given a place
     bool document = false;           ///< the answer is a document, which has the first ones only
     bool no_tensor_cores = false;    ///< strategies on tensor cores are left out
+    bool figure = false;             ///< the regime of every strategy's best setting is asked for
 };
 
 /// The strategies to rank, none: all.
@@ -77,6 +81,11 @@ std::vector<std::string> ranked_names(const Question &question, const Extent &ex
     if (names.empty())
         throw UsageError("choose: --no-tensor-cores leaves nothing of what --strategy names");
     return names;
+}
+
+std::optional<Regime> regime_in(const Case &item) {
+    const std::optional<Prediction> &forecast = item.prediction;
+    return forecast && forecast->regimes ? forecast->regimes->tier2 : std::nullopt;
 }
 
 /// Inserts a setting where its time places it, unless it is there.
@@ -128,8 +137,11 @@ Ranking ranking_of(const AskedShape &asked, const Question &question, const Exte
         const bool first = std::none_of(out.best.begin(), out.best.end(),
                                         [&](const BestOf &best) { return best.name == name; });
         const auto rank_here = static_cast<std::int64_t>(i) + 1;
-        if (first)
-            out.best.push_back({name, rank_here, setting.time.value_or(Seconds(0.0))});
+        if (first) {
+            out.best.push_back({name, rank_here, setting.time.value_or(Seconds(0.0)), text, {}});
+            if (extent.figure)
+                out.best.back().regime = regime_in(forecast(setting.planned.strategy));
+        }
         if (i < extent.top || (extent.why && setting.time && first)) {
             out.ranks.push_back(rank_here);
             out.ranked.push_back(forecast(setting.planned.strategy));
@@ -285,6 +297,23 @@ struct Answer {
     Ranking ranking;
     const KnownTimes *known = nullptr; ///< of the question's GPU
 };
+
+/// What --figure draws of each ranking that has times.
+std::vector<ChoiceAnswer> drawn_answers(const std::vector<Answer> &answers) {
+    std::vector<ChoiceAnswer> out;
+    for (const auto &[question, ranking, known] : answers) {
+        if (!rankable(ranking))
+            continue;
+        const Prediction &first = *ranking.ranked.front().prediction;
+        ChoiceAnswer &answer = out.emplace_back();
+        answer.shape = ranking.asked.shape;
+        answer.gpu = question->variant.empty() ? question->profile.name : question->variant;
+        answer.longest_tie = first.times.fitted_s ? first.time_high_s : std::nullopt;
+        for (const BestOf &best : ranking.best)
+            answer.fastest.push_back({best.setting, best.time, best.regime});
+    }
+    return out;
+}
 
 std::string compact(const std::vector<Answer> &answers) {
     std::vector<Row> rows;
@@ -464,8 +493,9 @@ Asked asked_choice(const Arguments &arguments) {
     asked.measured = arguments.integer("measure", 0, 1, 1000);
     const int top =
         asked.measured > 0 ? static_cast<int>(asked.measured) : arguments.integer("top", 5, 1, 100000);
-    asked.extent = {static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place"),
-                    arguments.has("json") || arguments.has("output"), arguments.has("no-tensor-cores")};
+    asked.extent = {static_cast<std::size_t>(top),    arguments.has("why"),
+                    arguments.texts("place"),         arguments.has("json") || arguments.has("output"),
+                    arguments.has("no-tensor-cores"), arguments.has("figure")};
     asked.blocks =
         arguments.has("top") || arguments.has("why") || arguments.has("place") || asked.measured > 0;
     for (const std::string &text : asked.extent.placed)
@@ -577,6 +607,8 @@ int choose(const Words &words) {
     options.push_back({"device", Option::text});
     options.push_back({"place", Option::texts});
     options.push_back({"no-tensor-cores", Option::flag});
+    options.push_back({"figure", Option::text});
+    options.push_back({"width", Option::text});
     options.push_back(recorded_option());
     for (const Option &option : network_options())
         options.push_back(option);
@@ -584,6 +616,7 @@ int choose(const Words &words) {
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("choose")), 0;
     refuse_overwriting("choose", arguments);
+    check_choice_figure_options(arguments);
     if (asks_network("choose", arguments))
         return choose_network(arguments);
     Asked asked = asked_choice(arguments);
@@ -592,6 +625,8 @@ int choose(const Words &words) {
     for (const Question &question : questions)
         known.push_back(known_times(arguments, question));
     std::vector<Answer> answers = rank_all(questions, known, asked);
+    if (asked.extent.figure)
+        write_choice_figure(drawn_answers(answers), arguments);
     std::map<std::string, std::string> conditions;
     const auto write_answer = [&] {
         write_file_atomically(

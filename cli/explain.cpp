@@ -106,6 +106,12 @@ std::vector<Explanation> find(const std::vector<Explanation> &all, const std::st
     return {};
 }
 
+/// Whether something has these words as its whole name.
+bool is_name(const std::vector<Explanation> &all, const std::string &words) {
+    const std::string wanted = folded(words);
+    return !names_of(all, [&](const std::string &name) { return folded(name) == wanted; }).empty();
+}
+
 /// "see also: ...": other names that have the word in them.
 std::string further_names(const std::vector<Explanation> &all, const std::string &word) {
     constexpr std::size_t fewest_letters = 3;
@@ -183,7 +189,11 @@ int explain(const Words &words) {
     const std::vector<Explanation> all = explanations();
     std::vector<Explanation> found;
     std::string text;
-    for (const std::string &word : arguments.positional()) {
+    std::string sentence; // a name of several words need not be quoted
+    for (const std::string &word : arguments.positional())
+        sentence += (sentence.empty() ? "" : " ") + word;
+    const bool one_name = arguments.positional().size() > 1 && is_name(all, short_name(sentence));
+    for (const std::string &word : one_name ? std::vector<std::string>{sentence} : arguments.positional()) {
         for (Explanation &one : answers_to(all, short_name(word))) {
             text += (text.empty() ? "" : "\n") + as_text(one);
             found.push_back(std::move(one));

@@ -70,6 +70,11 @@ std::string overview() {
     for (const Verb &verb : verbs)
         text += "  " + std::string(verb.name) + std::string(10 - std::string(verb.name).size(), ' ') +
                 verb.summary + "\n";
+    text += "\nto begin:   convcast choose --shape n1c64h56w56k64r3s3         what to take for a layer, "
+            "without a GPU\n"
+            "            convcast predict --gpu gtx1080ti --study vgg16_b1  times on another GPU\n"
+            "            convcast list                                      the GPUs, studies and networks\n"
+            "            convcast explain bulk_hidden                       what a word of an answer means\n";
     const std::string title = "exit codes: ";
     text += "\n" + title;
     for (const char letter : exit_codes())

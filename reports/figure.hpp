@@ -125,6 +125,7 @@ inline constexpr double paper_text_bp = 8.0; ///< all text of a figure on paper
 enum class SvgUse {
     standalone, ///< concrete colours, a white ground and the size on paper, for papers and other programs
     in_page,    ///< classes only, a size for screens: page.css gives the colours, light or dark
+    in_column,  ///< the same for a narrow column of the page, or a phone
 };
 std::string to_svg(const Figure &figure, SvgUse use, const PaperWidth &width = PaperWidth::column());
 

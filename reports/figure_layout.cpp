@@ -259,6 +259,10 @@ Sizes screen_sizes() {
     return {560.0, 11.0, 6.0, 17.0, 300.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 120.0, 200.0};
 }
 
+Sizes screen_column_sizes() {
+    return {420.0, 11.0, 5.0, 17.0, 260.0, 330.0, 3.6, 2.4, 18.0, 1.6, 1.0, 1.0, 100.0, 170.0};
+}
+
 Sizes paper_sizes(double width_bp) {
     return {width_bp, paper_text_bp, 3.0,  10.5, std::min(0.58 * width_bp, 200.0), 300.0, 1.9, 1.5, 17.0, 1.0,
             0.6,      0.35,          58.0, 88.0};

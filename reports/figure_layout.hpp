@@ -53,6 +53,7 @@ struct Sizes {
     double text_height() const { return 1.25 * text; }
 };
 Sizes screen_sizes();
+Sizes screen_column_sizes();
 Sizes paper_sizes(double width_bp);
 
 struct Tick {

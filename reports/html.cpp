@@ -85,13 +85,13 @@ std::string HtmlWriter::close() {
     return std::move(out_);
 }
 
-void HtmlWriter::figure(const Figure &f) {
+void HtmlWriter::figure(const Figure &f, SvgUse use) {
     add("<figure id=\"f-{}\"><h3>{}</h3>", escape_xml(f.id), escape_xml(f.title));
     if (f.point_count() == 0)
         add("<p>Nothing to draw: {}.</p></figure>\n", escape_xml(f.no_data));
     else
-        add("<div class=\"scroll\">\n{}</div><figcaption>{}</figcaption></figure>\n",
-            to_svg(f, SvgUse::in_page), escape_xml(f.caption));
+        add("<div class=\"scroll\">\n{}</div><figcaption>{}</figcaption></figure>\n", to_svg(f, use),
+            escape_xml(f.caption));
 }
 
 void HtmlWriter::head(int words, const std::vector<std::string> &names) {
@@ -116,8 +116,10 @@ void HtmlWriter::tail() {
 }
 
 void HtmlWriter::fact(const std::string &name, const std::string &value) {
+    constexpr std::size_t whole_line = 160; // characters, which in a column would be a tower
     if (!value.empty())
-        add("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_xml(name), escape_xml(value));
+        add("<div{}><dt>{}</dt><dd>{}</dd></div>\n", value.size() > whole_line ? " class=\"long\"" : "",
+            escape_xml(name), escape_xml(value));
 }
 
 void HtmlWriter::checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values) {

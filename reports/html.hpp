@@ -41,7 +41,7 @@ class HtmlWriter {
     std::string close();
 
     /// The drawing with its caption, or why there is none.
-    void figure(const Figure &figure);
+    void figure(const Figure &figure, SvgUse use = SvgUse::in_page);
 
     /// The first `words` columns are text, the others numbers.
     void head(int words, const std::vector<std::string> &names);

@@ -170,10 +170,10 @@ std::string PageWriter::case_link(std::int64_t id, const std::string &text) cons
     return fmt::format("<a href=\"#case={0}\" data-case=\"{0}\">{1}</a>", id, escape_xml(text));
 }
 
-void PageWriter::figure(const std::string &id) {
+void PageWriter::figure(const std::string &id, SvgUse use) {
     for (const Figure &f : figures_)
         if (f.id == id && f.point_count() > 0 && drawn_.insert(id).second)
-            HtmlWriter::figure(f);
+            HtmlWriter::figure(f, use);
 }
 
 void PageWriter::figures_with(const std::string &prefix) {
@@ -252,8 +252,8 @@ void PageWriter::first_screen() {
     if (measured()) {
         tiles();
         out_ += "<div class=\"screen\">\n";
-        figure("predicted_vs_measured");
-        figure("error_cdf");
+        figure("predicted_vs_measured", SvgUse::in_column);
+        figure("error_cdf", SvgUse::in_column);
         strips();
         out_ += "</div>\n";
     } else {
@@ -404,8 +404,7 @@ void PageWriter::cases() {
         "<noscript><p class=\"note\">The table of cases needs scripts. The CSV files beside this page have "
         "all of them.</p></noscript>\n"
         "<form class=\"scripted filters\" aria-label=\"filter the cases\">"
-        "<label>find <input type=\"search\" id=\"filter\" placeholder=\"part of a shape, strategy or "
-        "reason\">"
+        "<label>find <input type=\"search\" id=\"filter\" placeholder=\"shape, strategy, reason\">"
         "</label>";
     constexpr std::array<Box, 4> boxes = {
         {{"study", "study"}, {"strategy", "group"}, {"status", "status"}, {"regime", "regime"}}};

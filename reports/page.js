@@ -99,6 +99,30 @@
     return down ? -order : order;
   }
 
+  // An entry of a legend hides or shows its series; `chosen` may take the tap for itself.
+  function legends(chosen) {
+    for (const svg of document.querySelectorAll('svg.figure'))
+      for (const entry of svg.querySelectorAll('.legend')) {
+        const style = entry.querySelector('path')?.getAttribute('class')?.match(/\bs\d\b/)?.[0];
+        if (!style) continue; // lines and bands
+        const hollow = entry.querySelector('.hollow') !== null;
+        const series = [...svg.children].filter((group) => group.matches(`g.${style}`) && group.classList.contains('hollow') === hollow);
+        for (const [key, value] of Object.entries({ role: 'button', tabindex: 0, 'aria-pressed': true })) entry.setAttribute(key, value);
+        const tap = () => {
+          if (chosen(entry.textContent.trim())) return;
+          const on = entry.getAttribute('aria-pressed') === 'false';
+          entry.setAttribute('aria-pressed', on);
+          for (const group of series) group.style.display = on ? '' : 'none';
+        };
+        entry.addEventListener('click', (event) => { event.stopPropagation(); tap(); });
+        entry.addEventListener('keydown', (event) => {
+          if (event.key !== 'Enter' && event.key !== ' ') return;
+          event.preventDefault();
+          tap();
+        });
+      }
+  }
+
   // A word with its meaning, by a tap.
   const meaning = make('div', { id: 'meaning', role: 'status', hidden: '' });
   document.body.append(meaning);
@@ -160,6 +184,7 @@
     form.addEventListener('input', filter);
     form.addEventListener('submit', (event) => event.preventDefault());
     filter();
+    legends(() => false);
   }
 
   // ---- the page of a run
@@ -385,6 +410,7 @@
       select.parentElement.hidden = select.options.length < 3;
     }
     const number = (id, otherwise) => byId(id).value === '' ? otherwise : Number(byId(id).value);
+    const regimeOf = { 'compute hidden': 'c', 'bulk hidden': 'b', exposed: 'e' };
     function filter() {
       const words = byId('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
       const chosen = [...form.querySelectorAll('select')].filter((select) => select.value !== '').map((select) => [select.dataset.key, select.value]);
@@ -396,7 +422,9 @@
       show((id) => on[id]);
       ring(null);
       byId('shown').textContent = `${kept.length} of ${cases.length} cases shown`;
-      const group = byId('of-group').value;
+      const group = byId('of-group').value, regime = byId('of-regime').value;
+      for (const entry of document.querySelectorAll('.legend[role]'))
+        if (regimeOf[entry.textContent.trim()]) entry.setAttribute('aria-pressed', regime === '' || regimeOf[entry.textContent.trim()] === regime);
       for (const row of document.querySelectorAll('[data-strategy]')) {
         row.classList.toggle('chosen', row.dataset.strategy === group);
         row.classList.toggle('faded', group !== '' && row.dataset.strategy !== group);
@@ -415,6 +443,14 @@
         filter();
       });
     }
+    // A regime in a legend is a filter of everything.
+    legends((name) => {
+      const select = byId('of-regime');
+      if (![...select.options].some((option) => option.value === regimeOf[name])) return false;
+      select.value = select.value === regimeOf[name] ? '' : regimeOf[name];
+      filter();
+      return true;
+    });
     filter();
     view();
     document.documentElement.dataset.ready = '1';

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -26,6 +27,7 @@ void PageWriter::accuracy() {
     begin("accuracy", "How far off is the forecast?");
     out_ += "<div class=\"pair\">";
     figure("relative_error");
+    farthest();
     figures_with("error_");
     figures_with("predicted_");
     out_ += "</div>\n";
@@ -46,6 +48,31 @@ void PageWriter::accuracy() {
     close_details();
     parts();
     end();
+}
+
+/// The cases that the forecast misses most.
+void PageWriter::farthest() {
+    constexpr std::size_t most = 20;
+    std::vector<const CaseRow *> rows;
+    for (const CaseRow &row : statistics_.cases)
+        if (!row.baseline && row.error)
+            rows.push_back(&row);
+    const std::size_t shown = std::min(most, rows.size());
+    std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(shown), rows.end(),
+                      [](const CaseRow *a, const CaseRow *b) {
+                          const double x = std::abs(*a->error), y = std::abs(*b->error);
+                          return x != y ? x > y : a->id < b->id;
+                      });
+    out_ += "<div><h3>Where it is farthest off</h3>\n";
+    head(2, {"shape", "strategy", "forecast, µs", "measured, µs", "error"});
+    for (std::size_t i = 0; i < shown; ++i) {
+        const CaseRow &row = *rows[i];
+        add("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+            case_link(row.id, row.shape), escape_xml(row.group), time(row.predicted_s), time(row.cold_s),
+            signed_percent(*row.error));
+    }
+    tail();
+    out_ += "</div>\n";
 }
 
 /// Judged on the shapes whose times nothing was fitted to, the training part beside.

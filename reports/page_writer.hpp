@@ -44,6 +44,7 @@ class PageWriter : HtmlWriter {
 
     // page_tables.cpp
     void accuracy();
+    void farthest();
     void parts();
     void regimes();
     void work();
@@ -61,7 +62,7 @@ class PageWriter : HtmlWriter {
     std::string case_link(std::int64_t id, const std::string &text) const;
     /// Each figure stands on the page once: the first call that asks for it draws it. Nothing where it has no
     /// point.
-    void figure(const std::string &id);
+    void figure(const std::string &id, SvgUse use = SvgUse::in_page);
     void figures_with(const std::string &prefix);
     bool can_draw(const std::string &prefix) const;
     void begin(const char *id, const std::string &heading);

@@ -98,7 +98,9 @@ class SvgWriter {
   public:
     SvgWriter(const Figure &figure, SvgUse use, const PaperWidth &width)
         : figure_(figure), use_(use),
-          layout_(layout_of(figure, use == SvgUse::in_page ? screen_sizes() : paper_sizes(width.bp))),
+          layout_(layout_of(figure, use == SvgUse::in_page     ? screen_sizes()
+                                    : use == SvgUse::in_column ? screen_column_sizes()
+                                                               : paper_sizes(width.bp))),
           sizes_(layout_.sizes) {}
 
     std::string write() {
@@ -239,7 +241,7 @@ class SvgWriter {
             out_ += fmt::format("<path class=\"spread\" d=\"{}\"/>\n", bars);
         if (series.drawn == Drawn::spans)
             out_ += fmt::format("<path stroke=\"none\" d=\"{}\"/>\n", span_bars(plot, series));
-        else if (use_ == SvgUse::in_page)
+        else if (use_ != SvgUse::standalone)
             marks_together(plot, series);
         else
             for (const Point &point : series.points)

@@ -59,22 +59,38 @@ std::string lower(std::string text) {
     return text;
 }
 
-/// "'resnet50_b1' or 'resnet50_b32'": the names that begin with a word, else those that contain it; empty if
-/// there are none or too many to help.
+/// Whether a name contains every part of a word, which '_' sets apart: dram_bandwidth is part of
+/// dram_read_bandwidth.
+bool has_parts(const std::string &name, const std::string &word) {
+    for (std::size_t begin = 0; begin <= word.size();) {
+        const std::size_t end = std::min(word.find('_', begin), word.size());
+        if (name.find(word.substr(begin, end - begin)) == std::string::npos)
+            return false;
+        begin = end + 1;
+    }
+    return true;
+}
+
+/// "'resnet50_b1' or 'resnet50_b32'": the names that begin with a word, else those that contain it, else
+/// those that contain its parts; empty if there are none or too many to help.
 std::string names_with(const std::string &word, const std::vector<std::string> &known) {
     constexpr std::size_t least_letters = 3, most_names = 4;
     if (word.size() < least_letters)
         return {};
     const std::string wanted = lower(word);
-    std::vector<std::string> beginning, containing;
+    std::vector<std::string> beginning, containing, in_parts;
     for (const std::string &candidate : known) {
         const std::size_t at = lower(candidate).find(wanted);
         if (at == 0)
             beginning.push_back("'" + candidate + "'");
         else if (at != std::string::npos)
             containing.push_back("'" + candidate + "'");
+        else if (has_parts(lower(candidate), wanted))
+            in_parts.push_back("'" + candidate + "'");
     }
-    std::vector<std::string> &found = beginning.empty() ? containing : beginning;
+    std::vector<std::string> &found = !beginning.empty()    ? beginning
+                                      : !containing.empty() ? containing
+                                                            : in_parts;
     if (found.empty() || found.size() > most_names)
         return {};
     const std::string last = found.back();

@@ -89,6 +89,9 @@ def cases_of(page):
             at = columns[key]["index"][i]
             case[key] = None if at < 0 else columns[key]["texts"][at]
         case["id"] = i
+        regimes = columns["regimes"][i]
+        case["regime"] = (regimes[3] if regimes[3] != "-" else regimes[2]).replace("-", "")
+        case["size"] = columns["gfma"][columns["shape"]["index"][i]]
         case["baseline"] = columns["baseline"][columns["group"]["index"][i]] == 1
         cases.append(case)
     return cases
@@ -97,6 +100,95 @@ def cases_of(page):
 GRID = "return [...document.querySelectorAll('#grid tbody tr[data-case]')].map(r => Number(r.dataset.case))"
 MARKS = ("return [...document.querySelectorAll(arguments[0] + ' path.marks')]"
          ".map(p => (p.getAttribute('d') ?? '').split(/(?=M)/).filter(Boolean).length).reduce((a, b) => a + b, 0)")
+
+
+LARGE = 5000  # cases, from which a page may weigh more
+
+
+def seconds_to_open(driver):
+    """Until the script has drawn everything, the least of three times: other programs may be busy."""
+    url, times = driver.js("return location.href.split('#')[0]"), []
+    for _ in range(3):
+        began = time.monotonic()
+        driver.call("POST", "/url", {"url": url})
+        while driver.js("return document.documentElement.dataset.ready ?? ''") != "1" and time.monotonic() < began + 60:
+            time.sleep(0.02)
+        times.append(time.monotonic() - began)
+    print("opens in " + ", ".join(f"{seconds:.2f}" for seconds in times) + " s")
+    return min(times)
+
+
+def check_interactions(driver, cases, expect, until):
+    """Each way to ask the page for less, or to move in it, that a reader has."""
+    shown = "return document.getElementById('shown').textContent"
+
+    def said(wanted):
+        return f"{sum(map(bool, map(wanted, cases)))} of {len(cases)} cases shown"
+
+    def choose(selector, value):
+        driver.js("const f = document.querySelector(arguments[0]); f.value = arguments[1];"
+                  "f.dispatchEvent(new Event('input', {bubbles: true}))", selector, value)
+
+    for key in ("study", "group", "status", "regime"):
+        values = sorted({case[key] for case in cases} - {None, ""})
+        if len(values) < 2:
+            continue
+        choose(f"#of-{key}", values[-1])
+        expect(f"the choice of a {key} keeps its cases", driver.js(shown), said(lambda case: case[key] == values[-1]))
+        choose(f"#of-{key}", "")
+    choose("#least-error", "20")
+    expect("so does the least error", driver.js(shown), said(lambda case: case["error"] is not None and abs(case["error"]) >= 0.2))
+    choose("#least-error", "")
+    choose("#least-size", "0.5")
+    choose("#most-size", "2")
+    expect("and the size", driver.js(shown), said(lambda case: 0.5 <= (case["size"] or 0) <= 2))
+    driver.click(".filters button[type=reset]")
+    until("clear takes all of it back", shown, f"{len(cases)} of {len(cases)} cases shown")
+
+    press = "arguments[0].forEach(key => document.getElementById('grid').dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true})))"
+    rows = driver.js(GRID)
+    driver.js("document.getElementById('grid').focus(); " + press, ["Home", "ArrowDown", "ArrowDown", "Enter"])
+    until("arrows and Enter open a row of the table", "return location.hash", f"#case={rows[2]}")
+    until("whose view has the focus", "return document.activeElement?.className ?? ''", "shut")
+    driver.click('#case button[aria-label="the next case"]')
+    until("the next case is one tap away", "return location.hash", f"#case={rows[3]}")
+    until("and drawn", "return document.querySelector('#case h2')?.textContent ?? ''", cases[rows[3]]["shape"])
+    driver.js("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}))")
+    until("Escape closes it", "return document.getElementById('case').hidden", True)
+
+    entry = "[...document.querySelectorAll(arguments[0] + ' .legend')].find(e => e.textContent.trim() === arguments[1])"
+    if any(case["regime"] == "e" for case in cases) and len({case["regime"] for case in cases} - {""}) > 1:
+        tap = entry + ".dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+        driver.js(tap, "#f-predicted_vs_measured", "exposed")
+        expect("a regime in a legend is a filter", driver.js(shown), said(lambda case: case["regime"] == "e"))
+        driver.js(tap, "#f-predicted_vs_measured", "exposed")
+        expect("which another tap takes back", driver.js(shown), f"{len(cases)} of {len(cases)} cases shown")
+    hidden = "return [...document.querySelectorAll('#f-error_cdf svg > g')].filter(g => g.style.display === 'none').length"
+    driver.js(entry + ".dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))", "#f-error_cdf", "MWP-CWP")
+    expect("the key Enter on a legend hides its series", driver.js(hidden), 1)
+    driver.js(entry + ".dispatchEvent(new KeyboardEvent('keydown', {key: ' ', bubbles: true}))", "#f-error_cdf", "MWP-CWP")
+    expect("and the space bar shows it", driver.js(hidden), 0)
+
+    expect("each part of the page is there", driver.js(
+        "return [...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.hash)).length"), 0)
+    driver.click('nav a[href="#cases"]')
+    until("a link leads to a part", "return Math.abs(document.getElementById('cases').getBoundingClientRect().top) < innerHeight / 2", True)
+    driver.js("document.querySelectorAll('main details').forEach(d => { d.open = true; })")
+    expect("with everything opened there are still few elements", driver.js("return document.querySelectorAll('*').length") < 20000, True)
+    driver.js("document.querySelectorAll('main details').forEach(d => { d.open = false; })")
+
+
+def check_media(driver, expect):
+    """Both themes, and paper."""
+    def emulate(media, theme):
+        driver.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {
+            "media": media, "features": [{"name": "prefers-color-scheme", "value": theme}]}})
+        return driver.js("return getComputedStyle(document.body).backgroundColor")
+
+    expect("two themes", len({emulate("", "light"), emulate("", "dark")}), 2)
+    emulate("print", "light")
+    expect("on paper there is no table of rows that scroll", driver.js("return getComputedStyle(document.getElementById('grid')).display"), "none")
+    emulate("", "light")
 
 
 def check_page(driver, page):
@@ -118,6 +210,9 @@ def check_page(driver, page):
     until("the script has read the cases", "return document.documentElement.dataset.ready ?? ''", "1")
     expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "24px")
     expect("few elements, however many cases", driver.js("return document.querySelectorAll('*').length") < 20000, True)
+    large = len(cases) >= LARGE
+    expect(f"{len(page.encode()):,} bytes are no more than allowed", len(page.encode()) < (8e6 if large else 1.5e6), True)
+    expect("it opens in under 3 s", seconds_to_open(driver) < 3.0, True)
     expect("only rows in view exist", len(driver.js(GRID)) <= 80, True)
     expect("all cases are counted", driver.js("return document.getElementById('shown').textContent"),
            f"{len(cases)} of {len(cases)} cases shown")
@@ -158,6 +253,8 @@ def check_page(driver, page):
         until("clear shows all again", "return document.getElementById('shown').textContent", f"{len(cases)} of {len(cases)} cases shown")
 
     if points:
+        check_interactions(driver, cases, expect, until)
+        check_media(driver, expect)
         group = by_id[points[0]]["group"]
         driver.click(f'tr[data-strategy="{group}"] button')
         of_group = sum(case["group"] == group for case in cases)
@@ -206,8 +303,9 @@ def check_page(driver, page):
         driver.click("button.word")
         expect("a word explains itself", driver.js("return !document.getElementById('meaning').hidden && document.getElementById('meaning').textContent.length > 20"), True)
 
-    for width in (2560, 1400, 500):
-        driver.call("POST", "/window/rect", {"width": width, "height": 1000})
+    for width in (2560, 1440, 1024, 390, 360):
+        driver.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}})
         expect(f"no sideways scrolling of the page at {width} pixels",
                driver.js("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"), True)
     log = driver.call("POST", "/se/log", {"type": "browser"})

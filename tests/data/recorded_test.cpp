@@ -99,7 +99,7 @@ TEST(Recorded, ThreeRunsAgree) {
     for (const ComparedParam &param : comparison.params)
         if (param.verdict == Agreement::differs)
             differing.push_back(param.name);
-    // The README and docs/measuring.md say so.
+    // docs/results.md and docs/measuring.md say so.
     EXPECT_THAT(differing, IsSubsetOf({"host_to_device_bandwidth"}));
     EXPECT_TRUE(comparison.failed_checks.empty());
     EXPECT_EQ(runs[0].profile.conditions.at("gpu"), runs[2].profile.conditions.at("gpu"));
@@ -391,7 +391,7 @@ TEST(Recorded, TheSpeedUpsAreAsStated) {
     }
 }
 
-/// The README's rows over the four networks together.
+/// Rows of docs/results.md over the four networks together.
 TEST(Recorded, TheNetworksAreAsFastAsStated) {
     const struct {
         const char *file, *batch;

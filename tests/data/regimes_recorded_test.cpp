@@ -341,7 +341,7 @@ TEST(RecordedRegimes, PartsOfTheGpuAreForecastAsWellAsAllOfIt) {
     }
 }
 
-/// What the README and docs/accuracy.md say of a kernel that the model has not met.
+/// What docs/results.md and docs/accuracy.md say of a kernel that the model has not met.
 TEST(RecordedRegimes, TheErrorGrowsByWhatAForecastDoesNotKnowOfAKernel) {
     const std::vector<MeasuredCall> calls =
         measured_calls(read_recorded("sweep.json.gz"), find_profile("h200"),

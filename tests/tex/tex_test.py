@@ -40,11 +40,34 @@ def document(name, figures):
             r"\begin{document}%s%s\end{document}" % (options, name, front, "\n" + floats))
 
 
+def tutorial(binary):
+    """What is wrong with the document of docs/tutorials/paper_figure.md, in both classes that it names."""
+    page = (SOURCE / "docs" / "tutorials" / "paper_figure.md").read_text()
+    shown = re.search(r"(?s)```tex\n(.*?)```", page)[1]
+    acm = re.search(r"`(\\documentclass[^`]*acmart})`", page)[1]
+    failed, compiled = [], 0
+    for name, text in (("IEEEtran", shown), ("acmart", re.sub(r"\\documentclass\S*", lambda _: acm, shown, count=1))):
+        with tempfile.TemporaryDirectory(prefix="convcast_tex_", dir=os.environ.get("TEX_FOLDER")) as folder:
+            folder = pathlib.Path(folder)
+            subprocess.run([binary, "report", SOURCE / "data" / "recorded" / "h200" / "chang.json.gz", "--figure", "error_cdf",
+                            "--width", "column", "-o", folder / "error_cdf.tex"], stdout=subprocess.DEVNULL, check=True, timeout=600)
+            said = tex(folder, "paper", text)
+            if said is None:
+                print(f"tutorial, {name}: not installed, left out")
+                continue
+            compiled += 1
+            failed += [f"tutorial, {name}: {problem}" for problem in re.findall(r"^(?:!.*|Overfull \\hbox.*)", said, flags=re.M)]
+            if "no output PDF file" in said:
+                failed.append(f"tutorial, {name}: TeX gave up")
+            print(f"tutorial, {name}: compiled")
+    return failed, compiled
+
+
 def main():
     if shutil.which(os.environ.get("PDFLATEX", "pdflatex")) is None:
         print("pdflatex is not installed: skipped")
         return 77
-    failed, tried = [], 0
+    failed, tried = tutorial(sys.argv[1])
     for run in RUNS:
         with tempfile.TemporaryDirectory(prefix="convcast_tex_", dir=os.environ.get("TEX_FOLDER")) as folder:
             folder = pathlib.Path(folder)

@@ -111,6 +111,8 @@ TEST(DidYouMean, APartThatWasTypedRight) {
     const std::vector<std::string> studies = {"resnet50_b1", "resnet50_b32", "vgg16_b1"};
     EXPECT_EQ(did_you_mean("resnet50", studies), "; did you mean 'resnet50_b1' or 'resnet50_b32'?");
     EXPECT_EQ(did_you_mean("1080TI", {"gtx1080ti", "k40m"}), "; did you mean 'gtx1080ti'?");
+    EXPECT_EQ(did_you_mean("dram_bandwidth", {"l1_bandwidth", "dram_read_bandwidth", "dram_write_bandwidth"}),
+              "; did you mean 'dram_read_bandwidth' or 'dram_write_bandwidth'?");
     EXPECT_EQ(did_you_mean("pred", {"measure", "predict"}), "; did you mean 'predict'?");
     EXPECT_EQ(
         did_you_mean("resnet", {"resnet_1_b1", "resnet_2_b1", "resnet_3_b1", "resnet_4_b1", "resnet_5_b1"}),

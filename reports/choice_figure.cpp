@@ -1,0 +1,392 @@
+#include "reports/choice_figure.hpp"
+
+#include "model/base/errors.hpp"
+#include "reports/regime_figures.hpp"
+#include "reports/report_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+/// A time this many times the fastest, and a longer one, stands at the edge of the plot.
+constexpr double farthest = 2.0;
+/// A strategy that never comes as close as this is not drawn.
+constexpr double worth_a_line = 1.5;
+
+struct Size {
+    const char *name, *meaning;
+    std::int64_t ConvShape::*value;
+};
+constexpr Size sizes[] = {
+    {"n", "images", &ConvShape::n},
+    {"c", "input channels", &ConvShape::c},
+    {"h", "height of the map", &ConvShape::h},
+    {"w", "width of the map", &ConvShape::w},
+    {"k", "filters", &ConvShape::k},
+    {"r", "height of a filter", &ConvShape::r},
+    {"s", "width of a filter", &ConvShape::s},
+    {"str", "stride", &ConvShape::stride_h},
+    {"pad", "padding", &ConvShape::pad_h},
+    {"dil", "dilation", &ConvShape::dilation_h},
+    {"g", "groups", &ConvShape::groups},
+};
+
+/// A size that differs between the shapes, or several that are always equal.
+struct Swept {
+    std::string label; ///< "h = w: height of the map, width of the map"
+    std::int64_t ConvShape::*value;
+};
+
+std::vector<Swept> swept_sizes(std::span<const ChoiceAnswer> answers) {
+    std::vector<std::vector<const Size *>> groups;
+    for (const Size &size : sizes) {
+        const auto same_as = [&](std::int64_t ConvShape::*other) {
+            return std::all_of(answers.begin(), answers.end(), [&](const ChoiceAnswer &answer) {
+                return answer.shape.*size.value == answer.shape.*other;
+            });
+        };
+        const std::int64_t first = answers.front().shape.*size.value;
+        if (std::all_of(answers.begin(), answers.end(),
+                        [&](const ChoiceAnswer &a) { return a.shape.*size.value == first; }))
+            continue;
+        const auto group = std::find_if(groups.begin(), groups.end(),
+                                        [&](const auto &known) { return same_as(known.front()->value); });
+        if (group == groups.end())
+            groups.push_back({&size});
+        else
+            group->push_back(&size);
+    }
+    std::vector<Swept> out;
+    for (const auto &group : groups) {
+        std::string names, meanings;
+        for (const Size *size : group) {
+            names += (names.empty() ? "" : " = ") + std::string(size->name);
+            meanings += (meanings.empty() ? "" : ", ") + std::string(size->meaning);
+        }
+        out.push_back({names + ": " + meanings, group.front()->value});
+    }
+    return out;
+}
+
+double size_of(const ChoiceAnswer &answer, const Swept &swept) {
+    return static_cast<double>(answer.shape.*swept.value);
+}
+
+Axis axis_of(std::span<const ChoiceAnswer> answers, const Swept &swept) {
+    constexpr double margin = 1.2;
+    constexpr double wide = 50.0; // the largest over the smallest, from which equal factors are equal steps
+    double low = size_of(answers.front(), swept), high = low;
+    bool powers = true;
+    for (const ChoiceAnswer &answer : answers) {
+        const double value = size_of(answer, swept);
+        low = std::min(low, value);
+        high = std::max(high, value);
+        powers = powers && value > 0.0 && std::exp2(std::round(std::log2(value))) == value;
+    }
+    if (powers)
+        return {swept.label, Scale::binary, {}, {}, {}};
+    if (low > 0.0 && high > wide * low)
+        return {swept.label, Scale::logarithmic, low / margin, high * margin, {}};
+    return {swept.label, Scale::linear, {}, {}, {}};
+}
+
+std::string name_of(const StrategyTime &setting) {
+    return setting.strategy.substr(0, setting.strategy.find(':'));
+}
+
+/// Strategies worth a line, each with its style: those that win somewhere, then those that come closest to
+/// winning, as many as there are colours.
+std::map<std::string, std::size_t> drawn_strategies(std::span<const ChoiceAnswer> answers) {
+    constexpr std::size_t most = 6;
+    std::map<std::string, std::pair<double, std::size_t>> closest; // how close at best; how often first
+    for (const ChoiceAnswer &answer : answers)
+        for (const StrategyTime &setting : answer.fastest) {
+            auto &[ratio, wins] = closest.try_emplace(name_of(setting), farthest, 0).first->second;
+            ratio = std::min(ratio, setting.time / answer.fastest.front().time);
+            wins += &setting == &answer.fastest.front() ? 1 : 0;
+        }
+    std::vector<std::tuple<double, double, std::string>> order;
+    for (const auto &[name, entry] : closest)
+        if (entry.first < worth_a_line)
+            order.emplace_back(entry.first, -static_cast<double>(entry.second), name);
+    std::sort(order.begin(), order.end());
+    std::map<std::string, std::size_t> styles;
+    for (const auto &[ratio, wins, name] : order)
+        if (styles.size() < most || wins < 0.0)
+            styles.emplace(name, styles.size());
+    return styles;
+}
+
+std::optional<Regime> regime_of(const ChoiceAnswer &answer) {
+    return answer.fastest.front().regime;
+}
+
+/// The widest time over the fastest that is still a tie, where it is the same for every answer.
+std::optional<double> tie_of(std::span<const ChoiceAnswer> answers) {
+    constexpr double same = 0.02;
+    std::optional<double> tie;
+    for (const ChoiceAnswer &answer : answers) {
+        if (!answer.longest_tie)
+            return std::nullopt;
+        const double ratio = *answer.longest_tie / answer.fastest.front().time;
+        if (tie && std::abs(ratio - *tie) > same)
+            return std::nullopt;
+        tie = tie.value_or(ratio);
+    }
+    return tie;
+}
+
+class Drawing {
+  public:
+    explicit Drawing(std::span<const ChoiceAnswer> answers)
+        : answers_(answers), styles_(drawn_strategies(answers)) {
+        out_.figure = {"who_wins", "Which strategy is the fastest", "", {}, {}};
+        for (const ChoiceAnswer &answer : answers)
+            gpus_.insert(answer.gpu);
+    }
+
+    ChoiceFigure draw() {
+        const std::vector<Swept> swept = swept_sizes(answers_);
+        if (swept.size() == 1 && distinct(swept))
+            lines(swept.front());
+        else if (swept.size() == 2 && distinct(swept))
+            map(swept[0], swept[1]);
+        else
+            rows();
+        out_.figure.no_data = "no strategy has a time";
+        return std::move(out_);
+    }
+
+  private:
+    /// Whether no two shapes have the same sizes: else what differs is something else, the type for example.
+    bool distinct(const std::vector<Swept> &swept) const {
+        std::set<std::pair<std::string, std::vector<double>>> places;
+        for (const ChoiceAnswer &answer : answers_) {
+            std::vector<double> place;
+            for (const Swept &size : swept)
+                place.push_back(size_of(answer, size));
+            if (!places.emplace(answer.gpu, std::move(place)).second)
+                return false;
+        }
+        return true;
+    }
+
+    Point point(const ChoiceAnswer &answer, const StrategyTime &setting, double x, double y) {
+        const std::size_t knobs = setting.strategy.find(':');
+        const std::string regime = setting.regime ? regime_text(*setting.regime) : "";
+        out_.cases.push_back({"", answer.shape.id(), name_of(setting),
+                              knobs == std::string::npos ? "" : setting.strategy.substr(knobs + 1), regime,
+                              ""});
+        return {x, y,
+                fmt::format("{}, {}: {} {} µs, {} the fastest{}", answer.gpu, answer.shape.id(),
+                            setting.strategy, microseconds(setting.time),
+                            times(setting.time / answer.fastest.front().time),
+                            regime.empty() ? "" : ", " + regime),
+                static_cast<std::int64_t>(out_.cases.size()) - 1};
+    }
+
+    std::vector<Series> all_series(Drawn drawn) const {
+        std::vector<Series> series(styles_.size());
+        for (const auto &[name, style] : styles_)
+            series[style] = {name, style, drawn};
+        return series;
+    }
+
+    std::string of_gpus() const {
+        return gpus_.size() == 1 ? "on " + *gpus_.begin()
+                                 : fmt::format("on {} GPUs or parts of one", gpus_.size());
+    }
+
+    void say_left_out() {
+        std::set<std::string> out;
+        for (const ChoiceAnswer &answer : answers_)
+            for (const StrategyTime &setting : answer.fastest)
+                if (styles_.count(name_of(setting)) == 0)
+                    out.insert(name_of(setting));
+        if (!out.empty())
+            out_.figure.caption +=
+                fmt::format(" Not drawn: {} strategies that are never within {} of the fastest, "
+                            "or farther off than those that are drawn.",
+                            out.size(), times(worth_a_line));
+    }
+
+    void lines(const Swept &swept) {
+        Figure &figure = out_.figure;
+        figure.x = axis_of(answers_, swept);
+        figure.y = {"time / the fastest", Scale::linear, 0.95, farthest, {}};
+        figure.caption = fmt::format("Forecast time of each strategy's fastest setting over that of the "
+                                     "fastest of all, {}; the one at "
+                                     "1 is what to take.",
+                                     of_gpus());
+        if (const std::optional<double> tie = tie_of(answers_)) {
+            figure.bands = {{Guide::horizontal, 1.0, *tie, "a tie by interval"}};
+            figure.caption +=
+                " What lies in the band ties with it: nine of ten measured times of the fastest lie "
+                "below its end.";
+        }
+        bool turns = false;
+        for (const std::string &gpu : gpus_in_order()) {
+            std::vector<const ChoiceAnswer *> along;
+            for (const ChoiceAnswer &answer : answers_)
+                if (answer.gpu == gpu)
+                    along.push_back(&answer);
+            std::sort(along.begin(), along.end(), [&](const ChoiceAnswer *a, const ChoiceAnswer *b) {
+                return size_of(*a, swept) < size_of(*b, swept);
+            });
+            std::vector<Series> series = all_series(Drawn::lines);
+            for (const ChoiceAnswer *answer : along)
+                for (const StrategyTime &setting : answer->fastest)
+                    if (const auto style = styles_.find(name_of(setting)); style != styles_.end())
+                        series[style->second].points.push_back(
+                            point(*answer, setting, size_of(*answer, swept),
+                                  setting.time / answer->fastest.front().time));
+            turns = add_turns(along, swept, series) || turns;
+            if (gpus_.size() == 1)
+                figure.series = std::move(series);
+            else
+                figure.panels.push_back({gpu, std::move(series)});
+        }
+        if (turns)
+            figure.caption += " Vertical lines: between these two sizes the regime of the fastest turns.";
+        say_left_out();
+    }
+
+    std::vector<std::string> gpus_in_order() const {
+        std::vector<std::string> order;
+        for (const ChoiceAnswer &answer : answers_)
+            if (std::find(order.begin(), order.end(), answer.gpu) == order.end())
+                order.push_back(answer.gpu);
+        return order;
+    }
+
+    /// Lines where the regime of the fastest turns: guides of the only plot, or series of one of several.
+    bool add_turns(const std::vector<const ChoiceAnswer *> &along, const Swept &swept,
+                   std::vector<Series> &series) {
+        bool any = false;
+        for (std::size_t i = 1; i < along.size(); ++i) {
+            const std::optional<Regime> before = regime_of(*along[i - 1]), now = regime_of(*along[i]);
+            if (!before || !now || *before == *now)
+                continue;
+            any = true;
+            const double from = size_of(*along[i - 1], swept), to = size_of(*along[i], swept);
+            const double x =
+                from > 0.0 && out_.figure.x.scale != Scale::linear ? std::sqrt(from * to) : (from + to) / 2.0;
+            const std::string name = fmt::format("{} to {}", regime_text(*before), regime_text(*now));
+            const auto &known = out_.figure.references;
+            const bool named = std::any_of(known.begin(), known.end(),
+                                           [&](const Reference &other) { return other.label == name; });
+            if (gpus_.size() == 1)
+                out_.figure.references.push_back({Guide::vertical, x, named ? "" : name});
+            else
+                series.push_back({name,
+                                  turn_style(name),
+                                  Drawn::curve,
+                                  false,
+                                  {{x, 0.95, name, {}}, {x, farthest, name, {}}}});
+        }
+        return any;
+    }
+
+    std::size_t turn_style(const std::string &name) {
+        return turn_styles_.try_emplace(name, styles_.size() + turn_styles_.size()).first->second;
+    }
+
+    void map(const Swept &across, const Swept &up) {
+        Figure &figure = out_.figure;
+        figure.x = axis_of(answers_, across);
+        figure.y = axis_of(answers_, up);
+        figure.caption =
+            fmt::format("The strategy with the shortest forecast, {}. Hollow marks: the regime of "
+                        "that strategy is exposed, nothing is busy.",
+                        of_gpus());
+        for (const std::string &gpu : gpus_in_order()) {
+            std::map<std::pair<std::size_t, int>, Series> series; // by winner and regime
+            for (const ChoiceAnswer &answer : answers_) {
+                if (answer.gpu != gpu)
+                    continue;
+                const StrategyTime &first = answer.fastest.front();
+                const std::size_t style = styles_.at(name_of(first));
+                const std::optional<Regime> regime = regime_of(answer);
+                const std::string name =
+                    name_of(first) + (regime ? ", " + regime_text(*regime) : std::string());
+                // Another regime has the same colour with another mark.
+                const std::size_t look = regime == Regime::bulk_hidden ? style + 6 : style;
+                series
+                    .try_emplace({style, regime ? static_cast<int>(*regime) : -1},
+                                 Series{name, look, Drawn::points, regime == Regime::exposed})
+                    .first->second.points.push_back(
+                        point(answer, first, size_of(answer, across), size_of(answer, up)));
+            }
+            std::vector<Series> all;
+            for (auto &[key, of_key] : series)
+                all.push_back(std::move(of_key));
+            if (gpus_.size() == 1)
+                figure.series = std::move(all);
+            else
+                figure.panels.push_back({gpu, std::move(all)});
+        }
+    }
+
+    void rows() {
+        constexpr std::size_t most = 60;
+        if (answers_.size() > most)
+            throw UsageError(
+                fmt::format("choose: --figure has a row for each shape and GPU, and {} are more than the "
+                            "{} that a page holds; ask for fewer, or run one or two sizes through values, "
+                            "for example: --sweep h=w=28:224:28",
+                            answers_.size(), most));
+        Figure &figure = out_.figure;
+        figure.x = {"time / the fastest", Scale::linear, 0.95, farthest, {}};
+        figure.y.scale = Scale::category;
+        figure.caption =
+            "Forecast time of each strategy's fastest setting over that of the fastest of all, whose "
+            "time stands in the row's name; the one at 1 is what to take.";
+        if (const std::optional<double> tie = tie_of(answers_))
+            figure.bands = {{Guide::vertical, 1.0, *tie, "a tie by interval"}};
+        std::vector<Series> series = all_series(Drawn::points);
+        bool shapes = false;
+        for (const ChoiceAnswer &answer : answers_)
+            shapes = shapes || answer.shape != answers_.front().shape;
+        for (const ChoiceAnswer &answer : answers_) {
+            const auto row = static_cast<double>(figure.y.categories.size());
+            const StrategyTime &first = answer.fastest.front();
+            figure.y.categories.push_back(
+                fmt::format("{}{}{}: {} µs{}", gpus_.size() > 1 || !shapes ? answer.gpu : "",
+                            gpus_.size() > 1 && shapes ? ", " : "", shapes ? answer.shape.id() : "",
+                            microseconds(first.time), first.regime ? ", " + regime_text(*first.regime) : ""));
+            for (const StrategyTime &setting : answer.fastest)
+                if (const auto style = styles_.find(name_of(setting)); style != styles_.end())
+                    series[style->second].points.push_back(
+                        point(answer, setting, setting.time / first.time, row));
+        }
+        figure.series = std::move(series);
+        say_left_out();
+    }
+
+    std::span<const ChoiceAnswer> answers_;
+    std::map<std::string, std::size_t> styles_, turn_styles_;
+    std::set<std::string> gpus_;
+    ChoiceFigure out_;
+};
+
+} // namespace
+
+ChoiceFigure who_wins(std::span<const ChoiceAnswer> answers) {
+    return Drawing(answers).draw();
+}
+
+} // namespace convcast

@@ -1,0 +1,43 @@
+// Who wins where: the fastest strategy along a question with several answers, over sizes that are swept,
+// GPUs, numbers of SMs or supposed numbers of a profile.
+#pragma once
+
+#include "model/base/units.hpp"
+#include "model/regime/regimes.hpp"
+#include "model/shape/conv_shape.hpp"
+#include "reports/figure.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// The fastest setting of one strategy, by its forecast.
+struct StrategyTime {
+    std::string strategy; ///< with its knobs
+    Seconds time;
+    std::optional<Regime> regime;
+};
+
+/// The ranking of one shape on one GPU.
+struct ChoiceAnswer {
+    ConvShape shape;
+    std::string gpu;                    ///< "h200, 64 SMs"
+    std::vector<StrategyTime> fastest;  ///< of each strategy, fastest first; never empty
+    std::optional<Seconds> longest_tie; ///< the end of the interval of the first one's time
+};
+
+/// A figure, and what its CSV says of each point.
+struct ChoiceFigure {
+    Figure figure;
+    std::vector<CaseColumns> cases;
+};
+
+/// The form depends on what differs between the answers. One size: lines over it, a plot for each GPU. Two
+/// sizes: a map with a mark for each winner. Anything else: a row for each answer. Sizes that are equal in
+/// every shape, such as h and w, are one. Throws UsageError for more rows than a page holds.
+ChoiceFigure who_wins(std::span<const ChoiceAnswer> answers);
+
+} // namespace convcast
