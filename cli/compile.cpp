@@ -94,6 +94,7 @@ std::string as_text(const CompileReport &report, std::size_t problems) {
 int compile(const Words &words) {
     std::vector<Option> options = question_options();
     options.push_back({"choose", Option::text});
+    options.push_back({"batch", Option::text});
     options.push_back({"arch", Option::text});
     const Arguments arguments("compile", words, options, 1);
     if (arguments.has("help"))

@@ -36,6 +36,9 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
     if (arguments.has("study"))
         for (const std::string &file : arguments.texts("study"))
             inputs.push_back({file, "--study", "study"});
+    if (arguments.has("shapes"))
+        for (const std::string &file : arguments.texts("shapes"))
+            inputs.push_back({file, "--shapes", "list"});
     // A name of something that ships is no file.
     std::erase_if(inputs, [](const Input &input) { return input.file == "-" || !file_exists(input.file); });
     return inputs;
