@@ -253,7 +253,8 @@ namespace {
 
 /// The columns of a table of cases, and which of them say something.
 struct CaseColumns {
-    bool variants = false, shapes = false, timed = false, measured = false, interval = false;
+    bool variants = false, names = false, shapes = false, counts = false, timed = false, measured = false,
+         interval = false;
     TimeUnit unit;
     /// Of a question, shapes and strategies that have several settings in the table.
     std::set<std::tuple<const Question *, std::string, std::string>> ambiguous;
@@ -273,6 +274,8 @@ CaseColumns columns_of(const std::vector<Row> &rows) {
         const Case &item = *rows[i].item;
         columns.shapes = columns.shapes || item.shape != rows.front().item->shape;
         columns.variants = columns.variants || rows[i].question != rows.front().question;
+        columns.names = columns.names || item.name;
+        columns.counts = columns.counts || item.count;
         if (item.status != Status::ok)
             continue;
         if (item.strategy)
@@ -296,10 +299,19 @@ std::vector<Column> titles(const CaseColumns &columns) {
     std::vector<Column> titles;
     if (columns.variants)
         titles.push_back({"GPU"});
+    const Column time = {"time" + unit, Align::right};
+    if (columns.names) { // a narrow terminal may leave out the shape then, but not the time
+        titles.push_back({"name"});
+        if (columns.timed)
+            titles.push_back(time);
+    }
     if (columns.shapes)
         titles.push_back({"shape"});
+    if (columns.counts)
+        titles.push_back({"calls", Align::right});
     if (columns.timed) {
-        titles.push_back({"time" + unit, Align::right});
+        if (!columns.names)
+            titles.push_back(time);
         titles.push_back({columns.interval ? "nine of ten" : "at most", Align::right});
         titles.push_back({"x light", Align::right});
     }
@@ -329,10 +341,19 @@ std::vector<std::string> cells_of(const Row &row, const CaseColumns &columns) {
     std::vector<std::string> cells;
     if (columns.variants)
         cells.push_back(variant_of(row));
+    const std::string time = p.time_s ? columns.seconds(*p.time_s) : "-";
+    if (columns.names) {
+        cells.push_back(item.name.value_or(item.shape));
+        if (columns.timed)
+            cells.push_back(time);
+    }
     if (columns.shapes)
         cells.push_back(item.shape);
+    if (columns.counts)
+        cells.push_back(std::to_string(item.count.value_or(1)));
     if (columns.timed) {
-        cells.push_back(p.time_s ? columns.seconds(*p.time_s) : "-");
+        if (!columns.names)
+            cells.push_back(time);
         cells.push_back(!p.time_s ? "-"
                         : columns.interval && p.times.fitted_s
                             ? columns.seconds(*p.time_low_s) + " to " + columns.seconds(*p.time_high_s)
@@ -358,6 +379,8 @@ std::vector<std::string> cells_of(const Row &row, const CaseColumns &columns) {
 }
 
 std::int64_t layers(const Row &row) {
+    if (row.item->count)
+        return *row.item->count;
     for (const AskedShape &asked : row.question->shapes)
         if (asked.study == row.item->study && asked.shape.id() == row.item->shape)
             return asked.count;
@@ -372,8 +395,9 @@ std::string status_words(const std::vector<const Case *> &refused) {
     return join({words.begin(), words.end()}, " or ");
 }
 
-/// For each question: the fastest of every shape, as often as it is there, added up.
-std::string total_lines(const std::vector<Row> &rows) {
+} // namespace
+
+std::string total_text(const std::vector<Row> &rows) {
     std::vector<const Question *> questions;
     for (const Row &row : rows)
         if (std::find(questions.begin(), questions.end(), row.question) == questions.end())
@@ -410,8 +434,6 @@ std::string total_lines(const std::vector<Row> &rows) {
     return out;
 }
 
-} // namespace
-
 std::string case_table(const std::vector<Row> &rows, bool total) {
     const CaseColumns columns = columns_of(rows);
     std::vector<std::vector<std::string>> lines;
@@ -432,7 +454,7 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
     if (tensor)
         out += tensor_core_remark;
     if (total)
-        out += total_lines(rows);
+        out += total_text(rows);
     if (!refused.empty()) {
         std::set<std::string> names, without;
         for (const Case *item : refused) {

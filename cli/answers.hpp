@@ -64,6 +64,9 @@ struct Row {
 /// shape, as often as a network has it.
 std::string case_table(const std::vector<Row> &rows, bool total);
 
+/// For each question with several shapes: the fastest of every shape, as often as it is asked, added up.
+std::string total_text(const std::vector<Row> &rows);
+
 /// "filter_split, map_split: the single-channel divisions need c = 1": strategies by their common reason.
 std::string refused_words(const std::vector<const Case *> &refused);
 

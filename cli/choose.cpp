@@ -5,6 +5,7 @@
 #include "cli/network.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
+#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/what_if.hpp"
@@ -90,7 +91,7 @@ std::optional<Regime> regime_in(const Case &item) {
 
 /// Inserts a setting where its time places it, unless it is there.
 void place(Ranking &ranking, Case item, const convcast::Ranking &all) {
-    item.study = ranking.asked.study;
+    label(item, ranking.asked);
     if (item.status != Status::ok) {
         if (std::none_of(ranking.refused.begin(), ranking.refused.end(),
                          [&](const Case &other) { return name_in(other) == name_in(item); }))
@@ -125,7 +126,7 @@ Ranking ranking_of(const AskedShape &asked, const Question &question, const Exte
     out.asked = asked;
     const auto forecast = [&](const Strategy &setting) {
         Case item = predict(setting, asked.shape, question.profile, question.knowledge);
-        item.study = asked.study;
+        label(item, asked);
         return item;
     };
     const convcast::Ranking all = rank(asked.shape, question.profile, question.knowledge,
@@ -480,6 +481,7 @@ struct Asked {
     std::int64_t measured = 0; ///< settings to time; 0: none
     int device = 0;
     bool blocks = false; ///< a ranking for each shape, not a line
+    Format format = Format::text;
     std::string output;
 };
 
@@ -493,8 +495,9 @@ Asked asked_choice(const Arguments &arguments) {
     asked.measured = arguments.integer("measure", 0, 1, 1000);
     const int top =
         asked.measured > 0 ? static_cast<int>(asked.measured) : arguments.integer("top", 5, 1, 100000);
+    asked.format = format_of("choose", arguments, true);
     asked.extent = {static_cast<std::size_t>(top),    arguments.has("why"),
-                    arguments.texts("place"),         arguments.has("json") || arguments.has("output"),
+                    arguments.texts("place"),         asked.format != Format::text,
                     arguments.has("no-tensor-cores"), arguments.has("figure")};
     asked.blocks =
         arguments.has("top") || arguments.has("why") || arguments.has("place") || asked.measured > 0;
@@ -517,7 +520,7 @@ std::vector<Question> questions_of(const Arguments &arguments, const Asked &aske
         questions = {
             read_question("choose", arguments, [&](int sms) { return sms_given(asked.device, sms); })};
     else
-        questions = read_questions("choose", arguments, !asked.extent.document);
+        questions = read_questions("choose", arguments, asked.format != Format::json);
     for (const Question &question : questions)
         require_times(question.profile, "choose");
     return questions;
@@ -529,7 +532,7 @@ std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::
     std::size_t total = 0;
     for (const Question &question : questions)
         total += question.shapes.size();
-    if (total > 1 && !asked.blocks && !asked.extent.document)
+    if (total > 1 && !asked.blocks && asked.format != Format::json)
         asked.extent.top = 1; // a line for each shape
     Progress progress("choose", Progress::Where::terminal_after_a_while);
     for (std::size_t i = 0; i < questions.size(); ++i)
@@ -578,6 +581,25 @@ std::string assumptions_of(const std::vector<Question> &questions) {
     return text;
 }
 
+/// The rankings as a table for other programs or for texts.
+std::string sheet_text(const std::vector<Answer> &answers, Format format) {
+    std::vector<SheetRow> rows;
+    std::vector<Row> firsts;
+    for (const auto &[question, ranking, known] : answers)
+        for (std::size_t i = 0; i < ranking.ranked.size(); ++i) {
+            const Case &item = ranking.ranked[i];
+            SheetRow &row = rows.emplace_back(sheet_row(item, *question, *known));
+            row.rank = ranking.ranks[i];
+            if (rankable(ranking) && item.prediction->time_s)
+                row.over_best = *item.prediction->time_s / *ranking.ranked.front().prediction->time_s;
+            firsts.push_back({&item, question, known});
+        }
+    if (format == Format::csv)
+        return as_csv(case_sheet(rows));
+    const std::string total = total_text(firsts);
+    return as_markdown(case_sheet(rows)) + (total.empty() ? "" : "\n" + total);
+}
+
 /// The answer as a document: a Run of one profile, or rows of many.
 std::string document_of(const std::vector<Answer> &answers, const std::vector<Question> &questions,
                         const std::map<std::string, std::string> &conditions) {
@@ -610,6 +632,7 @@ int choose(const Words &words) {
     options.push_back({"figure", Option::text});
     options.push_back({"width", Option::text});
     options.push_back(recorded_option());
+    options.push_back(format_option());
     for (const Option &option : network_options())
         options.push_back(option);
     const Arguments arguments("choose", words, options, 0);
@@ -629,10 +652,14 @@ int choose(const Words &words) {
         write_choice_figure(drawn_answers(answers), arguments);
     std::map<std::string, std::string> conditions;
     const auto write_answer = [&] {
-        write_file_atomically(
-            asked.output, asked.extent.document
-                              ? document_of(answers, questions, conditions)
-                              : printable(text_of(answers, arguments, asked) + assumptions_of(questions)));
+        std::string text;
+        if (asked.format == Format::json)
+            text = document_of(answers, questions, conditions);
+        else if (asked.format == Format::text)
+            text = printable(text_of(answers, arguments, asked) + assumptions_of(questions));
+        else
+            text = sheet_text(answers, asked.format);
+        write_file_atomically(asked.output, text);
     };
     DeviceRunEnd end = DeviceRunEnd::finished;
     if (asked.measured > 0)

@@ -1,7 +1,9 @@
 #include "model/machine/compare.hpp"
 
 #include "cli/arguments.hpp"
+#include "cli/compare_runs.hpp"
 #include "cli/document.hpp"
+#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "model/base/described.hpp"
@@ -226,12 +228,74 @@ std::optional<double> tolerance_of(const Arguments &arguments) {
     return percent / 100.0;
 }
 
+/// One row a number, the values in its bare unit.
+Sheet param_sheet(const ProfileComparison &comparison) {
+    Sheet sheet;
+    sheet.columns = {{"number", ""}, {"unit", ""}};
+    for (const ComparedFile &file : comparison.files)
+        sheet.columns.push_back({file.file, ""});
+    for (const char *name : {"ratio", "deviation", "verdict"})
+        sheet.columns.push_back({name, ""});
+    for (const ComparedParam &param : comparison.params) {
+        std::vector<SheetCell> &row = sheet.rows.emplace_back();
+        row = {param.name, std::string(param.unit)};
+        for (const ComparedValue &value : param.values)
+            row.push_back(cell(value.value));
+        row.push_back(cell(param.ratio));
+        row.push_back(cell(param.deviation));
+        row.emplace_back(std::string(boost::describe::enum_to_string(param.verdict, "?")));
+    }
+    return sheet;
+}
+
+/// A word of the command line: the name of what ships, or a file with its text.
+struct Given {
+    std::string shown;
+    std::optional<std::string> text;
+};
+
+std::vector<Given> given_of(const std::vector<std::string> &names) {
+    const std::vector<std::string> shipped = shipped_profiles();
+    std::vector<Given> given;
+    for (const std::string &name : names) {
+        Given &one = given.emplace_back(Given{name == "-" ? "standard input" : name, std::nullopt});
+        const bool named = std::find(shipped.begin(), shipped.end(), name) != shipped.end();
+        if (name == "-" || (!named && file_exists(name))) // else the profile's reader says what is wrong
+            one.text = read_file(name);
+    }
+    return given;
+}
+
+/// Whether two Run documents are given. Throws UsageError where one stands among other files.
+bool are_runs(const std::vector<Given> &given) {
+    const auto runs = std::count_if(given.begin(), given.end(), [](const Given &one) {
+        return one.text && is_run_document(*one.text, one.shown);
+    });
+    if (runs != 0 && (runs != 2 || given.size() != 2))
+        throw UsageError("compare: expected two Run documents, or two or more profiles, got " +
+                         std::to_string(runs) + " Run documents among " + std::to_string(given.size()) +
+                         " files");
+    return runs == 2;
+}
+
+/// Options that only Run documents know.
+void refuse_run_options(const Arguments &arguments) {
+    for (const char *option : {"fail-over", "l2", "all"})
+        if (arguments.has(option))
+            throw UsageError(std::string("compare: --") + option +
+                             " is of two Run documents, and these are profiles");
+}
+
 } // namespace
 
 int compare(const Words &words) {
     const Arguments arguments("compare", words,
                               {{"tolerance", Option::text},
                                {"only", Option::texts},
+                               {"fail-over", Option::text},
+                               {"l2", Option::text},
+                               {"all", Option::flag},
+                               format_option(),
                                {"json", Option::flag},
                                {"output,o", Option::text}},
                               most_files);
@@ -240,16 +304,23 @@ int compare(const Words &words) {
     refuse_overwriting("compare", arguments);
     const std::vector<std::string> &names = arguments.positional();
     if (names.size() < 2)
-        throw UsageError("compare: expected two or more profiles, got " + std::to_string(names.size()) +
-                         ", for example: convcast compare h200 my_gpu.json");
+        throw UsageError("compare: expected two Run documents, or two or more profiles, got " +
+                         std::to_string(names.size()) +
+                         ", for example: convcast compare before.json after.json");
     if (std::count(names.begin(), names.end(), "-") > 1)
-        throw UsageError("compare: standard input (-) can be only one of the profiles");
+        throw UsageError("compare: standard input (-) can be only one of the files");
+    const Format format = format_of("compare", arguments, false);
+    const std::vector<Given> given = given_of(names);
+    if (are_runs(given))
+        return compare_run_documents(arguments, *given[0].text, *given[1].text);
+    refuse_run_options(arguments);
     CompareOptions options;
     options.tolerance = tolerance_of(arguments);
     options.only = arguments.texts("only");
     std::vector<NamedProfile> profiles;
-    for (const std::string &name : names)
-        profiles.push_back({name == "-" ? "standard input" : name, find_profile(name)});
+    for (const Given &one : given)
+        profiles.push_back(
+            {one.shown, one.text ? read_profile(*one.text, one.shown) : find_profile(one.shown)});
     const std::vector<std::string> known = comparable_names(profiles);
     for (const std::string &name : options.only)
         if (std::find(known.begin(), known.end(), name) == known.end())
@@ -263,13 +334,19 @@ int compare(const Words &words) {
         write_file_atomically(output, json);
     if (output != "-") {
         const std::size_t width = terminal_width();
-        write_file_atomically(
-            "-", arguments.has("json")
-                     ? json
-                     : printable(files_text(comparison, width) +
-                                 (comparison.params.empty() ? "" : param_table(comparison, width)) +
-                                 lacking_text(comparison, width) + surroundings_text(comparison, width) +
-                                 curves_text(comparison, width) + outcome_text(comparison, width)));
+        std::string text;
+        if (format == Format::json)
+            text = json;
+        else if (format == Format::csv)
+            text = as_csv(param_sheet(comparison));
+        else if (format == Format::markdown)
+            text = as_markdown(param_sheet(comparison)) + outcome_text(comparison, std::string::npos);
+        else
+            text = printable(files_text(comparison, width) +
+                             (comparison.params.empty() ? "" : param_table(comparison, width)) +
+                             lacking_text(comparison, width) + surroundings_text(comparison, width) +
+                             curves_text(comparison, width) + outcome_text(comparison, width));
+        write_file_atomically("-", text);
     }
     return comparison.passed ? 0 : 1;
 }

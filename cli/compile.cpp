@@ -106,6 +106,7 @@ std::string as_text(const CompileReport &report, std::size_t problems) {
 int compile(const Words &words) {
     std::vector<Option> options = question_options();
     options.push_back({"choose", Option::text});
+    options.push_back({"batch", Option::text});
     options.push_back({"arch", Option::text});
     for (const Option &option : own_options())
         options.push_back(option);

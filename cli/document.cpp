@@ -41,6 +41,9 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
             for (const std::string &file : arguments.texts(option))
                 inputs.push_back(
                     {file, std::string("--") + option, option == std::string("kernel") ? "kernel" : "table"});
+    if (arguments.has("shapes"))
+        for (const std::string &file : arguments.texts("shapes"))
+            inputs.push_back({file, "--shapes", "list"});
     // A name of something that ships is no file.
     std::erase_if(inputs, [](const Input &input) { return input.file == "-" || !file_exists(input.file); });
     return inputs;

@@ -52,7 +52,7 @@ constexpr Verb verbs[] = {
     {"merge", "the documents of a run that was spread over machines -> one", merge},
     {"report", "a run or a profile -> the page and the figures", report},
     {"reproduce", "a paper's tables and figures: published, forecast, measured", reproduce},
-    {"compare", "profiles of several GPUs, or of several runs on one", compare},
+    {"compare", "two runs, or profiles of several GPUs", compare},
     {"explain", "what a number, a term, a regime or a rule means", explain},
     {"list", "strategies, baselines, GPUs, studies, networks", list},
     {"doctor", "what works here, what does not, what to do", doctor},

@@ -2,6 +2,7 @@
 
 #include "cli/knowledge.hpp"
 #include "cli/scaling.hpp"
+#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "model/base/described.hpp"
@@ -32,7 +33,8 @@ struct Asked {
 };
 
 void refuse_questions(const std::string &verb, const Arguments &arguments) {
-    for (const char *other : {"shape", "study", "timeline", "given", "measure", "place", "device", "why"})
+    for (const char *other :
+         {"shape", "study", "shapes", "timeline", "given", "measure", "place", "device", "why"})
         if (arguments.has(other))
             throw UsageError(verb + ": --network and --" + other +
                              " were both given; a network already says which shapes");
@@ -139,8 +141,38 @@ std::string candidates_text(const NetworkForecast &forecast) {
     return text;
 }
 
-bool as_document(const Arguments &arguments) {
-    return arguments.has("json") || arguments.has("output");
+/// A launch a row; `candidates`: the strategies of each convolution instead, fastest first.
+Sheet network_sheet(const NetworkForecast &forecast, bool candidates) {
+    Sheet sheet;
+    sheet.columns = {{"network", ""},  {"batch", ""}, {"operators", ""}, {"shape", ""},          {"rank", ""},
+                     {"strategy", ""}, {"time", "s"}, {"share", ""},     {"speed_of_light", "s"}};
+    const auto add = [&](const NetworkLaunch &launch, const SheetCell &rank, const std::string &strategy,
+                         Seconds time) {
+        sheet.rows.push_back({forecast.network, std::int64_t{forecast.batch}, join(launch.operators, "+"),
+                              cell(launch.shape), rank, cell(std::optional(strategy)), time.value,
+                              candidates ? SheetCell() : SheetCell(launch.share), cell(launch.light_s)});
+    };
+    for (const NetworkLaunch &launch : forecast.launches) {
+        if (!candidates)
+            add(launch, {}, launch.candidates.empty() ? "" : launch.candidates.front().strategy,
+                launch.time_s);
+        for (std::size_t i = 0; candidates && i < launch.candidates.size(); ++i)
+            add(launch, static_cast<std::int64_t>(i) + 1, launch.candidates[i].strategy,
+                launch.candidates[i].time_s);
+    }
+    return sheet;
+}
+
+/// The forecast in the format that is asked for; `text` is the answer for a terminal.
+void write_answer(const NetworkForecast &forecast, const Asked &asked, const std::string &verb,
+                  const Arguments &arguments, const std::string &text) {
+    const Format format = format_of(verb, arguments, true);
+    const Sheet sheet = network_sheet(forecast, verb == "choose");
+    write_file_atomically(arguments.text("output", "-"), format == Format::json
+                                                             ? document(forecast, asked.knowledge)
+                                                         : format == Format::csv      ? as_csv(sheet)
+                                                         : format == Format::markdown ? as_markdown(sheet)
+                                                                                      : printable(text));
 }
 
 } // namespace
@@ -152,10 +184,10 @@ std::vector<Option> network_options() {
 bool asks_network(const std::string &verb, const Arguments &arguments) {
     if (arguments.has("network"))
         return true;
-    if (arguments.has("batch"))
-        throw UsageError(verb +
-                         ": --batch is of a network, for example --network resnet50 --batch 32; a shape has "
-                         "its own, for example n32c64h56w56k64r3s3");
+    if (arguments.has("batch") && !arguments.has("shapes"))
+        throw UsageError(verb + ": --batch is of a network or a list of shapes, for example --network "
+                                "resnet50 --batch 32; a shape has "
+                                "its own, for example n32c64h56w56k64r3s3");
     if (verb != "choose")
         (void)asks_scaling(verb, arguments);
     for (const char *other : training_options)
@@ -182,11 +214,9 @@ int predict_network(const Arguments &arguments) {
     const Asked asked = read_asked("predict", arguments);
     const NetworkForecast forecast =
         forecast_network(asked.network, asked.profile, asked.knowledge, asked.question);
-    write_file_atomically(arguments.text("output", "-"),
-                          as_document(arguments)
-                              ? document(forecast, asked.knowledge)
-                              : printable(heading(forecast, asked) + launches_table(forecast) +
-                                          what_if_text(forecast) + assumptions(forecast)));
+    write_answer(forecast, asked, "predict", arguments,
+                 heading(forecast, asked) + launches_table(forecast) + what_if_text(forecast) +
+                     assumptions(forecast));
     return 0;
 }
 
@@ -197,11 +227,8 @@ int choose_network(const Arguments &arguments) {
     asked.question.what_if = false;
     const NetworkForecast forecast =
         forecast_network(asked.network, asked.profile, asked.knowledge, asked.question);
-    write_file_atomically(
-        arguments.text("output", "-"),
-        as_document(arguments)
-            ? document(forecast, asked.knowledge)
-            : printable(heading(forecast, asked) + candidates_text(forecast) + assumptions(forecast)));
+    write_answer(forecast, asked, "choose", arguments,
+                 heading(forecast, asked) + candidates_text(forecast) + assumptions(forecast));
     return 0;
 }
 

@@ -139,8 +139,8 @@ std::string training_text(const TrainingRun &run) {
                 (run.conditions.contains("split")
                      ? fmt::format("  rate {} throughout, images in the same order every epoch\n",
                                    run.descent.rate)
-                     : fmt::format("  rate {} along half a cosine, momentum {}, decay {}\n",
-                                   run.descent.rate, run.descent.momentum, run.descent.decay));
+                     : fmt::format("  rate {} along half a cosine, momentum {}, decay {}\n", run.descent.rate,
+                                   run.descent.momentum, run.descent.decay));
     text += fmt::format("  {:.2f} % of {} {} classified right\n", 100.0 * run.accuracy, run.test_images,
                         run.tested_on) +
             fmt::format("  of the first {} the CPU in double classifies {} otherwise\n", run.checked,

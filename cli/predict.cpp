@@ -8,6 +8,7 @@
 #include "cli/own_kernels.hpp"
 #include "cli/question.hpp"
 #include "cli/scaling.hpp"
+#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
@@ -197,6 +198,33 @@ std::string text_of(const std::vector<Answered> &answers, const Arguments &argum
     return printable(out);
 }
 
+/// As a table for other programs or for texts.
+std::string sheet_text(const std::vector<Answered> &answers, const Arguments &arguments, Format format) {
+    std::vector<SheetRow> rows;
+    std::vector<Row> totals;
+    std::vector<KnownTimes> known;
+    known.reserve(answers.size());
+    for (const Answered &answer : answers) {
+        known.push_back(known_times(arguments, *answer.question));
+        for (const Case &item : answer.cases) {
+            rows.push_back(sheet_row(item, *answer.question, known.back()));
+            totals.push_back({&item, answer.question, &known.back()});
+        }
+    }
+    if (format == Format::csv)
+        return as_csv(case_sheet(rows));
+    const std::string total = total_text(totals);
+    return as_markdown(case_sheet(rows)) + (total.empty() ? "" : "\n" + total);
+}
+
+/// The forecasts of a document's cases beside their measurements.
+std::string sheet_text(const Run &document, Format format) {
+    std::vector<SheetRow> rows;
+    for (const Case &item : document.cases)
+        rows.push_back({&item, document.profile_id, "", std::nullopt, std::nullopt, std::nullopt});
+    return format == Format::csv ? as_csv(case_sheet(rows)) : as_markdown(case_sheet(rows));
+}
+
 } // namespace
 
 int predict(const Words &words) {
@@ -206,6 +234,7 @@ int predict(const Words &words) {
     options.push_back({"explain", Option::number});
     options.push_back({"rules", Option::flag});
     options.push_back(recorded_option());
+    options.push_back(format_option());
     options.push_back({"diagram", Option::text});
     options.push_back({"width", Option::text});
     options.push_back({"ladder", Option::flag});
@@ -216,20 +245,26 @@ int predict(const Words &words) {
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("predict")), 0;
     refuse_overwriting("predict", arguments);
+    const Format format = format_of("predict", arguments, true);
     if (arguments.has("ladder") && !(arguments.has("network") && arguments.positional().empty()))
         throw UsageError("predict: --ladder is of a network, for example --network fashion_mnist --ladder");
     if (asks_network("predict", arguments) && (arguments.positional().empty() || arguments.has("devices")))
         return arguments.has("ladder") ? predict_ladder(arguments) : predict_network(arguments);
     if (!arguments.positional().empty()) {
         refuse_question_beside_document("predict", arguments);
+        if (format == Format::text && arguments.has("format"))
+            throw UsageError("predict: --format text is of shapes; a Run document has json, csv or markdown");
         const Run document = forecast_of(arguments.positional().front(), arguments);
-        write_file_atomically(arguments.text("output", "-"), write_run(document));
+        write_file_atomically(arguments.text("output", "-"),
+                              format == Format::csv || format == Format::markdown
+                                  ? sheet_text(document, format)
+                                  : write_run(document));
         return code_of(document);
     }
     if (arguments.has("given"))
         throw UsageError("predict: --given needs a Run document with counters, for example "
                          "`convcast predict run.json --given work`");
-    const bool document = arguments.has("json") || arguments.has("output");
+    const bool document = format == Format::json, sheet = format == Format::csv || format == Format::markdown;
     std::vector<Question> questions = read_questions("predict", arguments, !document);
     std::vector<Answered> answers;
     bool refused = false;
@@ -241,12 +276,14 @@ int predict(const Words &words) {
             add_timelines(answer.cases, question.profile, question.knowledge);
         if (arguments.has("diagram"))
             write_diagram(answer.cases, question.profile, arguments);
-        refused = named_refused(question, answer.cases, document) || refused;
+        refused = named_refused(question, answer.cases, document || sheet) || refused;
         if (!document && !answer.cases.empty())
             sort_by_time(answer.cases);
     }
     std::string text;
-    if (!document) {
+    if (sheet) {
+        text = sheet_text(answers, arguments, format);
+    } else if (!document) {
         text = text_of(answers, arguments);
     } else if (answers.size() == 1) {
         const Question &question = questions.front();

@@ -1,13 +1,16 @@
 #include "cli/question.hpp"
 
+#include "cli/onnx_list.hpp"
 #include "cli/own_kernels.hpp"
 #include "cli/progress.hpp"
 #include "cli/timelines.hpp"
 #include "cli/version.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 #include "model/machine/assume.hpp"
 #include "model/predict.hpp"
+#include "model/record/shape_list.hpp"
 #include "model/record/study.hpp"
 #include "model/record/sweep.hpp"
 #include "model/shape/shape_range.hpp"
@@ -19,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -52,10 +56,10 @@ bool has_timeline(const Case &item) {
 } // namespace
 
 std::vector<Option> question_options() {
-    std::vector<Option> options = {{"gpu", Option::text},    {"sms", Option::text},
-                                   {"shape", Option::texts}, {"sweep", Option::texts},
-                                   {"study", Option::texts}, {"strategy", Option::texts},
-                                   {"json", Option::flag},   {"output,o", Option::text}};
+    std::vector<Option> options = {
+        {"gpu", Option::text},       {"sms", Option::text},    {"shape", Option::texts},
+        {"sweep", Option::texts},    {"study", Option::texts}, {"shapes", Option::texts},
+        {"strategy", Option::texts}, {"json", Option::flag},   {"output,o", Option::text}};
     for (const Option &option : knowledge_options())
         options.push_back(option);
     return options;
@@ -85,7 +89,38 @@ void add_shapes(Question &question, const Arguments &arguments) {
             throw UsageError("--sweep " + text + ": more than " + std::to_string(most_swept) + " shapes");
     }
     for (const ConvShape &shape : shapes)
-        question.shapes.push_back({shape, std::nullopt, {}, {}, 1});
+        question.shapes.push_back({shape, std::nullopt, {}, {}, 1, ""});
+}
+
+/// Files of --shapes, in any format; - is standard input. What is asked already is asked once, more often.
+void add_lists(Question &question, const Arguments &arguments) {
+    std::map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < question.shapes.size(); ++i)
+        if (!question.shapes[i].study)
+            places.emplace(question.shapes[i].shape.id(), i);
+    for (const std::string &name : arguments.texts("shapes")) {
+        const std::string shown = name == "-" ? "standard input" : name, text = read_file(name);
+        ShapeList list = is_onnx(text) ? read_onnx(text, shown) : read_shape_list(text, shown);
+        if (arguments.has("batch"))
+            list = with_images(list, arguments.integer("batch", 1, 1, 1 << 30), shown);
+        for (const std::string &remark : list.remarks)
+            note(shown + ": " + remark);
+        for (const ListedShape &entry : list.shapes) {
+            const auto [at, is_new] = places.try_emplace(entry.shape.id(), question.shapes.size());
+            if (!is_new) {
+                question.shapes[at->second].count += entry.count;
+                continue;
+            }
+            const bool several = !entry.name.empty() && entry.entries > 1;
+            question.shapes.push_back(
+                {entry.shape,
+                 std::nullopt,
+                 {},
+                 {},
+                 entry.count,
+                 entry.name + (several ? " and " + std::to_string(entry.entries - 1) + " more" : "")});
+        }
+    }
 }
 
 void add_studies(Question &question, const std::string &verb, const Arguments &arguments) {
@@ -96,13 +131,14 @@ void add_studies(Question &question, const std::string &verb, const Arguments &a
                                        study.id,
                                        {},
                                        study.settings,
-                                       study.counts.empty() ? 1 : study.counts[i]});
+                                       study.counts.empty() ? 1 : study.counts[i],
+                                       ""});
         if (!study.sweeps.empty() && arguments.has("strategy"))
             throw UsageError(verb + ": the study " + study.id +
                              " sweeps settings of its own; leave out --strategy");
         for (const StudySweep &sweep : study.sweeps)
             for (const std::string &text : sweep.shapes)
-                question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies, {}, 1});
+                question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies, {}, 1, ""});
     }
 }
 
@@ -111,8 +147,10 @@ Question asked_of(const std::string &verb, const Arguments &arguments) {
     Question question;
     add_shapes(question, arguments);
     add_studies(question, verb, arguments);
+    add_lists(question, arguments);
     if (question.shapes.empty())
-        throw UsageError(verb + ": no shape asked; give --shape n1c64h56w56k64r3s3 or --study " +
+        throw UsageError(verb +
+                         ": no shape asked; give --shape n1c64h56w56k64r3s3, --shapes FILE or --study " +
                          "NAME, one of " + join(shipped_studies()));
     for (const std::string &text : arguments.texts("strategy")) {
         if (text == own_word && arguments.texts("kernel").empty())
@@ -222,6 +260,14 @@ std::optional<int> sms_of(const Run &document, const std::string &file) {
     return sms;
 }
 
+void label(Case &item, const AskedShape &asked) {
+    item.study = asked.study;
+    if (!asked.name.empty())
+        item.name = asked.name;
+    if (!asked.study && asked.count != 1) // a study's document has its counts
+        item.count = asked.count;
+}
+
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best, int drawn) {
     if (best > 0)
         require_times(question.profile, "--choose");
@@ -233,7 +279,7 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
         progress.show(done++, question.shapes.size(), asked.shape.id());
         for (const std::string &text : asked.settings) {
             Case item = predict(parse_strategy(text), asked.shape, question.profile, question.knowledge);
-            item.study = asked.study;
+            label(item, asked);
             if (swept.emplace(item.shape, *item.strategy).second)
                 cases.push_back(std::move(item));
         }
@@ -241,7 +287,7 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
             continue;
         std::set<std::string> there;
         const auto add = [&](Case item) {
-            item.study = asked.study;
+            label(item, asked);
             if (!item.strategy || there.insert(*item.strategy).second)
                 cases.push_back(std::move(item));
         };
@@ -378,6 +424,8 @@ void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &k
             item.prediction = std::move(now.prediction); // absent where this code would not run it
         } else {
             now.study = std::move(item.study);
+            now.name = std::move(item.name);
+            now.count = item.count;
             item = std::move(now);
         }
     }
@@ -385,7 +433,7 @@ void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &k
 
 void refuse_question_beside_document(const std::string &verb, const Arguments &arguments) {
     for (const char *other :
-         {"sms", "shape", "sweep", "study", "strategy", "set", "choose", "draw", "network"})
+         {"sms", "shape", "sweep", "study", "shapes", "strategy", "set", "choose", "draw", "network"})
         if (arguments.has(other))
             throw UsageError(verb + ": a Run document and --" + other +
                              " were both given; the document already says what to " + verb);

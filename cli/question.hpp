@@ -13,7 +13,7 @@
 
 namespace convcast::cli {
 
-/// --gpu, --sms, --shape, --sweep, --study, --strategy, --json, --output, and those of knowledge
+/// --gpu, --sms, --shape, --sweep, --study, --shapes, --strategy, --json, --output, and those of knowledge
 std::vector<Option> question_options();
 
 /// The same with --gpu repeatable, and --set: of the verbs that answer for several GPUs at once.
@@ -24,7 +24,8 @@ struct AskedShape {
     std::optional<std::string> study;
     std::vector<std::string> settings; ///< of the study's sweep: these strategies and no others
     std::vector<std::string> further;  ///< of the study: besides what each strategy takes of itself
-    std::int64_t count = 1;            ///< layers of the network that have it
+    std::int64_t count = 1;            ///< layers of the network or the list that have it
+    std::string name;                  ///< of the layer, where a list gives one
 };
 
 struct Question {
@@ -49,6 +50,9 @@ std::vector<Question> read_questions(const std::string &verb, const Arguments &a
 /// The SMs that a document's cases are limited to, of its conditions. Throws InputError if they are no
 /// number.
 std::optional<int> sms_of(const Run &document, const std::string &file);
+
+/// Writes into a case which study, name and count its shape was asked with.
+void label(Case &item, const AskedShape &asked);
 
 /// Strategies and baselines for every shape, predicted. No --strategy: every strategy that does the shape,
 /// then every cuDNN algorithm where `with_baselines`. Of every shape also the `best` settings that `choose`

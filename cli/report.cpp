@@ -1,8 +1,10 @@
 #include "cli/arguments.hpp"
+#include "cli/bundle.hpp"
 #include "cli/document.hpp"
 #include "cli/own_kernels.hpp"
 #include "cli/question.hpp"
 #include "cli/report_network.hpp"
+#include "cli/report_sheets.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
@@ -31,6 +33,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -248,13 +251,46 @@ void check_figure_options(const Arguments &arguments) {
     PaperWidth::parse(arguments.text("width", "column"));
 }
 
+/// What --bundle and --format exclude, so that one command has one answer.
+void check_answer_options(const Arguments &arguments, Format format) {
+    const bool sheet = format == Format::csv || format == Format::markdown;
+    if (arguments.has("bundle"))
+        check_bundle_name(arguments.text("bundle", ""));
+    if (arguments.has("bundle") &&
+        (arguments.has("output") || arguments.has("figure") || format != Format::text))
+        throw UsageError("report: --bundle writes one archive with the page, the figures and the data in it; "
+                         "leave out -o, --figure, --format and --json");
+    if (sheet && arguments.has("figure"))
+        throw UsageError("report: --figure writes files; leave out --format");
+}
+
+/// The archive of --bundle: `files` and a page with its figures, which `write` writes into a folder.
+void write_bundle_of(const Arguments &arguments, BundleFiles files,
+                     const std::function<ReportFiles(const std::string &folder)> &write) {
+    const TemporaryFolder folder;
+    const ReportFiles page = write(folder.path().string());
+    add_folder(files, folder.path());
+    const std::string archive = arguments.text("bundle", "");
+    write_bundle(archive, files);
+    write_file_atomically("-", printable(fmt::format("{}: {} files{}\n", archive, files.size(),
+                                                     page.pdf_note.empty() ? "" : "; " + page.pdf_note)));
+}
+
 int report_profile(const GpuProfile &profile, const Arguments &arguments) {
     for (const char *other : {"study", "facts", "calibration", "assume"})
         if (arguments.has(other))
             throw UsageError(std::string("report: --") + other + " is for a run's cases; this is a profile");
     if (arguments.has("figure"))
         return write_figure(profile_figures(profile), {}, profile.id, arguments), 0;
-    const bool json = arguments.has("json");
+    if (arguments.has("format") && arguments.text("format", "") != "json")
+        throw UsageError("report: --format csv and markdown are of a run; a profile has --json, and "
+                         "`convcast compare` prints its numbers in any format");
+    if (arguments.has("bundle")) {
+        write_bundle_of(arguments, {{"profile.json", write_profile(profile)}},
+                        [&](const std::string &folder) { return write_report(profile, folder); });
+        return 0;
+    }
+    const bool json = format_of("report", arguments, false) == Format::json;
     std::string text = write_profile(profile);
     if (!json || arguments.has("output")) {
         const ReportFiles files = write_report(profile, arguments.text("output", "page"));
@@ -271,7 +307,8 @@ int report(const Words &words) {
     std::vector<Option> options = knowledge_options();
     for (const Option &option :
          {Option{"gpu", Option::text}, Option{"study", Option::texts}, Option{"json", Option::flag},
-          Option{"output,o", Option::text}, Option{"figure", Option::text}, Option{"width", Option::text}})
+          Option{"output,o", Option::text}, Option{"figure", Option::text}, Option{"width", Option::text},
+          Option{"bundle", Option::text}, format_option()})
         options.push_back(option);
     for (const Option &option : elsewhere_options())
         options.push_back(option);
@@ -279,9 +316,12 @@ int report(const Words &words) {
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("report")), 0;
     check_figure_options(arguments);
-    if (arguments.has("figure"))
+    const Format format = format_of("report", arguments, false);
+    const bool sheet = format == Format::csv || format == Format::markdown;
+    check_answer_options(arguments, format);
+    if (arguments.has("figure") || sheet)
         refuse_overwriting("report", arguments);
-    else if (arguments.has("output") || !arguments.has("json"))
+    else if (!arguments.has("bundle") && (arguments.has("output") || format != Format::json))
         refuse_overwriting_in(arguments.text("output", "page"), "report", arguments);
     if (arguments.positional().empty())
         throw UsageError("report: no Run document or profile given, for example: convcast report "
@@ -346,7 +386,7 @@ int report(const Words &words) {
         if (item.study && std::find(shipped.begin(), shipped.end(), *item.study) != shipped.end())
             add(*item.study);
 
-    const bool json = arguments.has("json");
+    const bool json = format == Format::json;
     std::string text;
     const Judged judged =
         profile ? judged_of(run, *profile, (knowledge ? *knowledge : knowledge_for(*profile)).facts)
@@ -357,6 +397,20 @@ int report(const Words &words) {
         for (Figure &timeline : timeline_figures(run))
             figures.push_back(std::move(timeline));
         write_figure(figures, case_columns(statistics), run.profile_id, arguments);
+        return code_of(run);
+    }
+    if (sheet) {
+        write_file_atomically(arguments.text("output", "-"),
+                              report_sheets(summarize(run, studies, judged.of_calls.calls), format));
+        return code_of(run);
+    }
+    if (arguments.has("bundle")) {
+        if (profile && !knowledge)
+            knowledge = knowledge_for(*profile);
+        write_bundle_of(arguments, documents_of(run, profile, knowledge, studies, words),
+                        [&](const std::string &folder) {
+                            return write_report(run, studies, folder, producer(), judged.of_calls.calls);
+                        });
         return code_of(run);
     }
     if (!json || arguments.has("output")) {

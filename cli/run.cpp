@@ -52,6 +52,10 @@ void require_same_origin(const Run &earlier, const Run &now, const std::string &
                                    now.profile_id + "'; give the one it was made with by --gpu FILE");
 }
 
+bool asks_shapes(const Arguments &arguments) {
+    return arguments.has("shape") || arguments.has("study") || arguments.has("shapes");
+}
+
 /// Nothing of it is left to be measured.
 bool settled(const Run &run) {
     return std::none_of(run.cases.begin(), run.cases.end(), [](const Case &item) {
@@ -87,7 +91,7 @@ Run document_run(const std::string &file, const Arguments &arguments, GpuProfile
 
 /// `sharded`: the answer holds the shard's cases only.
 Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowledge, bool &sharded) {
-    const bool asks = arguments.has("shape") || arguments.has("study");
+    const bool asks = asks_shapes(arguments);
     const std::string output = arguments.text("output", "-");
     if (arguments.has("shard") &&
         (arguments.positional().empty() ? !asks && arguments.has("resume")
@@ -243,7 +247,7 @@ int run(const Words &words) {
         if (document.cases.empty())
             note("shard " + arguments.text("shard", "") + " has no case: there are fewer cases than shards");
     }
-    if (arguments.has("resume") && (arguments.has("shape") || arguments.has("study"))) {
+    if (arguments.has("resume") && asks_shapes(arguments)) {
         resume(document, arguments.text("resume", ""));
         note_knowledge(document, knowledge);
     }

@@ -21,6 +21,9 @@ add_custom_command(OUTPUT ${convcast_manuals} ${convcast_completions}
 add_custom_target(convcast_manual ALL DEPENDS ${convcast_manuals} ${convcast_completions})
 
 install(TARGETS convcast RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+if(TARGET convcast_onnx) # a program of its own: only it needs the ONNX library
+    install(TARGETS convcast_onnx RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/convcast COMPONENT onnx)
+endif()
 install(FILES ${convcast_manuals} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 install(FILES ${convcast_made}/convcast DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
 install(FILES ${convcast_made}/_convcast DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)

@@ -1,6 +1,7 @@
 // What a struct of a document says of its own numbers, for the reader of model/base/described.hpp to hold it
 // to:
 //   static constexpr Range range_of(std::string_view field);   // where the default below is not what holds
+//   static constexpr bool has_default(std::string_view field); // may be absent although it is no optional
 //   void check(const FieldProblem &problem) const;             // what fields must have in common
 #pragma once
 

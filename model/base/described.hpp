@@ -1,6 +1,6 @@
 // Described structs <-> JSON trees. A member's name is its key; Quantity members are bare numbers in SI units
 // whose name wears the unit (time_s); Param members are {value, unit, source, by, spread, ...}. Optional
-// members, vectors and maps may be absent; everything else must be there. Every number is held to a range,
+// members, vectors and maps may be absent, and what has_default names; everything else must be there. Every number is held to a range,
 // and a struct to its own rules (model/base/checked.hpp). All problems of a document are collected, not only
 // the first.
 #pragma once
@@ -115,6 +115,14 @@ template <class T> constexpr Range usual_range() {
         return {0.0, std::min(9007199254740992.0, static_cast<double>(std::numeric_limits<T>::max()))};
     else
         return {};
+}
+
+/// Whether a member of T may be absent from a document and then keeps the value that T gives it.
+template <class T> constexpr bool has_default([[maybe_unused]] std::string_view field) {
+    if constexpr (requires { T::has_default(field); })
+        return T::has_default(field);
+    else
+        return false;
 }
 
 /// "expected a number from 0 to 1e+06, got -1"; `what` is "a number" or "an integer".
@@ -346,7 +354,7 @@ class Reader {
             if constexpr (IsOptional<Field>::value || IsVector<Field>::value || IsMap<Field>::value) {
                 if (const JsonValue *value = json.find(member.name))
                     read(*value, path + "/" + member.name, field, range);
-            } else {
+            } else if (!has_default<T>(member.name) || json.find(member.name) != nullptr) {
                 required(json, path, member.name, field, range);
             }
         });

@@ -104,6 +104,8 @@ BOOST_DESCRIBE_ENUM(Status, ok, infeasible, unsupported, wrong_result, failed, n
 struct Case {
     std::optional<std::string> study;
     std::string shape;
+    std::optional<std::string> name;     ///< of the layer, where a list of shapes gives one
+    std::optional<std::int64_t> count;   ///< layers of the list that have the shape; absent: 1
     std::optional<std::string> strategy; ///< canonical text with every knob; either this or `baseline`
     std::optional<std::string> baseline; ///< "cudnn:implicit_gemm", ...
     Status status = Status::not_run;
@@ -113,10 +115,13 @@ struct Case {
     std::optional<Rules> rules; ///< the shape's own, where no prediction has them: the kernel does not do it
     std::vector<Measurement> measurements;
     BOOST_DESCRIBE_CLASS(Case, (),
-                         (study, shape, strategy, baseline, status, reason, detail, rules, prediction,
-                          measurements),
+                         (study, shape, name, count, strategy, baseline, status, reason, detail, rules,
+                          prediction, measurements),
                          (), ())
 
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        return field == "count" ? std::optional(Range{1.0, 1e15}) : std::nullopt;
+    }
     void check(const FieldProblem &problem) const;
 
     const Measurement *measured(L2State l2) const {

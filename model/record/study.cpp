@@ -71,10 +71,31 @@ void check_sweep(StudySweep &sweep, const std::string &place, std::vector<InputP
             {place + "/id", "expected small letters, digits and _, found \"" + sweep.id + "\""});
 }
 
+/// "layers" of "nets/layers.json.gz"
+std::string id_of_file(const std::string &file) {
+    const std::string name = std::filesystem::path(file).filename().string();
+    return name.substr(0, std::max<std::size_t>(name.find('.'), 1));
+}
+
+/// The document as it stands, with what it may leave out.
+Study read_fields(const std::string &text, const std::string &file) {
+    const JsonValue json = parse_json(text, file);
+    const bool plain = json.find("schema") == nullptr && (json.find("shapes") || json.find("sweeps"));
+    if (!plain)
+        described::require_schema(json, file, "convcast/study/1");
+    described::Reader reader(file);
+    Study study;
+    reader.read(json, "", study);
+    reader.finish();
+    if (study.id.empty())
+        study.id = id_of_file(file);
+    return study;
+}
+
 } // namespace
 
 Study read_study(const std::string &text, const std::string &file) {
-    Study study = described::read_document<Study>(text, file, "convcast/study/1");
+    Study study = read_fields(text, file);
     std::vector<InputProblem> problems;
     make_canonical(study.shapes, file + ": /shapes", problems);
     for (std::size_t i = 0; i < study.sweeps.size(); ++i)

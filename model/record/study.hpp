@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -49,9 +50,13 @@ struct Study {
                          (schema, id, title, citation, shapes, counts, settings, sweeps, published,
                           paper_kernels),
                          (), ())
+
+    static constexpr bool has_default(std::string_view field) {
+        return field == "schema" || field == "id" || field == "title" || field == "citation";
+    }
 };
 
-/// Throws InputError with every problem at once, shapes included.
+/// A document with shapes and nothing else is a study, too: it is called as its file. Throws InputError with every problem at once, shapes included.
 Study read_study(const std::string &text, const std::string &file);
 
 /// A shipped study by id, or a file by its path. Throws UsageError (unknown) or InputError.

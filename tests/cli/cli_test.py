@@ -6,9 +6,11 @@ usage: cli_test.py BINARY [--update] [--part I/N] [unittest options, e.g. -k sha
 No test needs a GPU, and none finds one: CUDA_VISIBLE_DEVICES is empty.
 """
 import contextlib
+import csv
 import difflib
 import fractions
 import gzip
+import io
 import itertools
 import json
 import math
@@ -21,9 +23,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import unittest
+
+import onnx_file
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
@@ -484,6 +489,248 @@ class Answers(Cli):
 
 
 # ---- timelines ----
+
+class Lists(Cli):
+    """--shapes: the convolutions that other programs and people have at hand."""
+    LINES = "# ours\n" + MULTI + "_pad1x1 conv2 3\n" + SINGLE + " first\n"
+    CSV = "name;in_channels;h;out_channels;kernel;padding;count\r\nconv2;64;56;64;3;1;3\r\nfirst;1;28;64;3x3;;1\r\n"
+    BENCHDNN = '--conv --dir=FWD_D\nmb1ic64ih56oc64oh56kh3ph1n"conv2*3"\nmb1ic1ih28iw28oc64oh26ow26kh3kw3ph0nfirst\n'
+
+    def test_every_format_asks_the_same(self):
+        answers = []
+        for name, text in (("lines.txt", self.LINES), ("table.csv", "\ufeff" + self.CSV), ("benchdnn.txt", self.BENCHDNN)):
+            self.write(name, text)
+            answers.append(self.ok("choose", "--shapes", name).out)
+            self.assertEqual(self.ok("choose", "--shapes", "-", stdin=text.encode()).out, answers[-1])
+        self.assertEqual(len(set(answers)), 1)
+        self.assertRegex(answers[0], r"(?m)^conv2 .* 3 .*\n.*first ")
+        self.assertRegex(answers[0], r"total: [\d.]+ us for 4 calls of 2 shapes")
+        self.write("lines.txt.gz", gzip.compress(self.LINES.encode()))
+        self.assertEqual(self.ok("choose", "--shapes", "lines.txt.gz").out, answers[0])
+
+    def test_the_total_counts_every_call(self):
+        self.write("l.txt", self.LINES)
+        run = self.ok("choose", "--shapes", "l.txt", "--top", "1", "--json").json()
+        self.assertEqual([(c["name"], c.get("count")) for c in run["cases"]], [("conv2", 3), ("first", None)])
+        times = [c["prediction"]["time_s"] for c in run["cases"]]
+        total = re.search(r"total: ([\d.]+) us", self.ok("choose", "--shapes", "l.txt").out).group(1)
+        self.assertAlmostEqual(float(total), (3 * times[0] + times[1]) * 1e6, delta=0.06)
+        again = self.ok("predict", "-", stdin=json.dumps(run).encode()).json()
+        self.assertEqual([(c["name"], c.get("count")) for c in again["cases"]], [("conv2", 3), ("first", None)])
+
+    def test_what_is_asked_twice_is_asked_once(self):
+        self.write("l.txt", self.LINES + MULTI + "_pad1x1 conv4 2\n")
+        out = self.ok("choose", "--shape", SINGLE, "--shapes", "l.txt", "--json", "--top", "1").json()
+        self.assertEqual([(c["shape"], c.get("name"), c["count"]) for c in out["cases"]],
+                         [(SINGLE, None, 2), (MULTI + "_pad1x1", "conv2 and 1 more", 5)])
+
+    def test_batch(self):
+        self.write("l.txt", self.LINES)
+        out = self.ok("choose", "--shapes", "l.txt", "--batch", "8", "--json", "--top", "1").json()
+        self.assertEqual([c["shape"][:2] for c in out["cases"]], ["n8", "n8"])
+        self.refused(2, ["choose", "--shape", MULTI, "--batch", "8"], "--batch is of a network or a list")
+
+    def test_problems_come_all_at_once(self):
+        self.write("bad.csv", "c,h,k,r\n1,2,3,x\n1,2,3\n1,2,3,4\n")
+        self.refused(3, ["predict", "--shapes", "bad.csv"], r"bad.csv:2 \(CSV\): column 'r': expected", "bad.csv:3", "bad.csv:4",
+                     problems=3)
+        self.write("bad.txt", "ic8iw8oc8kw3\n--dir=BWD_D ic8ih8oc8kh3\n")
+        self.refused(3, ["compile", "--shapes", "bad.txt"], r"bad.txt:1 \(benchdnn\): expected a 2D", "bad.txt:2.*forward", problems=2)
+        self.refused(3, ["choose", "--shapes", "nowhere.csv"], "nowhere.csv")
+        self.refused(3, ["choose", "--shapes", "-"], "standard input", "found nothing")
+        self.refused(3, ["choose", "--shapes", "-"], "a byte of value 0", stdin=b"c,h\0\n")
+        self.refused(2, ["predict", "run.json", "--shapes", "bad.txt"], "both given")
+
+    def test_a_list_is_not_written_over(self):
+        self.write("l.txt", self.LINES)
+        self.refused(2, ["predict", "--shapes", "l.txt", "-o", "l.txt"], "would take the place of --shapes l.txt")
+
+    def test_a_million_lines(self):
+        self.write("many.txt", (MULTI + " a\n") * 1_000_000)
+        self.assertIn('"count": 1000000', self.ok("choose", "--shapes", "many.txt", "--top", "1", "--json").out)
+        self.write("bad.txt", MULTI + "\n" + "n1\n" * 1_000_000)
+        self.assertIn("more problems", self.cli("predict", "--shapes", "bad.txt").err)
+        self.write("large.txt", "".join(f"n{i}c1h9w9k1r3s3\n" for i in range(1, 100_002)))
+        self.refused(3, ["predict", "--shapes", "large.txt"], "large.txt:100001.*at most 100000 different shapes")
+
+    def test_onnx(self):
+        self.write("net.onnx", onnx_file.small_network())
+        got = self.cli("choose", "--shapes", "net.onnx", "--top", "1", "--json", "--batch", "2")
+        if "convcast-onnx" in got.err:  # a build without the library
+            self.assertEqual(got.code, 3)
+            return self.assert_sentence(got.err, "libonnx-dev")
+        self.assertEqual([(c["shape"], c["name"], c.get("count")) for c in got.json()["cases"]], [
+            ("n2c3h224w224k64r7s7_str2x2_pad3x3", "conv1", None), ("n2c64h56w56k64r3s3_pad1x1_g2", "conv2 and 1 more", 2),
+            ("n2c64h56w56k16r3s3_str2x2_pad1x1", "same", None)])
+        for needle in ("up: operator ConvTranspose", "inner: it is in the body of branch", "uneven: its padding is 0 and 5",
+                       "line: it is 1D", r"unknown: its input is 1 x 64 x \? x \?", "left out: 1 If, 1 MaxPool, 1 Relu",
+                       "number of images open"):
+            self.assertRegex(got.err, needle)
+        whole = onnx_file.small_network()
+        self.refused(3, ["predict", "--shapes", "-"], r"\(ONNX\).*no model", stdin=whole[:len(whole) // 2])
+        self.refused(3, ["predict", "--shapes", "-"], r"\(ONNX\)", stdin=b"\x08\x07" + b"\xff" * 1000)
+        none = onnx_file.model(onnx_file.graph(onnx_file.node("Relu", ["x"], "y"), inputs=[("x", [1, 3, 8, 8])]))
+        self.assertRegex(self.cli("predict", "--shapes", "-", stdin=none).err, "expected a 2D convolution that can be forecast")
+
+    def test_a_study_is_shapes(self):
+        self.write("mine.json", {"shapes": [MULTI]})
+        run = self.ok("predict", "--study", "mine.json", "--strategy", "winograd", "--json").json()
+        self.assertEqual(run["cases"][0]["study"], "mine")
+
+
+class Formats(Cli):
+    """--format: answers for other programs and for texts."""
+
+    def rows(self, *words, **options):
+        return list(csv.DictReader(io.StringIO(self.ok(*words, "--format", "csv", **options).out)))
+
+    def test_csv_has_the_numbers_of_the_json(self):
+        words = ("predict", "--shape", MULTI, "--shape", SINGLE + "_pad1x1", "--strategy", "implicit_gemm")
+        cases = self.ok(*words, "--json").json()["cases"]
+        for row, case in zip(self.rows(*words), cases, strict=True):
+            self.assertEqual(float(row["time_s"]), case["prediction"]["time_s"])
+            self.assertEqual(float(row["speed_of_light_s"]), case["prediction"]["times"]["tier0_s"])
+            self.assertEqual(row["strategy"] + ":" + row["knobs"], case["strategy"])
+            self.assertEqual((row["gpu"], row["status"], row["shape"]), ("h200", "ok", case["shape"]))
+
+    def test_names_are_quoted(self):
+        rows = self.rows("choose", "--shapes", "-", stdin=('shape,name,count\n' + MULTI + ',"a ""b"", c | d",7\n').encode())
+        self.assertEqual((rows[0]["name"], rows[0]["count"]), ('a "b", c | d', "7"))
+        markdown = self.ok("choose", "--shapes", "-", "--format", "markdown", stdin=(MULTI + " a|b\n").encode()).out
+        self.assertIn(r"| a\|b |", markdown)
+
+    def test_the_same_at_any_width_and_without_colours(self):
+        for words in (("choose", "--shape", MULTI, "--top", "3"), ("compare", "h200", "h200"), ("predict", "--network", "mnist")):
+            for form in ("csv", "markdown"):
+                text = self.ok(*words, "--format", form).out
+                for env in ({"COLUMNS": "40"}, {"NO_COLOR": None, "CLICOLOR_FORCE": "1"}):
+                    self.assertEqual(self.ok(*words, "--format", form, env=env).out, text, (words, form, env))
+
+    def test_markdown_is_a_table_with_the_total(self):
+        out = self.ok("choose", "--study", "resnet18_b1", "--format", "markdown").out
+        lines = out.splitlines()
+        self.assertEqual({line.count("|") for line in lines if line.startswith("|")}, {lines[0].count("|")})
+        self.assertIn("time (us)", lines[0])
+        self.assertRegex(lines[-1], "^total: .* for 20 calls of 11 shapes")
+
+    def test_ranks_and_several_gpus(self):
+        rows = self.rows("choose", "--shape", MULTI, "--gpu", "h200", "--gpu", "k40m", "--top", "2")
+        self.assertEqual([(r["gpu"], r["rank"]) for r in rows], [("h200", "1"), ("h200", "2"), ("k40m", "1"), ("k40m", "2")])
+        self.assertEqual(float(rows[0]["over_best"]), 1.0)
+
+    def test_a_documents_cases(self):
+        self.write("run.json", self.ok("predict", "--shape", MULTI, "--json").out)
+        self.assertEqual(len(self.rows("predict", "run.json")), len(json.loads((self.folder / "run.json").read_text())["cases"]))
+
+    def test_formats_that_there_are_not(self):
+        self.refused(2, ["predict", "--shape", MULTI, "--format", "cvs"], "one of text, json, csv, markdown.*did you mean 'csv'")
+        self.refused(2, ["choose", "--shape", MULTI, "--format", "csv", "--json"], "take one of them")
+        self.refused(2, ["report", "h200", "--format", "csv"], "are of a run")
+
+    def test_output_to_a_file(self):
+        self.assertEqual(self.ok("choose", "--shape", MULTI, "--format", "csv", "-o", "t.csv").out, "")
+        self.assertIn("time_s", (self.folder / "t.csv").read_text())
+
+
+class CompareRuns(Cli):
+    def setUp(self):
+        super().setUp()
+        with gzip.open(SOURCE / "data" / "recorded" / "h200" / "chang.json.gz") as file:
+            run = json.load(file)
+        run["cases"] = [c for c in run["cases"] if c["status"] == "ok" and c.get("measurements")][:12]
+        self.write("before.json", run)
+        run["conditions"]["driver_cuda"] = "99.0"
+        run["cases"] = run["cases"][:-1]
+        for factor, case in zip((1.25, 0.75), run["cases"]):
+            for m in case["measurements"]:
+                m["time_s"] *= factor
+                m["samples_s"] = [factor * s for s in m["samples_s"]]
+        self.write("after.json", run)
+
+    def test_what_changed_is_said(self):
+        out = self.ok("compare", "before.json", "after.json").out
+        self.assertRegex(out.splitlines()[1] + out.splitlines()[2], "not made under the same conditions.*driver_cuda: 13.0 +-> +99.0")
+        self.assertRegex(out, r"(?m)^slower +\+25.0 %")
+        self.assertRegex(out, r"(?m)^faster +-25.0 %")
+        self.assertRegex(out, r"11 cases: 1 slower, 1 faster")
+        self.assertIn("only in before.json: ", out)
+        same = self.ok("compare", "before.json", "before.json").out
+        self.assertIn("same GPU, versions and conditions", same)
+        self.assertNotRegex(same, "slower|faster")
+
+    def test_an_exit_code_for_ci(self):
+        self.assertEqual(self.cli("compare", "before.json", "after.json", "--fail-over", "5%").code, 1)
+        self.assertEqual(self.cli("compare", "before.json", "after.json", "--fail-over", "30").code, 0)
+        self.assertEqual(self.cli("compare", "before.json", "before.json", "--fail-over", "0.1%").code, 0)
+        run = json.loads((self.folder / "after.json").read_text())
+        run["cases"][5].update(status="wrong_result", reason="off by one")
+        self.write("wrong.json", run)
+        result = self.cli("compare", "before.json", "wrong.json", "--fail-over", "90%")
+        self.assertEqual(result.code, 1)
+        self.assertRegex(result.out, "(?m)^broken .*\n? +wrong_result: off by one")
+
+    def test_formats(self):
+        document = self.ok("compare", "before.json", "after.json", "--json").json()
+        self.assertEqual(document["schema"], "convcast/run_comparison/1")
+        self.assertEqual([c["verdict"] for c in document["cases"][:2]], ["slower", "faster"])
+        rows = list(csv.DictReader(io.StringIO(self.ok("compare", "before.json", "after.json", "--format", "csv").out)))
+        self.assertEqual(len(rows), 11)
+        self.assertAlmostEqual(float(rows[0]["ratio"]), 1.25)
+        self.assertIn("| slower |", self.ok("compare", "before.json", "after.json", "--format", "markdown").out)
+        pipe = self.ok("compare", "-", "after.json", "--json", stdin=(self.folder / "before.json").read_bytes()).json()
+        self.assertEqual(pipe["cases"], document["cases"])
+
+    def test_what_is_refused(self):
+        self.refused(2, ["compare", "before.json", "h200"], "expected two Run documents, or two or more profiles")
+        self.refused(2, ["compare", "before.json", "after.json", "before.json"], "expected two Run documents")
+        self.refused(2, ["compare", "before.json", "after.json", "--only", "sm_clock"], "--only")
+        self.refused(2, ["compare", "before.json", "after.json", "--fail-over", "much"], "number of percent.*--fail-over 5%")
+        self.refused(2, ["compare", "before.json", "after.json", "--l2", "hot"], "cold or warm")
+        self.refused(2, ["compare", "h200", "toy", "--fail-over", "5%"], "of two Run documents")
+
+
+class Bundle(Cli):
+    def setUp(self):
+        super().setUp()
+        with gzip.open(SOURCE / "data" / "recorded" / "h200" / "chang.json.gz") as file:
+            run = json.load(file)
+        run["cases"] = run["cases"][:6]
+        self.write("run.json", run)
+
+    def test_everything_is_in_it_and_makes_the_report_again(self):
+        self.assertRegex(self.ok("report", "run.json", "--bundle", "mine.tar.gz").out, r"mine.tar.gz: \d+ files")
+        with tarfile.open(self.folder / "mine.tar.gz") as archive:
+            names = archive.getnames()
+            for member in archive.getmembers():
+                path = self.folder / member.name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(archive.extractfile(member).read())
+        for name in ("page.html", "run.json", "profile.json", "facts.json", "calibration.json", "versions.json", "commands.txt",
+                     "studies/chang_single.json", "figures/predicted_vs_measured.csv"):
+            self.assertIn("mine/" + name, names)
+        inside = self.folder / "mine"
+        self.assertIn("convcast report run.json --bundle mine.tar.gz", (inside / "commands.txt").read_text())
+        again = self.ok("predict", inside / "run.json", "--gpu", inside / "profile.json", "--facts", inside / "facts.json",
+                        "--calibration", inside / "calibration.json").json()
+        times = [c["prediction"].get("time_s") for c in again["cases"] if "prediction" in c]
+        kept = json.loads((inside / "run.json").read_text())
+        self.assertEqual(times, [c["prediction"].get("time_s") for c in kept["cases"] if "prediction" in c])
+
+    def test_equal_input_gives_equal_bytes(self):
+        def made(**env):
+            self.ok("report", "run.json", "--bundle", "r.tgz", env=env)
+            return (self.folder / "r.tgz").read_bytes()
+        self.assertEqual(made(), made())
+        dated = made(SOURCE_DATE_EPOCH="1700000000")
+        self.assertEqual({m.mtime for m in tarfile.open(fileobj=io.BytesIO(dated)).getmembers()}, {1700000000})
+        self.assertEqual({m.mtime for m in tarfile.open(fileobj=io.BytesIO(made())).getmembers()}, {315532800})
+
+    def test_what_is_refused(self):
+        self.refused(2, ["report", "run.json", "--bundle", "r.zip"], r"ends in .tar.gz, .tgz or .tar")
+        self.refused(2, ["report", "run.json", "--bundle", "r.tgz", "-o", "page"], "leave out -o")
+        self.refused(2, ["report", "run.json", "--bundle", "r.tgz"], "SOURCE_DATE_EPOCH must be", env={"SOURCE_DATE_EPOCH": "today"})
+        self.refused(3, ["report", "run.json", "--bundle", "nowhere/r.tgz"], "nowhere")
+
 
 class Timelines(Cli):
     ASK = ("predict", "--gpu", "toy", "--shape", MULTI, "--strategy", "stride_fixed_block", "--timeline")

@@ -1,0 +1,223 @@
+#include "cli/compare_runs.hpp"
+
+#include "cli/document.hpp"
+#include "cli/sheet.hpp"
+#include "cli/terminal.hpp"
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/record/compare_runs.hpp"
+
+#include <boost/describe.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace convcast::cli {
+namespace {
+
+/// "5%", "5 %" or "5" as a share.
+double share_of(const Arguments &arguments, const std::string &option, const std::string &otherwise) {
+    std::string text = arguments.text(option, otherwise);
+    const std::string given = text;
+    while (!text.empty() && (text.back() == '%' || text.back() == ' '))
+        text.pop_back();
+    double percent = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+    if (error != std::errc{} || end != text.data() + text.size() || !(percent >= 0.0 && percent <= 1e6))
+        throw UsageError("compare: --" + option + " must be a number of percent from 0 to 1000000, got '" +
+                         given + "'. Example: --" + option + " 5%");
+    return percent / 100.0;
+}
+
+CompareRunsOptions options_of(const Arguments &arguments) {
+    if (arguments.has("only"))
+        throw UsageError("compare: --only is a number of profiles, and these are Run documents");
+    CompareRunsOptions options;
+    options.tolerance = share_of(arguments, "tolerance", "3");
+    if (arguments.has("fail-over"))
+        options.fail_over = share_of(arguments, "fail-over", "");
+    const std::string l2 = arguments.text("l2", "cold");
+    if (!boost::describe::enum_from_string(l2.c_str(), options.l2))
+        throw UsageError("compare: --l2 must be cold or warm, got '" + shortened(l2, 40) + "'");
+    return options;
+}
+
+std::string name_of(CaseVerdict verdict) {
+    return boost::describe::enum_to_string(verdict, "?");
+}
+
+std::string percent_text(double ratio) {
+    return fmt::format("{:+.1f} %", 100.0 * (ratio - 1.0));
+}
+
+std::string interval_text(const ComparedCase &item) {
+    if (!item.ratio_low)
+        return "-";
+    return fmt::format("{:+.1f} to {:+.1f}", 100.0 * (*item.ratio_low - 1.0),
+                       100.0 * (*item.ratio_high - 1.0));
+}
+
+std::string differences_text(const RunComparison &comparison, std::size_t width) {
+    std::string text;
+    for (const RunDifference &difference : comparison.differences)
+        text += headed("  ",
+                       difference.what + ": " + (difference.before.empty() ? "-" : difference.before) +
+                           "  ->  " + (difference.after.empty() ? "-" : difference.after),
+                       4, width);
+    return text.empty() ? "same GPU, versions and conditions\n"
+                        : bold("not made under the same conditions") + "\n" + text;
+}
+
+std::string outcome_text(const RunComparison &comparison, std::size_t width) {
+    std::string text;
+    for (const VerdictCount &count : comparison.counts)
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count.cases, name_of(count.verdict));
+    text = fmt::format("{} cases: {}", comparison.cases.size(), text.empty() ? "none in common" : text);
+    if (comparison.mean_ratio)
+        text += fmt::format("; times {} in the geometric mean", percent_text(*comparison.mean_ratio));
+    text = wrapped(text, 0, width);
+    for (const auto &[what, names] : {std::pair{"only in " + comparison.before, &comparison.only_before},
+                                      {"only in " + comparison.after, &comparison.only_after}}) {
+        constexpr std::size_t shown = 10;
+        for (std::size_t i = 0; i < std::min(names->size(), shown); ++i)
+            text += headed("  ", what + ": " + (*names)[i], 4, width);
+        if (names->size() > shown)
+            text += fmt::format("  {}: {} more\n", what, names->size() - shown);
+    }
+    if (comparison.fail_over)
+        text += bold(comparison.passed ? "passed" : "failed") +
+                fmt::format(": {} slower by more than {:.3g} %, or broken\n",
+                            comparison.passed ? "no case is" : "there are cases that are",
+                            100.0 * *comparison.fail_over);
+    return text;
+}
+
+/// Whether a case stands in the table: it changed, or its median did by more than the tolerance.
+bool is_notable(const ComparedCase &item, double tolerance) {
+    if (item.verdict == CaseVerdict::same || item.verdict == CaseVerdict::untimed)
+        return false;
+    return item.verdict != CaseVerdict::unsure || !item.ratio || *item.ratio > 1.0 + tolerance ||
+           *item.ratio < 1.0 / (1.0 + tolerance);
+}
+
+/// Cases that changed, or all of them.
+std::string cases_table(const RunComparison &comparison, bool all, std::size_t width) {
+    std::vector<std::vector<std::string>> rows;
+    for (const ComparedCase &item : comparison.cases) {
+        if (!all && !is_notable(item, comparison.tolerance))
+            continue;
+        rows.push_back(
+            {item.verdict == CaseVerdict::slower || item.verdict == CaseVerdict::broken
+                 ? bold(name_of(item.verdict))
+                 : name_of(item.verdict),
+             item.ratio ? percent_text(*item.ratio) : "-", item.name.value_or(item.shape),
+             interval_text(item), item.before ? short_time(item.before->median_s) : "-",
+             item.after ? short_time(item.after->median_s) : "-",
+             item.strategy.value_or(item.baseline.value_or("")) + (item.reason ? ": " + *item.reason : "")});
+    }
+    if (rows.empty())
+        return "";
+    return "\n" +
+           table({{"verdict"},
+                  {"change", Align::right},
+                  {"shape"},
+                  {"95 %", Align::right},
+                  {"before", Align::right},
+                  {"after", Align::right},
+                  {"strategy"}},
+                 rows, width) +
+           "\n";
+}
+
+Sheet sheet_of(const RunComparison &comparison, bool all) {
+    Sheet sheet;
+    sheet.columns = {{"verdict", ""},  {"study", ""},       {"name", ""},         {"shape", ""},
+                     {"strategy", ""}, {"ratio", ""},       {"ratio_low", ""},    {"ratio_high", ""},
+                     {"before", "s"},  {"before_low", "s"}, {"before_high", "s"}, {"before_samples", ""},
+                     {"after", "s"},   {"after_low", "s"},  {"after_high", "s"},  {"after_samples", ""},
+                     {"reason", ""}};
+    for (const ComparedCase &item : comparison.cases) {
+        if (!all && !is_notable(item, comparison.tolerance))
+            continue;
+        std::vector<SheetCell> row = {name_of(item.verdict),
+                                      cell(item.study),
+                                      cell(item.name),
+                                      item.shape,
+                                      item.strategy.value_or(item.baseline.value_or("")),
+                                      cell(item.ratio),
+                                      cell(item.ratio_low),
+                                      cell(item.ratio_high)};
+        for (const std::optional<MedianTime> *time : {&item.before, &item.after})
+            if (*time) {
+                row.insert(row.end(), {(*time)->median_s.value, cell((*time)->low_s), cell((*time)->high_s),
+                                       (*time)->samples});
+            } else {
+                row.resize(row.size() + 4);
+            }
+        row.push_back(cell(item.reason));
+        sheet.rows.push_back(std::move(row));
+    }
+    return sheet;
+}
+
+std::string as_text(const RunComparison &comparison, bool all) {
+    const std::size_t width = terminal_width();
+    return headed("", bold(comparison.before + " -> " + comparison.after) + ": times as " + comparison.times,
+                  2, width) +
+           differences_text(comparison, width) + cases_table(comparison, all, width) +
+           outcome_text(comparison, width);
+}
+
+/// A summary that can stand in a pull request.
+std::string markdown_of(const RunComparison &comparison, bool all) {
+    std::string text =
+        "**" + comparison.before + " -> " + comparison.after + "**, times as " + comparison.times + "\n\n";
+    for (const RunDifference &difference : comparison.differences)
+        text += "- " + difference.what + ": `" + difference.before + "` -> `" + difference.after + "`\n";
+    text += (comparison.differences.empty() ? "" : "\n") + as_markdown(sheet_of(comparison, all)) + "\n";
+    return printable(text + outcome_text(comparison, std::string::npos));
+}
+
+} // namespace
+
+bool is_run_document(const std::string &text, const std::string &shown) {
+    const JsonValue document = parse_json(text, shown);
+    const JsonValue *schema = document.find("schema");
+    return schema != nullptr && schema->text().value_or("").starts_with("convcast/run/");
+}
+
+int compare_run_documents(const Arguments &arguments, const std::string &before, const std::string &after) {
+    const CompareRunsOptions options = options_of(arguments);
+    const auto shown = [&](std::size_t i) {
+        const std::string &name = arguments.positional()[i];
+        return name == "-" ? std::string("standard input") : name;
+    };
+    const Run first = read_document(before, shown(0)), second = read_document(after, shown(1));
+    const RunComparison comparison = compare_runs(first, shown(0), second, shown(1), options);
+    const Format format = format_of("compare", arguments, true);
+    const bool all = arguments.has("all");
+    std::string text;
+    if (format == Format::json)
+        text = to_text(described::write(comparison));
+    else if (format == Format::csv)
+        text = as_csv(sheet_of(comparison, true));
+    else if (format == Format::markdown)
+        text = markdown_of(comparison, all);
+    else
+        text = printable(as_text(comparison, all));
+    write_file_atomically(arguments.text("output", "-"), text);
+    const bool unread = code_of(first) != 0 || code_of(second) != 0;
+    return comparison.passed && !unread ? 0 : 1;
+}
+
+} // namespace convcast::cli

@@ -1,0 +1,213 @@
+// convcast-onnx: a program that reads a model of ONNX on standard input and writes the convolutions in it to
+// standard output, as the document of model/record/shape_list.hpp. It is apart from convcast so that only it
+// needs the ONNX library, and so that a file which that library does not survive ends nothing else.
+#include "model/base/described.hpp"
+#include "model/record/shape_list.hpp"
+
+#include <onnx/defs/schema.h>
+#include <onnx/onnx_pb.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+
+/// A tensor's sizes and the type of its elements; "" and no size where the file does not say.
+struct Tensor {
+    Dims sizes;
+    std::string type;
+};
+
+/// What a document can hold; a size beyond is refused either way.
+std::int64_t bounded(std::int64_t value) {
+    constexpr std::int64_t most = std::int64_t{1} << 53;
+    return std::clamp(value, -most, most);
+}
+
+template <class Numbers> Dims bounded_list(const Numbers &numbers) {
+    Dims out;
+    for (const std::int64_t value : numbers)
+        out.push_back(bounded(value));
+    return out;
+}
+
+/// Names are for messages and tables: bytes beyond ASCII become a question mark.
+std::string plain(const std::string &text) {
+    std::string out = text.substr(0, 200);
+    for (char &c : out)
+        if (c < 0x20 || c > 0x7E)
+            c = '?';
+    return out;
+}
+
+std::string type_name(int type) {
+    std::string name = onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(type));
+    for (char &c : name)
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return name.empty() || name == "undefined" ? "float" : name;
+}
+
+Tensor tensor_of(const onnx::TypeProto &type) {
+    Tensor out;
+    if (!type.has_tensor_type())
+        return out;
+    out.type = type_name(type.tensor_type().elem_type());
+    for (const onnx::TensorShapeProto_Dimension &dim : type.tensor_type().shape().dim())
+        out.sizes.push_back(dim.has_dim_value() ? bounded(dim.dim_value()) : 0);
+    return out;
+}
+
+/// Every tensor that the graph names.
+std::map<std::string, Tensor> tensors_of(const onnx::GraphProto &graph) {
+    std::map<std::string, Tensor> tensors;
+    for (const auto *values : {&graph.value_info(), &graph.output(), &graph.input()})
+        for (const onnx::ValueInfoProto &value : *values)
+            tensors[value.name()] = tensor_of(value.type());
+    for (const onnx::TensorProto &tensor : graph.initializer())
+        tensors[tensor.name()] = {bounded_list(tensor.dims()), type_name(tensor.data_type())};
+    return tensors;
+}
+
+const onnx::AttributeProto *attribute(const onnx::NodeProto &node, const char *name) {
+    for (const onnx::AttributeProto &found : node.attribute())
+        if (found.name() == name)
+            return &found;
+    return nullptr;
+}
+
+Dims integers(const onnx::NodeProto &node, const char *name) {
+    const onnx::AttributeProto *found = attribute(node, name);
+    return found == nullptr ? Dims{} : bounded_list(found->ints());
+}
+
+std::string name_of(const onnx::NodeProto &node) {
+    const std::string name = node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
+    return plain(name.empty() ? node.op_type() : name);
+}
+
+OnnxConvolution convolution_of(const onnx::NodeProto &node, const std::map<std::string, Tensor> &tensors,
+                               int filters_at) {
+    const auto tensor = [&](int input) {
+        const auto found = input < node.input_size() ? tensors.find(node.input(input)) : tensors.end();
+        return found == tensors.end() ? Tensor{} : found->second;
+    };
+    OnnxConvolution conv;
+    const Tensor input = tensor(0);
+    conv.name = name_of(node);
+    conv.input = input.sizes;
+    conv.filters = tensor(filters_at).sizes;
+    conv.type = input.type.empty() ? "float" : input.type;
+    conv.strides = integers(node, "strides");
+    conv.dilations = integers(node, "dilations");
+    conv.pads = integers(node, "pads");
+    if (const onnx::AttributeProto *pad = attribute(node, "auto_pad"); pad != nullptr && !pad->s().empty())
+        conv.auto_pad = plain(pad->s());
+    if (const onnx::AttributeProto *group = attribute(node, "group"))
+        conv.groups = bounded(group->i());
+    return conv;
+}
+
+/// Convolutions in the bodies of loops and branches.
+void skip_bodies(const onnx::NodeProto &node, OnnxReading &out) {
+    for (const onnx::AttributeProto &body : node.attribute())
+        if (body.has_g())
+            for (const onnx::NodeProto &inner : body.g().node()) {
+                if (inner.op_type().find("Conv") != std::string::npos)
+                    out.skipped.push_back({name_of(inner), "it is in the body of " + name_of(node) + " (" +
+                                                               plain(node.op_type()) +
+                                                               "), and how often that is run is not known"});
+                skip_bodies(inner, out);
+            }
+}
+
+/// An open number of images becomes one; other sizes that are open stay so.
+void set_images(onnx::GraphProto &graph, OnnxReading &out) {
+    std::set<std::string> constants;
+    for (const onnx::TensorProto &tensor : graph.initializer())
+        constants.insert(tensor.name());
+    bool open = false;
+    for (onnx::ValueInfoProto &input : *graph.mutable_input()) {
+        if (constants.count(input.name()) != 0 || !input.type().has_tensor_type())
+            continue;
+        onnx::TensorShapeProto &shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
+        if (shape.dim_size() == 0 || (shape.dim(0).has_dim_value() && shape.dim(0).dim_value() > 0))
+            continue;
+        shape.mutable_dim(0)->set_dim_value(1);
+        open = true;
+    }
+    if (!open)
+        return;
+    graph.clear_value_info(); // what it says of other tensors has the open number
+    for (onnx::ValueInfoProto &output : *graph.mutable_output())
+        if (output.type().has_tensor_type())
+            output.mutable_type()->mutable_tensor_type()->clear_shape();
+    out.remarks.push_back("the file leaves the number of images open: 1 is taken, and --batch N sets it");
+}
+
+OnnxReading reading_of(onnx::ModelProto &model) {
+    OnnxReading out;
+    onnx::GraphProto &graph = *model.mutable_graph();
+    set_images(graph, out);
+    try {
+        onnx::shape_inference::InferShapes(model);
+    } catch (const std::exception &error) {
+        out.remarks.push_back("not every size could be inferred: " + plain(error.what()));
+    }
+    const std::map<std::string, Tensor> tensors = tensors_of(graph);
+    std::map<std::string, int> others;
+    for (const onnx::NodeProto &node : graph.node()) {
+        const std::string &type = node.op_type();
+        const bool own = node.domain().empty() || node.domain() == "ai.onnx";
+        skip_bodies(node, out);
+        if (own && (type == "Conv" || type == "ConvInteger"))
+            out.convolutions.push_back(convolution_of(node, tensors, 1));
+        else if (own && type == "QLinearConv")
+            out.convolutions.push_back(convolution_of(node, tensors, 3));
+        else if (type.find("Conv") != std::string::npos)
+            out.skipped.push_back(
+                {name_of(node),
+                 "operator " + plain((own ? "" : node.domain() + ".") + type) + " is not forecast"});
+        else
+            ++others[plain(type)];
+    }
+    for (const auto &[type, count] : others)
+        out.others.push_back(std::to_string(count) + " " + type);
+    return out;
+}
+
+int read_and_write() {
+    const std::string bytes{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+    onnx::ModelProto model;
+    if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
+        !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !model.has_graph()) {
+        std::fputs("it is no model of ONNX\n", stderr);
+        return 1;
+    }
+    std::cout << to_text(described::write(reading_of(model)));
+    return std::cout.flush() ? 0 : 1;
+}
+
+} // namespace
+} // namespace convcast
+
+int main() try {
+    google::protobuf::SetLogHandler(nullptr); // what is wrong is said by convcast
+    return convcast::read_and_write();
+} catch (const std::exception &error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+}

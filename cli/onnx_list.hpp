@@ -1,0 +1,14 @@
+// The convolutions of an ONNX file, which the program convcast-onnx reads.
+#pragma once
+
+#include "model/record/shape_list.hpp"
+
+#include <string>
+
+namespace convcast::cli {
+
+/// Throws InputError where the bytes are no model, no convolution in them can be forecast, or convcast-onnx
+/// is not there.
+ShapeList read_onnx(const std::string &bytes, const std::string &file);
+
+} // namespace convcast::cli

@@ -1,0 +1,91 @@
+// Two Run documents side by side: which cases became faster or slower, judged by the intervals of their
+// samples.
+#pragma once
+
+#include "model/record/run.hpp"
+
+#include <boost/describe.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+enum class CaseVerdict {
+    broken,  ///< ok before, not ok after
+    slower,  ///< the whole 95 % interval of the ratio is above 1, and not all of it within the tolerance
+    faster,  ///< likewise below 1
+    unsure,  ///< the interval has 1 in it and is too wide for `same`, or there are too few samples for one
+    same,    ///< the whole interval is within the tolerance
+    mended,  ///< not ok before, ok after
+    untimed, ///< one of the two has no time
+};
+BOOST_DESCRIBE_ENUM(CaseVerdict, broken, slower, faster, unsure, same, mended, untimed)
+
+/// The median of samples with its 95 % interval by order statistics; of fewer than six samples there is none.
+struct MedianTime {
+    Seconds median_s;
+    std::optional<Seconds> low_s, high_s;
+    std::int64_t samples = 0;
+    BOOST_DESCRIBE_CLASS(MedianTime, (), (median_s, low_s, high_s, samples), (), ())
+};
+MedianTime median_time(Seconds median, std::vector<Seconds> samples);
+
+struct ComparedCase {
+    std::optional<std::string> study;
+    std::string shape;
+    std::optional<std::string> name, strategy, baseline;
+    CaseVerdict verdict = CaseVerdict::unsure;
+    std::optional<double> ratio; ///< time after over time before
+    std::optional<double> ratio_low, ratio_high;
+    std::optional<MedianTime> before, after;
+    std::optional<std::string> reason; ///< of `broken`, `mended` and `untimed`
+    BOOST_DESCRIBE_CLASS(ComparedCase, (),
+                         (study, shape, name, strategy, baseline, verdict, ratio, ratio_low, ratio_high,
+                          before, after, reason),
+                         (), ())
+};
+
+/// What the documents were made by or on, where it differs; "" where one does not say.
+struct RunDifference {
+    std::string what, before, after;
+    BOOST_DESCRIBE_CLASS(RunDifference, (), (what, before, after), (), ())
+};
+
+struct VerdictCount {
+    CaseVerdict verdict = CaseVerdict::same;
+    std::int64_t cases = 0;
+    BOOST_DESCRIBE_CLASS(VerdictCount, (), (verdict, cases), (), ())
+};
+
+struct RunComparison {
+    std::string schema = "convcast/run_comparison/1";
+    std::string before, after; ///< files
+    std::string times;         ///< what is compared: "measured, cold L2", "forecast"
+    double tolerance = 0.0;
+    std::optional<double> fail_over;
+    bool passed = true;                     ///< nothing is slower by more than fail_over, nothing is broken
+    std::vector<RunDifference> differences; ///< of GPU, versions and conditions
+    std::vector<VerdictCount> counts;       ///< of every verdict that there is
+    std::optional<double> mean_ratio;       ///< geometric mean over all cases with two times
+    std::vector<ComparedCase> cases;        ///< by verdict, the largest ratio first
+    std::vector<std::string> only_before, only_after;
+    BOOST_DESCRIBE_CLASS(RunComparison, (),
+                         (schema, before, after, times, tolerance, fail_over, passed, differences, counts,
+                          mean_ratio, cases, only_before, only_after),
+                         (), ())
+};
+
+struct CompareRunsOptions {
+    L2State l2 = L2State::cold;
+    double tolerance = 0.03; ///< a share
+    std::optional<double> fail_over;
+};
+
+/// Compares what was measured or, where neither document has a measurement, what was forecast.
+RunComparison compare_runs(const Run &before, const std::string &before_file, const Run &after,
+                           const std::string &after_file, const CompareRunsOptions &options);
+
+} // namespace convcast

@@ -1,0 +1,269 @@
+// Lines of oneDNN's benchdnn: "mb1ic64ih56oc64oh56kh3ph1n"resnet:conv2*3"", options before or above them.
+#include "model/record/shape_list_parts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace convcast {
+namespace {
+
+constexpr const char *benchdnn_example = "mb1ic64ih56iw56oc64oh56ow56kh3kw3sh1ph1n\"resnet:conv2*3\"";
+
+/// Longer names first where one begins with another.
+constexpr std::array<std::string_view, 22> size_names = {"mb", "ic", "id", "ih", "iw", "oc", "od", "oh",
+                                                         "ow", "kd", "kh", "kw", "sd", "sh", "sw", "pd",
+                                                         "ph", "pw", "dd", "dh", "dw", "g"};
+
+using Sizes = std::map<std::string, std::int64_t, std::less<>>;
+
+std::int64_t size_of(const Sizes &sizes, std::string_view name, std::int64_t otherwise) {
+    const auto found = sizes.find(name);
+    return found == sizes.end() ? otherwise : found->second;
+}
+
+/// The size that `rest` begins with, its name taken off; empty if it begins with none.
+std::string_view take_name(std::string_view &rest) {
+    for (const std::string_view name : size_names)
+        if (rest.starts_with(name) && rest.size() > name.size() && rest[name.size()] >= '0' &&
+            rest[name.size()] <= '9') {
+            rest.remove_prefix(name.size());
+            return name;
+        }
+    return {};
+}
+
+/// A descriptor in parts. The symbol _ between them means nothing.
+struct Descriptor {
+    Sizes sizes;
+    std::string name;
+    std::int64_t count = 1;
+};
+
+/// "conv2*3" is a layer that stands three times.
+void take_layer(Descriptor &out, std::string_view text) {
+    if (text.size() > 1 && text.front() == '"' && text.back() == '"')
+        text = text.substr(1, text.size() - 2);
+    const std::size_t star = text.rfind('*');
+    if (star != std::string_view::npos && star + 1 < text.size() &&
+        text.find_first_not_of("0123456789", star + 1) == std::string_view::npos) {
+        out.count = whole_number(text.substr(star + 1), "the count behind *", 1);
+        text = text.substr(0, star);
+    }
+    out.name = std::string(text);
+}
+
+Descriptor descriptor_of(std::string_view text) {
+    Descriptor out;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        if (rest.front() == '_') {
+            rest.remove_prefix(1);
+            continue;
+        }
+        if (rest.front() == 'n') {
+            take_layer(out, rest.substr(1));
+            break;
+        }
+        const std::string_view name = take_name(rest);
+        if (name.empty())
+            throw UsageError("expected a size of benchdnn at '" + shortened(rest, 40) +
+                             "': g mb ic ih iw oc oh ow kh kw sh sw ph pw dh dw with a number, or n with a "
+                             "name at the end. Example: " +
+                             benchdnn_example);
+        const std::size_t end = std::min(rest.find_first_not_of("0123456789"), rest.size());
+        if (!out.sizes.emplace(name, whole_number(rest.substr(0, end), std::string(name), 0)).second)
+            throw UsageError("'" + std::string(name) + "' stands twice in '" + shortened(text, 60) +
+                             "'. Example: " + benchdnn_example);
+        rest.remove_prefix(end);
+    }
+    return out;
+}
+
+/// Only sizes of 2D are forecast; a third direction of one element changes nothing.
+void require_2d(const Sizes &sizes) {
+    const bool deep = size_of(sizes, "id", 1) > 1 || size_of(sizes, "od", 1) > 1 ||
+                      size_of(sizes, "kd", 1) > 1 || size_of(sizes, "pd", 0) > 0;
+    if (deep)
+        throw UsageError("expected a 2D convolution, found a 3D one (id, od, kd or pd). Example: " +
+                         std::string(benchdnn_example));
+    if (sizes.count("ih") == 0 && sizes.count("kh") == 0 && sizes.count("oh") == 0)
+        throw UsageError("expected a 2D convolution, found a 1D one (no ih and kh). One of ih1 kh1 ph0 is "
+                         "what it comes to. Example: " +
+                         std::string(benchdnn_example));
+    for (const char *needed : {"ic", "oc", "ih", "kh"})
+        if (size_of(sizes, needed, 0) == 0)
+            throw UsageError(std::string("expected '") + needed +
+                             "' with a size of 1 or more. Example: " + benchdnn_example);
+}
+
+/// Rows ('h') or columns ('w') of the descriptor; of a square one, whose columns are not given, the rows.
+Direction direction_of(const Sizes &sizes, char which) {
+    const bool rows =
+        which == 'h' || (sizes.count("iw") == 0 && sizes.count("kw") == 0 && sizes.count("ow") == 0 &&
+                         sizes.count("sw") == 0 && sizes.count("dw") == 0 && sizes.count("pw") == 0);
+    const auto value = [&](char letter, std::int64_t otherwise) {
+        return size_of(sizes, std::string{letter, rows ? 'h' : 'w'}, otherwise);
+    };
+    const std::string w = rows ? "h" : "w";
+    if (value('i', 0) == 0 || value('k', 0) == 0)
+        throw UsageError("expected 'i" + w + "' and 'k" + w +
+                         "', both or neither, with sizes of 1 or more. "
+                         "Example: " +
+                         std::string(benchdnn_example));
+    Direction d;
+    d.input = value('i', 0);
+    d.filter = value('k', 0);
+    d.stride = value('s', 1);
+    d.dilation = value('d', 0) + 1; // 0 is a filter without gaps
+    if (d.stride < 1)
+        throw UsageError("s" + w + ": expected a stride of 1 or more, found 0. Example: sh1");
+    const std::int64_t outputs = value('o', 0), pad = value('p', -1);
+    if (outputs == 0) {
+        d.pad_begin = d.pad_end = std::max<std::int64_t>(pad, 0);
+        return d;
+    }
+    // What lies behind the input so that the last filter ends there.
+    const std::int64_t both = (outputs - 1) * d.stride + d.dilation * (d.filter - 1) + 1 - d.input;
+    d.pad_begin = pad >= 0 ? pad : std::max<std::int64_t>(both, 0) / 2;
+    d.pad_end = std::max(both - d.pad_begin, std::int64_t{0});
+    const Direction even{d.input, d.filter, d.stride, d.dilation, d.pad_begin, d.pad_begin};
+    if (outputs_of(even) == outputs) // the usual one: what the last filter leaves over does not count
+        return even;
+    if (!symmetric_pad(d) || outputs_of(d) != outputs)
+        throw UsageError("o" + w + std::to_string(outputs) + ": expected o" + w +
+                         std::to_string(outputs_of(even)) + " for i" + w + std::to_string(d.input) + " k" +
+                         w + std::to_string(d.filter) + " s" + w + std::to_string(d.stride) + " p" + w +
+                         std::to_string(d.pad_begin) + " d" + w + std::to_string(d.dilation - 1) +
+                         ", which pads both sides alike");
+    return d;
+}
+
+/// What options above say of the lines below.
+struct Options {
+    std::optional<std::int64_t> images; ///< of --mb, unless 0
+    DataType type = DataType::f32;
+    std::set<std::string> left_out;
+};
+
+ConvShape shape_of(const Sizes &sizes, const Options &options, bool &moved) {
+    require_2d(sizes);
+    const Direction h = direction_of(sizes, 'h'), w = direction_of(sizes, 'w');
+    ConvShape shape;
+    shape.n = options.images.value_or(size_of(sizes, "mb", 2)); // benchdnn's own default
+    shape.c = size_of(sizes, "ic", 1);
+    shape.k = size_of(sizes, "oc", 1);
+    shape.groups = size_of(sizes, "g", 1);
+    shape.h = h.input;
+    shape.w = w.input;
+    shape.r = h.filter;
+    shape.s = w.filter;
+    shape.stride_h = h.stride;
+    shape.stride_w = w.stride;
+    shape.dilation_h = h.dilation;
+    shape.dilation_w = w.dilation;
+    shape.pad_h = *symmetric_pad(h);
+    shape.pad_w = *symmetric_pad(w);
+    shape.dtype = options.type;
+    shape.validate();
+    moved = h.pad_begin != h.pad_end || w.pad_begin != w.pad_end;
+    return shape;
+}
+
+/// "--dt=f32:f32:f32" or "--cfg=f32": the type of the input.
+DataType type_of_option(std::string_view value) {
+    if (value.find(',') != std::string_view::npos)
+        throw UsageError("expected one type for the lines below, found '" + shortened(value, 40) +
+                         "'. Example: --dt=f32");
+    std::string_view first = value.substr(0, value.find(':'));
+    for (const char *known : {"f32", "f16", "s8", "u8"})
+        if (first.starts_with(known)) // "s8s8s32" of --cfg
+            first = first.substr(0, std::string_view(known).size());
+    return data_type(first);
+}
+
+void take_option(Options &options, std::string_view word) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string_view name = word.substr(0, equals),
+                           value = word.substr(std::min(equals + 1, word.size()));
+    if (name == "--reset") {
+        options = {std::nullopt, DataType::f32, std::move(options.left_out)};
+    } else if (name == "--mb") {
+        const std::int64_t images = whole_number(value, "--mb", 0);
+        options.images = images == 0 ? std::nullopt : std::optional(images);
+    } else if (name == "--dt" || name == "--cfg") {
+        options.type = type_of_option(value);
+    } else if (name == "--dir") {
+        if (value != "FWD_D" && value != "FWD_B" && value != "FWD_I" && value != "FWD_D,FWD_B")
+            throw UsageError("expected --dir=FWD_D, FWD_B or FWD_I, as only the forward pass is forecast, "
+                             "found '" +
+                             shortened(word, 40) + "'");
+    } else if (name == "--batch") {
+        throw UsageError("expected shapes, found '" + shortened(word, 60) +
+                         "', which names another file; give that one to --shapes");
+    } else if (word == "--deconv" || word == "--matmul" || word == "--ip" || word == "--pool") {
+        throw UsageError("expected convolutions (--conv), found '" + std::string(word) + "'");
+    } else if (word != "--conv") {
+        options.left_out.insert(shortened(name, 40));
+    }
+}
+
+bool is_benchdnn_call(std::string_view word) {
+    return word == "benchdnn" || word.ends_with("/benchdnn");
+}
+
+void take_line(ListBuilder &list, Options &options, std::size_t number, std::string_view line, bool &moved) {
+    for (std::string_view rest = trimmed(line); !rest.empty();) {
+        const bool option = rest.starts_with("--");
+        const std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
+        const std::string_view word = rest.substr(0, end);
+        if (word.starts_with('#'))
+            return;
+        if (!option && !is_benchdnn_call(word)) {
+            // A name in quotes may have blanks: the descriptor is what is left.
+            const std::size_t comment = rest.find(" #");
+            const Descriptor found = descriptor_of(trimmed(rest.substr(0, comment)));
+            bool here = false;
+            const ConvShape shape = shape_of(found.sizes, options, here);
+            moved = moved || here;
+            return list.add(shape, found.name, found.count);
+        }
+        if (option)
+            list.at(number, [&] { take_option(options, word); });
+        rest = trimmed(rest.substr(end));
+    }
+}
+
+} // namespace
+
+bool is_benchdnn(std::string_view line) {
+    if (line.starts_with("--") || is_benchdnn_call(line.substr(0, line.find(' '))))
+        return true;
+    return !take_name(line).empty() && line.find_first_of(",;\t") == std::string_view::npos;
+}
+
+ShapeList read_benchdnn(std::string_view text, const std::string &file) {
+    ListBuilder list(file, "benchdnn");
+    Options options;
+    bool moved = false;
+    each_line(text, [&](std::size_t number, std::string_view line) {
+        if (!is_comment(line))
+            list.at(number, [&] { take_line(list, options, number, line, moved); });
+        return !list.full();
+    });
+    if (!options.left_out.empty())
+        list.remark("options that say nothing of a shape are left out: " +
+                    join({options.left_out.begin(), options.left_out.end()}));
+    if (moved)
+        list.remark("padding that differs by one between both sides counts as the same on both, which gives "
+                    "the same output");
+    return list.finish(benchdnn_example);
+}
+
+} // namespace convcast

@@ -1,0 +1,304 @@
+#include "model/record/shape_list.hpp"
+
+#include "model/base/readable.hpp"
+#include "model/record/shape_list_parts.hpp"
+#include "model/record/study.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+// ---- what readers have in common ----
+
+void ListBuilder::add(const ConvShape &shape, const std::string &name, std::int64_t count,
+                      std::int64_t entries) {
+    if (!name.empty() && !is_printable(name))
+        throw UsageError("expected a name of at most 200 bytes without control characters, for example "
+                         "conv2_1, found '" +
+                         shortened(name) + "'");
+    if (count < 1 || count > most_listed_count || total_ > most_listed_count - count)
+        throw UsageError("expected counts from 1 to " + std::to_string(most_listed_count) +
+                         " together, found " + std::to_string(count));
+    total_ += count;
+    const auto [at, is_new] = places_.try_emplace(shape.id(), list_.shapes.size());
+    if (is_new) {
+        if (list_.shapes.size() == most_listed_shapes)
+            throw UsageError("expected at most " + std::to_string(most_listed_shapes) +
+                             " different shapes; split the list into several files");
+        list_.shapes.push_back({shape, name, count, entries});
+        return;
+    }
+    ListedShape &earlier = list_.shapes[at->second];
+    earlier.count += count;
+    earlier.entries += entries;
+    if (earlier.name.empty())
+        earlier.name = name;
+}
+
+void ListBuilder::problem(std::size_t line, const std::string &message) {
+    if (!full())
+        problems_.push_back({file_ + ":" + std::to_string(line) + " (" + list_.format + ")", message});
+}
+
+void ListBuilder::at(std::size_t line, const std::function<void()> &part) {
+    try {
+        part();
+    } catch (const UsageError &error) {
+        problem(line, error.what());
+    }
+}
+
+bool ListBuilder::full() const {
+    return problems_.size() >= 1000;
+}
+
+ShapeList ListBuilder::finish(const std::string &example) {
+    if (!problems_.empty())
+        throw InputError(std::move(problems_));
+    if (list_.shapes.empty())
+        throw InputError(file_ + " (" + list_.format + ")",
+                         "expected at least one convolution, for example: " + example);
+    return std::move(list_);
+}
+
+std::int64_t outputs_of(const Direction &d) {
+    const std::int64_t room = d.input + d.pad_begin + d.pad_end - d.dilation * (d.filter - 1) - 1;
+    return room < 0 ? 0 : room / d.stride + 1;
+}
+
+std::optional<std::int64_t> symmetric_pad(const Direction &direction) {
+    const std::int64_t wanted = outputs_of(direction);
+    const std::int64_t sum = direction.pad_begin + direction.pad_end;
+    if (direction.pad_begin == direction.pad_end)
+        return direction.pad_begin;
+    for (const std::int64_t pad : {sum / 2, (sum + 1) / 2}) {
+        Direction same = direction;
+        same.pad_begin = same.pad_end = pad;
+        if (wanted > 0 && outputs_of(same) == wanted)
+            return pad;
+    }
+    return std::nullopt;
+}
+
+std::int64_t whole_number(std::string_view text, const std::string &what, std::int64_t low) {
+    constexpr std::int64_t most = std::int64_t{1} << 30; // so that no product of two overflows
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < low || value > most)
+        throw UsageError(what + ": expected an integer from " + std::to_string(low) + " to 2^30, found '" +
+                         shortened(text, 40) + "'. Example: " + std::to_string(low + 2));
+    return value;
+}
+
+DataType data_type(std::string_view name) {
+    std::string small;
+    for (const char c : name.substr(0, 20))
+        small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    for (const char *f32 : {"f32", "fp32", "float32", "float", "single"})
+        if (small == f32)
+            return DataType::f32;
+    for (const char *f16 : {"f16", "fp16", "float16", "half"})
+        if (small == f16)
+            return DataType::f16;
+    for (const char *i8 : {"i8", "s8", "u8", "int8", "uint8"})
+        if (small == i8)
+            return DataType::i8;
+    throw UsageError("expected the type f32, f16 or i8, which are forecast, found '" + shortened(name, 40) +
+                     "'. Example: f16");
+}
+
+std::string_view trimmed(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos)
+        return {};
+    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+void each_line(std::string_view text, const std::function<bool(std::size_t, std::string_view)> &take) {
+    std::size_t number = 1;
+    for (std::size_t at = 0; at < text.size(); ++number) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        if (!take(number, text.substr(at, end - at)))
+            return;
+        at = end + 1;
+    }
+}
+
+bool is_comment(std::string_view line) {
+    const std::string_view content = trimmed(line);
+    return content.empty() || content.front() == '#';
+}
+
+namespace {
+
+// ---- a shape per line ----
+
+constexpr const char *line_example = "n1c64h56w56k64r3s3_pad1x1 conv2_1 3";
+
+/// "3" or "x3"; absent where the word is no count.
+std::optional<std::int64_t> count_of(std::string_view word) {
+    if (word.size() > 1 && word.front() == 'x')
+        word.remove_prefix(1);
+    if (word.empty() || word.find_first_not_of("0123456789") != std::string_view::npos)
+        return std::nullopt;
+    return whole_number(word, "the count", 1);
+}
+
+/// "SHAPE", "SHAPE NAME", "SHAPE COUNT" or "SHAPE NAME COUNT"; a name may have blanks.
+void take_line(ListBuilder &list, std::string_view line) {
+    for (std::size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1))
+        if (at == 0 || line[at - 1] == ' ' || line[at - 1] == '\t') {
+            line = line.substr(0, at);
+            break;
+        }
+    line = trimmed(line);
+    if (line.empty())
+        return;
+    const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+    const ConvShape shape = ConvShape::parse(shortened(line.substr(0, end)));
+    std::string_view rest = trimmed(line.substr(end));
+    const std::size_t last = rest.find_last_of(" \t");
+    const std::string_view word = rest.substr(last == std::string_view::npos ? 0 : last + 1);
+    const std::optional<std::int64_t> count = count_of(word);
+    if (count)
+        rest = trimmed(rest.substr(0, rest.size() - word.size()));
+    list.add(shape, std::string(rest), count.value_or(1));
+}
+
+ShapeList read_lines(std::string_view text, const std::string &file) {
+    ListBuilder list(file, "a shape per line");
+    each_line(text, [&](std::size_t number, std::string_view line) {
+        list.at(number, [&] { take_line(list, line); });
+        return !list.full();
+    });
+    return list.finish(line_example);
+}
+
+// ---- a study document ----
+
+ShapeList read_study_shapes(const std::string &text, const std::string &file) {
+    const Study study = read_study(text, file);
+    ListBuilder list(file, "a study document");
+    for (std::size_t i = 0; i < study.shapes.size(); ++i)
+        list.at(1, [&] {
+            list.add(ConvShape::parse(study.shapes[i]), "", study.counts.empty() ? 1 : study.counts[i]);
+        });
+    if (!study.sweeps.empty() || !study.settings.empty())
+        list.remark("settings and sweeps of the study are asked by --study " + file);
+    return list.finish("{\"shapes\": [\"n1c64h56w56k64r3s3\"]}");
+}
+
+// ---- which of them ----
+
+/// Whether bytes are UTF-8; ASCII is.
+bool is_utf8(std::string_view text) {
+    for (std::size_t i = 0; i < text.size();) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const std::size_t more = byte < 0x80                   ? 0
+                                 : byte >= 0xC2 && byte < 0xE0 ? 1
+                                 : byte >= 0xE0 && byte < 0xF0 ? 2
+                                 : byte >= 0xF0 && byte < 0xF5 ? 3
+                                                               : 4;
+        if (more == 4 || i + more >= text.size() + (more == 0 ? 1 : 0))
+            return false;
+        for (std::size_t k = 1; k <= more; ++k)
+            if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80)
+                return false;
+        const auto next = static_cast<unsigned char>(more > 0 ? text[i + 1] : 0);
+        if ((byte == 0xE0 && next < 0xA0) || (byte == 0xED && next > 0x9F) || (byte == 0xF0 && next < 0x90) ||
+            (byte == 0xF4 && next > 0x8F)) // overlong, surrogates, beyond Unicode
+            return false;
+        i += more + 1;
+    }
+    return true;
+}
+
+/// Refuses what is no text, with the lines that are none.
+void require_text(std::string_view text, const std::string &file) {
+    if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+        throw InputError(file + ":1", "expected UTF-8, found UTF-16; save the file as UTF-8");
+    std::vector<InputProblem> problems;
+    each_line(text, [&](std::size_t number, std::string_view line) {
+        const char *found = line.find('\0') != std::string_view::npos ? "a byte of value 0"
+                            : !is_utf8(line)                          ? "bytes that are no UTF-8"
+                                                                      : nullptr;
+        if (found != nullptr)
+            problems.push_back({file + ":" + std::to_string(number),
+                                std::string("expected text in UTF-8, found ") + found +
+                                    "; a list of shapes has lines like: " + line_example});
+        return problems.size() < 20;
+    });
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+}
+
+/// The first line that says something, with its number.
+std::pair<std::size_t, std::string_view> first_line(std::string_view text) {
+    std::pair<std::size_t, std::string_view> first;
+    each_line(text, [&](std::size_t number, std::string_view line) {
+        if (is_comment(line))
+            return true;
+        first = {number, trimmed(line)};
+        return false;
+    });
+    return first;
+}
+
+} // namespace
+
+bool is_onnx(std::string_view bytes) {
+    return bytes.size() > 1 && bytes[0] == '\x08' && bytes[1] != '\0'; // ModelProto.ir_version
+}
+
+ShapeList with_images(const ShapeList &list, std::int64_t images, const std::string &file) {
+    ListBuilder out(file, list.format + ", " + std::to_string(images) + " images");
+    for (const std::string &remark : list.remarks)
+        out.remark(remark);
+    for (const ListedShape &entry : list.shapes)
+        out.at(1, [&] {
+            ConvShape shape = entry.shape;
+            shape.n = images;
+            shape.validate();
+            out.add(shape, entry.name, entry.count, entry.entries);
+        });
+    return out.finish(line_example);
+}
+
+ShapeList read_shape_list(const std::string &text, const std::string &file) {
+    std::string_view content = text;
+    if (content.starts_with("\xEF\xBB\xBF"))
+        content.remove_prefix(3);
+    require_text(content, file);
+    const auto [number, line] = first_line(content);
+    if (line.empty())
+        throw InputError(file, std::string("expected a list of shapes, found nothing. Example of a line: ") +
+                                   line_example);
+    if (line.front() == '{')
+        return read_study_shapes(std::string(content), file);
+    const bool shape = line.size() > 1 && line[0] == 'n' && line[1] >= '0' && line[1] <= '9';
+    if (shape && line.find_first_of(",;") == std::string_view::npos)
+        return read_lines(content, file);
+    if (is_benchdnn(line))
+        return read_benchdnn(content, file);
+    if (!shape && is_csv_header(line))
+        return read_csv(content, file);
+    throw InputError(
+        file + ":" + std::to_string(number),
+        std::string(shape ? "expected a header above lines with separators" : "expected a list of shapes") +
+            ", found '" + shortened(line, 60) +
+            "'. A list is one of: a shape per line (n1c64h56w56k64r3s3_pad1x1 conv2 3), CSV with a header "
+            "(n,c,h,w,k,r,s,stride,pad,name,count), benchdnn lines of oneDNN (mb1ic64ih56oc64oh56kh3ph1), a "
+            "study document, an ONNX file; see docs/study.md");
+}
+
+} // namespace convcast

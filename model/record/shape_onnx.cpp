@@ -1,0 +1,139 @@
+// What the reader of ONNX files found, as a list of shapes.
+#include "model/record/shape_list_parts.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr std::int64_t most_size = std::int64_t{1} << 30; // so that no product of two overflows
+
+std::string sizes_text(const std::vector<std::int64_t> &sizes) {
+    std::string text;
+    for (const std::int64_t size : sizes)
+        text += (text.empty() ? "" : " x ") + (size > 0 ? std::to_string(size) : std::string("?"));
+    return text.empty() ? "of no known size" : text;
+}
+
+void require_sizes(const OnnxConvolution &conv) {
+    if (conv.input.size() != 4 || conv.filters.size() != 4) {
+        const std::size_t spatial =
+            std::max<std::size_t>(std::max(conv.input.size(), conv.filters.size()), 2) - 2;
+        throw UsageError(spatial == 0 || spatial == 2
+                             ? "its input is " + sizes_text(conv.input) + ", its filters are " +
+                                   sizes_text(conv.filters)
+                             : "it is " + std::to_string(spatial) + "D, and only 2D is forecast");
+    }
+    for (const std::vector<std::int64_t> *sizes : {&conv.input, &conv.filters})
+        for (const std::int64_t size : *sizes)
+            if (size < 1 || size > most_size)
+                throw UsageError("its input is " + sizes_text(conv.input) + ", its filters are " +
+                                 sizes_text(conv.filters) + "; a size that is ? is not in the file");
+    for (const std::vector<std::int64_t> *list : {&conv.strides, &conv.dilations, &conv.pads})
+        for (const std::int64_t value : *list)
+            if (value < (list == &conv.pads ? 0 : 1) || value > most_size)
+                throw UsageError("a stride, dilation or pad is " + std::to_string(value));
+}
+
+/// Rows (0) or columns (1), with the padding that auto_pad asks for.
+Direction direction_of(const OnnxConvolution &conv, std::size_t which) {
+    Direction d;
+    d.input = conv.input[2 + which];
+    d.filter = conv.filters[2 + which];
+    d.stride = conv.strides.size() == 2 ? conv.strides[which] : 1;
+    d.dilation = conv.dilations.size() == 2 ? conv.dilations[which] : 1;
+    if (d.dilation > most_size / d.filter)
+        throw UsageError("its filter is larger than 2^30 with its dilation");
+    if (conv.auto_pad == "SAME_UPPER" || conv.auto_pad == "SAME_LOWER") {
+        const std::int64_t outputs = (d.input + d.stride - 1) / d.stride;
+        const std::int64_t both =
+            std::max<std::int64_t>((outputs - 1) * d.stride + d.dilation * (d.filter - 1) + 1 - d.input, 0);
+        const bool upper = conv.auto_pad == "SAME_UPPER";
+        d.pad_begin = upper ? both / 2 : (both + 1) / 2;
+        d.pad_end = both - d.pad_begin;
+    } else if (conv.auto_pad == "VALID") {
+        d.pad_begin = d.pad_end = 0;
+    } else if (conv.pads.size() == 4) {
+        d.pad_begin = conv.pads[which];
+        d.pad_end = conv.pads[which + 2];
+    }
+    return d;
+}
+
+ConvShape shape_of(const OnnxConvolution &conv, bool &moved) {
+    require_sizes(conv);
+    const Direction h = direction_of(conv, 0), w = direction_of(conv, 1);
+    const std::optional<std::int64_t> pad_h = symmetric_pad(h), pad_w = symmetric_pad(w);
+    if (!pad_h || !pad_w)
+        throw UsageError("its padding is " + std::to_string(h.pad_begin) + " and " +
+                         std::to_string(h.pad_end) + " above and below, " + std::to_string(w.pad_begin) +
+                         " and " + std::to_string(w.pad_end) +
+                         " at the sides; only the same on both sides is forecast");
+    ConvShape shape;
+    shape.n = conv.input[0];
+    shape.c = conv.input[1];
+    shape.h = h.input;
+    shape.w = w.input;
+    shape.k = conv.filters[0];
+    shape.r = h.filter;
+    shape.s = w.filter;
+    shape.stride_h = h.stride;
+    shape.stride_w = w.stride;
+    shape.pad_h = *pad_h;
+    shape.pad_w = *pad_w;
+    shape.dilation_h = h.dilation;
+    shape.dilation_w = w.dilation;
+    shape.groups = conv.groups;
+    shape.dtype = data_type(conv.type);
+    shape.validate();
+    if (shape.c / shape.groups != conv.filters[1])
+        throw UsageError("its input has " + std::to_string(shape.c) + " channels in " +
+                         std::to_string(shape.groups) + " groups, its filters " +
+                         std::to_string(conv.filters[1]));
+    moved = moved || h.pad_begin != h.pad_end || w.pad_begin != w.pad_end;
+    return shape;
+}
+
+} // namespace
+
+ShapeList list_of(const OnnxReading &reading, const std::string &file) {
+    ListBuilder list(file, "ONNX");
+    std::vector<std::string> skipped;
+    for (const OnnxSkipped &node : reading.skipped)
+        skipped.push_back(shortened(node.name, 80) + ": " + node.reason);
+    bool moved = false;
+    for (const OnnxConvolution &conv : reading.convolutions) {
+        try {
+            list.add(shape_of(conv, moved), shortened(conv.name, 120), 1);
+        } catch (const UsageError &error) {
+            skipped.push_back(shortened(conv.name, 80) + ": " + error.what());
+        }
+    }
+    for (const std::string &remark : reading.remarks)
+        list.remark(remark);
+    if (moved)
+        list.remark("padding that differs by one between both sides counts as the same on both, which gives "
+                    "the same output");
+    constexpr std::size_t most_said = 20;
+    for (std::size_t i = 0; i < std::min(most_said, skipped.size()); ++i)
+        list.remark("skipped " + skipped[i]);
+    if (skipped.size() > most_said)
+        list.remark("skipped " + std::to_string(skipped.size() - most_said) + " more convolutions");
+    if (!reading.others.empty())
+        list.remark("no convolutions, left out: " + join(reading.others));
+    try {
+        return list.finish("a node of type Conv on images, for example of ResNet");
+    } catch (const InputError &) {
+        throw InputError(
+            file + " (ONNX)",
+            "expected a 2D convolution that can be forecast, found none" +
+                (skipped.empty() ? std::string(" of any kind") : "; " + join(skipped, "; ").substr(0, 2000)));
+    }
+}
+
+} // namespace convcast
