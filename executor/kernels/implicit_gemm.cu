@@ -107,6 +107,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int pixel0 = blockIdx.x / (Split * filter_tiles) * TilePixels;
     const int group = blockIdx.y;
     const int first_step = steps * part / Split, last_step = steps * (part + 1) / Split;
+//: fetch_biases(a, group * Filters + filter0, TileK, Groups * Filters - 1);
 //: if constexpr (END_ADD) {
 //:     constexpr int lines = (TilePixels + 31) / 32;
 //:     for (int i = part * threads + tid; i < TileK * lines; i += Split * threads) {
@@ -470,6 +471,12 @@ __global__ void __maxnreg__(REGISTER_CAP)
         constexpr int at_once = divisor_up_to(under_way, smaller(under_way, Split * WarpSplit));
 #pragma unroll under_way / at_once
         for (int at = begin + tid; at < begin + share; at += threads) {
+//: const int its_m = at / TilePixels, its_pixel = pixel0 + at % TilePixels;
+//: float terms = 0.0f;
+//: if ((whole_tiles || filter0 + its_m < Filters) && its_pixel < pixels)
+//:     terms = end_terms(a, group * Filters + filter0 + its_m,
+//:                       output - outputs + its_pixel / pixels_of_image * image_floats +
+//:                           static_cast<long long>(its_m) * pixels_of_image + its_pixel % pixels_of_image);
             float total = 0.0f;
 #pragma unroll under_way / WarpSplit
             for (int from = 0; from < Split; ++from)
@@ -477,10 +484,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
                 for (int t = 0; t < WarpSplit; ++t)
                     total += Split > 1 ? load_from_cta(shared + t * tile + at, from) : shared[t * tile + at];
             const int m = at / TilePixels, pixel = pixel0 + at % TilePixels;
-//: if ((whole_tiles || filter0 + m < Filters) && pixel < pixels)
-//:     total = end_of_convolution(total, a, group * Filters + filter0 + m,
-//:                                output - outputs + pixel / pixels_of_image * image_floats +
-//:                                    static_cast<long long>(m) * pixels_of_image + pixel % pixels_of_image);
+//: total = ended(total, terms);
             if ((whole_tiles || filter0 + m < Filters) && pixel < pixels)
                 output[pixel / pixels_of_image * image_floats + static_cast<long long>(m) * pixels_of_image +
                        pixel % pixels_of_image] = total;

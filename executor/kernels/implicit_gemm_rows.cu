@@ -127,6 +127,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int column0 = tile / unit_tiles * (Columns * ThreadPixels); // in the output
     const int group = blockIdx.y;
     const int first_step = steps * part / Split, last_step = steps * (part + 1) / Split;
+//: fetch_biases(a, group * Filters + filter0, TileK, Groups * Filters - 1);
     const auto staged_row = [](int unit) { // of a unit's first filter row, over all images
         const int row = unit / Columns;
         return row / P * image_rows + row % P * stride_h;
@@ -465,6 +466,10 @@ __global__ void __maxnreg__(REGISTER_CAP)
                     continue;
                 to += static_cast<long long>(m) * (P * Q);
                 const float *at = shared + m * TilePixels + pixel;
+//: const int channel = group * Filters + filter0 + m;
+//: float4 terms = {0.0f, 0.0f, 0.0f, 0.0f};
+//: if constexpr (Q % 4 == 0)
+//:     terms = end_terms_of_four(a, channel, to - outputs);
                 float4 total = {0.0f, 0.0f, 0.0f, 0.0f};
                 if constexpr (Split > 1) {
 #pragma unroll
@@ -475,9 +480,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
                     for (int t = 0; t < WarpSplit; ++t)
                         add(total, *reinterpret_cast<const float4 *>(at + t * tile_floats));
                 }
-//: const int channel = group * Filters + filter0 + m;
 //: if constexpr (Q % 4 == 0)
-//:     end_four(total.x, total.y, total.z, total.w, a, channel, to - outputs);
+//:     end_four(total.x, total.y, total.z, total.w, terms);
                 if constexpr (Q % 4 == 0) {
                     *reinterpret_cast<float4 *>(to) = total;
                 } else {

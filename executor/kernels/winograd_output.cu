@@ -24,6 +24,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const int rows_here = there ? at_most(m, a.p - p) : 0, columns_here = at_most(m, a.q - q);
     const long long to = (static_cast<long long>(image) * a.k + filter) * a.p * a.q + p * a.q + q;
 
+//: if constexpr (END_BIAS)
+//:     fetch(a.bias + filter);
 //: if constexpr (END_ADD) {
 //: #pragma unroll
 //:     for (int i = 0; i < m; ++i)

@@ -6,33 +6,55 @@
 
 namespace convcast {
 
-__device__ __forceinline__ float end_of_convolution(float sum, const ConvArgs &a, int channel, long long at) {
+/// What is added to a sum, to be asked for before the sum is there.
+__device__ __forceinline__ float end_terms(const ConvArgs &a, int channel, long long at) {
+    float terms = 0.0f;
     if constexpr (END_BIAS)
-        sum += __ldg(a.bias + channel);
+        terms += __ldg(a.bias + channel);
     if constexpr (END_ADD)
-        sum += __ldg(a.added + at);
-    if constexpr (END_RELU)
-        sum = fmaxf(sum, 0.0f);
-    return sum;
+        terms += __ldg(a.added + at);
+    return terms;
 }
-
-/// Brings a line of the added tensor to L2, so that DRAM delivers it while the sums are computed.
-__device__ __forceinline__ void fetch_added(const ConvArgs &a, long long at) {
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.added + at));
-}
-
-/// Of four neighbours of one channel, 16-byte aligned.
-__device__ __forceinline__ void end_four(float &s0, float &s1, float &s2, float &s3, const ConvArgs &a, int channel,
-                                         long long at) {
+__device__ __forceinline__ float4 end_terms_of_four(const ConvArgs &a, int channel, long long at) {
     float bias = 0.0f;
     if constexpr (END_BIAS)
         bias = __ldg(a.bias + channel);
-    float4 added = {0.0f, 0.0f, 0.0f, 0.0f};
-    if constexpr (END_ADD)
-        added = __ldg(reinterpret_cast<const float4 *>(a.added + at));
-    s0 += bias + added.x, s1 += bias + added.y, s2 += bias + added.z, s3 += bias + added.w;
-    if constexpr (END_RELU)
-        s0 = fmaxf(s0, 0.0f), s1 = fmaxf(s1, 0.0f), s2 = fmaxf(s2, 0.0f), s3 = fmaxf(s3, 0.0f);
+    float4 terms = {bias, bias, bias, bias};
+    if constexpr (END_ADD) {
+        const float4 added = __ldg(reinterpret_cast<const float4 *>(a.added + at));
+        terms.x += added.x, terms.y += added.y, terms.z += added.z, terms.w += added.w;
+    }
+    return terms;
+}
+__device__ __forceinline__ float ended(float sum, float terms) {
+    return END_RELU ? fmaxf(sum + terms, 0.0f) : sum + terms;
+}
+
+/// Brings a line of the added tensor, or of the biases, to L2, so that DRAM delivers it while the sums are computed.
+__device__ __forceinline__ void fetch(const float *from) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
+__device__ __forceinline__ void fetch_added(const ConvArgs &a, long long at) {
+    fetch(a.added + at);
+}
+/// The biases of a CTA's channels, by its first threads.
+__device__ __forceinline__ void fetch_biases(const ConvArgs &a, int first, int count, int last) {
+    if constexpr (END_BIAS)
+        if (static_cast<int>(threadIdx.x) * 32 < count)
+            fetch(a.bias + min(first + static_cast<int>(threadIdx.x) * 32, last));
+}
+
+__device__ __forceinline__ float end_of_convolution(float sum, const ConvArgs &a, int channel, long long at) {
+    return ended(sum, end_terms(a, channel, at));
+}
+
+/// Of four neighbours of one channel, 16-byte aligned.
+__device__ __forceinline__ void end_four(float &s0, float &s1, float &s2, float &s3, const float4 &terms) {
+    s0 = ended(s0, terms.x), s1 = ended(s1, terms.y), s2 = ended(s2, terms.z), s3 = ended(s3, terms.w);
+}
+__device__ __forceinline__ void end_four(float &s0, float &s1, float &s2, float &s3, const ConvArgs &a, int channel,
+                                         long long at) {
+    end_four(s0, s1, s2, s3, end_terms_of_four(a, channel, at));
 }
 
 /// Of Count neighbours of one channel, aligned as a vector of them is.

@@ -87,85 +87,74 @@ __global__ void __launch_bounds__(256) dense(const float *__restrict__ input, co
     }
 }
 
-/// A thread Each outputs, 256 apart; outside the image there is no maximum, and nothing to add to a mean.
-template <bool Max, int Height, int Width, int P, int Q, int R, int S, int StrideH, int StrideW, int PadH, int PadW,
-          int Each>
+/// A thread an output; outside the image there is no maximum, and nothing to add to a mean.
+template <bool Max, int Height, int Width, int P, int Q, int R, int S, int StrideH, int StrideW, int PadH, int PadW>
 __global__ void __launch_bounds__(256)
     pool(const float *__restrict__ input, float *__restrict__ output, long long outputs) {
     wait_for_launch_before();
+    const long long at = blockIdx.x * 256LL + threadIdx.x;
+    if (at >= outputs)
+        return;
+    const int y0 = static_cast<int>(at % (P * Q)) / Q * StrideH - PadH, x0 = static_cast<int>(at % Q) * StrideW - PadW;
+    const float *channel = input + at / (P * Q) * (Height * Width);
+    float result = Max ? -__int_as_float(0x7f800000) : 0.0f;
 #pragma unroll
-    for (int each = 0; each < Each; ++each) {
-        const long long at = (blockIdx.x * static_cast<long long>(Each) + each) * 256 + threadIdx.x;
-        if (at >= outputs)
-            return;
-        const int y0 = static_cast<int>(at % (P * Q)) / Q * StrideH - PadH,
-                  x0 = static_cast<int>(at % Q) * StrideW - PadW;
-        const float *channel = input + at / (P * Q) * (Height * Width);
-        float result = Max ? -__int_as_float(0x7f800000) : 0.0f;
+    for (int r = 0; r < R; ++r)
 #pragma unroll
-        for (int r = 0; r < R; ++r)
-#pragma unroll
-            for (int s = 0; s < S; ++s) {
-                const int y = y0 + r, x = x0 + s;
-                constexpr bool padded = PadH > 0 || PadW > 0;
-                if (!padded || (y >= 0 && y < Height && x >= 0 && x < Width)) {
-                    const float value = channel[y * Width + x];
-                    result = Max ? fmaxf(result, value) : result + value;
-                }
+        for (int s = 0; s < S; ++s) {
+            const int y = y0 + r, x = x0 + s;
+            constexpr bool padded = PadH > 0 || PadW > 0;
+            if (!padded || (y >= 0 && y < Height && x >= 0 && x < Width)) {
+                const float value = channel[y * Width + x];
+                result = Max ? fmaxf(result, value) : result + value;
             }
-        output[at] = Max ? result : result / (R * S);
-    }
+        }
+    output[at] = Max ? result : result / (R * S);
 }
 
-/// Windows that are whole channels: a warp Each of them, 8 apart.
-template <bool Max, int Area, int Each>
+/// Windows that are whole channels: a warp each.
+template <bool Max, int Area>
 __global__ void __launch_bounds__(256)
     pool_channels(const float *__restrict__ input, float *__restrict__ output, long long channels) {
     wait_for_launch_before();
+    const long long channel = blockIdx.x * 8LL + threadIdx.x / 32;
+    if (channel >= channels)
+        return;
     const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int each = 0; each < Each; ++each) {
-        const long long channel = (blockIdx.x * static_cast<long long>(Each) + each) * 8 + threadIdx.x / 32;
-        if (channel >= channels)
-            return;
-        float result = Max ? -__int_as_float(0x7f800000) : 0.0f;
+    float result = Max ? -__int_as_float(0x7f800000) : 0.0f;
 #pragma unroll 8
-        for (int i = lane; i < Area; i += 32) {
-            const float value = input[channel * Area + i];
-            result = Max ? fmaxf(result, value) : result + value;
-        }
-#pragma unroll
-        for (int distance = 16; distance > 0; distance /= 2) {
-            const float other = __shfl_down_sync(~0U, result, distance);
-            result = Max ? fmaxf(result, other) : result + other;
-        }
-        if (lane == 0)
-            output[channel] = Max ? result : result / Area;
+    for (int i = lane; i < Area; i += 32) {
+        const float value = input[channel * Area + i];
+        result = Max ? fmaxf(result, value) : result + value;
     }
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+        const float other = __shfl_down_sync(~0U, result, distance);
+        result = Max ? fmaxf(result, other) : result + other;
+    }
+    if (lane == 0)
+        output[channel] = Max ? result : result / Area;
 }
 
-/// A thread Each numbers, 256 apart. Activation: 0 none, 1 ReLU, 2 logistic.
-template <int Channels, int Area, bool Bias, bool Add, int Activation, int Each>
+/// Activation: 0 none, 1 ReLU, 2 logistic.
+template <int Channels, int Area, bool Bias, bool Add, int Activation>
 __global__ void __launch_bounds__(256)
     elementwise(const float *__restrict__ input, const float *__restrict__ bias, const float *__restrict__ added,
                 float *__restrict__ output, long long count) {
     wait_for_launch_before();
-#pragma unroll
-    for (int each = 0; each < Each; ++each) {
-        const long long at = (blockIdx.x * static_cast<long long>(Each) + each) * 256 + threadIdx.x;
-        if (at >= count)
-            return;
-        float value = input[at];
-        if constexpr (Bias)
-            value += bias[at / Area % Channels];
-        if constexpr (Add)
-            value += added[at];
-        if constexpr (Activation == 1)
-            value = fmaxf(value, 0.0f);
-        if constexpr (Activation == 2)
-            value = 1.0f / (1.0f + expf(-value));
-        output[at] = value;
-    }
+    const long long at = blockIdx.x * 256LL + threadIdx.x;
+    if (at >= count)
+        return;
+    float value = input[at];
+    if constexpr (Bias)
+        value += bias[at / Area % Channels];
+    if constexpr (Add)
+        value += added[at];
+    if constexpr (Activation == 1)
+        value = fmaxf(value, 0.0f);
+    if constexpr (Activation == 2)
+        value = 1.0f / (1.0f + expf(-value));
+    output[at] = value;
 }
 
 /// A block an image.

@@ -194,8 +194,7 @@ void WholeNetwork::bind_kernels() {
             parameters.push_back(static_cast<void *>(&to));
             if (mine.counts)
                 parameters.push_back(&mine.count);
-            kernel.launch(dim3(static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]),
-                               static_cast<unsigned>(grid[2])),
+            kernel.launch(dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y)),
                           dim3(whole_threads), 0, stream, parameters.data(), 1, early);
         };
     }

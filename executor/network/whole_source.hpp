@@ -5,7 +5,6 @@
 #include "model/base/embedded.hpp"
 #include "model/network/forecast.hpp"
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,7 +20,7 @@ std::string whole_code_hash();
 /// A launch of a kernel of executor/network/whole.cu.
 struct WholeKernel {
     std::string name_expression; ///< "turn<32, 4096>"
-    std::array<std::int64_t, 3> grid{1, 1, 1};
+    LaunchGrid grid;
     std::optional<std::int64_t> count; ///< last argument of some
 };
 

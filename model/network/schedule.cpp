@@ -175,6 +175,39 @@ ElementSteps element_steps(const Network &network, const ScheduledLaunch &launch
     return steps;
 }
 
+bool is_whole_channel(const Operator &op, const ImageShape &input) {
+    return (*op.window)[0] == input[1] && (*op.window)[1] == input[2] &&
+           (!op.pad || *op.pad == decltype(op.pad)::value_type{});
+}
+
+LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
+    constexpr std::int64_t threads = 256, warps = 8, warp = 32, tile = 32;
+    const auto ctas = [](std::int64_t count, std::int64_t of_cta) { return (count + of_cta - 1) / of_cta; };
+    const std::int64_t numbers = elements(network.operators[launch.writes.of].output);
+    switch (launch.kind) {
+    case LaunchKind::dense: {
+        constexpr std::int64_t inputs_of_thread = 8; // two loads of four
+        std::int64_t row = threads;
+        while (row > warp && row * inputs_of_thread > launch.shape->c)
+            row /= 2;
+        return {ctas(launch.shape->k, threads / row), 1, row};
+    }
+    case LaunchKind::pooling: {
+        const std::size_t op = launch.operators.front();
+        const bool by_warp = is_whole_channel(network.operators[op], network.input_shapes(op).front());
+        return {ctas(batch * numbers, by_warp ? warps : threads)};
+    }
+    case LaunchKind::softmax:
+        return {batch};
+    case LaunchKind::to_columns:
+        return {ctas(numbers, tile), ctas(batch, tile)};
+    case LaunchKind::to_rows:
+        return {ctas(batch, tile), ctas(numbers, tile)};
+    default:
+        return {ctas(batch * numbers, threads)};
+    }
+}
+
 std::vector<ScheduledLaunch> schedule_of(const Network &network, std::int64_t batch, const EndsLaunch &ends) {
     return Scheduler(network, batch, ends).run();
 }

@@ -59,6 +59,16 @@ bool ends_launch(const Plan &plan);
 /// Whether the kernel that was chosen for a convolution can do bias, add and ReLU where it stores (N1).
 using EndsLaunch = std::function<bool(const ConvShape &)>;
 
+/// Whether a pooling's windows are whole channels, which a warp each computes.
+bool is_whole_channel(const Operator &pooling, const ImageShape &input);
+
+/// CTAs of a launch that is no plan's, all of 256 threads: those of executor/network/whole.cu.
+struct LaunchGrid {
+    std::int64_t x = 1, y = 1;
+    std::int64_t row_threads = 0; ///< of a dense layer's CTA, for each output
+};
+LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::int64_t batch);
+
 /// Dense layers of so many images or more are computed in columns.
 inline constexpr std::int64_t least_columns = 8;
 
