@@ -2,6 +2,7 @@
 
 #include "cli/explanations.hpp"
 #include "cli/help_page.hpp"
+#include "cli/schemas.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
@@ -55,6 +56,12 @@ Candidates candidates_of(const HelpOption &option) {
         found.words = {"none"};
     else if (name == "--completion")
         found.words = {"bash", "zsh", "fish"};
+    else if (name == "--format")
+        found.words = {"text", "json", "csv", "markdown"};
+    else if (name == "--l2")
+        found.words = {"cold", "warm"};
+    else if (name == "--schema")
+        found.words = schema_names();
     else if (name == "--man") {
         found.words = verb_names();
         found.words.emplace_back("convcast");

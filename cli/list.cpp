@@ -2,6 +2,7 @@
 #include "cli/arguments.hpp"
 #include "cli/completion.hpp"
 #include "cli/manual.hpp"
+#include "cli/schemas.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines/names.hpp"
@@ -63,14 +64,17 @@ std::string as_text() {
 int list(const Words &words) {
     const Arguments arguments("list", words,
                               {{"json", Option::flag},
-                               {"schema", Option::flag},
+                               {"schema", Option::text},
+                               {"schemas", Option::text},
                                {"completion", Option::text},
                                {"man", Option::text}},
                               0);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("list")), 0;
     if (arguments.has("schema"))
-        return write_file_atomically("-", profile_schema()), 0;
+        return write_file_atomically("-", json_schema(arguments.text("schema", ""))), 0;
+    if (arguments.has("schemas"))
+        return write_schemas(arguments.text("schemas", "")), 0;
     if (arguments.has("completion"))
         return write_file_atomically("-", completion(arguments.text("completion", ""))), 0;
     if (arguments.has("man"))

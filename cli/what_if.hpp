@@ -20,8 +20,11 @@ struct WhatIfRow {
     std::string shape;
     std::optional<std::string> strategy, baseline;
     Status status = Status::ok;
-    std::optional<std::string> reason; ///< where there is no time
-    std::optional<Seconds> time_s, time_low_s, time_high_s, speed_of_light_s;
+    std::optional<std::string> reason;              ///< where there is no time
+    std::optional<Seconds> time_s;                  ///< the forecast
+    std::optional<Seconds> time_low_s, time_high_s; ///< its interval
+    std::optional<Seconds> speed_of_light_s;        ///< no forecast is below it
+
     std::optional<Regimes> regimes;
     std::optional<std::string> limiter;
     std::optional<Rates> rates;

@@ -32,75 +32,6 @@ bool ascending(const std::vector<double> &values) {
     return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
 }
 
-template <class T> JsonValue schema_of();
-
-JsonValue object(std::initializer_list<JsonMember> entries) {
-    return JsonValue(JsonObject(entries));
-}
-
-JsonValue text(const char *value) {
-    return JsonValue(std::string(value));
-}
-
-/// {"type": "object", properties, required, no others but x_...} of a described struct.
-template <class T> JsonValue struct_schema() {
-    JsonObject properties;
-    JsonArray required;
-    boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
-        using Field = std::decay_t<decltype(std::declval<T>().*member.pointer)>;
-        properties.emplace_back(member.name, schema_of<Field>());
-        if constexpr (!described::IsOptional<Field>::value && !described::IsVector<Field>::value &&
-                      !described::IsMap<Field>::value)
-            required.push_back(text(member.name));
-    });
-    return object({{"type", text("object")},
-                   {"properties", JsonValue(std::move(properties))},
-                   {"patternProperties", object({{"^x_", JsonValue(JsonObject{})}})},
-                   {"additionalProperties", JsonValue(false)},
-                   {"required", JsonValue(std::move(required))}});
-}
-
-template <class T> JsonValue schema_of() {
-    if constexpr (std::is_same_v<T, std::string>) {
-        return object({{"type", text("string")}});
-    } else if constexpr (std::is_same_v<T, bool>) {
-        return object({{"type", text("boolean")}});
-    } else if constexpr (std::is_enum_v<T>) {
-        JsonArray names;
-        boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>(
-            [&](auto enumerator) { names.push_back(text(enumerator.name)); });
-        return object({{"enum", JsonValue(std::move(names))}});
-    } else if constexpr (std::is_integral_v<T>) {
-        return object({{"type", text("integer")}});
-    } else if constexpr (std::is_floating_point_v<T> || described::IsQuantity<T>::value) {
-        return object({{"type", text("number")}});
-    } else if constexpr (described::IsOptional<T>::value) {
-        return schema_of<typename T::value_type>();
-    } else if constexpr (described::IsVector<T>::value) {
-        return object({{"type", text("array")}, {"items", schema_of<typename T::value_type>()}});
-    } else if constexpr (described::IsMap<T>::value) {
-        return object(
-            {{"type", text("object")}, {"additionalProperties", schema_of<typename T::mapped_type>()}});
-    } else if constexpr (described::IsParam<T>::value) {
-        using Q = decltype(T::value);
-        return object(
-            {{"type", text("object")},
-             {"properties",
-              object({{"value", object({{"type", text("number")}, {"exclusiveMinimum", JsonValue(0LL)}})},
-                      {"unit", object({{"const", text(UnitOf<Q>::text)}})},
-                      {"source", schema_of<Source>()},
-                      {"by", object({{"type", text("string")}})},
-                      {"spread", struct_schema<Spread>()},
-                      {"interval", struct_schema<Interval>()},
-                      {"populations", schema_of<std::vector<double>>()}})},
-             {"patternProperties", object({{"^x_", JsonValue(JsonObject{})}})},
-             {"additionalProperties", JsonValue(false)},
-             {"required", JsonValue(JsonArray{text("value"), text("unit"), text("source"), text("by")})}});
-    } else {
-        return struct_schema<T>();
-    }
-}
-
 } // namespace
 
 bool is_compute_capability(const std::string &text) {
@@ -230,15 +161,6 @@ GpuProfile with_sms(GpuProfile profile, int sms) {
 
 std::string profile_hash(const GpuProfile &profile) {
     return content_hash({write_profile(profile)});
-}
-
-std::string profile_schema() {
-    JsonObject root = {{"$schema", text("https://json-schema.org/draft/2020-12/schema")},
-                       {"title", text("convcast GPU profile")}};
-    const JsonValue schema = schema_of<GpuProfile>();
-    for (const JsonMember &member : *schema.object())
-        root.push_back(member);
-    return to_text(JsonValue(std::move(root)));
 }
 
 } // namespace convcast

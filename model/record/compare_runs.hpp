@@ -26,9 +26,9 @@ BOOST_DESCRIBE_ENUM(CaseVerdict, broken, slower, faster, unsure, same, mended, u
 
 /// The median of samples with its 95 % interval by order statistics; of fewer than six samples there is none.
 struct MedianTime {
-    Seconds median_s;
-    std::optional<Seconds> low_s, high_s;
-    std::int64_t samples = 0;
+    Seconds median_s;                     ///< of the samples
+    std::optional<Seconds> low_s, high_s; ///< its interval; of a forecast, the forecast itself
+    std::int64_t samples = 0;             ///< how many there are
     BOOST_DESCRIBE_CLASS(MedianTime, (), (median_s, low_s, high_s, samples), (), ())
 };
 MedianTime median_time(Seconds median, std::vector<Seconds> samples);
@@ -36,12 +36,13 @@ MedianTime median_time(Seconds median, std::vector<Seconds> samples);
 struct ComparedCase {
     std::optional<std::string> study;
     std::string shape;
-    std::optional<std::string> name, strategy, baseline;
-    CaseVerdict verdict = CaseVerdict::unsure;
-    std::optional<double> ratio; ///< time after over time before
-    std::optional<double> ratio_low, ratio_high;
-    std::optional<MedianTime> before, after;
-    std::optional<std::string> reason; ///< of `broken`, `mended` and `untimed`
+    std::optional<std::string> name; ///< of the layer, where a list of shapes gave one
+    std::optional<std::string> strategy, baseline;
+    CaseVerdict verdict = CaseVerdict::unsure;   ///< what became of it
+    std::optional<double> ratio;                 ///< time after over time before
+    std::optional<double> ratio_low, ratio_high; ///< its 95 % interval
+    std::optional<MedianTime> before, after;     ///< the times of both documents
+    std::optional<std::string> reason;           ///< of `broken`, `mended` and `untimed`
     BOOST_DESCRIBE_CLASS(ComparedCase, (),
                          (study, shape, name, strategy, baseline, verdict, ratio, ratio_low, ratio_high,
                           before, after, reason),
@@ -50,28 +51,29 @@ struct ComparedCase {
 
 /// What the documents were made by or on, where it differs; "" where one does not say.
 struct RunDifference {
-    std::string what, before, after;
+    std::string what;          ///< "gpu", "driver_cuda", ...
+    std::string before, after; ///< of the first and the second document
     BOOST_DESCRIBE_CLASS(RunDifference, (), (what, before, after), (), ())
 };
 
 struct VerdictCount {
-    CaseVerdict verdict = CaseVerdict::same;
-    std::int64_t cases = 0;
+    CaseVerdict verdict = CaseVerdict::same; ///< the one that is counted
+    std::int64_t cases = 0;                  ///< how many cases have it
     BOOST_DESCRIBE_CLASS(VerdictCount, (), (verdict, cases), (), ())
 };
 
 struct RunComparison {
     std::string schema = "convcast/run_comparison/1";
-    std::string before, after; ///< files
-    std::string times;         ///< what is compared: "measured, cold L2", "forecast"
-    double tolerance = 0.0;
-    std::optional<double> fail_over;
+    std::string before, after;              ///< files
+    std::string times;                      ///< what is compared: "measured, cold L2", "forecast"
+    double tolerance = 0.0;                 ///< a share that counts as the same
+    std::optional<double> fail_over;        ///< the share that was allowed by --fail-over
     bool passed = true;                     ///< nothing is slower by more than fail_over, nothing is broken
     std::vector<RunDifference> differences; ///< of GPU, versions and conditions
     std::vector<VerdictCount> counts;       ///< of every verdict that there is
     std::optional<double> mean_ratio;       ///< geometric mean over all cases with two times
     std::vector<ComparedCase> cases;        ///< by verdict, the largest ratio first
-    std::vector<std::string> only_before, only_after;
+    std::vector<std::string> only_before, only_after; ///< shape and strategy of cases that one file lacks
     BOOST_DESCRIBE_CLASS(RunComparison, (),
                          (schema, before, after, times, tolerance, fail_over, passed, differences, counts,
                           mean_ratio, cases, only_before, only_after),

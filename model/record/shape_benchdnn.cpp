@@ -94,8 +94,8 @@ void require_2d(const Sizes &sizes) {
         throw UsageError("expected a 2D convolution, found a 3D one (id, od, kd or pd). Example: " +
                          std::string(benchdnn_example));
     if (sizes.count("ih") == 0 && sizes.count("kh") == 0 && sizes.count("oh") == 0)
-        throw UsageError("expected a 2D convolution, found a 1D one (no ih and kh). One of ih1 kh1 ph0 is "
-                         "what it comes to. Example: " +
+        throw UsageError("expected a 2D convolution, found a 1D one (no ih and kh); with ih1 kh1 it is "
+                         "the same in 2D. Example: " +
                          std::string(benchdnn_example));
     for (const char *needed : {"ic", "oc", "ih", "kh"})
         if (size_of(sizes, needed, 0) == 0)

@@ -1276,7 +1276,8 @@ class Json(Cli):
                          ["filter_split", "map_split", "row_register", "stride_fixed_block", "implicit_gemm", "block_register",
                           "channel_split", "filter_stream", "map_stream", "naive_global", "naive_shared", "patch_register",
                           "winograd", "implicit_gemm_3xtf32"])
-        self.assertEqual(self.ok("list", "--schema").out, (SOURCE / "profiles" / "schema.json").read_text())
+        self.assertEqual(self.ok("list", "--schema", "profile").out, (SOURCE / "docs" / "schemas" / "profile.json").read_text())
+        self.refused(2, ["list", "--schema", "profil"], "did you mean 'profile'.*Documents: architecture")
 
     def test_networks(self):
         text = self.ok("predict", "--network", "fashion_mnist", "--batch", "4").out

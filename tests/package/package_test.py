@@ -263,6 +263,11 @@ class DebianPackages(unittest.TestCase):
                 self.assertNotIn("/LICENSE", listing)
                 if name != "libconvcast-dev":
                     self.assertRegex(control, r"(?m)^Depends:.*\blibc6 \(>= ")
+                if name == "convcast-onnx": # the only one that needs the ONNX library
+                    self.assertRegex(control, r"(?m)^Depends:.*\blibonnx1")
+                    self.assertIn("./usr/libexec/convcast/convcast-onnx", listing)
+                elif name != "libconvcast-dev":
+                    self.assertNotIn("onnx", control)
                     self.assertIn("./usr/share/man/man1/convcast.1.gz", listing)
 
 

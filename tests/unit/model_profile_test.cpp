@@ -217,12 +217,6 @@ TEST(Profile, UnknownNamesSuggestTheClosest) {
                 ThrowsMessage<InputError>(HasSubstr("cannot be opened")));
 }
 
-TEST(Profile, SchemaFileIsTheOneGenerated) {
-    EXPECT_TRUE(read_file(CONVCAST_SOURCE_DIR "/profiles/schema.json") ==
-                profile_schema()) // no dump of both texts
-        << "after a change of the structs: convcast list --schema > profiles/schema.json";
-}
-
 /// `name`s of T's members, and of what it is made of, that docs/profile.md does not have.
 template <class T> void expect_documented(const std::string &page) {
     boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {

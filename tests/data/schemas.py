@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Holds docs/schemas to what convcast makes of its structs, and every document that ships to its schema.
+
+usage: schemas.py CONVCAST [--update]
+--update writes docs/schemas anew. No package is needed: the few keywords that the schemas use are checked here.
+"""
+import gzip
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SCHEMAS = ROOT / "docs" / "schemas"
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+
+def is_of(kind, value):
+    if kind in ("integer", "number"):
+        return not isinstance(value, bool) and isinstance(value, int if kind == "integer" else (int, float))
+    return isinstance(value, TYPES[kind])
+
+
+def problems(value, schema, root, place=""):
+    """What of a value its schema forbids; the keywords are those that cli/schemas.cpp writes."""
+    if "$ref" in schema:
+        yield from problems(value, root["$defs"][schema["$ref"].rsplit("/", 1)[1]], root, place)
+    if "const" in schema and value != schema["const"]:
+        yield f"{place}: expected {schema['const']!r}, got {value!r}"
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{place}: {value!r} is none of {schema['enum']}"
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(is_of(kind, value) for kind in kinds):
+        yield f"{place}: expected {kinds}, got {value!r:.60}"
+        return
+    if is_of("number", value):
+        if value < schema.get("minimum", value) or value > schema.get("maximum", value):
+            yield f"{place}: {value} is out of {schema.get('minimum')} to {schema.get('maximum')}"
+        if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
+            yield f"{place}: {value} is not above {schema['exclusiveMinimum']}"
+    if isinstance(value, list):
+        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
+            yield f"{place}: {len(value)} items"
+        for i, item in enumerate(value):
+            yield from problems(item, schema.get("items", {}), root, f"{place}/{i}")
+    if isinstance(value, dict):
+        yield from (f"{place}: no {name!r}" for name in schema.get("required", []) if name not in value)
+        for name, item in value.items():
+            own = schema.get("properties", {}).get(name)
+            if own is None and any(re.search(p, name) for p in schema.get("patternProperties", {})):
+                continue
+            more = schema.get("additionalProperties", True)
+            if own is None and more is False:
+                yield f"{place}: unknown field {name!r}"
+            else:
+                yield from problems(item, own if own is not None else more if isinstance(more, dict) else {}, root, f"{place}/{name}")
+
+
+def documents():
+    """Every JSON document with a schema that the repository ships."""
+    for path in sorted([*ROOT.glob("data/**/*.json"), *ROOT.glob("data/**/*.json.gz"), *ROOT.glob("profiles/*.json")]):
+        text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        document = json.loads(text)
+        # The record of convcast's own speed is no document that it reads.
+        if isinstance(document, dict) and str(document.get("schema", "")).startswith("convcast/") and path.name != "benchmark.json":
+            yield path.relative_to(ROOT), document
+
+
+def main():
+    convcast, update = sys.argv[1], "--update" in sys.argv
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        made = SCHEMAS if update else pathlib.Path(folder)
+        subprocess.run([convcast, "list", "--schemas", made], check=True)
+        schemas = {path.name: json.loads(path.read_text()) for path in sorted(made.glob("*.json"))}
+        names = {path.name for path in SCHEMAS.glob("*.json")}
+        if names != set(schemas):
+            wrong.append(f"docs/schemas has other files: {sorted(names ^ set(schemas))}")
+        wrong += [f"docs/schemas/{name} is not what convcast makes: schemas.py CONVCAST --update"
+                  for name in schemas if name in names and (SCHEMAS / name).read_text() != (made / name).read_text()]
+    by_kind = {schema["properties"]["schema"]["const"]: schema for schema in schemas.values()}
+    checked = 0
+    for path, document in documents():
+        schema = by_kind.get(document["schema"])
+        found = [f"no schema for {document['schema']}"] if schema is None else problems(document, schema, schema)
+        wrong += [f"{path}{problem}" for problem, _ in zip(found, range(5))]
+        checked += 1
+    # A schema that forbids nothing would pass everything.
+    study = by_kind["convcast/study/1"]
+    for bad in ({"shapes": [1]}, {"shape": []}, {"counts": ["1"]}, {"schema": "convcast/study/2"}, []):
+        if not list(problems(bad, study, study)):
+            wrong.append(f"the schema of studies takes {bad}")
+    print("\n".join(wrong) or f"{checked} documents are as their {len(schemas)} schemas say")
+    return 1 if wrong or checked < 50 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
