@@ -67,24 +67,40 @@ void keep_only(std::vector<Paper> &papers, const std::vector<std::string> &only)
     std::erase_if(papers, [](const Paper &paper) { return paper.items.empty(); });
 }
 
-/// Every study of the papers, with the settings that their items name beside all strategies.
-std::map<std::string, std::set<std::string>> studies_of(const std::vector<Paper> &papers) {
-    std::map<std::string, std::set<std::string>> studies;
+/// What the items ask of a study: all strategies and baselines with these settings beside them, or these
+/// strategies alone.
+struct AskedStudy {
+    std::set<std::string> settings;
+    bool all = false;
+};
+
+/// Every study of the papers. An item whose settings are strategies without knobs needs no others.
+std::map<std::string, AskedStudy> studies_of(const std::vector<Paper> &papers) {
+    std::map<std::string, AskedStudy> studies;
     for (const Paper &paper : papers)
         for (const PaperItem &item : paper.items)
-            if (item.answer.study)
-                studies[*item.answer.study].insert(item.answer.settings.begin(), item.answer.settings.end());
+            if (item.answer.study) {
+                const std::vector<std::string> &settings = item.answer.settings;
+                AskedStudy &asked = studies[*item.answer.study];
+                asked.settings.insert(settings.begin(), settings.end());
+                asked.all = asked.all || settings.empty() ||
+                            std::any_of(settings.begin(), settings.end(), [](const std::string &setting) {
+                                return setting.find(':') != std::string::npos;
+                            });
+            }
     return studies;
 }
 
-/// All that `convcast run --study NAME --choose 3` asks, and the settings.
-Run asked_run(const std::string &study, const std::set<std::string> &settings, const Arguments &arguments) {
+/// All that `convcast run --study NAME --choose 3` asks, and the settings; or the strategies alone.
+Run asked_run(const std::string &study, const AskedStudy &asked, const Arguments &arguments) {
     const std::vector<std::string> words = {"--study", study, "--gpu", arguments.text("gpu", "h200")};
     Question question = read_question("reproduce", Arguments("reproduce", words, question_options(), 0));
     constexpr int best = 3;
-    std::vector<Case> cases = predict_all(question, true, best);
-    question.strategies.assign(settings.begin(), settings.end());
-    if (!settings.empty())
+    std::vector<Case> cases;
+    if (asked.all)
+        cases = predict_all(question, true, best);
+    question.strategies.assign(asked.settings.begin(), asked.settings.end());
+    if (!asked.settings.empty())
         for (Case &item : predict_all(question, false)) {
             const bool there = std::any_of(cases.begin(), cases.end(), [&](const Case &other) {
                 return other.shape == item.shape && other.strategy == item.strategy;
@@ -109,8 +125,8 @@ std::map<std::string, Run> measure_studies(const std::vector<Paper> &papers, con
     };
     const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
     constexpr int most_devices = 1023;
-    for (const auto &[study, settings] : studies_of(papers)) {
-        Run run = asked_run(study, settings, arguments);
+    for (const auto &[study, asked] : studies_of(papers)) {
+        Run run = asked_run(study, asked, arguments);
         RunRequest request;
         request.device = arguments.integer("device", 0, 0, most_devices);
         request.keep = [&, name = study](const Run &so_far) { save(name, so_far); };

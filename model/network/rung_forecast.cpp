@@ -35,8 +35,8 @@ struct Services {
 };
 
 Services services_of(const LaunchPhase &phase, const Machine &m) {
-    constexpr double lanes = 32.0;
-    const double full_rate = lanes * m.schedulers;
+    constexpr double warp_width = 32.0;
+    const double full_rate = warp_width * m.schedulers;
     // Products of three registers keep their scheduler busy for longer than a clock.
     const double slower = phase.products * (full_rate / std::min(full_rate, m.outer_rate) - 1.0);
     return {(phase.instructions + slower) / m.schedulers, phase.passes * m.pass_bytes / m.shared_bw,

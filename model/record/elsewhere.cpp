@@ -93,22 +93,22 @@ struct TimeColumns {
 };
 
 TimeColumns columns_of_header(const std::vector<std::string> &header, const std::string &place) {
-    TimeColumns columns;
+    TimeColumns found;
     const auto find = [&](const std::string &name) {
         return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
     };
-    columns.shape = find("shape");
-    columns.name = find("name");
-    columns.time = find("time");
+    found.shape = find("shape");
+    found.name = find("name");
+    found.time = find("time");
     for (const auto &[name, seconds] : time_units)
-        if (columns.time == header.size() && find("time_" + std::string(name)) < header.size()) {
-            columns.time = find("time_" + std::string(name));
-            columns.unit = seconds;
+        if (found.time == header.size() && find("time_" + std::string(name)) < header.size()) {
+            found.time = find("time_" + std::string(name));
+            found.unit = seconds;
         }
-    if (columns.shape == header.size() || columns.name == header.size() || columns.time == header.size())
+    if (found.shape == header.size() || found.name == header.size() || found.time == header.size())
         throw InputError(place, "expected a header with the columns shape, name and time or time_us, for "
                                 "example: shape,name,time_us");
-    return columns;
+    return found;
 }
 
 } // namespace

@@ -178,6 +178,32 @@ std::string title_of(const PaperItem &item) {
            item.number;
 }
 
+namespace {
+
+std::string condition_of(const StudyResults &results, const char *key) {
+    const auto found = results.run.conditions.find(key);
+    return found == results.run.conditions.end() ? std::string(dash) : found->second;
+}
+
+/// Where and when the first study was measured, and when its settings, if that was another day.
+std::string measured_text(const Paper &paper, const PaperContext &context) {
+    for (const PaperItem &item : paper.items) {
+        const StudyResults *results = item.answer.study ? context.measured(*item.answer.study) : nullptr;
+        if (results == nullptr)
+            continue;
+        const std::string day = condition_of(*results, "date").substr(0, 10);
+        std::string text = fmt::format("{}, {}, cuDNN {}, convcast {}", condition_of(*results, "gpu"), day,
+                                       condition_of(*results, "cudnn"), results->run.producer.version);
+        if (const StudyResults *settings = context.measured_settings(*item.answer.study))
+            if (const std::string its = condition_of(*settings, "date").substr(0, 10); its != day)
+                text += "; the paper's own settings " + its;
+        return text;
+    }
+    return "";
+}
+
+} // namespace
+
 Reproduction reproduce(const Paper &paper, const PaperContext &context) {
     Reproduction out;
     out.paper = paper;
@@ -186,17 +212,7 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context) {
     out.no_time = context.no_time();
     for (const PaperItem &item : paper.items)
         out.answers.push_back(compute(item, context));
-    for (const PaperItem &item : paper.items)
-        if (item.answer.study && out.measured.empty())
-            if (const StudyResults *results = context.measured(*item.answer.study)) {
-                const auto at = [&](const char *key) {
-                    const auto found = results->run.conditions.find(key);
-                    return found == results->run.conditions.end() ? std::string(dash) : found->second;
-                };
-                out.measured =
-                    fmt::format("{}, {}, cuDNN {}, convcast {}", at("gpu"), at("date").substr(0, 10),
-                                at("cudnn"), results->run.producer.version);
-            }
+    out.measured = measured_text(paper, context);
     for (const PaperItem &item : paper.items)
         if (item.answer.network && out.measured.empty())
             if (const auto run = recorded_ladder(*item.answer.network, batch_of_paper(*item.answer.network),

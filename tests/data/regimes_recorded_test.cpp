@@ -141,7 +141,7 @@ TEST(HandRules, MatchingSavesASeventhOfChensProduct) {
 
 using Times = std::map<std::string, std::map<std::string, double>>; ///< shape, setting
 
-Times times_of(const std::string &file, const std::string &study) {
+Times setting_times(const std::string &file, const std::string &study) {
     Times times;
     for_measured(read_recorded(file), [&](const Case &item, double time) {
         if (item.study == study)
@@ -151,8 +151,8 @@ Times times_of(const std::string &file, const std::string &study) {
 }
 
 /// The fastest of a shape's settings of a strategy that has a knob at this value.
-double with(const std::map<std::string, double> &settings, const std::string &strategy,
-            const std::string &knob) {
+double fastest_with(const std::map<std::string, double> &settings, const std::string &strategy,
+                    const std::string &knob) {
     double best = 0.0;
     for (const auto &[text, time] : settings)
         if (text.starts_with(strategy + ":") && (text + ",").find(knob + ",") != std::string::npos)
@@ -166,19 +166,21 @@ TEST(HandRules, DivisionsWithTheDataThatDCounts) {
     const GpuProfile profile = find_profile("h200");
     std::vector<double> one_over_two, lost, gained;
     int right = 0, faster = 0;
-    for (const auto &[shape, settings] : times_of("chang_settings.json.gz", "chang_single")) {
+    for (const auto &[shape, settings] : setting_times("chang_settings.json.gz", "chang_single")) {
         const papers::Division d = papers::divide_single_channel(ConvShape::parse(shape), profile);
         const std::string rules = d.method == 1 ? "filter_split" : "map_split";
-        const double filters = with(settings, "filter_split", "buffers=1,map_shares=1"),
-                     map = with(settings, "map_split", "buffers=1"), taken = d.method == 1 ? filters : map;
-        one_over_two.push_back(taken /
-                               with(settings, rules, d.method == 1 ? "buffers=2,map_shares=1" : "buffers=2"));
+        const double filters = fastest_with(settings, "filter_split", "buffers=1,map_shares=1"),
+                     map = fastest_with(settings, "map_split", "buffers=1"),
+                     taken = d.method == 1 ? filters : map;
+        one_over_two.push_back(
+            taken / fastest_with(settings, rules, d.method == 1 ? "buffers=2,map_shares=1" : "buffers=2"));
         right += taken <= std::min(filters, map) ? 1 : 0;
         lost.push_back(taken / std::min(filters, map));
         const auto redivided = papers::redivide(ConvShape::parse(shape), profile);
         if (!redivided || (d.method == 1 && redivided->map_shares == 1))
             continue; // has N_FMA, or stays as it is
-        gained.push_back(taken / with(settings, "filter_split",
+        gained.push_back(taken /
+                         fastest_with(settings, "filter_split",
                                       "buffers=1,map_shares=" + std::to_string(redivided->map_shares)));
         faster += gained.back() > 1.0 ? 1 : 0;
     }
@@ -195,13 +197,13 @@ TEST(HandRules, DivisionsWithTheDataThatDCounts) {
 TEST(HandRules, TwoFloatsAsOneInChensBlock) {
     std::map<DataType, std::vector<double>> ratios; // time of n as one over that of single elements
     double largest = 0.0;
-    for (const auto &[shape, settings] : times_of("chen_settings.json.gz", "chen_bank_width")) {
+    for (const auto &[shape, settings] : setting_times("chen_settings.json.gz", "chen_bank_width")) {
         const ConvShape s = ConvShape::parse(shape);
         if (s.c != 1)
             continue;
         const std::string unit = s.dtype == DataType::i8 ? "unit=4" : "unit=2";
-        ratios[s.dtype].push_back(with(settings, "row_register", unit) /
-                                  with(settings, "row_register", "unit=1"));
+        ratios[s.dtype].push_back(fastest_with(settings, "row_register", unit) /
+                                  fastest_with(settings, "row_register", "unit=1"));
         if (shape == "n1c1h2048w2048k32r3s3")
             largest = ratios[s.dtype].back();
     }

@@ -143,7 +143,8 @@ TEST(Partition, RingByHand) {
     EXPECT_TRUE(outputs_of(shape, launch, launch.parts - 1).empty()) << "filters end at 32";
     const std::string svg = partition_diagram(shape, *plan, PaperWidth::column());
     EXPECT_NE(svg.find("ring that"), std::string::npos);
-    EXPECT_NE(svg.find(">Pixels: 56 x 514, and a thread"), std::string::npos) << "54 rows of a piece and two more";
+    EXPECT_NE(svg.find(">Pixels: 56 x 514, and a thread"), std::string::npos)
+        << "54 rows of a piece and two more";
     EXPECT_LT(svg.size(), 100'000u) << "rows that come later are one patch";
 }
 
