@@ -336,11 +336,11 @@ ItemAnswer training(const PaperItem &item, const PaperContext &context) {
         finding.found = fmt::format("{:.2f} %", percent);
         finding.verdict =
             cell == nullptr || percent >= cell->value - 0.05 ? ClaimVerdict::holds : ClaimVerdict::differs;
-        finding.sentence = fmt::format(
-            "{} epochs in batches of {} take {:.2f} s and classify {:.2f} % of {} test images right; of the "
-            "first {} the CPU in double classifies {} otherwise.",
-            run->epochs, count_text(run->batch), run->time_s.value, percent, count_text(run->test_images),
-            count_text(run->checked), run->disagreements);
+        finding.sentence = fmt::format("{} epochs take {:.2f} s and classify {:.2f} % of {} test images "
+                                       "right; of the first {} the CPU in double "
+                                       "classifies {} otherwise.",
+                                       run->epochs, run->time_s.value, percent, count_text(run->test_images),
+                                       count_text(run->checked), run->disagreements);
     } else if (const std::string made_by = shipped_weights_made_by(name); !made_by.empty()) {
         finding.sentence += " The weights that ship say: " + made_by + ".";
     }
