@@ -43,7 +43,8 @@ TEST(NetworkKernels, AreCompiledAsTheirForecastsCount) {
                     ++found;
                     EXPECT_EQ(kernel.static_shared_bytes, counted.static_shared_bytes) << counted.name;
                     // Another NVRTC may take a few more.
-                    EXPECT_NEAR(kernel.registers, static_cast<double>(counted.registers), 8.0) << counted.name;
+                    EXPECT_NEAR(kernel.registers, static_cast<double>(counted.registers), 8.0)
+                        << counted.name;
                 }
     }
     EXPECT_EQ(found, compiled_kernels().size());
