@@ -58,8 +58,8 @@ std::string layer_of(const RungLaunchForecast &launch) {
     return launch.operators.empty() ? launch.kernel : launch.operators.front();
 }
 
-/// Layers in the order in which they first come, of which those that take most in all rungs keep their names: no
-/// more than can be told apart by colour.
+/// Layers in the order in which they first come, of which those that take most in all rungs keep their names:
+/// no more than can be told apart by colour.
 std::vector<std::string> named_layers(const LadderRun &run) {
     constexpr std::size_t most = 4; // beside the others and launching
     std::vector<std::string> layers;
@@ -87,8 +87,9 @@ Figure launches_figure(const LadderRun &run) {
                   "",
                   {},
                   {}};
-    figure.caption = "Launches one after another, each named by the first operator that it computes. Launching is "
-                     "the start of the first launch, the gaps between launches and copies to constant memory.";
+    figure.caption =
+        "Launches one after another, each named by the first operator that it computes. Launching is "
+        "the start of the first launch, the gaps between launches and copies to constant memory.";
     figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
     figure.y.scale = Scale::category;
     const std::vector<std::string> layers = named_layers(run);

@@ -29,11 +29,12 @@ std::optional<LadderRun> recorded_ladder(const std::string &network, std::int64_
 }
 
 std::optional<TrainingRun> recorded_training(const std::string &network) {
-    const std::string file = "data/recorded/h200/training/" + network + ".json.gz";
-    const auto packed = recording(file);
-    if (!packed)
-        return std::nullopt;
-    return described::read_document<TrainingRun>(unpacked(*packed, file), file, "convcast/training/1");
+    for (const char *ending : {".json", ".json.gz"}) {
+        const std::string file = "data/recorded/h200/training/" + network + ending;
+        if (const auto bytes = recording(file))
+            return described::read_document<TrainingRun>(unpacked(*bytes, file), file, "convcast/training/1");
+    }
+    return std::nullopt;
 }
 
 std::string shipped_weights_made_by(const std::string &network) {

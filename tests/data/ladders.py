@@ -42,7 +42,16 @@ def measured_table(run):
 
 
 def timed(runs):
-    return [(run, rung) for run in runs for rung in run["rungs"] if rung.get("graph_warm_s")]
+    """Rungs that were measured and have a forecast."""
+    return [(run, rung) for run in runs for rung in run["rungs"]
+            if rung.get("graph_warm_s") and rung["predicted"].get("graph_s")]
+
+
+def not_counted(runs):
+    """A sentence on the rungs that were measured and have none."""
+    names = [f"`{rung['id']}` of {run['network']}" for run in runs for rung in run["rungs"]
+             if rung.get("graph_warm_s") and not rung["predicted"].get("graph_s")]
+    return ["", "Nobody has counted the kernels of " + ", ".join(names) + "."] if names else []
 
 
 def errors_table(runs):
@@ -101,7 +110,7 @@ def batches_table(runs):
 def main(binary, update):
     runs = [ladder(binary, name) for name in RECORDINGS]
     parts = {"rungs": measured_table(runs[0]), "batches": batches_table(runs),
-             "errors": errors_table(runs) + [""] + summary(runs)}
+             "errors": errors_table(runs) + [""] + summary(runs) + not_counted(runs)}
     text = before = PAGE.read_text()
     for name, lines in parts.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"

@@ -203,22 +203,28 @@ TEST(RungForecasts, AreWithinTenPercentOfTheRecordings) {
     // What docs/networks.md names as missed.
     const std::map<std::pair<std::string, std::int64_t>, double> missed = {{{"one_kernel", 1024}, 0.2},
                                                                            {{"one_kernel", 10000}, 0.2}};
+    std::size_t judged = 0;
     for (const char *name : recordings) {
         const LadderRun run = recorded(name);
-        for (const RungResult &rung : run.rungs)
-            if (rung.graph_warm_s) {
-                ASSERT_TRUE(rung.predicted->graph_s)
-                    << rung.id << ": " << rung.predicted->why_not.value_or("");
-                const auto found = missed.find({rung.id, run.batch});
-                const double limit = found == missed.end() ? 0.1 : found->second;
-                EXPECT_NEAR(*rung.predicted->graph_s / *rung.graph_warm_s, 1.0, limit)
-                    << rung.id << ", batch " << run.batch;
-                EXPECT_NEAR(*rung.predicted->stream_s / *rung.stream_warm_s, 1.0, limit)
-                    << rung.id << " in a stream, batch " << run.batch;
-            } else {
+        for (const RungResult &rung : run.rungs) {
+            if (!rung.graph_warm_s) {
                 EXPECT_FALSE(rung.predicted->graph_s) << rung.id;
+                continue;
             }
+            if (!rung.predicted->graph_s) { // docs/networks.md names these too
+                EXPECT_THAT(*rung.predicted->why_not, HasSubstr("has not been counted")) << rung.id;
+                continue;
+            }
+            ++judged;
+            const auto found = missed.find({rung.id, run.batch});
+            const double limit = found == missed.end() ? 0.1 : found->second;
+            EXPECT_NEAR(*rung.predicted->graph_s / *rung.graph_warm_s, 1.0, limit)
+                << rung.id << ", batch " << run.batch;
+            EXPECT_NEAR(*rung.predicted->stream_s / *rung.stream_warm_s, 1.0, limit)
+                << rung.id << " in a stream, batch " << run.batch;
+        }
     }
+    EXPECT_GE(judged, 29U);
 }
 
 TEST(RungForecasts, AreInTheOrderOfTheRecordings) {
@@ -227,7 +233,8 @@ TEST(RungForecasts, AreInTheOrderOfTheRecordings) {
         const LadderRun run = recorded(name);
         for (const RungResult &a : run.rungs)
             for (const RungResult &b : run.rungs)
-                if (a.graph_warm_s && b.graph_warm_s && *a.graph_warm_s / *b.graph_warm_s < 1.0 - same) {
+                if (a.graph_warm_s && b.graph_warm_s && a.predicted->graph_s && b.predicted->graph_s &&
+                    *a.graph_warm_s / *b.graph_warm_s < 1.0 - same) {
                     EXPECT_LT(*a.predicted->graph_s, *b.predicted->graph_s)
                         << a.id << ", " << b.id << ", batch " << run.batch;
                 }
