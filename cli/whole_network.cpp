@@ -39,13 +39,13 @@ std::string whole_heading(const WholeRun &run) {
     if (!run.graph_s)
         return text;
     return text +
-           fmt::format("  one CUDA graph of {} nodes: {}, {:.0f} images a second; cold L2 {}\n", run.nodes,
-                       with_spread(run.graph_s), static_cast<double>(run.batch) / run.graph_s->median_s.value,
-                       with_spread(run.graph_cold_s)) +
-           fmt::format("  replayed in a row {}; launch by launch {}\n", with_spread(run.replayed_s),
-                       with_spread(run.stream_s)) +
-           fmt::format("  forecast {}: {} of the graph\n\n", short_time(run.forecast_s),
-                       over(run.forecast_s, run.graph_s));
+           fmt::format("  one CUDA graph of {} nodes, replayed in a row: {}, {:.0f} images a second\n",
+                       run.nodes, with_spread(run.replayed_s),
+                       static_cast<double>(run.batch) / run.replayed_s->median_s.value) +
+           fmt::format("  forecast {}: {}; the bound is {}\n", short_time(run.forecast_s),
+                       over(run.forecast_s, run.replayed_s), short_time(run.light_s)) +
+           fmt::format("  one call while kernels are traced: {}, cold L2 {}; launch by launch {}\n\n",
+                       with_spread(run.graph_s), with_spread(run.graph_cold_s), with_spread(run.stream_s));
 }
 
 std::string whole_table(const WholeRun &run) {

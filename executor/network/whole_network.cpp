@@ -4,8 +4,7 @@
 #include "executor/network/whole_source.hpp"
 #include "gpu/check.hpp"
 #include "model/base/errors.hpp"
-
-#include <fmt/format.h>
+#include "model/network/whole_run.hpp"
 
 #include <algorithm>
 #include <array>
@@ -85,15 +84,10 @@ std::vector<CompileRequest> whole_requests(const PlannedNetwork &plan, int compu
 
 WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
                            unsigned threads)
-    : plan_(plan), arena_plan_(arena_of(plan.network, plan.schedule, plan.forecast.batch)), output_(0) {
-    const std::int64_t batch = plan.forecast.batch;
-    std::int64_t floats = batch * elements(plan.network.input);
-    for (std::size_t i = 0; i < plan.network.operators.size(); ++i)
-        floats += convcast::parameters(plan.network.operators[i], plan.network.input_shapes(i).front());
-    const std::int64_t outputs = batch * elements(plan.network.operators.back().output);
-    bytes_ = 4 * (floats + outputs) + arena_plan_.bytes;
-    for (const std::optional<Plan> &conv : plan.plans)
-        bytes_ += conv ? conv->workspace_bytes : 0;
+    : plan_(plan), bytes_(whole_bytes(plan)),
+      arena_plan_(arena_of(plan.network, plan.schedule, plan.forecast.batch)), output_(0) {
+    const std::int64_t batch = plan.forecast.batch,
+                       outputs = batch * elements(plan.network.operators.back().output);
     check_memory(device);
 
     images_ = DeviceBuffer<float>(size_from(batch * elements(plan.network.input)));
@@ -116,16 +110,11 @@ WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const Plann
 }
 
 void WholeNetwork::check_memory(const Device &device) const {
-    constexpr double spare = 0.02; // of all memory, for what the driver takes beside
     std::size_t free = 0, all = 0;
     check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
-    const double room = static_cast<double>(free) - spare * static_cast<double>(all);
-    if (static_cast<double>(bytes_) > room)
-        throw UsageError(
-            fmt::format("{} with batch {} needs {:.1f} GB on the GPU, {} has {:.1f} GB free; ask for a "
-                        "smaller --batch",
-                        plan_.network.id, plan_.forecast.batch, static_cast<double>(bytes_) / 1e9,
-                        device.facts().name, static_cast<double>(free) / 1e9));
+    if (const auto why =
+            why_too_large(plan_, device.facts().name, static_cast<double>(free), static_cast<double>(all)))
+        throw UsageError("run: " + *why);
 }
 
 float *WholeNetwork::address(const Tensor &tensor) const {

@@ -1,5 +1,7 @@
 #include "model/network/whole_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -32,6 +34,29 @@ std::optional<std::string> why_not_whole(const Network &network) {
                    "operator "
                    "out, or use predict --network";
     return std::nullopt;
+}
+
+std::int64_t whole_bytes(const PlannedNetwork &plan) {
+    const std::int64_t batch = plan.forecast.batch;
+    std::int64_t floats =
+        batch * (elements(plan.network.input) + elements(plan.network.operators.back().output));
+    for (std::size_t i = 0; i < plan.network.operators.size(); ++i)
+        floats += parameters(plan.network.operators[i], plan.network.input_shapes(i).front());
+    std::int64_t bytes = 4 * floats + arena_of(plan.network, plan.schedule, batch).bytes;
+    for (const std::optional<Plan> &conv : plan.plans)
+        bytes += conv ? conv->workspace_bytes : 0;
+    return bytes;
+}
+
+std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,
+                                         double free_bytes, double all_bytes) {
+    constexpr double spare = 0.02; // of all memory, for what the driver takes beside
+    const auto needed = static_cast<double>(whole_bytes(plan));
+    if (needed <= free_bytes - spare * all_bytes)
+        return std::nullopt;
+    return fmt::format("{} with batch {} needs {:.3g} GB on the GPU, {} has {:.3g} GB free{}",
+                       plan.network.id, plan.forecast.batch, needed / 1e9, gpu, free_bytes / 1e9,
+                       plan.forecast.batch > 1 ? "; ask for a smaller --batch" : "");
 }
 
 WholeRun begun_run(const PlannedNetwork &plan) {

@@ -65,6 +65,13 @@ struct WholeRun {
 /// Why no kernel runs this network, a sentence; absent if one does.
 std::optional<std::string> why_not_whole(const Network &network);
 
+/// Device memory that a plan takes: images, tensors, parameters and the workspaces of convolutions.
+std::int64_t whole_bytes(const PlannedNetwork &plan);
+
+/// Why a GPU with so many bytes free, of all that it has, cannot run a plan, a sentence; absent if it can.
+std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,
+                                         double free_bytes, double all_bytes);
+
 /// The run before anything was measured.
 WholeRun begun_run(const PlannedNetwork &plan);
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Sets the convolutions of whole-network forecasts beside their recorded kernels, for docs/networks.md.
+"""Prints the tables of docs/networks.md.
 
-    networks.py BINARY      prints a row for each network and batch: the forecast of all its convolutions, and the sum of the
+    networks.py BINARY      a row for each network and batch: the forecast of all its convolutions, and the sum of the
                             fastest recorded setting of each, filters prepared, cold L2
+    networks.py --whole     a row for each recorded run of a whole network: measured, forecast, PyTorch
+    networks.py --layers RUN  the launches of one of these runs: time, share, forecast
 
 The recordings are of single calls; in the graph of a network there is a gap of 0.1 us before each.
 """
@@ -35,11 +37,39 @@ def main(binary):
         for network in ("alexnet", "vgg16", "resnet18", "resnet50"):
             answer = subprocess.run([binary, "predict", "--network", network, "--batch", str(batch), "--json"], check=True,
                                     stdout=subprocess.PIPE)
-            layers = [launch for launch in json.loads(answer.stdout)["launches"] if "candidates" in launch]
-            forecast = sum(layer["candidates"][0]["time_s"] for layer in layers)
-            recorded = sum(times[layer["shape"]] for layer in layers)
+            convolutions = [launch for launch in json.loads(answer.stdout)["launches"] if launch["kind"] == "convolution"]
+            forecast = sum(launch["candidates"][0]["time_s"] for launch in convolutions)
+            recorded = sum(times[launch["shape"]] for launch in convolutions)
             print(f"| {network} | {batch} | {forecast * 1e6:,.0f} us | {recorded * 1e6:,.0f} us | {forecast / recorded:.3f} |")
 
 
+def whole():
+    folder = RECORDED / "networks_whole"
+    torch = {(row["network"], row["batch"]): min(row["contiguous"], row["channels_last"])
+             for row in json.loads((folder / "pytorch.json").read_text())["times_s"]}
+    print("| network | batch | measured | spread | forecast | forecast / measured | PyTorch | times as fast | L2 error |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for batch in (1, 32):
+        for network in ("alexnet", "vgg16", "resnet18", "resnet50"):
+            run = json.loads((folder / f"{network}_b{batch}.json").read_text())
+            time = run["replayed_s"]
+            print(f"| {network} | {batch} | {time['median_s'] * 1e6:,.0f} us | {time['p05_s'] * 1e6:,.0f} to "
+                  f"{time['p95_s'] * 1e6:,.0f} us | {run['forecast_s'] * 1e6:,.0f} us | "
+                  f"{run['forecast_s'] / time['median_s']:.3f} | {torch[network, batch] * 1e6:,.0f} us | "
+                  f"{torch[network, batch] / time['median_s']:.2f} | {run['l2_error']:.0e} |")
+
+
+def layers(run):
+    print("| launch | time | share | forecast | strategy |\n|---|---|---|---|---|")
+    for launch in json.loads((RECORDED / "networks_whole" / f"{run}.json").read_text())["launches"]:
+        print(f"| {' + '.join(launch['operators'])} | {launch['time_s']['median_s'] * 1e6:,.1f} us | {launch['share']:.1%} | "
+              f"{launch['forecast_s'] * 1e6:,.1f} us | {launch.get('strategy', launch['kind']).split(':')[0]} |")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if sys.argv[1] == "--whole":
+        whole()
+    elif sys.argv[1] == "--layers":
+        layers(sys.argv[2])
+    else:
+        main(sys.argv[1])
