@@ -24,7 +24,7 @@
 namespace convcast::cli {
 namespace {
 
-constexpr std::size_t block = 512; ///< of a tar archive
+constexpr std::size_t tar_block = 512; ///< of a tar archive
 
 /// Seconds since 1970.
 std::int64_t time_of_files() {
@@ -44,7 +44,7 @@ std::int64_t time_of_files() {
 
 /// The header of a file of `size` bytes: texts and octal numbers at fixed places, with a sum of its bytes.
 std::string tar_header(const std::string &name, std::size_t size, std::int64_t time) {
-    std::string header(block, '\0');
+    std::string header(tar_block, '\0');
     const auto put = [&](std::size_t at, std::string_view text) { header.replace(at, text.size(), text); };
     if (name.size() > 100)
         throw InputError(name, "is too long a name for the archive");
@@ -150,9 +150,9 @@ std::string tar_of(const BundleFiles &files, const std::string &folder) {
     std::string archive;
     for (const auto &[name, text] : files) {
         archive += tar_header(folder + "/" + name, text.size(), time) + text;
-        archive.append((block - text.size() % block) % block, '\0');
+        archive.append((tar_block - text.size() % tar_block) % tar_block, '\0');
     }
-    return archive.append(2 * block, '\0');
+    return archive.append(2 * tar_block, '\0');
 }
 
 void check_bundle_name(const std::string &file) {

@@ -13,7 +13,7 @@ SheetCell regime_cell(const std::optional<Regime> &regime) {
     return regime ? SheetCell(std::string(boost::describe::enum_to_string(*regime, "?"))) : SheetCell();
 }
 
-SheetCell percent(double share) {
+SheetCell percent_cell(double share) {
     return 100.0 * share;
 }
 
@@ -77,8 +77,9 @@ Sheet time_rows(const ReportStatistics &statistics) {
     sheet.columns = {{"part", ""},    {"time by", ""}, {"cases", ""}, {"mean error", "%"}, {"symmetric", "%"},
                      {"median", "%"}, {"p90", "%"},    {"bias", ""},  {"in interval", "%"}};
     for (const TimeAccuracy &t : statistics.accuracy.times)
-        sheet.rows.push_back({t.part, t.model, t.n, percent(t.mean), percent(t.symmetric), percent(t.median),
-                              percent(t.p90), t.bias, t.coverage ? percent(*t.coverage) : SheetCell()});
+        sheet.rows.push_back({t.part, t.model, t.n, percent_cell(t.mean), percent_cell(t.symmetric),
+                              percent_cell(t.median), percent_cell(t.p90), t.bias,
+                              t.coverage ? percent_cell(*t.coverage) : SheetCell()});
     return sheet;
 }
 
@@ -90,8 +91,8 @@ Sheet ranking_rows(const ReportStatistics &statistics) {
                      {"first within 5 %", "%"},
                      {"Kendall tau", ""}};
     for (const RankingAccuracy &r : statistics.accuracy.rankings)
-        sheet.rows.push_back(
-            {r.model, r.shapes, percent(r.mean_regret), percent(r.within_5_percent), r.kendall_tau});
+        sheet.rows.push_back({r.model, r.shapes, percent_cell(r.mean_regret),
+                              percent_cell(r.within_5_percent), r.kendall_tau});
     return sheet;
 }
 

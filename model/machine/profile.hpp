@@ -337,7 +337,4 @@ GpuProfile with_sms(GpuProfile profile, int sms);
 /// XXH3-128 of the profile's canonical text, as hex.
 std::string profile_hash(const GpuProfile &profile);
 
-/// JSON Schema of the profile file, generated from the described structs.
-std::string profile_schema();
-
 } // namespace convcast

@@ -118,7 +118,7 @@ std::vector<std::string> cells_of_line(std::string_view line, char separator) {
 }
 
 /// Which column stands where; empty: one to leave out.
-struct Header {
+struct CsvHeader {
     char separator = ',';
     std::vector<std::string> columns;
     std::set<std::string> there;
@@ -126,7 +126,7 @@ struct Header {
 };
 
 /// Says everything that is wrong with the header at once.
-void check_header(const Header &header, std::size_t line, ListBuilder &list) {
+void check_header(const CsvHeader &header, std::size_t line, ListBuilder &list) {
     const auto needs = [&](const char *name, bool given, const char *or_else = "") {
         if (!given)
             list.problem(line, std::string("expected a column '") + name + "'" + or_else +
@@ -153,8 +153,8 @@ void check_header(const Header &header, std::size_t line, ListBuilder &list) {
                                    "': expected one of them, as both say the same");
 }
 
-Header header_of(std::string_view text, std::size_t line, ListBuilder &list) {
-    Header header;
+CsvHeader header_of(std::string_view text, std::size_t line, ListBuilder &list) {
+    CsvHeader header;
     header.separator = separator_of(text);
     std::vector<std::string> cells;
     list.at(line, [&] { cells = cells_of_line(text, header.separator); });
@@ -237,7 +237,7 @@ ConvShape shape_in(const Cells &cells) {
     return shape;
 }
 
-void take_row(ListBuilder &list, const Header &header, std::string_view line) {
+void take_row(ListBuilder &list, const CsvHeader &header, std::string_view line) {
     const std::vector<std::string> values = cells_of_line(line, header.separator);
     if (values.size() != header.columns.size())
         throw UsageError("expected " + std::to_string(header.columns.size()) +
@@ -263,7 +263,7 @@ bool is_csv_header(std::string_view line) {
 
 ShapeList read_csv(std::string_view text, const std::string &file) {
     ListBuilder list(file, "CSV");
-    std::optional<Header> header;
+    std::optional<CsvHeader> header;
     each_line(text, [&](std::size_t number, std::string_view line) {
         if (is_comment(line))
             return true;

@@ -258,14 +258,21 @@ class Golden(Cli):
         for name in ("my_gpu.json", "run1.json", "run2.json", "run3.json"):
             shutil.copy(SOURCE / "profiles" / "toy.json", self.folder / name)
         (self.folder / "samples.json").symlink_to(SOURCE / "data" / "recorded" / "h200" / "samples.json")
+        self.write("layers.csv", "name,c,h,w,k,r,s,pad,count\nconv2,64,56,56,64,3,3,1,3\n")
+        self.write("resnet50.onnx", onnx_file.small_network())
+        forecast = self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out
+        for name in ("before.json", "after.json"):
+            self.write(name, forecast)
         env = self.environment(PATH=f"{self.folder}/bin:{os.environ['PATH']}")
         recorded = (SOURCE / "data" / "recorded" / "h200").is_dir()
         for page in sorted((SOURCE / "docs" / "cli").glob("*.md")):
             for line in re.findall(r"(?m)^    (convcast .*)$", page.read_text().split("Options:")[0]):
                 if not recorded and ("recorded" in line or "from-raw" in line):
                     continue
-                if "--resume" in line and not (self.folder / "run.json").exists():
-                    self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
+                if ".onnx" in line and not pathlib.Path(BINARY).with_name("convcast-onnx").exists():
+                    continue
+                if ("--resume" in line or "report run.json" in line) and not (self.folder / "run.json").exists():
+                    self.write("run.json", forecast)
                 if "FOLDER" in line or (".pdf" in line and shutil.which("rsvg-convert") is None):
                     continue
                 if "merge" in line:
@@ -898,7 +905,7 @@ class Compare(Cli):
     def test_bad_questions(self):
         self.profile("a")
         self.all_refused(2, [
-            (["compare"], "two or more profiles, got 0", "convcast compare h200"),
+            (["compare"], "two or more profiles, got 0", "convcast compare before.json"),
             (["compare", "toy"], "two or more profiles, got 1"),
             (["compare", "-", "-"], "standard input"),
             (["compare", "toy", "h20"], "unknown GPU 'h20'", "did you mean 'h200'"),
