@@ -12,10 +12,10 @@
 namespace convcast {
 namespace {
 
-constexpr std::int64_t most_at_once = 2048;
+constexpr std::int64_t most_classified_at_once = 2048;
 
 /// The last operator that a launch of the rung computes.
-std::string last_of(const Rung &rung) {
+std::string last_operator_of(const Rung &rung) {
     std::string last;
     for (const LadderLaunch &launch : rung.launches)
         if (!launch.operators.empty())
@@ -34,9 +34,10 @@ std::vector<std::uint8_t> classes_by(Compiler &compiler, const Device &device, c
                                      const Parameters &parameters) {
     const std::int64_t count = std::ssize(images.labels), pixels = elements(network.input),
                        classes = elements(network.operators[output_operator(network)].output);
-    const std::int64_t at_once = rung.any_batch.value_or(false)
-                                     ? std::min({count, most_at_once, rung.most_images.value_or(count)})
-                                     : 1;
+    const std::int64_t at_once =
+        rung.any_batch.value_or(false)
+            ? std::min({count, most_classified_at_once, rung.most_images.value_or(count)})
+            : 1;
     const Module module = network_module(compiler, ladder, rung.source, device.facts().compute_capability());
     const auto part_of = [](const auto &all, std::int64_t from, std::int64_t size) {
         return std::span(all).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(size));
@@ -52,7 +53,7 @@ std::vector<std::uint8_t> classes_by(Compiler &compiler, const Device &device, c
         memory.load(part_of(images.pixels, at * pixels, some * pixels), part_of(images.labels, at, some));
         bound.call(stream.get());
         stream.wait();
-        const std::vector<float> outputs = memory.output(last_of(rung));
+        const std::vector<float> outputs = memory.output(last_operator_of(rung));
         const std::vector<std::uint8_t> its = classified({outputs.begin(), outputs.end()}, classes);
         labels.insert(labels.end(), its.begin(), its.begin() + some);
     }

@@ -9,7 +9,7 @@
 namespace convcast {
 namespace {
 
-constexpr std::uint64_t classes = 10, directions = 5;
+constexpr std::uint64_t drawn_classes = 10, drawn_directions = 5;
 
 /// Waves of a class: by column and row, in radians a pixel.
 struct Grating {
@@ -17,9 +17,9 @@ struct Grating {
 };
 
 Grating grating_of(std::uint64_t label) {
-    const double angle =
-        std::numbers::pi * static_cast<double>(label % directions) / static_cast<double>(directions);
-    const double pixels = label < directions ? 6.0 : 10.0; // of a wave
+    const double angle = std::numbers::pi * static_cast<double>(label % drawn_directions) /
+                         static_cast<double>(drawn_directions);
+    const double pixels = label < drawn_directions ? 6.0 : 10.0; // of a wave
     const double frequency = 2.0 * std::numbers::pi / pixels;
     return {frequency * std::cos(angle), frequency * std::sin(angle)};
 }
@@ -32,7 +32,7 @@ LabelledImages generated_images(const ImageShape &shape, std::int64_t count, std
     LabelledImages images;
     images.shape = shape;
     for (std::int64_t i = 0; i < count; ++i) {
-        const std::uint64_t label = random() % classes;
+        const std::uint64_t label = random() % drawn_classes;
         const Grating grating = grating_of(label);
         const double shift = 2.0 * std::numbers::pi * random.share();
         images.labels.push_back(static_cast<std::uint8_t>(label));
