@@ -30,8 +30,9 @@ SAY_IT_TOO = ["README.md", "docs/model.md", "reports/page.cpp"]  # the sentence 
 
 ARCHITECTURE = "data/architectures/sm_90.json"
 
-# Folders and files of model/ whose numbers enter no time: they read, write, print, draw shapes, fit or compare.
-NO_FORECAST = {"base", "shape", "regime", "record", "architecture.cpp", "assume", "calibration.cpp", "compare", "facts.cpp", "reference.cpp", "network.cpp", "ladder.cpp", "idx.cpp", "training.hpp", "fit.cpp", "fit.hpp", "formula",
+# Folders and files of model/ whose numbers enter no time of a convolution: they read, write, print, draw shapes, fit or
+# compare. scaling*: the forecast of training over several GPUs, with numbers of its own (docs/constants.md).
+NO_FORECAST = {"base", "shape", "regime", "record", "architecture.cpp", "assume", "calibration.cpp", "compare", "facts.cpp", "reference.cpp", "network.cpp", "ladder.cpp", "idx.cpp", "training.hpp", "scaling", "scaling_forecast", "scaling_kernels", "fit.cpp", "fit.hpp", "formula",
                "knowledge", "profile", "timeline", "why"}
 
 CATEGORIES = {
