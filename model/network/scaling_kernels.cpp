@@ -234,7 +234,7 @@ double SplitKernels::end_of_sum() const {
 /// Eight lanes an output, which also end it where that is asked.
 SplitPhase SplitKernels::dense_by_eight(const WindowShare &share, double features, bool ends) const {
     constexpr double instructions = 5.0, text_a_turn = 3.0, others = 20.0, shuffles = 3.0,
-                     shuffle_clocks = 25.0, clocks_a_turn = 10.0, places = 200.0, of_end = 100.0;
+                     shuffle_clocks = 25.0, clocks_a_turn = 10.0, places = 200.0, of_end = 250.0;
     constexpr std::int64_t a_sum = 8, sums = 10;
     const double warps = std::floor(share.threads() / lanes),
                  groups = warps * lanes / static_cast<double>(a_sum),
@@ -310,7 +310,7 @@ SplitPhase SplitKernels::filter_gradient_of_step() const {
 
 /// A thread a number of an image, six slopes at a time.
 SplitPhase SplitKernels::filter_gradient_of_rows(const WindowShare &share) const {
-    constexpr double instructions = 4.6, at_a_time = 6.0, issue = 24.0, others = 150.0, code = 100.0,
+    constexpr double instructions = 4.6, at_a_time = 6.0, issue = 24.0, others = 175.0, code = 100.0,
                      places = 150.0;
     const double rounds = ceiling(convolution_parameters * block_images, share.threads());
     return {rounds * (share.windows() * instructions + others),
