@@ -105,9 +105,9 @@ void PeerLink::check(const FieldProblem &problem) const {
     if (from == to)
         problem("to", fmt::format("expected another GPU than that of \"from\", {}", from));
     if (source && *source != Source::measured && (!by || by->empty()))
-        problem("by",
-                "expected where the numbers are from, for example \"data sheet: NVLink 4, 900 GB/s both "
-                "ways\"");
+        problem("source",
+                "expected \"by\" beside it, where the numbers are from, for example \"data sheet: NVLink 4, "
+                "900 GB/s both ways\"");
 }
 
 void GpuProfile::check(const FieldProblem &problem) const {

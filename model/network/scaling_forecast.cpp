@@ -185,7 +185,9 @@ PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devi
                 continue;
             const auto link =
                 std::find_if(profile.peers.begin(), profile.peers.end(), [&](const PeerLink &one) {
-                    return one.from == from && one.to == to && one_way(one) > 0.0;
+                    const bool between =
+                        (one.from == from && one.to == to) || (one.from == to && one.to == from);
+                    return between && one_way(one) > 0.0;
                 });
             all_known = all_known && link != profile.peers.end();
             if (link != profile.peers.end() && (slowest == nullptr || one_way(*link) < one_way(*slowest)))

@@ -16,6 +16,9 @@ constexpr double lanes = 32.0, slices = 8.0; // slices: threads that share a sum
 /// Clocks to fetch an instruction that no earlier warp of the SM has run: what kernels of one warp a
 /// scheduler took for code without loops, rows_forward with its pairs of filters unrolled, on an H200.
 constexpr double fetch_clocks = 4.2;
+/// Bytes a clock that an SM loads of what other SMs wrote in the launch before: mnist_update and gather from
+/// 2,048 parts on, 8 to 12 on an H200.
+constexpr double written_bytes_a_clock = 12.0;
 /// Of what phases of different bounds could overlap, the part that does once CTAs have drifted apart:
 /// mnist_step at 16,384 images on an H200.
 constexpr double drifted_overlap = 0.2;
@@ -23,6 +26,13 @@ constexpr double drifted_overlap = 0.2;
 double ceiling(double over, double under) {
     constexpr double rounding = 1e-9;
     return std::ceil(over / under - rounding);
+}
+
+/// Warps of the busiest of an SM's schedulers, where each CTA has `warps`: CTAs begin with the same
+/// scheduler, and only those of at most half as many warps as there are schedulers lie side by side.
+double busiest(double ctas, double warps, double schedulers) {
+    const double beside = std::max(1.0, std::floor(schedulers / std::max(1.0, warps)));
+    return ceiling(ctas, beside) * ceiling(warps, schedulers);
 }
 
 /// CTAs on an SM by their registers a thread, their bytes of shared memory, and the warps that it holds.
@@ -82,7 +92,7 @@ SplitKernel SplitKernels::rows_forward(const WindowShare &share, double images, 
             share, registers,
             4.0 * (image_words(share) + convolution_parameters + weights + block_images * share.features()))};
     if (sums)
-        kernel.phases.push_back(dense_by_eight(share, share.features()));
+        kernel.phases.push_back(dense_by_eight(share, share.features(), false));
     return kernel;
 }
 
@@ -97,9 +107,7 @@ SplitKernel SplitKernels::rows_back(const WindowShare &share, double images, dou
                          block_images * (all_features + share.features() + outputs + convolution_parameters) +
                          filters * share.threads() * slope_words;
     SplitKernel kernel{{loads}, ceiling(images, block_images), resident_ctas(share, registers, 4.0 * words)};
-    if (!sums)
-        kernel.phases.push_back(dense_by_eight(share, all_features));
-    kernel.phases.push_back(logistic());
+    kernel.phases.push_back(sums ? sums_of_gpus(share) : dense_by_eight(share, all_features, true));
     if (!trains)
         return kernel;
     SplitPhase places = deltas(share);
@@ -110,14 +118,16 @@ SplitKernel SplitKernels::rows_back(const WindowShare &share, double images, dou
     return kernel;
 }
 
-// Every eighth part one after the other, some loads at a time; then the eight sums.
+// Every eighth part one after the other, some loads at a time, or as fast as an SM gets what other SMs just
+// wrote; then the eight sums.
 SplitKernel SplitKernels::sum_of_parts(double numbers, double parts, double at_a_time) const {
     constexpr double instructions = 8.0, resident = 8.0, code = 100.0;
-    const double rounds = ceiling(ceiling(parts, slices), at_a_time), bytes = numbers * parts * 4.0,
-                 blocks = ceiling(numbers, lanes);
+    const double rounds = ceiling(ceiling(parts, slices), at_a_time), blocks = ceiling(numbers, lanes),
+                 bytes = numbers * parts * 4.0 / blocks;
     return {{{instructions * at_a_time * rounds, slices, 0.0,
-              rounds * latency() + 2.0 * latency() + slices * (m_.shared_latency + m_.ffma_latency),
-              bytes / blocks, code}},
+              std::max(rounds * latency(), bytes / written_bytes_a_clock) + 2.0 * latency() +
+                  slices * (m_.shared_latency + m_.ffma_latency),
+              0.0, code}},
             blocks,
             resident};
 }
@@ -149,12 +159,11 @@ double SplitKernels::round(const SplitKernel &kernel, double ctas, double data_b
         (data_bytes > l2_bytes_ ? m_.read_bw : m_.l2_bw) / static_cast<double>(m_.sm_count) / m_.clock;
     double clocks = 0.0, issue = 0.0, wavefronts = 0.0, bytes = 0.0;
     for (const SplitPhase &phase : kernel.phases) {
-        const double its_issue = ctas * ceiling(phase.warps, m_.schedulers) * phase.instructions,
+        const double its_issue = busiest(ctas, phase.warps, m_.schedulers) * phase.instructions,
                      its_wavefronts = ctas * phase.wavefronts, its_bytes = ctas * phase.bytes / rate;
-        clocks +=
-            std::max({its_issue, its_wavefronts, phase.chain + (first ? phase.code * fetch_clocks : 0.0),
-                      first ? its_bytes : 0.0}) +
-            m_.barrier_s * m_.clock;
+        const double fetched = first ? phase.code * fetch_clocks + phase.repeated * its_issue : 0.0;
+        clocks += std::max({its_issue, its_wavefronts, phase.chain + fetched, first ? its_bytes : 0.0}) +
+                  m_.barrier_s * m_.clock;
         issue += its_issue, wavefronts += its_wavefronts, bytes += its_bytes;
     }
     if (!first)
@@ -197,7 +206,8 @@ SplitPhase SplitKernels::convolution(const WindowShare &share, double copies) co
             pixel_loads * passes(share.threads(), 4, corner) + share.warps() * (filter_loads + stores),
             0.0,
             0.0,
-            copies / pairs * (products + comparisons + filter_loads) + pixel_loads + others};
+            copies / pairs * (products + comparisons + filter_loads) + pixel_loads + others,
+            1.0 - copies / pairs};
 }
 
 /// Three threads an output, two sums each.
@@ -215,10 +225,16 @@ SplitPhase SplitKernels::dense_by_three() const {
         code};
 }
 
-/// Eight lanes an output.
-SplitPhase SplitKernels::dense_by_eight(const WindowShare &share, double features) const {
+/// Bias and label come from L2, one after the other; exponential, quotient and slope wait for each other.
+double SplitKernels::end_of_sum() const {
+    constexpr double clocks = 150.0;
+    return 2.0 * latency() + clocks;
+}
+
+/// Eight lanes an output, which also end it where that is asked.
+SplitPhase SplitKernels::dense_by_eight(const WindowShare &share, double features, bool ends) const {
     constexpr double instructions = 5.0, text_a_turn = 3.0, others = 20.0, shuffles = 3.0,
-                     shuffle_clocks = 25.0;
+                     shuffle_clocks = 25.0, clocks_a_turn = 10.0, places = 200.0, of_end = 250.0;
     constexpr std::int64_t a_sum = 8, sums = 10;
     const double warps = std::floor(share.threads() / lanes),
                  groups = warps * lanes / static_cast<double>(a_sum),
@@ -228,12 +244,25 @@ SplitPhase SplitKernels::dense_by_eight(const WindowShare &share, double feature
     const double a_turn =
         passes(warps * lanes, 1, [&](std::int64_t t) { return t / a_sum % sums * words + t % a_sum; }) +
         passes(warps * lanes, 1, [&](std::int64_t t) { return t / (a_sum * sums) * words + t % a_sum; });
-    return {visits * (turns * instructions + others),
+    return {visits * (turns * instructions + (ends ? others + of_end : others)),
             warps,
             visits * turns * a_turn,
-            visits * (turns * m_.ffma_latency + m_.shared_latency + shuffles * shuffle_clocks),
+            visits * (turns * clocks_a_turn + m_.shared_latency + shuffles * shuffle_clocks + places +
+                      (ends ? end_of_sum() : 0.0)),
             0.0,
             turns * text_a_turn + others};
+}
+
+/// Of each output what the GPUs sent, then its end.
+SplitPhase SplitKernels::sums_of_gpus(const WindowShare &share) const {
+    constexpr double instructions = 80.0;
+    const double turns = ceiling(block_images * outputs, share.threads());
+    return {turns * instructions,
+            ceiling(std::min(block_images * outputs, share.threads()), lanes),
+            0.0,
+            turns * (latency() + end_of_sum()),
+            0.0,
+            instructions};
 }
 
 /// Sum, exponential, quotient, slope: a few warps, each instruction waits for the one before.
@@ -281,23 +310,26 @@ SplitPhase SplitKernels::filter_gradient_of_step() const {
 
 /// A thread a number of an image, six slopes at a time.
 SplitPhase SplitKernels::filter_gradient_of_rows(const WindowShare &share) const {
-    constexpr double instructions = 4.6, at_a_time = 6.0, issue = 24.0, others = 40.0, code = 100.0;
+    constexpr double instructions = 4.6, at_a_time = 6.0, issue = 24.0, others = 175.0, code = 100.0,
+                     places = 150.0;
     const double rounds = ceiling(convolution_parameters * block_images, share.threads());
     return {rounds * (share.windows() * instructions + others),
             share.warps(),
             rounds * share.windows() * gradient_passes(share.threads(), share.threads()),
-            rounds * share.windows() / at_a_time * (2.0 * m_.shared_latency + m_.ffma_latency + issue),
+            rounds *
+                (places + share.windows() / at_a_time * (2.0 * m_.shared_latency + m_.ffma_latency + issue)),
             0.0,
             code};
 }
 
 SplitPhase SplitKernels::dense_gradient(const WindowShare &share) const {
-    constexpr double instructions = 25.0, a_product = 3.0, loads = 2.0, clocks = 4.0, code = 60.0;
+    constexpr double instructions = 25.0, a_product = 3.0, loads = 2.0, clocks = 4.0, code = 60.0,
+                     places = 100.0;
     const double rounds = ceiling(outputs * share.features() + outputs, share.threads());
     return {rounds * (block_images * a_product + instructions),
             share.warps(),
             rounds * block_images * loads * share.warps(),
-            rounds * (m_.shared_latency + block_images * clocks),
+            rounds * (places + m_.shared_latency + block_images * clocks),
             0.0,
             code};
 }

@@ -14,8 +14,9 @@ namespace convcast {
 /// warp needs `chain` clocks at least, what it waits for counted in.
 struct SplitPhase {
     double instructions = 0.0, warps = 0.0, wavefronts = 0.0, chain = 0.0;
-    double bytes = 0.0; ///< that a CTA reads from L2 or DRAM
-    double code = 0.0;  ///< instructions of its text, which a launch fetches once
+    double bytes = 0.0;    ///< that a CTA reads from L2 or DRAM
+    double code = 0.0;     ///< instructions of its text, which a launch fetches once
+    double repeated = 0.0; ///< of what is issued, the part whose text was fetched before
 };
 
 struct SplitKernel {
@@ -57,7 +58,9 @@ class SplitKernels {
     SplitPhase load(const WindowShare &share, double parameters) const;
     SplitPhase convolution(const WindowShare &share, double copies) const;
     SplitPhase dense_by_three() const;
-    SplitPhase dense_by_eight(const WindowShare &share, double features) const;
+    double end_of_sum() const;
+    SplitPhase dense_by_eight(const WindowShare &share, double features, bool ends) const;
+    SplitPhase sums_of_gpus(const WindowShare &share) const;
     SplitPhase logistic() const;
     SplitPhase deltas(const WindowShare &share) const;
     double gradient_passes(double threads, double slopes) const;

@@ -1344,6 +1344,49 @@ class Json(Cli):
         ]:
             self.refused(2, arguments, *message)
 
+    def test_training_on_several_gpus_is_forecast(self):
+        text = self.ok("predict", "--network", "mnist", "--devices", "0-3", "--batch", "2048").out
+        for said in ("speed-up", "comp/comm", "2 2 1 1", "batch over 4 GPUs is faster than one from", "assumed: the profile h200 has no link"):
+            self.assertIn(said, text)
+        document = self.ok("predict", "--network", "mnist", "--devices", "0,1", "--batch", "2048,65536", "--split", "rows", "--split",
+                           "batch", "--json").json()
+        self.assertEqual(document["schema"], "convcast/scaling/1")
+        self.assertEqual(document["devices"], [0, 1])
+        one = {case["batch"]: case["forecast"]["step_s"] for case in document["cases"] if case["split"] == "one"}
+        self.assertEqual(set(one), {2048, 4096, 65536, 131072})
+        two = [case for case in document["cases"] if case["split"] == "batch" and case["batch"] == 65536][0]
+        self.assertAlmostEqual(two["forecast_rates"]["speed_up"], one[65536] / two["forecast"]["step_s"])
+        self.assertGreater(two["forecast_rates"]["efficiency"], 0.9)
+        self.assertEqual([case["shares"] for case in document["cases"] if case["split"] == "rows"][0], [3, 3])
+        for name in ("a.json", "b.json"):
+            self.ok("predict", "--network", "mnist", "--devices", "0,1", "-o", name)
+        self.assertEqual((self.folder / "a.json").read_bytes(), (self.folder / "b.json").read_bytes())
+        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        del profile["peers"]
+        self.write("alone.json", profile)
+        self.assertIn("copies between GPUs were not measured: 450 GB/s one way",
+                      " ".join(self.ok("predict", "--network", "mnist", "--devices", "0,1", "--gpu", "alone.json").out.split()))
+
+    def test_bad_devices_are_refused(self):
+        asked = ["--network", "mnist", "--devices", "0,1"]
+        for words, *said in (
+            (["predict", "--network", "mnist", "--devices", "0,x"], "0,1,2,3 or 0-3", "got 'x'"),
+            (["predict", "--network", "mnist", "--devices", "0-8"], "at most 8 GPUs"),
+            (["predict", "--network", "vgg16", "--devices", "0,1"], "no kernels split the network 'vgg16'"),
+            (["predict", "--devices", "0,1"], "--devices is of training a network"),
+            (["predict", "--network", "mnist", "--split", "rows"], "--split is of several GPUs"),
+            (["predict", *asked, "--split", "row"], "did you mean 'rows'"),
+            (["predict", *asked, "--batch", "2048,0"], "2048,65536"),
+            (["predict", *asked, "--gpu", "toy"], "says nothing of copies between GPUs", "convcast measure"),
+            (["predict", *asked, "--shape", SINGLE], "--devices and --shape"),
+            (["run", *asked, "--device", "0"], "--devices and --device"),
+            (["run", *asked, "--epochs", "3"], "--epochs is of training, which needs images"),
+        ):
+            self.refused(2, words, *said)
+        self.refused(4, ["run", *asked], NO_GPU)
+        infeasible = self.ok("predict", "--network", "mnist", "--devices", "0-6", "--split", "rows", "--batch", "64").out
+        self.assertIn("infeasible: mnist has 6 rows of pooling windows, fewer than 7 GPUs", " ".join(infeasible.split()))
+
     def test_bad_networks_are_refused(self):
         network = json.loads((SOURCE / "data" / "networks" / "fashion_mnist.json").read_text())
         network["operators"][4]["output"] = [64, 9, 9]

@@ -191,7 +191,7 @@ TEST(Scaling, AStatedLinkNamesItsSource) {
     GpuProfile toy = with_link(find_profile("toy"), 12e9, 1e-6);
     toy.peers[0].source = Source::published;
     EXPECT_THAT([&] { read_profile(write_profile(toy), "p.json"); },
-                ThrowsMessage<InputError>(AllOf(HasSubstr("/peers/0/by"), HasSubstr("data sheet"))));
+                ThrowsMessage<InputError>(AllOf(HasSubstr("/peers/0/source"), HasSubstr("data sheet"))));
     toy.peers[0].by = "chapter 4.3";
     const GpuProfile read = read_profile(write_profile(toy), "p.json");
     EXPECT_EQ(*read.peers[0].source, Source::published);
