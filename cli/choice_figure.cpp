@@ -12,15 +12,16 @@
 namespace convcast::cli {
 namespace {
 
-const char *const example = ", for example: convcast choose --shape n1c64h56w56k64r3s3 --sweep h=w=28:224:28 "
-                            "--figure who_wins.svg";
+const char *const figure_example =
+    ", for example: convcast choose --shape n1c64h56w56k64r3s3 --sweep h=w=28:224:28 "
+    "--figure who_wins.svg";
 
 } // namespace
 
 void check_choice_figure_options(const Arguments &arguments) {
     if (!arguments.has("figure")) {
         if (arguments.has("width"))
-            throw UsageError(std::string("choose: --width is that of --figure") + example);
+            throw UsageError(std::string("choose: --width is that of --figure") + figure_example);
         return;
     }
     if (arguments.has("measure"))
@@ -38,7 +39,7 @@ void write_choice_figure(const std::vector<ChoiceAnswer> &answers, const Argumen
         throw UsageError(
             "choose: --figure draws how the choice changes and needs two answers at least: run a size "
             "through values with --sweep, or name several --shape, --gpu or --sms" +
-            std::string(example));
+            std::string(figure_example));
     const ChoiceFigure drawn = who_wins(answers);
     const PaperFiles written =
         write_paper_figure(drawn.figure, drawn.cases, PaperWidth::parse(arguments.text("width", "column")),

@@ -86,21 +86,31 @@ double size_of(const ChoiceAnswer &answer, const Swept &swept) {
     return static_cast<double>(answer.shape.*swept.value);
 }
 
+/// Whether each value is the same multiple of the one before, as of a sweep by a factor.
+bool geometric(const std::set<double> &values) {
+    constexpr double same = 0.01;
+    double factor = 0.0, before = 0.0;
+    for (const double value : values) {
+        if (before > 0.0 && factor > 0.0 && std::abs(value / before / factor - 1.0) > same)
+            return false;
+        factor = before > 0.0 ? value / before : 0.0;
+        before = value;
+    }
+    return values.size() > 2 && *values.begin() > 0.0;
+}
+
 Axis axis_of(std::span<const ChoiceAnswer> answers, const Swept &swept) {
     constexpr double margin = 1.2;
-    constexpr double wide = 50.0; // the largest over the smallest, from which equal factors are equal steps
-    double low = size_of(answers.front(), swept), high = low;
-    bool powers = true;
-    for (const ChoiceAnswer &answer : answers) {
-        const double value = size_of(answer, swept);
-        low = std::min(low, value);
-        high = std::max(high, value);
-        powers = powers && value > 0.0 && std::exp2(std::round(std::log2(value))) == value;
-    }
+    std::set<double> values;
+    for (const ChoiceAnswer &answer : answers)
+        values.insert(size_of(answer, swept));
+    const bool powers = std::all_of(values.begin(), values.end(), [](double value) {
+        return value > 0.0 && std::exp2(std::round(std::log2(value))) == value;
+    });
     if (powers)
         return {swept.label, Scale::binary, {}, {}, {}};
-    if (low > 0.0 && high > wide * low)
-        return {swept.label, Scale::logarithmic, low / margin, high * margin, {}};
+    if (geometric(values))
+        return {swept.label, Scale::logarithmic, *values.begin() / margin, *values.rbegin() * margin, {}};
     return {swept.label, Scale::linear, {}, {}, {}};
 }
 
@@ -285,7 +295,8 @@ class Drawing {
             const double from = size_of(*along[i - 1], swept), to = size_of(*along[i], swept);
             const double x =
                 from > 0.0 && out_.figure.x.scale != Scale::linear ? std::sqrt(from * to) : (from + to) / 2.0;
-            const std::string name = fmt::format("{} to {}", regime_text(*before), regime_text(*now));
+            const std::string name =
+                fmt::format("{} left, {} right", regime_text(*before), regime_text(*now));
             const auto &known = out_.figure.references;
             const bool named = std::any_of(known.begin(), known.end(),
                                            [&](const Reference &other) { return other.label == name; });

@@ -71,7 +71,7 @@ def quoted_tables(sweep):
     times, ranks = rows(sweep[0], "time by"), rows(sweep[2], next(part for part in sweep[2].split("  ") if part).strip())
     head = f"time, test part, {int(times['new kernel']['cases']):,} cases"
     whole = [[said, short(times[name]["error"]), short(times[name]["symmetric"]), short(times[name]["median"]), short(times[name]["p90"]),
-              f"{float(times[name]['bias']):.2f}", short(ranks[name]["mean regret"]), f"{float(ranks[name]['Kendall tau']):.2f}"]
+              times[name]["bias"], short(ranks[name]["mean regret"]), ranks[name]["Kendall tau"]]
              for name, said in MODELS.items()]
     brief = [[said, short(times[name]["median"]), short(times[name]["error"]), short(times[name]["p90"]), short(ranks[name]["mean regret"])]
              for name, said in MODELS.items() if name != "probes and counters"]

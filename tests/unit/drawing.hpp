@@ -74,6 +74,7 @@ inline void expect_words_apart(const std::string &svg, const std::string &name) 
 /// On a screen, in a column and on a page.
 inline void expect_no_overlap(const Figure &figure) {
     expect_words_apart(to_svg(figure, SvgUse::in_page), figure.id + " on the page");
+    expect_words_apart(to_svg(figure, SvgUse::in_column), figure.id + " in a column of the page");
     expect_words_apart(to_svg(figure, SvgUse::standalone), figure.id + " in a column");
     expect_words_apart(to_svg(figure, SvgUse::standalone, PaperWidth::page()), figure.id + " across a page");
 }

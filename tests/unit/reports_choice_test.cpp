@@ -2,6 +2,7 @@
 #include "reports/choice_figure.hpp"
 
 #include "model/base/errors.hpp"
+#include "tests/unit/drawing.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,12 +56,13 @@ TEST(WhoWins, OneSizeGivesALineForEachStrategy) {
     EXPECT_DOUBLE_EQ(figure.bands[0].high, 1.2);
     ASSERT_EQ(figure.references.size(), 1u);
     EXPECT_DOUBLE_EQ(figure.references[0].value, 28.0); // between 16 and 40
-    EXPECT_EQ(figure.references[0].label, "exposed to compute hidden");
+    EXPECT_EQ(figure.references[0].label, "exposed left, compute hidden right");
     const CaseColumns &its = drawn.cases.at(static_cast<std::size_t>(a.points[1].id.value()));
     EXPECT_EQ(its.shape, "n1c4h16w16k4r3s3");
     EXPECT_EQ(its.strategy, "a");
     EXPECT_EQ(its.knobs, "x=2");
     EXPECT_EQ(its.regime, "exposed");
+    expect_no_overlap(figure);
 }
 
 TEST(WhoWins, SeveralGpusAreSmallMultiples) {
@@ -73,6 +75,7 @@ TEST(WhoWins, SeveralGpusAreSmallMultiples) {
     ASSERT_EQ(figure.panels[1].series.size(), 3u); // two strategies and the line where the regime turns
     EXPECT_EQ(figure.panels[1].series[2].drawn, Drawn::curve);
     EXPECT_DOUBLE_EQ(figure.panels[1].series[2].points.at(0).x, 28.0);
+    expect_no_overlap(figure);
 }
 
 TEST(WhoWins, TwoSizesGiveAMapOfTheWinners) {
@@ -93,6 +96,14 @@ TEST(WhoWins, TwoSizesGiveAMapOfTheWinners) {
     EXPECT_TRUE(figure.series[1].hollow);
     EXPECT_EQ(figure.series[0].style, figure.series[1].style);
     EXPECT_EQ(figure.series[2].name, "b, bulk hidden");
+    expect_no_overlap(figure);
+}
+
+TEST(WhoWins, SizesThatGrowByAFactorAreEqualStepsApart) {
+    std::vector<ChoiceAnswer> answers;
+    for (const char *shape : {"n1c4h7w7k4r3s3", "n1c4h14w14k4r3s3", "n1c4h28w28k4r3s3"})
+        answers.push_back(answer(shape, {of("a", 1.0)}));
+    EXPECT_EQ(who_wins(answers).figure.x.scale, Scale::logarithmic);
 }
 
 TEST(WhoWins, AnythingElseIsARowEach) {
@@ -103,6 +114,7 @@ TEST(WhoWins, AnythingElseIsARowEach) {
     EXPECT_EQ(figure.y.categories,
               (std::vector<std::string>{"old: 10.0 µs, exposed", "new: 5.00 µs, exposed"}));
     EXPECT_EQ(figure.point_count(), 3u);
+    expect_no_overlap(figure);
     EXPECT_THROW(who_wins(std::vector<ChoiceAnswer>(61, answers[0])), UsageError);
 }
 
