@@ -1021,7 +1021,7 @@ class Json(Cli):
             (["run", "--network", "vgg16", "--timeline"], "--network and --timeline"),
             (["run", "--network", "resnet18", "--strategy", "row_register"], "no strategy does"),
             (["run", "--network", "mnist", "--strategy", "winograd"], "the ladder of mnist already says"),
-            (["run", "--network", "loss.json"], "no kernel computes error (half_squared_error) of lossy", "predict --network"),
+            (["run", "--network", "loss.json"], r"no kernel computes error \(half_squared_error\) of lossy", "predict --network"),
             (["run", "--network", "mnist", "--shape", SINGLE], "--network and --shape"),
             (["run", "--network", "mnist", "--epochs", "5"], "--epochs is of training, which needs images"),
             (["run", "--network", "mnist", "--data", ".", "--rate", "0"], "--rate takes a number above 0"),
