@@ -1,6 +1,9 @@
-// A network on one thread of the CPU against the reference.
+// A network on one thread of the CPU against the reference, and the lines of kernels that are for networks.
+#include "executor/launch/kernel_source.hpp"
 #include "executor/network/sequential.hpp"
+#include "executor/network/whole_source.hpp"
 #include "model/base/errors.hpp"
+#include "model/network/schedule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,6 +33,55 @@ TEST(Sequential, ComputesWhatTheReferenceDoes) {
             EXPECT_NEAR(out[i], reference[reference.size() - 2][i], 1e-5) << name;
     }
     EXPECT_THROW(sequential_forward(find_network("resnet18"), std::vector<float>(150528), {}), UsageError);
+}
+
+/// Names of the kernels of a list of sources.
+std::vector<std::string> kernels_in(const std::vector<EmbeddedFile> &sources) {
+    std::vector<std::string> names;
+    for (const EmbeddedFile &file : sources)
+        if (file.path.ends_with(".cu")) {
+            const std::size_t begin = file.path.rfind('/') + 1;
+            names.push_back(file.path.substr(begin, file.path.size() - 3 - begin));
+        }
+    return names;
+}
+
+TEST(NetworkLines, AreNotInAKernelThatIsCompiledAlone) {
+    for (const std::vector<EmbeddedFile> *sources : {&kernel_sources, &added_kernel_sources})
+        for (const std::string &kernel : kernels_in(*sources)) {
+            const std::string alone = kernel_source(kernel);
+            EXPECT_EQ(alone.find("//: "), std::string::npos) << kernel;
+            EXPECT_EQ(alone.find("END_BIAS"), std::string::npos) << kernel;
+            EXPECT_EQ(kernel_source(kernel, true).find("//: "), std::string::npos) << kernel;
+        }
+    EXPECT_NE(kernel_source("winograd_output", true).find("END_BIAS"), std::string::npos);
+}
+
+TEST(NetworkLines, KernelsThatCanEndAConvolutionAreThoseThatTheModelKnows) {
+    for (const std::string &kernel : kernels_in(kernel_sources)) {
+        Plan plan;
+        plan.launches.resize(1);
+        plan.launches[0].kernel = kernel;
+        // winograd_input has a line that waits.
+        EXPECT_EQ(ends_launch(plan), has_network_lines(kernel) && kernel != "winograd_input") << kernel;
+    }
+}
+
+TEST(WholeKernel, TemplateArgumentsAreThoseOfTheLaunch) {
+    const Network network = find_network("resnet18");
+    const auto all = [](const ConvShape &) { return true; };
+    const auto schedule = schedule_of(network, 32, all);
+    const WholeKernel pool = whole_kernel(network, schedule[1], 32);
+    EXPECT_EQ(pool.name_expression, "pool<1, 112, 112, 56, 56, 3, 3, 2, 2, 1, 1>");
+    EXPECT_EQ(pool.grid.x, 32 * 64 * 56 * 56 / 256);
+    EXPECT_EQ(pool.count, 32 * 64 * 56 * 56);
+    const WholeKernel turn = whole_kernel(network, schedule.back(), 32);
+    EXPECT_EQ(turn.name_expression, "turn<1000, 32>");
+    EXPECT_EQ(turn.grid.x, 1); // 32 columns by 1000 rows
+    EXPECT_EQ(turn.grid.y, 32);
+    const WholeKernel dense = whole_kernel(network, schedule_of(network, 1, all).back(), 1);
+    EXPECT_EQ(dense.name_expression, "dense<1, 512, 1000, 64, 1, 0>");
+    EXPECT_EQ(dense.grid.x, 250);
 }
 
 } // namespace

@@ -101,7 +101,7 @@ TEST(Ladder, WhatAFileHasWrongIsSaid) {
          "at most 1024 threads");
     says(R"({"kernel": "k", "operands": [], "grid": [0, 1, 1], "block": [64, 1, 1]})", "got 0");
     EXPECT_THAT([] { find_ladder(find_network("vgg16")); },
-                ThrowsMessage<UsageError>(HasSubstr("no kernels for the network 'vgg16'")));
+                ThrowsMessage<UsageError>(HasSubstr("'vgg16' has no ladder")));
     EXPECT_THAT(
         [&] {
             read_ladder(R"({"schema": "convcast/ladder/1", "network": "x", "title": "", "citation": ""})",

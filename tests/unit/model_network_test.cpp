@@ -340,7 +340,10 @@ TEST(NetworkForecast, SharesAndPartsAddUp) {
     EXPECT_GT(forecast.time_s, forecast.light_s);
     EXPECT_EQ(forecast.nodes, 7); // conv1 is by patch_register, which has no end for bias and ReLU
     for (const WhatIf &change : forecast.what_if)
-        EXPECT_LE(change.time_s.value, time * 1.02) << change.change; // other strategies, none much slower
+        if (change.change == "bias, relu and add in launches of their own")
+            EXPECT_GT(change.time_s.value, time);
+        else
+            EXPECT_LE(change.time_s.value, time * 1.02) << change.change; // other strategies, none much slower
 }
 
 } // namespace
