@@ -15,6 +15,7 @@
 #include "model/choose/ranking.hpp"
 #include "model/choose/why.hpp"
 #include "model/predict.hpp"
+#include "model/record/run_lines.hpp"
 
 #include <boost/describe.hpp>
 
@@ -534,11 +535,17 @@ std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::
         total += question.shapes.size();
     if (total > 1 && !asked.blocks && asked.format != Format::json)
         asked.extent.top = 1; // a line for each shape
+    // Of very many shapes nobody asks where each one's time goes, and the terms would fill the memory.
+    constexpr std::size_t most_with_terms = 20000;
+    const bool with_terms = asked.extent.why || total * asked.extent.top <= most_with_terms;
     Progress progress("choose", Progress::Where::terminal_after_a_while);
     for (std::size_t i = 0; i < questions.size(); ++i)
         for (const AskedShape &shape : questions[i].shapes) {
             progress.show(answers.size(), total, shape.shape.id());
             answers.push_back({&questions[i], ranking_of(shape, questions[i], asked.extent), &known[i]});
+            for (Case &item : answers.back().ranking.ranked)
+                if (!with_terms && item.prediction)
+                    item.prediction->term.reset();
             const Ranking &ranking = answers.back().ranking;
             if (!ranking.ranked.empty() && !rankable(ranking))
                 note("not ranked: " + ranking.ranked.front().prediction->reason.value_or("no times"));
@@ -602,7 +609,7 @@ std::string sheet_text(const std::vector<Answer> &answers, Format format) {
 
 /// The answer as a document: a Run of one profile, or rows of many.
 std::string document_of(const std::vector<Answer> &answers, const std::vector<Question> &questions,
-                        const std::map<std::string, std::string> &conditions) {
+                        const std::map<std::string, std::string> &conditions, const std::string &output) {
     std::vector<Case> chosen;
     WhatIf rows;
     for (const Answer &answer : answers)
@@ -616,7 +623,7 @@ std::string document_of(const std::vector<Answer> &answers, const std::vector<Qu
     const Question &question = questions.front();
     Run document = new_run(question.profile, question.knowledge, question.sms, std::move(chosen));
     document.conditions.insert(conditions.begin(), conditions.end());
-    return write_run(document);
+    return names_lines(output) ? write_run_lines(document) : write_run(document);
 }
 
 } // namespace
@@ -654,7 +661,7 @@ int choose(const Words &words) {
     const auto write_answer = [&] {
         std::string text;
         if (asked.format == Format::json)
-            text = document_of(answers, questions, conditions);
+            text = document_of(answers, questions, conditions, asked.output);
         else if (asked.format == Format::text)
             text = printable(text_of(answers, arguments, asked) + assumptions_of(questions));
         else

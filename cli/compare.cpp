@@ -325,7 +325,8 @@ int compare(const Words &words) {
     for (const std::string &name : options.only)
         if (std::find(known.begin(), known.end(), name) == known.end())
             throw UsageError("compare: no number or curve is named '" + name + "'" +
-                             did_you_mean(name, known) + " See docs/profile.md or convcast list --schema profile");
+                             did_you_mean(name, known) +
+                             " See docs/profile.md or convcast list --schema profile");
 
     const std::string output = arguments.text("output", "");
     const ProfileComparison comparison = compare_profiles(profiles, options);

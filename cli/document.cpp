@@ -4,11 +4,14 @@
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/record/run_lines.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -58,10 +61,12 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
 
 } // namespace
 
-Run read_document(const std::string &text, const std::string &shown) {
-    Run run = read_run(text, shown, check_baseline);
+namespace {
+
+/// Says which cases cannot be read.
+void say_unread(const Run &run, const std::string &shown) {
     if (run.unread.empty())
-        return run;
+        return;
     constexpr std::size_t most_said = 20; // a document of another version has the same problem in every case
     std::size_t said = 0, problems = 0;
     for (const UnreadCase &unread : run.unread)
@@ -77,10 +82,47 @@ Run read_document(const std::string &text, const std::string &shown) {
         "they are",
         shown, run.unread.size(), run.unread.size() + run.cases.size(),
         run.unread.size() == 1 ? "is" : "are"));
+}
+
+} // namespace
+
+Run read_document(const std::string &text, const std::string &shown) {
+    Run run = read_run(text, shown, check_baseline);
+    say_unread(run, shown);
     return run;
 }
 
+bool holds_lines(const std::string &file) {
+    constexpr std::size_t longest_head = 1 << 20;
+    std::error_code none;
+    if (file == "-" || !std::filesystem::is_regular_file(file, none))
+        return false;
+    std::ifstream start(file, std::ios::binary);
+    std::string head(longest_head, '\0');
+    start.read(head.data(), static_cast<std::streamsize>(head.size()));
+    head.resize(static_cast<std::size_t>(start.gcount()));
+    return are_run_lines(head);
+}
+
+void read_document_pieces(const std::string &file, const std::function<void(Run, std::size_t lines)> &take) {
+    std::ifstream all(file, std::ios::binary);
+    std::size_t lines = 0;
+    for (std::vector<char> block(1 << 20); all.good();) {
+        all.read(block.data(), static_cast<std::streamsize>(block.size()));
+        lines += static_cast<std::size_t>(std::count(block.begin(), block.begin() + all.gcount(), '\n'));
+    }
+    read_run_pieces(file, check_baseline, [&](Run piece) {
+        say_unread(piece, file);
+        take(std::move(piece), lines > 0 ? lines - 1 : 0);
+    });
+}
+
 Run read_document(const std::string &file) {
+    if (holds_lines(file)) {
+        Run run = read_run_lines("", file, check_baseline);
+        say_unread(run, file);
+        return run;
+    }
     return read_document(read_file(file), file == "-" ? "standard input" : file);
 }
 

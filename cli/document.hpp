@@ -4,6 +4,8 @@
 #include "cli/arguments.hpp"
 #include "model/record/run.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <string>
 
 namespace convcast::cli {
@@ -14,6 +16,13 @@ Run read_document(const std::string &file);
 
 /// The same of a document's text; `shown` is its name in messages.
 Run read_document(const std::string &text, const std::string &shown);
+
+/// Whether a file is a document of lines (model/record/run_lines.hpp) that can be read in pieces.
+bool holds_lines(const std::string &file);
+
+/// Calls `take` for each piece of such a file, with the number of cases of the whole.
+void read_document_pieces(const std::string &file,
+                          const std::function<void(Run piece, std::size_t of)> &take);
 
 /// Exit code of a verb that did what it was asked for: 1 where a case was left out because it cannot be read.
 inline int code_of(const Run &document) {

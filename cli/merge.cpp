@@ -4,6 +4,7 @@
 #include "cli/verbs.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/record/run_lines.hpp"
 #include "model/record/shards.hpp"
 
 #include <fmt/format.h>
@@ -81,11 +82,10 @@ int merge(const Words &words) {
             item.prediction.reset();
     if (missing.empty())
         merged.conditions.erase("shard");
-    const std::string text = write_run(merged);
     if (!output.empty())
-        write_file_atomically(output, text);
+        write_run_file(output, merged);
     if (output.empty() || (arguments.has("json") && output != "-")) {
-        write_file_atomically("-", text);
+        write_file_atomically("-", write_run(merged));
     } else if (output != "-") {
         const auto measured = std::count_if(merged.cases.begin(), merged.cases.end(),
                                             [](const Case &item) { return !item.measurements.empty(); });

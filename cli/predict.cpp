@@ -6,6 +6,7 @@
 #include "cli/ladder.hpp"
 #include "cli/network.hpp"
 #include "cli/own_kernels.hpp"
+#include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/scaling.hpp"
 #include "cli/sheet.hpp"
@@ -16,11 +17,13 @@
 #include "cli/what_if.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/record/run_lines.hpp"
 
 #include <boost/describe.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,9 +38,9 @@ void add_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Kn
         add_forecast_timeline(item, profile, knowledge);
 }
 
-/// A document with today's forecasts beside what was measured.
-Run forecast_of(const std::string &file, const Arguments &arguments) {
-    Run given = read_document(file);
+/// Gives a document, or a piece of one, today's forecasts beside what was measured.
+void forecast_document(Run &given, const std::string &file, const Arguments &arguments,
+                       const std::function<void(std::size_t)> &progress = {}) {
     const GpuProfile profile = document_profile("predict", given, arguments, file);
     const Knowledge knowledge = read_knowledge(arguments, profile);
     given.profile_id = profile.id;
@@ -52,10 +55,30 @@ Run forecast_of(const std::string &file, const Arguments &arguments) {
     note_knowledge(given, knowledge);
     add_elsewhere(given.cases, arguments, &profile);
     forecast_again(given, profile, knowledge,
-                   given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew);
+                   given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew, progress);
     if (arguments.has("timeline"))
         add_timelines(given.cases, profile, knowledge);
-    return given;
+}
+
+/// From lines to lines, piece by piece: however large the document, a piece is in memory. Returns the exit
+/// code.
+int forecast_lines(const std::string &file, const std::string &output, const Arguments &arguments) {
+    Progress progress("forecast", Progress::Where::terminal_after_a_while);
+    std::optional<RunLineWriter> writer;
+    std::size_t done = 0;
+    int code = 0;
+    read_document_pieces(file, [&](Run piece, std::size_t of) {
+        forecast_document(piece, file, arguments, [&](std::size_t in_piece) {
+            progress.show(std::min(done + in_piece, of), of, "cases");
+        });
+        if (!writer)
+            writer.emplace(output, piece);
+        writer->add(piece);
+        done += piece.cases.size();
+        code = std::max(code, code_of(piece));
+    });
+    writer->finish();
+    return code;
 }
 
 /// What of the answer is asked for besides the verdict or the table.
@@ -254,11 +277,17 @@ int predict(const Words &words) {
         refuse_question_beside_document("predict", arguments);
         if (format == Format::text && arguments.has("format"))
             throw UsageError("predict: --format text is of shapes; a Run document has json, csv or markdown");
-        const Run document = forecast_of(arguments.positional().front(), arguments);
-        write_file_atomically(arguments.text("output", "-"),
-                              format == Format::csv || format == Format::markdown
-                                  ? sheet_text(document, format)
-                                  : write_run(document));
+        const bool as_sheet = format == Format::csv || format == Format::markdown;
+        const std::string file = arguments.positional().front(), output = arguments.text("output", "-");
+        const bool adds = arguments.has("time") || arguments.has("times");
+        if (names_lines(output) && holds_lines(file) && !adds && !as_sheet)
+            return forecast_lines(file, output, arguments);
+        Run document = read_document(file);
+        forecast_document(document, file, arguments);
+        if (as_sheet)
+            write_file_atomically(output, sheet_text(document, format));
+        else
+            write_run_file(output, document);
         return code_of(document);
     }
     if (arguments.has("given"))
@@ -290,7 +319,7 @@ int predict(const Words &words) {
         Run run =
             new_run(question.profile, question.knowledge, question.sms, std::move(answers.front().cases));
         run.own_kernels = question.own_kernels;
-        text = write_run(run);
+        return write_run_file(arguments.text("output", "-"), run), refused ? 1 : 0;
     } else {
         WhatIf rows;
         for (const Answered &answer : answers)

@@ -8,6 +8,7 @@
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/parallel.hpp"
 #include "model/machine/assume.hpp"
 #include "model/predict.hpp"
 #include "model/record/shape_list.hpp"
@@ -395,40 +396,65 @@ bool was_run(const Run &document) {
     return document.conditions.contains("gpu");
 }
 
-void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &knowledge,
-                    MeasuredCases measured) {
-    Progress progress("forecast", Progress::Where::terminal_after_a_while);
-    std::size_t done = 0;
-    for (Case &item : document.cases) {
-        progress.show(done++, document.cases.size(), item.shape);
-        if (!item.measurements.empty() && measured == MeasuredCases::keep)
-            continue;
-        const ConvShape shape = ConvShape::parse(item.shape);
-        const Measurement *cold = item.measured(L2State::cold);
-        const Work *counted =
-            measured == MeasuredCases::renew_given_work && cold && cold->work ? &*cold->work : nullptr;
-        const OwnKernel *kernel = item.baseline ? document.own_kernel(*item.baseline) : nullptr;
-        const Work *its = kernel && !kernel->work && cold && cold->work ? &*cold->work : counted;
-        Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile, knowledge, counted)
-                   : kernel      ? predict_own(*kernel, shape, profile, knowledge, its)
-                                 : predict_baseline(*item.baseline, shape, profile);
-        for (Measurement &m : item.measurements)
-            m.rates = rates_of(shape, m.work, m.time_s, profile);
-        if (has_timeline(item))
-            add_forecast_timeline(now, profile, knowledge);
-        // Only a run gives these statuses; whether a strategy fits, a forecast says too.
-        const bool found = item.status == Status::wrong_result || item.status == Status::failed ||
-                           item.status == Status::not_run ||
-                           (item.status != Status::ok && (item.baseline || was_run(document)));
-        if (found || !item.measurements.empty()) {
-            item.prediction = std::move(now.prediction); // absent where this code would not run it
-        } else {
-            now.study = std::move(item.study);
-            now.name = std::move(item.name);
-            now.count = item.count;
-            item = std::move(now);
-        }
+namespace {
+
+/// A document with more says no more where its times go: its terms would fill gigabytes.
+constexpr std::size_t most_with_terms = 20000;
+
+/// Forecasts a case of `document` again; see forecast_again.
+void forecast_case_again(Case &item, const Run &document, const GpuProfile &profile,
+                         const Knowledge &knowledge, MeasuredCases measured) {
+    if (!item.measurements.empty() && measured == MeasuredCases::keep)
+        return;
+    const ConvShape shape = ConvShape::parse(item.shape);
+    const Measurement *cold = item.measured(L2State::cold);
+    const Work *counted =
+        measured == MeasuredCases::renew_given_work && cold && cold->work ? &*cold->work : nullptr;
+    const OwnKernel *kernel = item.baseline ? document.own_kernel(*item.baseline) : nullptr;
+    const Work *its = kernel && !kernel->work && cold && cold->work ? &*cold->work : counted;
+    Case now = item.strategy ? predict(parse_strategy(*item.strategy), shape, profile, knowledge, counted)
+               : kernel      ? predict_own(*kernel, shape, profile, knowledge, its)
+                             : predict_baseline(*item.baseline, shape, profile);
+    for (Measurement &m : item.measurements)
+        m.rates = rates_of(shape, m.work, m.time_s, profile);
+    if (has_timeline(item))
+        add_forecast_timeline(now, profile, knowledge);
+    // Only a run gives these statuses; whether a strategy fits, a forecast says too.
+    const bool found = item.status == Status::wrong_result || item.status == Status::failed ||
+                       item.status == Status::not_run ||
+                       (item.status != Status::ok && (item.baseline || was_run(document)));
+    if (found || !item.measurements.empty()) {
+        item.prediction = std::move(now.prediction); // absent where this code would not run it
+    } else {
+        now.study = std::move(item.study);
+        now.name = std::move(item.name);
+        now.count = item.count;
+        item = std::move(now);
     }
+}
+
+} // namespace
+
+void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &knowledge,
+                    MeasuredCases measured, const std::function<void(std::size_t)> &progress) {
+    constexpr std::size_t at_once = 1024;
+    Progress own("forecast", Progress::Where::terminal_after_a_while);
+    std::vector<Case> &cases = document.cases;
+    const bool with_terms = cases.size() <= most_with_terms;
+    for (std::size_t begin = 0; begin < cases.size(); begin += at_once) {
+        if (progress)
+            progress(begin);
+        else
+            own.show(begin, cases.size(), cases[begin].shape);
+        in_parallel(std::min(at_once, cases.size() - begin), [&](std::size_t i) {
+            Case &item = cases[begin + i];
+            forecast_case_again(item, document, profile, knowledge, measured);
+            if (!with_terms && item.prediction)
+                item.prediction->term.reset();
+        });
+    }
+    if (!with_terms)
+        note("terms are left out of documents of more than " + std::to_string(most_with_terms) + " cases");
 }
 
 void refuse_question_beside_document(const std::string &verb, const Arguments &arguments) {

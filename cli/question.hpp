@@ -80,8 +80,9 @@ bool was_run(const Run &document);
 
 /// Forecasts the cases of a document again, by this code. What a run found of a case stays, its status and
 /// the reason for it too.
+/// `progress` is told how many are done, by this thread; without it a progress line is shown.
 void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &knowledge,
-                    MeasuredCases measured);
+                    MeasuredCases measured, const std::function<void(std::size_t done)> &progress = {});
 
 /// A document already says what is asked. Throws UsageError if the command line says it too.
 void refuse_question_beside_document(const std::string &verb, const Arguments &arguments);

@@ -2,6 +2,7 @@
 #include "cli/bundle.hpp"
 #include "cli/document.hpp"
 #include "cli/own_kernels.hpp"
+#include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/report_network.hpp"
 #include "cli/report_sheets.hpp"
@@ -16,6 +17,7 @@
 #include "model/machine/facts.hpp"
 #include "model/machine/profile.hpp"
 #include "model/record/measured_calls.hpp"
+#include "model/record/run_lines.hpp"
 #include "model/record/study.hpp"
 #include "reports/page.hpp"
 #include "reports/paper_figure.hpp"
@@ -213,7 +215,13 @@ struct Judged {
 /// Empty where the run has too few calls to fit four numbers to those of other strategies.
 Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) {
     constexpr std::int64_t least_training = 100;
+    constexpr std::size_t most_judged = 20000; // the fits would take minutes
     Judged out;
+    if (run.cases.size() > most_judged) {
+        note("forecasts that know less of their kernels are not fitted anew to more than " +
+             std::to_string(most_judged) + " cases");
+        return out;
+    }
     try {
         out.calls = measured_calls(run, profile, facts, WhichCalls::all);
     } catch (const UsageError &) { // strategies of another version
@@ -331,13 +339,20 @@ int report(const Words &words) {
     const std::vector<std::string> profiles = shipped_profiles();
     if (!file_exists(file) && std::find(profiles.begin(), profiles.end(), file) != profiles.end())
         return report_profile(find_profile(file), arguments);
-    const std::string document = read_file(file);
-    const std::string schema = schema_of(document, shown);
-    if (schema.starts_with("convcast/profile/"))
-        return report_profile(read_profile(document, shown), arguments);
-    if (schema.starts_with("convcast/ladder_run/") || schema.starts_with("convcast/network_forecast/"))
-        return report_of_network(document, shown, schema, arguments);
-    Run run = read_document(document, shown);
+    Run run;
+    if (holds_lines(file)) {
+        run = read_document(file);
+    } else {
+        constexpr std::size_t longest_other = 16 << 20; // a run may be far longer, and is looked into once
+        const std::string document = read_file(file);
+        const bool short_enough = document.size() <= longest_other && !are_run_lines(document);
+        const std::string schema = short_enough ? schema_of(document, shown) : "";
+        if (schema.starts_with("convcast/profile/"))
+            return report_profile(read_profile(document, shown), arguments);
+        if (schema.starts_with("convcast/ladder_run/") || schema.starts_with("convcast/network_forecast/"))
+            return report_of_network(document, shown, schema, arguments);
+        run = read_document(document, shown);
+    }
     std::optional<GpuProfile> profile;  // absent where it is not at hand
     std::optional<Knowledge> knowledge; // that the forecasts are made with here
     // Data ships without forecasts: this version makes them. The others stay as they are.

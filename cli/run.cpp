@@ -13,6 +13,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/record/elsewhere.hpp"
+#include "model/record/run_lines.hpp"
 #include "model/record/shards.hpp"
 
 #include <fmt/format.h>
@@ -278,16 +279,16 @@ int run(const Words &words) {
         throw UsageError("run: --require-counters and --no-counters exclude each other");
     request.keep = [&](const Run &so_far) {
         if (!output.empty() && output != "-")
-            write_file_atomically(output, write_run(so_far));
+            write_run_file(output, so_far);
     };
     if (!output.empty())
         check_writable(output); // found before the work
     const auto answer = [&](const Run &run) {
-        const std::string text = write_run(run);
         if (!output.empty())
-            write_file_atomically(output, text);
+            write_run_file(output, run);
         if (output != "-")
-            write_file_atomically("-", arguments.has("json") ? text : summary(run) + timelines(run));
+            write_file_atomically("-",
+                                  arguments.has("json") ? write_run(run) : summary(run) + timelines(run));
     };
     request.last_words = [&](const Run &so_far) {
         note("interrupted; finished cases are kept, --resume goes on");

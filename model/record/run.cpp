@@ -2,6 +2,7 @@
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/record/run_lines.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "model/strategies/list.hpp"
 
@@ -110,6 +111,16 @@ const OwnKernel *Run::own_kernel(const std::string &baseline) const {
 
 Run read_run(const std::string &text, const std::string &file,
              const std::function<void(const std::string &)> &check_baseline) {
+    constexpr std::size_t large = 32 << 20;
+    if (are_run_lines(text))
+        return read_run_lines(text, file, check_baseline);
+    if (text.size() > large)
+        if (std::optional<Run> run = read_in_pieces(text, file, check_baseline))
+            return std::move(*run);
+    return read_whole_run(text, file, check_baseline);
+}
+
+Run read_whole_run(const std::string &text, const std::string &file, const BaselineCheck &check_baseline) {
     const JsonValue json = parse_json(text, file);
     described::require_schema(json, file, "convcast/run/1");
     described::Reader reader(file);
@@ -150,29 +161,6 @@ Run read_run(const std::string &text, const std::string &file,
         if (item.prediction)
             complete(*item.prediction);
     return run;
-}
-
-std::string write_run(const Run &run) {
-    JsonValue json = described::write(run);
-    if (run.unread.empty())
-        return to_text(json);
-    JsonArray cases;
-    auto next = run.unread.begin();
-    const auto add_unread = [&](std::size_t before) {
-        for (; next != run.unread.end() && next->before <= before; ++next)
-            cases.push_back(parse_json(next->json, "an unread case"));
-    };
-    for (std::size_t i = 0; i < run.cases.size(); ++i) {
-        add_unread(i);
-        cases.push_back(described::write(run.cases[i]));
-    }
-    add_unread(std::numeric_limits<std::size_t>::max());
-    JsonObject members;
-    for (JsonMember &member : *json.object())
-        if (member.key() != "cases")
-            members.push_back(std::move(member));
-    members.emplace_back("cases", JsonValue(std::move(cases)));
-    return to_text(JsonValue(std::move(members)));
 }
 
 } // namespace convcast

@@ -18,7 +18,8 @@ constexpr const char *launch = "grid=ceil_div(n * k * p * q, 128); block=128";
 
 CheckedKernel checked(const OwnKernel &kernel, const std::string &shape) {
     Compiler compiler{std::filesystem::path()};
-    return check_own_kernel(compiler, kernel, ConvShape::parse(shape), find_profile("h200"), hopper);
+    const GpuProfile h200 = find_profile("h200");
+    return check_own_kernel(compiler, kernel, ConvShape::parse(shape), h200, hopper);
 }
 
 OwnKernel of_tests(const std::string &name) {

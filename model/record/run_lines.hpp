@@ -1,0 +1,66 @@
+// Run documents of any size: a document of lines, whose first line is a Run without cases and whose others
+// are a case each, and the reading and writing of all documents in pieces, on all cores.
+#pragma once
+
+#include "model/base/files.hpp"
+#include "model/record/run.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convcast {
+
+/// Whether a name asks for lines: it ends in .jsonl or .jsonl.gz.
+bool names_lines(const std::string &file);
+
+/// Whether a text is a document of lines, by its first line.
+bool are_run_lines(std::string_view text);
+
+/// Writes a document as its name says: as JSON, or as lines, of which each is a case without its terms.
+void write_run_file(const std::string &file, const Run &run);
+
+/// A document of lines as a text.
+std::string write_run_lines(const Run &run);
+
+/// Writes a document of lines piece by piece; the file takes its place when all is written.
+class RunLineWriter {
+  public:
+    /// Of `head` everything but its cases. Throws InputError.
+    RunLineWriter(const std::string &file, const Run &head);
+    ~RunLineWriter();
+    /// Cases and unread ones of a piece, in their order.
+    void add(const Run &piece);
+    void finish();
+
+  private:
+    void write(const std::string &text);
+    std::string file_;
+    std::unique_ptr<TemporaryFile> temporary_; ///< absent: all is kept in `text_`
+    int descriptor_ = -1;
+    std::string text_;
+};
+
+/// Checks names of baselines, as read_run does.
+using BaselineCheck = std::function<void(const std::string &baseline)>;
+
+/// Calls `take` for each piece of a document of lines in a file, in order: its head, and the piece's cases
+/// and unread ones. Reads no more of the file at once than a piece. Throws as read_run does.
+void read_run_pieces(const std::string &file, const BaselineCheck &check_baseline,
+                     const std::function<void(Run piece)> &take);
+
+/// All of a document of lines. `text` is its text, or empty where `file` is to be read.
+Run read_run_lines(const std::string &text, const std::string &file, const BaselineCheck &check_baseline);
+
+/// A large document of JSON, read in pieces that take less memory than its tree; absent where anything about
+/// it is unusual, and reading it as a whole finds out what.
+std::optional<Run> read_in_pieces(const std::string &text, const std::string &file,
+                                  const BaselineCheck &check_baseline);
+
+/// read_run of a text that is taken as a whole.
+Run read_whole_run(const std::string &text, const std::string &file, const BaselineCheck &check_baseline);
+
+} // namespace convcast
