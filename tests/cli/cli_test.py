@@ -250,6 +250,7 @@ class Golden(Cli):
         (self.folder / "bin").mkdir()
         (self.folder / "bin" / "convcast").symlink_to(BINARY)
         (self.folder / "data").symlink_to(SOURCE / "data")
+        (self.folder / "examples").symlink_to(SOURCE / "examples")
         for name in ("my_gpu.json", "run1.json", "run2.json", "run3.json"):
             shutil.copy(SOURCE / "profiles" / "toy.json", self.folder / name)
         (self.folder / "samples.json").symlink_to(SOURCE / "data" / "recorded" / "h200" / "samples.json")
