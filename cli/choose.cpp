@@ -536,7 +536,7 @@ std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::
     if (total > 1 && !asked.blocks && asked.format != Format::json)
         asked.extent.top = 1; // a line for each shape
     // Of very many shapes nobody asks where each one's time goes, and the terms would fill the memory.
-    constexpr std::size_t most_with_terms = 20000;
+    constexpr std::size_t most_with_terms = 2000;
     const bool with_terms = asked.extent.why || total * asked.extent.top <= most_with_terms;
     Progress progress("choose", Progress::Where::terminal_after_a_while);
     for (std::size_t i = 0; i < questions.size(); ++i)

@@ -81,7 +81,7 @@ void compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<As
             if (checked[i].registers)
                 kernel.compiled[tasks[i].shape.id()] = {*checked[i].registers,
                                                         checked[i].static_shared_bytes.value_or(0)};
-            else if (checked[i].problem &&
+            else if (checked[i].threads && checked[i].problem &&
                      std::find(said.begin(), said.end(), *checked[i].problem) == said.end())
                 note(said.emplace_back(*checked[i].problem));
         }

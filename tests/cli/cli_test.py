@@ -255,6 +255,7 @@ class Golden(Cli):
         (self.folder / "bin").mkdir()
         (self.folder / "bin" / "convcast").symlink_to(BINARY)
         (self.folder / "data").symlink_to(SOURCE / "data")
+        (self.folder / "examples").symlink_to(SOURCE / "examples")
         for name in ("my_gpu.json", "run1.json", "run2.json", "run3.json"):
             shutil.copy(SOURCE / "profiles" / "toy.json", self.folder / name)
         (self.folder / "samples.json").symlink_to(SOURCE / "data" / "recorded" / "h200" / "samples.json")
@@ -2604,6 +2605,83 @@ class Merge(Cli):
 
 
 # ---- no GPU: 4 ----
+
+class OwnKernels(Cli):
+    """Kernels of the user's own, times measured elsewhere, and documents of lines; what needs a GPU is tested there."""
+
+    SHAPE = "n1c64h56w56k64r3s3"
+    EXAMPLE = SOURCE / "examples/own_kernel/four_filters.json"
+
+    def test_own_kernel_is_forecast_beside_ours(self):
+        out = self.ok("predict", "--kernel", self.EXAMPLE, "--shape", self.SHAPE, "--strategy", "own", "--strategy", "winograd").out
+        self.assertRegex(out, r"own:four_filters\n")
+        self.assertRegex(out, r"winograd\n")
+        run = self.ok("predict", "--kernel", self.EXAMPLE, "--shape", self.SHAPE, "--strategy", "own", "--json").json()
+        self.assertEqual([kernel["name"] for kernel in run["own_kernels"]], ["four_filters"])
+        case, = run["cases"]
+        self.assertEqual(case["baseline"], "own:four_filters")
+        self.assertGreater(case["prediction"]["time_s"], case["prediction"]["times"]["tier0_s"])
+        self.assertNotIn("plan", case["prediction"])
+        again = self.ok("predict", self.write("run.json", run), "--json").json()
+        self.assertEqual(again["cases"], run["cases"])
+
+    def test_a_shape_that_it_does_not_do_has_the_reason(self):
+        run = self.ok("predict", "--kernel", self.EXAMPLE, "--shape", "n1c64h56w56k63r3s3", "--strategy", "own", "--json").json()
+        self.assertEqual(run["cases"][0]["status"], "unsupported")
+        self.assertIn("k % 4 == 0", run["cases"][0]["reason"])
+
+    def test_launches_that_are_none(self):
+        self.write("mine.cu", "__global__ void mine(float *output) {}\n")
+        for words, code, needle in (
+                (("--kernel", "mine.cu"), 2, "how is it launched"),
+                (("--kernel", "mine.cu", "--launch", "grid=1; block=p q"), 2, "block: the expression 'p q'"),
+                (("--kernel", "none.cu", "--launch", "grid=1; block=1"), 3, "none.cu"),
+                (("--launch", "grid=1; block=1"), 2, "--launch is given 1 times for 0"),
+                (("--strategy", "own"), 2, "stands for the kernels of --kernel")):
+            result = self.cli("predict", "--shape", self.SHAPE, *words)
+            self.assertEqual((result.code, result.out), (code, ""), words)
+            self.assert_sentence(result.err, re.escape(needle))
+
+    def test_a_time_measured_elsewhere_is_shown_and_judges_nothing(self):
+        document = self.ok("predict", "--shape", self.SHAPE, "--strategy", "winograd", "--json", "--time",
+                           self.SHAPE + " cudnn_v7 12.3us").out
+        case = json.loads(document)["cases"][-1]
+        self.assertEqual((case["baseline"], case["measurements"][0]["method"]), ("elsewhere:cudnn_v7", "elsewhere"))
+        self.assertRegex(self.ok("predict", "--shape", self.SHAPE, "--strategy", "winograd", "--time",
+                                 self.SHAPE + " cudnn_v7 12.3us").out, r"12\.3 .*elsewhere:cudnn_v7")
+        self.write("run.json", document)
+        self.write("theirs.csv", "shape,name,time_us\n" + self.SHAPE + ",theirs,9.5\n")
+        page = self.ok("report", "run.json", "--times", "theirs.csv", "-o", "page")
+        text = (self.folder / "page/page.html").read_text()
+        self.assertIn("elsewhere:cudnn_v7", text)
+        self.assertIn("elsewhere:theirs", text)
+        statistics = self.ok("report", "run.json", "--times", "theirs.csv", "--json").json()
+        self.assertNotIn("elsewhere", json.dumps(statistics.get("errors", [])))
+        bad = self.cli("report", "run.json", "--times", self.write("bad.csv", "shape,name,time\nx,a,1us\n"), "-o", "page")
+        self.assertEqual(bad.code, 3)
+        self.assert_sentence(bad.err, r"bad\.csv:2: ")
+
+    def test_lines_are_read_by_every_verb(self):
+        words = ("predict", "--shape", self.SHAPE, "--strategy", "winograd", "--strategy", "naive_global", "--json")
+        whole = self.ok(*words).json()
+        self.ok(*words[:-1], "-o", "run.jsonl")
+        head, *cases = (self.folder / "run.jsonl").read_text().splitlines()
+        self.assertNotIn("cases", json.loads(head))
+        self.assertEqual(len(cases), 2)
+        for case in whole["cases"]:
+            del case["prediction"]["term"]
+        self.assertEqual([json.loads(case) for case in cases], whole["cases"])
+        self.ok("predict", "run.jsonl", "-o", "again.jsonl")
+        self.assertEqual((self.folder / "again.jsonl").read_text().splitlines()[1:], cases)
+        self.ok("merge", "run.jsonl", "again.jsonl", "-o", "merged.jsonl")
+        self.assertEqual((self.folder / "merged.jsonl").read_text().splitlines()[1:], cases)
+        self.ok("report", "run.jsonl", "-o", "page")
+        (self.folder / "run.jsonl").write_text("\n".join([head, cases[0], cases[1].replace("naive_global", "naive_golbal")]))
+        result = self.cli("predict", "run.jsonl", "-o", "again.jsonl")
+        self.assertEqual(result.code, 1)
+        self.assertIn("run.jsonl:3: /cases/1/strategy", result.err)
+        self.assertIn("naive_golbal", (self.folder / "again.jsonl").read_text())
+
 
 class NoGpu(Cli):
     def test_what_needs_a_gpu_says_what_to_do(self):
