@@ -6,10 +6,10 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/network/rung_forecast.hpp"
+#include "model/network/scaling_forecast.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/network_page.hpp"
 
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,10 +44,12 @@ LadderReport report_of(LadderRun run, const Arguments &arguments) {
         add_forecasts(run, ladder, network, *profile);
         if (report.gpu.empty())
             report.gpu = profile->name;
-        constexpr std::array<std::int64_t, 4> gpus = {1, 2, 4, 8};
-        for (const Rung &rung : ladder.rungs)
-            if (rung.trains.value_or(false) && report.scaling.empty())
-                report.scaling = forecast_scaling(rung, network, run.batch, *profile, gpus);
+        if (has_split_kernels(network) && !profile->peers.empty()) {
+            ScalingQuestion question{{}, {DeviceSplit::batch}, {run.batch}};
+            for (int device = 0; device < most_split_devices; ++device)
+                question.devices.push_back(device);
+            report.scaling = scaling_points(forecast_scaling(network, *profile, question), run.batch);
+        }
     }
     report.run = std::move(run);
     return report;

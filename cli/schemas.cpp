@@ -16,7 +16,9 @@
 #include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/network.hpp"
+#include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
+#include "model/network/whole_run.hpp"
 #include "model/record/compare_runs.hpp"
 #include "model/record/paper.hpp"
 #include "model/record/run.hpp"
@@ -271,13 +273,16 @@ constexpr SchemaOf schemas[] = {
     {"ladder_run", schema_text<LadderRun>, "run of a ladder"},
     {"network", schema_text<Network>, "network"},
     {"network_forecast", schema_text<NetworkForecast>, "forecast of a network", "docs/case.md"},
+    {"network_run", schema_text<WholeRun>, "run of a whole network", "docs/case.md"},
     {"paper", schema_text<Paper>, "what a paper published"},
     {"profile", schema_text<GpuProfile>, "GPU profile", "docs/profile.md"},
     {"report", schema_text<ReportStatistics>, "statistics of a report", "docs/case.md"},
     {"run", schema_text<Run>, "Run document", "docs/case.md"},
     {"run_comparison", schema_text<RunComparison>, "comparison of runs", "docs/case.md"},
     {"samples", schema_text<RawSamples>, "raw samples of microbenchmarks", "docs/profile.md"},
+    {"scaling", schema_text<Scaling>, "training on several GPUs"},
     {"study", schema_text<Study>, "study"},
+    {"training", schema_text<TrainingRun>, "training of a network"},
     {"weights", schema_text<Weights>, "weights of a network"},
     {"what_if", schema_text<WhatIf>, "answer for several GPUs", "docs/case.md"},
 };

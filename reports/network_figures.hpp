@@ -3,7 +3,7 @@
 
 #include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
-#include "model/network/rung_scaling.hpp"
+#include "model/network/scaling.hpp"
 #include "reports/figure.hpp"
 
 #include <span>

@@ -31,7 +31,7 @@ GpuProfile as_in_a_graph(GpuProfile profile) {
     return profile;
 }
 
-/// N9: forecasts that are no further apart tie; nine of ten are that good. Of these a setting wins that
+/// N8: forecasts that are no further apart tie; nine of ten are that good. Of these a setting wins that
 /// prepares its filters: that is done once for a network, and kernels that read raw filters are forecast too
 /// short.
 constexpr double tie = 1.15;
@@ -50,7 +50,7 @@ class Forecaster {
     struct Ways {
         std::vector<NetworkCandidate> candidates;
         Plan plan;
-        Seconds time_s; ///< N9
+        Seconds time_s; ///< N8
     };
     const Ways &ways_of(const ConvShape &shape) {
         const auto [found, fresh] = ways_.try_emplace(shape.id());
@@ -122,7 +122,7 @@ class Forecaster {
         return ways;
     }
 
-    /// N9: of settings that tie the shortest forecast is that with the most luck.
+    /// N8: of settings that tie the shortest forecast is that with the most luck.
     static Seconds mean_of_ties(const std::vector<std::pair<NetworkCandidate, const Plan *>> &all) {
         Seconds best = all.front().first.time_s, total;
         for (const auto &[candidate, plan] : all)

@@ -199,11 +199,15 @@ std::vector<ScalingCase> scaling_cases(const Network &network, const ScalingQues
     return cases;
 }
 
-void require_split_kernels(const Network &network) {
+bool has_split_kernels(const Network &network) {
     const Network shipped = find_network("mnist");
     Network same = network;
     same.title = shipped.title, same.citation = shipped.citation;
-    if (to_text(described::write(same)) != to_text(described::write(shipped)))
+    return to_text(described::write(same)) == to_text(described::write(shipped));
+}
+
+void require_split_kernels(const Network &network) {
+    if (!has_split_kernels(network))
         throw UsageError("no kernels split the network '" + network.id +
                          "' over GPUs; there are some for mnist, as it ships");
 }
@@ -226,6 +230,29 @@ void add_rates(std::vector<ScalingCase> &cases) {
                          item.batch % item.devices == 0 ? one_gpu(item.batch / item.devices) : std::nullopt);
         }
     }
+}
+
+std::vector<ScalingPoint> scaling_points(const Scaling &scaling, std::int64_t batch) {
+    const auto of = [&](DeviceSplit split, int devices, std::int64_t images) {
+        const auto found =
+            std::find_if(scaling.cases.begin(), scaling.cases.end(), [&](const ScalingCase &c) {
+                return c.split == split && c.devices == devices && c.batch == images && c.forecast &&
+                       c.forecast_rates;
+            });
+        return found == scaling.cases.end() ? nullptr : &*found;
+    };
+    std::vector<ScalingPoint> points;
+    if (const ScalingCase *one = of(DeviceSplit::one, 1, batch))
+        points.push_back({1, one->forecast->step_s, one->forecast->step_s, Seconds(0.0)});
+    for (int gpus = 2; gpus <= most_split_devices; gpus *= 2) {
+        const ScalingCase *strong = of(DeviceSplit::batch, gpus, batch),
+                          *weak = of(DeviceSplit::batch, gpus, batch * gpus);
+        if (strong && weak)
+            points.push_back({gpus, strong->forecast->step_s, weak->forecast->step_s,
+                              strong->forecast->communication_s, strong->forecast_rates->efficiency,
+                              weak->forecast_rates->weak_efficiency.value_or(0.0)});
+    }
+    return points;
 }
 
 } // namespace convcast

@@ -113,6 +113,18 @@ struct Scaling {
                          (), ())
 };
 
+/// The split by images on a number of GPUs.
+struct ScalingPoint {
+    std::int64_t gpus = 1;
+    Seconds strong_s;   ///< of the batch, divided
+    Seconds weak_s;     ///< of as many batches as GPUs
+    Seconds exchange_s; ///< of the divided batch: what the exchange of gradients takes
+    double strong_efficiency = 1.0, weak_efficiency = 1.0;
+};
+
+/// The forecast split by images of `batch` on 1, 2, 4, ... GPUs, where the scaling has both cases of it.
+std::vector<ScalingPoint> scaling_points(const Scaling &scaling, std::int64_t batch);
+
 struct ScalingQuestion {
     std::vector<int> devices;
     std::vector<DeviceSplit> splits;   ///< without `one`
@@ -132,6 +144,9 @@ std::string to_text(DeviceSplit split);
 /// What is to be forecast and measured: one GPU for every batch, then each split on 2, 4, ... and all GPUs. A
 /// split that is not possible is there with its reason.
 std::vector<ScalingCase> scaling_cases(const Network &network, const ScalingQuestion &question);
+
+/// Whether the network is Cibil's as it ships, for which there are kernels that split it.
+bool has_split_kernels(const Network &network);
 
 /// Throws UsageError unless the network is Cibil's as it ships: the kernels are made for it.
 void require_split_kernels(const Network &network);

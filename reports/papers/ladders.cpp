@@ -2,7 +2,7 @@
 // several GPUs.
 #include "model/network/network.hpp"
 #include "model/network/rung_forecast.hpp"
-#include "model/network/rung_scaling.hpp"
+#include "model/network/scaling_forecast.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/papers/computations.hpp"
 #include "reports/papers/ladder_answers.hpp"
@@ -339,8 +339,8 @@ ItemAnswer training(const PaperItem &item, const PaperContext &context) {
         finding.sentence = fmt::format(
             "{} epochs in batches of {} take {:.2f} s and classify {:.2f} % of {} test images right; of the "
             "first {} the CPU in double classifies {} otherwise.",
-            run->epochs, count_text(run->descent.batch), run->time_s.value, percent, count_text(run->test_images),
-            count_text(run->checked), run->disagreements);
+            run->epochs, count_text(run->descent.batch), run->time_s.value, percent,
+            count_text(run->test_images), count_text(run->checked), run->disagreements);
     } else if (const std::string made_by = shipped_weights_made_by(name); !made_by.empty()) {
         finding.sentence += " The weights that ship say: " + made_by + ".";
     }
@@ -432,6 +432,16 @@ const KnownRung *training_rung(const std::vector<KnownRung> &known) {
     return nullptr;
 }
 
+/// One of the splits, on up to as many GPUs as a host has.
+ScalingQuestion by_images(std::int64_t batch) {
+    ScalingQuestion question;
+    for (int device = 0; device < most_split_devices; ++device)
+        question.devices.push_back(device);
+    question.splits = {DeviceSplit::batch};
+    question.batches = {batch};
+    return question;
+}
+
 ItemAnswer scalability(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
     const std::string name = network_of(item, context);
@@ -444,13 +454,12 @@ ItemAnswer scalability(const PaperItem &item, const PaperContext &context) {
                         "–",
                         ClaimVerdict::open,
                         "There is no forecast for several GPUs of this kind."};
-    if (step == nullptr)
-        return answer.findings.push_back(std::move(finding)), answer;
-    const Network network = find_network(name);
     const GpuProfile &gpu = context.ours().profile;
-    constexpr std::array<std::int64_t, 4> gpus = {1, 2, 4, 8};
-    const auto points = forecast_scaling(step->rung, network, batch, gpu, gpus);
-    if (points.empty())
+    if (step == nullptr || gpu.peers.empty())
+        return answer.findings.push_back(std::move(finding)), answer;
+    const Scaling scaling = forecast_scaling(find_network(name), gpu, by_images(batch));
+    const std::vector<ScalingPoint> points = scaling_points(scaling, batch);
+    if (points.size() < 2)
         return answer.findings.push_back(std::move(finding)), answer;
     PaperTable table{item.id,
                      "A step of " + count_text(batch) + " images on several GPUs, forecast",
@@ -469,20 +478,21 @@ ItemAnswer scalability(const PaperItem &item, const PaperContext &context) {
     answer.tables.push_back(std::move(table));
     answer.figures.push_back(scaling_figure(
         points, item.id, title_of(item) + ": efficiency on several GPUs, forecast", short_name(gpu)));
-    constexpr std::int64_t most = 1 << 16;
-    const auto pays = smallest_batch(step->rung, network, 0.5, most, gpu),
-               well = smallest_batch(step->rung, network, 0.9, most, gpu);
+    const auto two = std::find_if(scaling.advice.begin(), scaling.advice.end(),
+                                  [](const ScalingAdvice &advice) { return advice.devices == 2; });
+    const ScalingAdvice advice = two == scaling.advice.end() ? ScalingAdvice{} : *two;
     const auto shown = [](const std::optional<std::int64_t> &n) {
-        return n ? count_text(*n) : std::string("no batch up to 65,536");
+        return n ? count_text(*n) : std::string("no size");
     };
     finding.found =
         fmt::format("{} on two (forecast {})", times(points[1].strong_efficiency * 2.0), short_name(gpu));
     finding.verdict = points[1].strong_efficiency > 0.5 ? ClaimVerdict::holds : ClaimVerdict::differs;
-    finding.sentence = fmt::format(
-        "Forecast, not run: two GPUs take {} µs for a step of {} images, one {} µs. A batch of {} is "
-        "the smallest that two GPUs divide without losing time, {} with an efficiency of 0.9.",
-        microseconds(points[1].strong_s), count_text(batch), microseconds(points[0].strong_s), shown(pays),
-        shown(well));
+    finding.sentence =
+        fmt::format("Forecast, not run: two GPUs take {} µs for a step of {} images, one {} µs. From {} "
+                    "images on two GPUs "
+                    "are faster than one, from {} on with an efficiency of 0.9.",
+                    microseconds(points[1].strong_s), count_text(batch), microseconds(points[0].strong_s),
+                    shown(advice.pays_from), shown(advice.efficient_from));
     answer.findings.push_back(std::move(finding));
     return answer;
 }

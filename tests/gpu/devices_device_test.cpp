@@ -122,7 +122,8 @@ TEST(DeviceSplits, TrainingOverSharesGivesOneGpusWeights) {
             images.pixels.push_back(static_cast<float>((i * 31 + pixel * 17) % 101) / 101.0F);
     }
     TrainingOptions options;
-    options.batch = 9;
+    options.descent.batch = 9;
+    options.descent.rate = 0.2;
     options.epochs = 3;
     Compiler compiler;
     TrainingRun run;

@@ -281,7 +281,7 @@ TEST(EquationN4, EveryParameterOnceOrEveryProduct) {
     EXPECT_NEAR(forecast_network(network, toy, {}, question).light_s.value, floor + 1e9 / 640e9, 1e-9);
 }
 
-TEST(EquationN9, ATieTakesTheMeanOfItsForecasts) {
+TEST(EquationN8, ATieTakesTheMeanOfItsForecasts) {
     const GpuProfile h200 = find_profile("h200");
     NetworkQuestion question;
     question.what_if = false;
