@@ -5,6 +5,7 @@
 #include "model/base/hash.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -108,6 +109,7 @@ struct SplitSteps::Share {
     DeviceBuffer<float> pixels;
     DeviceBuffer<std::uint8_t> labels;
     DeviceBuffer<float> parameters, out, parts, gradient;
+    DeviceBuffer<float> settings, velocity; ///< of plain gradient descent: the rate, no momentum, no decay
     std::vector<DeviceBuffer<float>> gradients; ///< of all GPUs, for odd and even steps
     std::vector<DeviceBuffer<float>> received;  ///< features or sums of all GPUs, likewise
     DeviceBuffer<float> own;                    ///< features, where others get only sums
@@ -132,6 +134,8 @@ SplitSteps::Share::Share(int its_ordinal, const Module &module, const Numbers &n
       parameters(room(split_parameters)), out(room(numbers.images(0, index) * split_outputs)),
       parts(room((numbers.images(0, index) + split_block_images - 1) / split_block_images * own_count)),
       gradient(room(split_parameters)),
+      settings(std::span<const float>(std::array{numbers.rate, 0.0F, 0.0F})),
+      velocity(std::span<const float>(std::vector<float>(room(split_parameters)))),
       own(splits_rows(numbers.split) ? room(numbers.batch * own_features) : 1),
       places(splits_rows(numbers.split) ? room(numbers.batch * own_features) : 1),
       step(module.kernel("mnist_step")), update(module.kernel("mnist_update")),
@@ -348,6 +352,10 @@ void SplitSteps::enqueue(StepPart part, std::int64_t step) {
         by_batch(part, step, batch);
 }
 
+namespace {
+constexpr const int *as_they_lie = nullptr; ///< no other order of the images
+}
+
 void SplitSteps::one(StepPart part, std::int64_t batch) {
     Share &share = *shares_.front();
     const OnDevice here(share.ordinal);
@@ -358,14 +366,14 @@ void SplitSteps::one(StepPart part, std::int64_t batch) {
     const float *const parameters = share.parameters.data();
     float *const parts = part == StepPart::forward ? nullptr : share.parts.data();
     share.step.launch_with(blocks, dim3(split_block_images * split_columns * split_rows),
-                           numbers_->step_shared_bytes, share.stream.get(), pixels, labels,
+                           numbers_->step_shared_bytes, share.stream.get(), pixels, labels, as_they_lie,
                            static_cast<int>(images), parameters, share.out.data(), parts);
     if (part == StepPart::forward)
         return;
-    const float *const all_parts = parts;
+    const float *const all_parts = parts, *const settings = share.settings.data();
     share.update.launch_with(blocks_for(split_parameters, 32), dim3(32, 8), 0, share.stream.get(), all_parts,
-                             static_cast<int>(blocks.x), numbers_->rate, share.parameters.data(),
-                             share.gradient.data());
+                             static_cast<int>(blocks.x), settings, share.velocity.data(),
+                             share.parameters.data(), share.gradient.data());
 }
 
 /// Each GPU to each other one on a stream of its own, in an order in which no GPU receives more than it
@@ -442,7 +450,7 @@ void SplitSteps::by_batch(StepPart part, std::int64_t step, std::int64_t batch) 
         float *const parts = part == StepPart::forward ? nullptr : share.parts.data();
         share.step.launch_with(blocks_for(images, split_block_images),
                                dim3(split_block_images * split_columns * split_rows),
-                               numbers_->step_shared_bytes, share.stream.get(), pixels, labels,
+                               numbers_->step_shared_bytes, share.stream.get(), pixels, labels, as_they_lie,
                                static_cast<int>(images), parameters, share.out.data(), parts);
     }
     if (part == StepPart::forward)
