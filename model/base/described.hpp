@@ -1,8 +1,8 @@
 // Described structs <-> JSON trees. A member's name is its key; Quantity members are bare numbers in SI units
 // whose name wears the unit (time_s); Param members are {value, unit, source, by, spread, ...}. Optional
-// members, vectors and maps may be absent, and what has_default names; everything else must be there. Every number is held to a range,
-// and a struct to its own rules (model/base/checked.hpp). All problems of a document are collected, not only
-// the first.
+// members, vectors and maps may be absent, and what has_default names; everything else must be there. Every
+// number is held to a range, and a struct to its own rules (model/base/checked.hpp). All problems of a
+// document are collected, not only the first.
 #pragma once
 
 #include "model/base/checked.hpp"

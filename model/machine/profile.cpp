@@ -147,7 +147,8 @@ GpuProfile find_profile(const std::string &name_or_file) {
     if (!looks_like_a_file)
         throw UsageError(
             "unknown GPU '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_profiles()) +
-            " Known: " + join(shipped_profiles()) + "; or a profile file, which `convcast measure` writes, for example --gpu my_gpu.json");
+            " Known: " + join(shipped_profiles()) +
+            "; or a profile file, which `convcast measure` writes, for example --gpu my_gpu.json");
     return read_profile(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
 }
 

@@ -56,7 +56,8 @@ struct Study {
     }
 };
 
-/// A document with shapes and nothing else is a study, too: it is called as its file. Throws InputError with every problem at once, shapes included.
+/// A document with shapes and nothing else is a study, too: it is called as its file. Throws InputError with
+/// every problem at once, shapes included.
 Study read_study(const std::string &text, const std::string &file);
 
 /// A shipped study by id, or a file by its path. Throws UsageError (unknown) or InputError.

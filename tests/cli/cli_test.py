@@ -1341,7 +1341,7 @@ class Json(Cli):
         self.refused(3, ["report", "cut.json"], r"cut.json:\d+: /rungs/0/graph_warm_s")
         for arguments, *message in [
             (["predict", "--ladder", "--shape", SINGLE], "--ladder is of a network"),
-            (["predict", "--network", "vgg16", "--ladder"], "no kernels for the network 'vgg16'"),
+            (["predict", "--network", "vgg16", "--ladder"], "the network 'vgg16' has no ladder"),
             (["predict", "--network", "mnist", "--ladder", "--strategy", "winograd"], "--ladder and --strategy"),
             (["predict", "--network", "mnist", "--ladder", "--batch", "0"], "--batch"),
         ]:
@@ -1415,13 +1415,13 @@ class Json(Cli):
         lossy = json.loads((SOURCE / "data" / "networks" / "mnist.json").read_text())
         lossy["id"], lossy["operators"][-1]["name"] = "lossy", "error"
         self.write("loss.json", lossy)
+        self.refused(4, ["run", "--network", "loss.json"], NO_GPU)  # without its loss, which is of training
         self.all_refused(2, [
             (["run", "--network", "vgg16", "--data", "."], "'vgg16' has no ladder"),
             (["run", "--network", "vgg16", "--batch", "1000000"], "--batch"),
             (["run", "--network", "vgg16", "--timeline"], "--network and --timeline"),
             (["run", "--network", "resnet18", "--strategy", "row_register"], "no strategy does"),
             (["run", "--network", "mnist", "--strategy", "winograd"], "the ladder of mnist already says"),
-            (["run", "--network", "loss.json"], r"no kernel computes error \(half_squared_error\) of lossy", "predict --network"),
             (["run", "--network", "mnist", "--shape", SINGLE], "--network and --shape"),
             (["run", "--network", "mnist", "--epochs", "5"], "--epochs is of training, which needs images"),
             (["run", "--network", "mnist", "--data", ".", "--rate", "0"], "--rate takes a number above 0"),

@@ -343,7 +343,8 @@ TEST(NetworkForecast, SharesAndPartsAddUp) {
         if (change.change == "bias, relu and add in launches of their own")
             EXPECT_GT(change.time_s.value, time);
         else
-            EXPECT_LE(change.time_s.value, time * 1.02) << change.change; // other strategies, none much slower
+            EXPECT_LE(change.time_s.value, time * 1.02)
+                << change.change; // other strategies, none much slower
 }
 
 } // namespace
