@@ -216,10 +216,10 @@ void add_rates(std::vector<ScalingCase> &cases) {
     for (const auto &[times, rates] :
          {std::pair<TimesMember, RatesMember>{&ScalingCase::forecast, &ScalingCase::forecast_rates},
           {&ScalingCase::measured, &ScalingCase::measured_rates}}) {
-        const auto one_gpu = [&, times = times](std::int64_t batch) -> std::optional<ScalingTimes> {
+        const auto one_gpu = [&cases, time = times](std::int64_t batch) -> std::optional<ScalingTimes> {
             for (const ScalingCase &item : cases)
                 if (item.split == DeviceSplit::one && item.batch == batch)
-                    return item.*times;
+                    return item.*time;
             return std::nullopt;
         };
         for (ScalingCase &item : cases) {
