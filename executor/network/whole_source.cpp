@@ -62,10 +62,8 @@ std::string whole_code_hash() {
 WholeKernel whole_kernel(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
     const ElementSteps steps = element_steps(network, launch);
     const LaunchGrid grid = grid_of(network, launch, batch);
-    const ImageShape &read = launch.reads.front().of == Network::input_index
-                                 ? network.input
-                                 : network.operators[launch.reads.front().of].output;
-    const std::int64_t outputs = batch * elements(network.operators[launch.writes.of].output);
+    const ImageShape &read = network.shape_of(launch.reads.front().of);
+    const std::int64_t outputs = batch * elements(network.shape_of(launch.writes.of));
     switch (launch.kind) {
     case LaunchKind::dense:
         return {dense_kernel(launch, steps, grid), grid, std::nullopt};

@@ -152,9 +152,7 @@ struct LaunchBytes {
 LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
     LaunchBytes bytes;
     const auto tensor_bytes = [&](const Tensor &tensor) {
-        const ImageShape &shape =
-            tensor.of == Network::input_index ? network.input : network.operators[tensor.of].output;
-        return 4.0 * static_cast<double>(batch * elements(shape));
+        return 4.0 * static_cast<double>(batch * elements(network.shape_of(tensor.of)));
     };
     for (const std::size_t i : launch.operators) {
         const double of_operator =

@@ -59,10 +59,14 @@ std::vector<std::size_t> Network::sources(std::size_t index) const {
     return found;
 }
 
+const ImageShape &Network::shape_of(std::size_t source) const {
+    return source == input_index ? input : operators[source].output;
+}
+
 std::vector<ImageShape> Network::input_shapes(std::size_t index) const {
     std::vector<ImageShape> shapes;
     for (const std::size_t source : sources(index))
-        shapes.push_back(source == input_index ? input : operators[source].output);
+        shapes.push_back(shape_of(source));
     return shapes;
 }
 

@@ -30,7 +30,9 @@ struct Network {
     static constexpr std::size_t input_index = static_cast<std::size_t>(-1);
     /// Of an operator: indices of those that it takes its inputs from, `input_index` for the image.
     std::vector<std::size_t> sources(std::size_t index) const;
-    /// And their shapes.
+    /// What a source gives: the image for `input_index`, else the output of that operator.
+    const ImageShape &shape_of(std::size_t source) const;
+    /// Shapes of an operator's sources.
     std::vector<ImageShape> input_shapes(std::size_t index) const;
 };
 

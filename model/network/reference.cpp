@@ -281,9 +281,7 @@ class OneImage {
         const auto data = [&](std::size_t source) {
             return source == Network::input_index ? image_ : outputs_[source].data();
         };
-        const ImageShape &in_shape = sources.front() == Network::input_index
-                                         ? network_.input
-                                         : network_.operators[sources.front()].output;
+        const ImageShape &in_shape = network_.shape_of(sources.front());
         return {network_.operators[i], in_shape,       data(sources.front()),
                 data(sources.back()),  parameters_[i], label_};
     }

@@ -183,7 +183,7 @@ bool is_whole_channel(const Operator &op, const ImageShape &input) {
 LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
     constexpr std::int64_t threads = 256, warps = 8, warp = 32, tile = 32;
     const auto ctas = [](std::int64_t count, std::int64_t of_cta) { return (count + of_cta - 1) / of_cta; };
-    const std::int64_t numbers = elements(network.operators[launch.writes.of].output);
+    const std::int64_t numbers = elements(network.shape_of(launch.writes.of));
     switch (launch.kind) {
     case LaunchKind::dense: {
         constexpr std::int64_t inputs_of_thread = 8; // two loads of four
@@ -229,7 +229,7 @@ Arena arena_of(const Network &network, const std::vector<ScheduledLaunch> &sched
     std::vector<TensorPlace> taken; // in order of their offsets
     for (std::size_t i = 0; i < schedule.size(); ++i) {
         const Tensor &tensor = schedule[i].writes;
-        TensorPlace place{tensor, 0, 4 * batch * elements(network.operators[tensor.of].output)};
+        TensorPlace place{tensor, 0, 4 * batch * elements(network.shape_of(tensor.of))};
         place.bytes = (place.bytes + aligned - 1) / aligned * aligned;
         auto before = taken.begin();
         for (; before != taken.end() && place.offset_bytes + place.bytes > before->offset_bytes; ++before)

@@ -200,6 +200,21 @@ TEST(EquationN1, DenseLayersOfManyImagesLieInColumns) {
     EXPECT_FALSE(many[5].writes.columns);
 }
 
+TEST(EquationN1, TheImagesOfADenseFirstLayerAreTurnedToo) {
+    const Network network = read_network(
+        file_of(R"({"name": "a", "kind": "dense", "outputs": 5, "output": [5, 1, 1]})", "[100, 1, 1]"),
+        "mine.json");
+    const auto schedule = schedule_of(network, 50, ends_all);
+    ASSERT_EQ(schedule.front().kind, LaunchKind::to_columns);
+    EXPECT_EQ(schedule.front().writes.of, Network::input_index);
+    // Tiles of 32 numbers and 32 images.
+    const LaunchGrid grid = grid_of(network, schedule.front(), 50);
+    EXPECT_EQ(grid.x, 4);
+    EXPECT_EQ(grid.y, 2);
+    const Arena arena = arena_of(network, schedule, 50);
+    EXPECT_EQ(arena.places.front().bytes, 20224); // 50 images of 400 bytes, in whole lines of 256
+}
+
 TEST(NetworkSchedule, ATensorsMemoryIsReusedWhenItWasReadLast) {
     const Network network =
         read_network(file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [1, 16, 16]},
