@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -955,10 +954,9 @@ std::string mutated(std::string text, Random &random) {
 TEST(Samples, MutatedFilesNeverBreakTheAnalysis) {
     Random random(7);
     const RawSamples whole = whole_gpu();
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     int refused = 0, analyzed = 0;
     std::string text;
-    for (int i = 0; i < 8000 && std::chrono::steady_clock::now() < end; ++i) {
+    for (int i = 0; i < 200; ++i) {
         if (i % 8 == 0)
             text = write_samples(some_probes(whole, random));
         std::string changed = mutated(text, random);
