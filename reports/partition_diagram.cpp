@@ -1,5 +1,6 @@
 #include "reports/partition_diagram.hpp"
 
+#include "model/base/divide.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/partition_regions.hpp"
 #include "reports/partition_walk.hpp"
@@ -58,12 +59,10 @@ std::string span_text(const char *what, IndexRange range) {
                                            grouped_digits(range.end - 1));
 }
 
-std::int64_t up_div(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-}
-
-const char *colour_of(Tensor tensor) {
-    return tensor == Tensor::map ? map_colour : tensor == Tensor::filters ? filter_colour : "#777777";
+const char *colour_of(CopiedTensor tensor) {
+    return tensor == CopiedTensor::map       ? map_colour
+           : tensor == CopiedTensor::filters ? filter_colour
+                                             : "#777777";
 }
 
 /// The CTA that is drawn: one with full tiles, away from the edge.
@@ -185,7 +184,7 @@ Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
     map.patches.insert(map.patches.begin(), halo.begin(), halo.end());
     const std::int64_t step = needs.walk.step_channels > 0 ? needs.walk.step_channels
                               : needs.walk.step_values > 0
-                                  ? std::max<std::int64_t>(1, up_div(needs.walk.step_values, s.r * s.s))
+                                  ? std::max<std::int64_t>(1, ceil_div(needs.walk.step_values, s.r * s.s))
                                   : 0;
     for (std::int64_t i = 0; step > 0 && i * step < s.c; ++i)
         add(map.depth, {share(i * step, s.c), share(std::min(s.c, (i + 1) * step), s.c),

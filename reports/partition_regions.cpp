@@ -1,4 +1,5 @@
 #include "reports/partition_regions.hpp"
+#include "model/base/divide.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,10 +13,6 @@
 namespace convcast {
 namespace {
 
-std::int64_t up_div(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-}
-
 /// The i-th share of `size` where each has `share`.
 IndexRange share_of(std::int64_t i, std::int64_t share, std::int64_t size) {
     return {std::min(i * share, size), std::min((i + 1) * share, size)};
@@ -24,7 +21,7 @@ IndexRange share_of(std::int64_t i, std::int64_t share, std::int64_t size) {
 /// The `half`-th part of a piece of `size` that is divided into pieces, each piece into `shares`.
 IndexRange part_of_piece(std::int64_t piece, std::int64_t pieces, std::int64_t half, std::int64_t shares,
                          std::int64_t size) {
-    const std::int64_t all = up_div(size, pieces), part = up_div(all, shares);
+    const std::int64_t all = ceil_div(size, pieces), part = ceil_div(all, shares);
     const std::int64_t begin = piece * all + half * part;
     const std::int64_t end = std::min({(piece + 1) * all, size, begin + part});
     return {begin, std::max(begin, end)};
@@ -45,8 +42,8 @@ using Boxes = std::vector<OutputBox>;
 
 Boxes filter_split(const ConvShape &s, const Partition &launch, Place at) {
     const std::int64_t part = at.x % launch.parts, half = at.x / launch.parts;
-    const std::int64_t shares = up_div(launch.grid[0], launch.parts);
-    const IndexRange filters = share_of(part, up_div(s.k, launch.parts), s.k);
+    const std::int64_t shares = ceil_div(launch.grid[0], launch.parts);
+    const IndexRange filters = share_of(part, ceil_div(s.k, launch.parts), s.k);
     Boxes boxes;
     for (std::int64_t piece = 0; piece < launch.pieces; ++piece)
         boxes.push_back({{at.y, at.y + 1},
@@ -59,8 +56,8 @@ Boxes filter_split(const ConvShape &s, const Partition &launch, Place at) {
 
 Boxes map_split(const ConvShape &s, const Partition &launch, Place at) {
     const std::int64_t part = at.x % launch.parts, half = at.x / launch.parts;
-    const std::int64_t shares = up_div(launch.grid[0], launch.parts);
-    const IndexRange rows = share_of(part, up_div(s.p(), launch.parts), s.p());
+    const std::int64_t shares = ceil_div(launch.grid[0], launch.parts);
+    const IndexRange rows = share_of(part, ceil_div(s.p(), launch.parts), s.p());
     Boxes boxes;
     for (std::int64_t piece = 0; piece < launch.pieces; ++piece)
         boxes.push_back({{at.y, at.y + 1},
@@ -76,13 +73,13 @@ Boxes split_walk(const ConvShape &s, const Partition &launch, Place at) {
     const bool by_filters = argument(launch, 3) == 1;
     const std::int64_t rounds = argument(launch, 2), unit = argument(launch, 4) == 1 ? 4 : 1;
     const std::int64_t part = at.x % launch.parts, half = at.x / launch.parts,
-                       map_shares = up_div(s.p(), launch.tile_h);
+                       map_shares = ceil_div(s.p(), launch.tile_h);
     const IndexRange filters = share_of(part / map_shares, launch.tile_k, s.k),
                      rows = share_of(part % map_shares, launch.tile_h, s.p());
-    const std::int64_t half_columns = up_div(up_div(s.q(), 2), unit) * unit;
+    const std::int64_t half_columns = ceil_div(ceil_div(s.q(), 2), unit) * unit;
     const IndexRange columns = share_of(half, half_columns, s.q());
     const IndexRange all = by_filters ? filters : rows;
-    const std::int64_t piece = up_div(by_filters ? launch.tile_k : launch.tile_h, launch.pieces),
+    const std::int64_t piece = ceil_div(by_filters ? launch.tile_k : launch.tile_h, launch.pieces),
                        round = launch.pieces == 1 ? piece : std::max<std::int64_t>(1, piece / rounds);
     Boxes boxes;
     for (std::int64_t begin = all.begin; begin < all.end; begin += round) {
@@ -104,7 +101,7 @@ Boxes bands_of(const ConvShape &s, const Partition &launch, Place at, IndexRange
 }
 
 Boxes channel_split(const ConvShape &s, const Partition &launch, Place at) {
-    const IndexRange channels = share_of(at.x, up_div(s.c, launch.parts), s.c);
+    const IndexRange channels = share_of(at.x, ceil_div(s.c, launch.parts), s.c);
     Boxes boxes;
     for (std::int64_t piece = 0; piece * launch.tile_k < s.k; ++piece)
         for (const OutputBox &box : bands_of(s, launch, at, share_of(piece, launch.tile_k, s.k), channels))
@@ -113,7 +110,7 @@ Boxes channel_split(const ConvShape &s, const Partition &launch, Place at) {
 }
 
 Boxes filter_stream(const ConvShape &s, const Partition &launch, Place at) {
-    return bands_of(s, launch, at, share_of(at.x, up_div(s.k, launch.parts), s.k), {0, s.c});
+    return bands_of(s, launch, at, share_of(at.x, ceil_div(s.k, launch.parts), s.k), {0, s.c});
 }
 
 /// Pieces of the channels add to the same outputs one after another.
@@ -125,7 +122,7 @@ Boxes map_stream(const ConvShape &s, const Partition &launch, Place at) {
                              share_of(step, launch.tile_k, s.k),
                              share_of(at.x, launch.tile_h, s.p()),
                              {0, s.q()},
-                             share_of(piece, up_div(s.c, launch.pieces), s.c)});
+                             share_of(piece, ceil_div(s.c, launch.pieces), s.c)});
     return boxes;
 }
 
@@ -161,7 +158,7 @@ Boxes stride_fixed_block(const ConvShape &s, const Partition &launch, Place at) 
 
 Boxes row_register(const ConvShape &s, const Partition &launch, Place at) {
     const std::int64_t tile_w = argument(launch, 2) * argument(launch, 3) * argument(launch, 4);
-    const std::int64_t tiles = up_div(launch.filter_count, launch.tile_k), image = at.z / tiles;
+    const std::int64_t tiles = ceil_div(launch.filter_count, launch.tile_k), image = at.z / tiles;
     IndexRange filters = share_of(at.z % tiles, launch.tile_k, launch.filter_count);
     filters = {filters.begin + launch.filter_begin, filters.end + launch.filter_begin};
     return {{{image, image + 1},
@@ -172,7 +169,7 @@ Boxes row_register(const ConvShape &s, const Partition &launch, Place at) {
 }
 
 Boxes tiles_of(const ConvShape &s, Place at, std::int64_t tile_w, std::int64_t tile_h, IndexRange filters) {
-    const std::int64_t tiles_x = up_div(s.q(), tile_w);
+    const std::int64_t tiles_x = ceil_div(s.q(), tile_w);
     return {{{at.z, at.z + 1},
              filters,
              share_of(at.x / tiles_x, tile_h, s.p()),

@@ -1,4 +1,5 @@
 #include "reports/partition_walk.hpp"
+#include "model/base/divide.hpp"
 
 #include <fmt/format.h>
 
@@ -11,10 +12,6 @@
 namespace convcast {
 namespace {
 
-std::int64_t up_div(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-}
-
 /// Rows of the map in shared memory, as wide as the map.
 PixelTile band(const ConvShape &s, std::int64_t rows) {
     const std::int64_t own = std::min(rows, s.p());
@@ -24,13 +21,13 @@ PixelTile band(const ConvShape &s, std::int64_t rows) {
 Walk division_walk(const ConvShape &s, const Partition &launch) { // R, S, Rows, Group, Stages, Wide
     const auto &t = launch.template_arguments;
     const bool filters_stay = launch.kernel == "filter_split";
-    const std::int64_t shares = up_div(launch.grid[0], launch.parts);
+    const std::int64_t shares = ceil_div(launch.grid[0], launch.parts);
     Walk walk;
-    walk.buffers = {{"filters", Tensor::filters, launch.bank_floats * 4, filters_stay ? 1 : t[4]},
-                    {"map", Tensor::map, launch.band_floats * 4, filters_stay ? t[4] : 1}};
+    walk.buffers = {{"filters", CopiedTensor::filters, launch.bank_floats * 4, filters_stay ? 1 : t[4]},
+                    {"map", CopiedTensor::map, launch.band_floats * 4, filters_stay ? t[4] : 1}};
     walk.threads = {launch.threads, 1, t[2], 1, t[3]};
-    walk.pixels =
-        band(s, filters_stay ? up_div(up_div(s.p(), launch.pieces), shares) : up_div(s.p(), launch.parts));
+    walk.pixels = band(s, filters_stay ? ceil_div(ceil_div(s.p(), launch.pieces), shares)
+                                       : ceil_div(s.p(), launch.parts));
     walk.remark = fmt::format("{} come in {}, and the {} of an SM share each piece.",
                               filters_stay ? "The filters stay on the SM; the rows of the map"
                                            : "The rows of the map stay on the SM; the filters",
@@ -42,12 +39,12 @@ Walk division_walk(const ConvShape &s, const Partition &launch) { // R, S, Rows,
 Walk ring_walk(const ConvShape &s, const Partition &launch) { // R, S, Rounds, ByFilters, Wide
     const auto &t = launch.template_arguments;
     const bool by_filters = t[3] == 1;
-    const std::int64_t unit = t[4] == 1 ? 4 : 1, columns = up_div(up_div(s.q(), 2), unit) * unit;
-    const std::int64_t all = by_filters ? launch.tile_k : launch.tile_h, piece = up_div(all, launch.pieces);
+    const std::int64_t unit = t[4] == 1 ? 4 : 1, columns = ceil_div(ceil_div(s.q(), 2), unit) * unit;
+    const std::int64_t all = by_filters ? launch.tile_k : launch.tile_h, piece = ceil_div(all, launch.pieces);
     const std::int64_t rows = by_filters ? launch.tile_h : piece;
     Walk walk;
-    walk.buffers = {{"filters", Tensor::filters, launch.bank_floats * 4, 1},
-                    {"map", Tensor::map, launch.band_floats * 4, 1}};
+    walk.buffers = {{"filters", CopiedTensor::filters, launch.bank_floats * 4, 1},
+                    {"map", CopiedTensor::map, launch.band_floats * 4, 1}};
     walk.threads = {launch.threads, 1, 1, 1, 1};
     walk.pixels = {rows + s.r - 1, std::min(columns, s.q()) + s.s - 1, rows, std::min(columns, s.q())};
     if (launch.pieces == 1) {
@@ -67,10 +64,10 @@ Walk ring_walk(const ConvShape &s, const Partition &launch) { // R, S, Rounds, B
 
 Walk channel_split_walk(const ConvShape &s, const Partition &launch) { // R, S, W, Rows, Group, Stages, Wide
     const auto &t = launch.template_arguments;
-    const std::int64_t channels = up_div(s.c, launch.parts);
+    const std::int64_t channels = ceil_div(s.c, launch.parts);
     Walk walk;
-    walk.buffers = {{"filters", Tensor::filters, launch.bank_floats * 4, 1},
-                    {"map", Tensor::map, channels * launch.band_floats * 4, t[5]}};
+    walk.buffers = {{"filters", CopiedTensor::filters, launch.bank_floats * 4, 1},
+                    {"map", CopiedTensor::map, channels * launch.band_floats * 4, t[5]}};
     walk.threads = {launch.threads, 1, t[3], 1, t[4]};
     walk.pixels = band(s, launch.tile_h);
     walk.remark = fmt::format(
@@ -83,16 +80,16 @@ Walk channel_split_walk(const ConvShape &s, const Partition &launch) { // R, S, 
 Walk filter_stream_walk(const ConvShape &s,
                         const Partition &launch) { // R, S, W, Rows, Group, Channels, Stages
     const auto &t = launch.template_arguments;
-    const std::int64_t positions = up_div(launch.tile_h, t[3]) * s.q();
+    const std::int64_t positions = ceil_div(launch.tile_h, t[3]) * s.q();
     Walk walk;
     walk.step_channels = t[5];
-    walk.buffers = {{"filters", Tensor::filters, launch.bank_floats * 4, 1},
-                    {"map", Tensor::map, t[5] * launch.band_floats * 4, t[6]}};
+    walk.buffers = {{"filters", CopiedTensor::filters, launch.bank_floats * 4, 1},
+                    {"map", CopiedTensor::map, t[5] * launch.band_floats * 4, t[6]}};
     walk.threads = {positions, std::max<std::int64_t>(1, launch.threads / positions), t[3], 1, t[4]};
     walk.pixels = band(s, launch.tile_h);
     walk.remark =
         fmt::format("M' = {} of all channels stay on the SM. The map streams past, {} of {} a step.",
-                    count_text(up_div(s.k, launch.parts), "filter"), count_text(t[5], "channel"),
+                    count_text(ceil_div(s.k, launch.parts), "filter"), count_text(t[5], "channel"),
                     count_text(walk.pixels.rows, "row"));
     return walk;
 }
@@ -101,8 +98,8 @@ Walk map_stream_walk(const ConvShape &s, const Partition &launch) { // R, S, W, 
     const auto &t = launch.template_arguments;
     const std::int64_t groups = std::max<std::int64_t>(1, launch.tile_k / t[4]);
     Walk walk;
-    walk.buffers = {{"filters", Tensor::filters, launch.bank_floats * 4, t[5]},
-                    {"map", Tensor::map, up_div(s.c, launch.pieces) * launch.band_floats * 4, 1}};
+    walk.buffers = {{"filters", CopiedTensor::filters, launch.bank_floats * 4, t[5]},
+                    {"map", CopiedTensor::map, ceil_div(s.c, launch.pieces) * launch.band_floats * 4, 1}};
     walk.threads = {32 * std::max<std::int64_t>(1, launch.threads / 32 / groups), groups, 1, t[3], t[4], 32};
     walk.pixels = band(s, launch.tile_h);
     walk.remark = fmt::format(
@@ -114,13 +111,13 @@ Walk map_stream_walk(const ConvShape &s, const Partition &launch) { // R, S, W, 
 Walk stride_fixed_walk(const ConvShape &,
                        const Partition &launch) { // R, S, Segment, TileW, TileK, Stages, PerThread
     const auto &t = launch.template_arguments;
-    const std::int64_t pitch = up_div(t[2], 4) * 4;
+    const std::int64_t pitch = ceil_div(t[2], 4) * 4;
     const std::int64_t lines = t[2] % t[1] == 0 ? t[2] / t[1] : (t[2] + t[1] - 2) / t[1] + 1;
     Walk walk;
     walk.step_values = t[2];
-    walk.buffers = {{"filters", Tensor::filters, t[4] * pitch * 4, t[5]},
-                    {"offsets", Tensor::offsets, pitch * 4, t[5]},
-                    {"map", Tensor::map, lines * (t[3] + (t[1] + 2) / 4 * 4) * 4, t[5]}};
+    walk.buffers = {{"filters", CopiedTensor::filters, t[4] * pitch * 4, t[5]},
+                    {"offsets", CopiedTensor::offsets, pitch * 4, t[5]},
+                    {"map", CopiedTensor::map, lines * (t[3] + (t[1] + 2) / 4 * 4) * 4, t[5]}};
     walk.threads = {32, t[4] / t[6], 1, t[3] / 32, t[6], 32};
     walk.pixels = {lines, t[3] + t[1] - 1, lines, t[3]};
     walk.remark = fmt::format(
@@ -134,7 +131,7 @@ Walk row_register_walk(const ConvShape &s,
                        const Partition &launch) { // R, S, Threads, Unit, Units, WholeUnits
     const auto &t = launch.template_arguments;
     Walk walk;
-    walk.buffers = {{"a row of the map", Tensor::map, launch.shared_bytes, 1}};
+    walk.buffers = {{"a row of the map", CopiedTensor::map, launch.shared_bytes, 1}};
     walk.threads = {launch.threads, 1, 1, t[3] * t[4], 1};
     walk.threads.unit = t[3];
     walk.threads.apart = t[4] > 1 ? t[2] * t[3] : 1;
@@ -151,11 +148,11 @@ Walk row_register_walk(const ConvShape &s,
 Walk block_register_walk(const ConvShape &s, const Partition &launch) {
     const auto &t = launch.template_arguments; // R, S, TileW, TileH, TileK, Width, Group, Channels, Unit
     const std::int64_t taps = t[7] * t[0] * t[1], element = s.element_bytes();
-    const std::int64_t bank = up_div(taps * (t[4] + t[8]), 4) * 4, pitch = t[2] + (t[1] + 2) / 4 * 4;
+    const std::int64_t bank = ceil_div(taps * (t[4] + t[8]), 4) * 4, pitch = t[2] + (t[1] + 2) / 4 * 4;
     Walk walk;
     walk.step_channels = t[7];
-    walk.buffers = {{"filters", Tensor::filters, bank * element, 2},
-                    {"map", Tensor::map, t[7] * (t[3] + t[0] - 1) * pitch * element, 2}};
+    walk.buffers = {{"filters", CopiedTensor::filters, bank * element, 2},
+                    {"map", CopiedTensor::map, t[7] * (t[3] + t[0] - 1) * pitch * element, 2}};
     walk.threads = {t[2] / t[5] * t[3], t[4] / t[6], 1, t[5], t[6]};
     walk.threads.warp_along_pixels = false;
     walk.threads.unit = t[8];
@@ -174,9 +171,9 @@ Walk naive_walk(const ConvShape &s, const Partition &launch) {
     walk.threads = {launch.threads, 1, 1, 1, 1};
     walk.remark = "Each multiply-add takes two loads: nothing is reused in registers.";
     if (launch.kernel == "naive_shared")
-        walk.buffers = {{"filter", Tensor::filters, launch.bank_floats * 4, 1}};
+        walk.buffers = {{"filter", CopiedTensor::filters, launch.bank_floats * 4, 1}};
     if (launch.band_floats > 0) {
-        walk.buffers.push_back({"map", Tensor::map, launch.band_floats * 4, 1});
+        walk.buffers.push_back({"map", CopiedTensor::map, launch.band_floats * 4, 1});
         walk.pixels = {(t[3] - 1) * t[4] + s.r, (t[2] - 1) * t[5] + s.s, t[3] * t[4], t[2] * t[5]};
     }
     return walk;

@@ -11,12 +11,12 @@
 
 namespace convcast {
 
-enum class Tensor { map, filters, offsets };
+enum class CopiedTensor { map, filters, offsets };
 
 /// A kind of data in shared memory: `buffers` of `bytes` each.
 struct SharedBuffer {
     std::string name;
-    Tensor of;
+    CopiedTensor of;
     std::int64_t bytes, buffers;
 };
 

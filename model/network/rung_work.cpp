@@ -1,5 +1,6 @@
 #include "model/network/rung_work.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/machine/machine.hpp"
 #include "model/network/counted_launch.hpp"
 #include "model/paper/papers.hpp"
@@ -12,8 +13,6 @@
 #include <utility>
 
 namespace convcast {
-
-using papers::ceil_div;
 
 CountedLaunch::CountedLaunch(const LadderLaunch &its, const Rung &of, const Network &net,
                              std::int64_t its_images, const Gpu &its_gpu)

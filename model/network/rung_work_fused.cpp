@@ -1,5 +1,6 @@
 // The work of kernels that compute several layers or many images: one_kernel, pairs_batch, dense_batch,
 // mnist_step and mnist_update, as executor/network has them.
+#include "model/base/divide.hpp"
 #include "model/network/counted_launch.hpp"
 #include "model/paper/papers.hpp"
 
@@ -9,8 +10,6 @@
 
 namespace convcast {
 namespace {
-
-using papers::ceil_div;
 
 double real(std::int64_t n) {
     return static_cast<double>(n);

@@ -1,4 +1,5 @@
 #include "model/network/schedule.hpp"
+#include "model/base/divide.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -182,7 +183,6 @@ bool is_whole_channel(const Operator &op, const ImageShape &input) {
 
 LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
     constexpr std::int64_t threads = 256, warps = 8, warp = 32, tile = 32;
-    const auto ctas = [](std::int64_t count, std::int64_t of_cta) { return (count + of_cta - 1) / of_cta; };
     const std::int64_t numbers = elements(network.shape_of(launch.writes.of));
     switch (launch.kind) {
     case LaunchKind::dense: {
@@ -190,21 +190,21 @@ LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::i
         std::int64_t row = threads;
         while (row > warp && row * inputs_of_thread > launch.shape->c)
             row /= 2;
-        return {ctas(launch.shape->k, threads / row), 1, row};
+        return {ceil_div(launch.shape->k, threads / row), 1, row};
     }
     case LaunchKind::pooling: {
         const std::size_t op = launch.operators.front();
         const bool by_warp = is_whole_channel(network.operators[op], network.input_shapes(op).front());
-        return {ctas(batch * numbers, by_warp ? warps : threads)};
+        return {ceil_div(batch * numbers, by_warp ? warps : threads)};
     }
     case LaunchKind::softmax:
         return {batch};
     case LaunchKind::to_columns:
-        return {ctas(numbers, tile), ctas(batch, tile)};
+        return {ceil_div(numbers, tile), ceil_div(batch, tile)};
     case LaunchKind::to_rows:
-        return {ctas(batch, tile), ctas(numbers, tile)};
+        return {ceil_div(batch, tile), ceil_div(numbers, tile)};
     default:
-        return {ctas(batch * numbers, threads)};
+        return {ceil_div(batch * numbers, threads)};
     }
 }
 
@@ -230,7 +230,7 @@ Arena arena_of(const Network &network, const std::vector<ScheduledLaunch> &sched
     for (std::size_t i = 0; i < schedule.size(); ++i) {
         const Tensor &tensor = schedule[i].writes;
         TensorPlace place{tensor, 0, 4 * batch * elements(network.shape_of(tensor.of))};
-        place.bytes = (place.bytes + aligned - 1) / aligned * aligned;
+        place.bytes = round_up(place.bytes, aligned);
         auto before = taken.begin();
         for (; before != taken.end() && place.offset_bytes + place.bytes > before->offset_bytes; ++before)
             place.offset_bytes = before->offset_bytes + before->bytes;

@@ -1,5 +1,6 @@
 #include "model/paper/papers.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
 
 #include <algorithm>

@@ -19,13 +19,6 @@ inline constexpr std::int64_t warp_threads = 32;
 inline constexpr std::int64_t ctas_per_sm = 2;       ///< Chang, section 4: 2 * N_sm blocks ...
 inline constexpr std::int64_t threads_per_cta = 512; ///< ... of 512 threads
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-}
-constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) {
-    return ceil_div(a, b) * b;
-}
-
 /// Table 1: what hides the memory latency of a GPU.
 struct LatencyHiding {
     std::int64_t n_fma;           ///< FMAs per SM (T1)

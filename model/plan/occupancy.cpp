@@ -1,5 +1,6 @@
 #include "model/plan/occupancy.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 
 #include <algorithm>
@@ -7,9 +8,6 @@
 #include <string>
 
 namespace convcast {
-
-using papers::ceil_div;
-using papers::round_up;
 
 int resident_ctas(const Gpu &gpu, std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes) {
     // Registers are given to a warp in units from the file of its scheduler; shared memory in units too, plus

@@ -1,5 +1,6 @@
 #include "model/regime/regimes.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/machine/machine.hpp"
 #include "model/paper/papers.hpp"
 
@@ -49,8 +50,7 @@ std::optional<Regime> paper_regime(const Rules &rules) {
 Regime physical_regime(const Plan &plan, const ConvShape &shape, const Gpu &gpu) {
     const Machine m = machine_of(gpu, shape.dtype, {});
     const Partition &main = main_launch(plan);
-    const double resident =
-        static_cast<double>(std::min(main.ctas_per_sm, papers::ceil_div(main.ctas, m.sm_count)));
+    const double resident = static_cast<double>(std::min(main.ctas_per_sm, ceil_div(main.ctas, m.sm_count)));
     const double active = static_cast<double>(std::min<std::int64_t>(main.ctas, m.sm_count));
     return regime_by_rule(resident * main.step.tensor_fmas.value_or(main.step.fmas),
                           gpu.profile.dram_latency->value.value *

@@ -1,5 +1,6 @@
 #include "model/strategies/block_register.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/work/instructions.hpp"
 
@@ -12,9 +13,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
-using papers::round_up;
 
 const std::vector<Knob<BlockRegister>> &BlockRegister::knobs() {
     static const std::vector<Knob<BlockRegister>> list = {

@@ -1,5 +1,6 @@
 #include "model/strategies/channel_split.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/work/instructions.hpp"
 
@@ -10,9 +11,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
-using papers::round_up;
 
 const std::vector<Knob<ChannelSplit>> &ChannelSplit::knobs() {
     static const std::vector<Knob<ChannelSplit>> list = {

@@ -1,5 +1,6 @@
 #include "model/strategies/division.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/strategies/split_walk.hpp"
 #include "model/work/instructions.hpp"
 #include "model/work/l2_sectors.hpp"
@@ -14,8 +15,6 @@
 #include <variant>
 
 namespace convcast::division {
-
-using papers::ceil_div;
 
 Tile choose_tile(const Banks &banks, std::int64_t rows, std::int64_t filters) {
     const std::int64_t row_tile = rows >= 4 ? 4 : rows >= 2 ? 2 : 1;

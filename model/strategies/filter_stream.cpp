@@ -1,5 +1,6 @@
 #include "model/strategies/filter_stream.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/work/activity.hpp"
 
@@ -10,9 +11,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
-using papers::round_up;
 
 namespace {
 /// FMAs of a thread in a step, where the plan chooses its channels; so it never chooses more channels than

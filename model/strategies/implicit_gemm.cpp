@@ -1,5 +1,6 @@
 #include "model/strategies/implicit_gemm.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/strategies/implicit_gemm_rows.hpp"
 #include "model/strategies/implicit_gemm_tile.hpp"
@@ -19,9 +20,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
-using papers::round_up;
 
 const std::vector<Knob<ImplicitGemm>> &ImplicitGemm::knobs() {
     static const std::vector<Knob<ImplicitGemm>> list = {

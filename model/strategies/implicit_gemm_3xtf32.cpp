@@ -1,5 +1,6 @@
 #include "model/strategies/implicit_gemm_3xtf32.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/strategies/implicit_gemm_tile.hpp"
 #include "model/work/instructions.hpp"
@@ -16,9 +17,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
-using papers::round_up;
 
 const std::vector<Knob<ImplicitGemm3xTf32>> &ImplicitGemm3xTf32::knobs() {
     static const std::vector<Knob<ImplicitGemm3xTf32>> list = {

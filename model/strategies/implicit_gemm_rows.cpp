@@ -1,5 +1,6 @@
 #include "model/strategies/implicit_gemm_rows.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/strategies/implicit_gemm_tile.hpp"
 #include "model/work/instructions.hpp"
@@ -15,9 +16,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
-using papers::round_up;
 
 namespace {
 

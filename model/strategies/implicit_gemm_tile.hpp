@@ -1,6 +1,7 @@
 // What the kernels of implicit GEMM have in common: a tile of filters by pixels for each CTA.
 #pragma once
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/strategies/implicit_gemm.hpp"
 
@@ -69,7 +70,7 @@ inline std::string check_warps(const ImplicitGemm &g) {
 /// The cap that a kernel is compiled with where a thread could use `wanted` registers: as many, or what an SM
 /// has for each of `threads` threads.
 inline std::int64_t register_cap_for(std::int64_t wanted, std::int64_t threads, const GpuLimits &limits) {
-    const std::int64_t registers = std::clamp<std::int64_t>(papers::round_up(wanted, 8), 64, 255);
+    const std::int64_t registers = std::clamp<std::int64_t>(round_up(wanted, 8), 64, 255);
     const std::int64_t most = limits.registers_per_sm / threads;
     return registers > most ? most / 8 * 8 : registers;
 }

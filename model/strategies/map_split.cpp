@@ -1,5 +1,6 @@
 #include "model/strategies/map_split.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/strategies/division.hpp"
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 namespace convcast {
 
 using namespace division;
-using papers::ceil_div;
-using papers::round_up;
 
 const std::vector<Knob<MapSplit>> &MapSplit::knobs() {
     static const std::vector<Knob<MapSplit>> list = {

@@ -1,5 +1,6 @@
 #include "model/strategies/map_stream.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/strategies/division.hpp"
 #include "model/work/activity.hpp"
@@ -11,9 +12,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
-using papers::round_up;
 
 namespace {
 

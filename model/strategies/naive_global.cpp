@@ -1,5 +1,6 @@
 #include "model/strategies/naive_global.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/work/instructions.hpp"
 #include "model/work/shared_access.hpp"
@@ -13,8 +14,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
 
 const std::vector<Knob<NaiveGlobal>> &NaiveGlobal::knobs() {
     static const std::vector<Knob<NaiveGlobal>> list = {

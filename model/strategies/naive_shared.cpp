@@ -1,5 +1,6 @@
 #include "model/strategies/naive_shared.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/work/instructions.hpp"
 
@@ -13,9 +14,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
-using papers::round_up;
 
 const std::vector<Knob<NaiveShared>> &NaiveShared::knobs() {
     static const std::vector<Knob<NaiveShared>> list = {

@@ -1,5 +1,6 @@
 #include "model/strategies/row_register.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/work/instructions.hpp"
 #include "model/work/l2_sectors.hpp"
@@ -12,9 +13,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
-using papers::round_up;
 
 namespace {
 

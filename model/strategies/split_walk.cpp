@@ -1,5 +1,6 @@
 #include "model/strategies/split_walk.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/work/instructions.hpp"
 
@@ -10,9 +11,6 @@
 #include <string>
 
 namespace convcast::split_walk {
-
-using papers::ceil_div;
-using papers::round_up;
 
 namespace {
 

@@ -1,5 +1,6 @@
 #include "model/strategies/stride_fixed_block.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/work/instructions.hpp"
 
@@ -16,9 +17,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
-using papers::round_up;
 
 namespace {
 

@@ -1,5 +1,6 @@
 #include "model/strategies/winograd.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/work/instructions.hpp"
 
@@ -14,9 +15,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
-using papers::round_up;
 
 const std::vector<Knob<Winograd>> &Winograd::knobs() {
     static const std::vector<Knob<Winograd>> list = {

@@ -3,6 +3,7 @@
 // counts come from its Partition, rates and latencies from the Machine; seconds.
 #pragma once
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/plan.hpp"
 #include "model/time/memory_terms.hpp"
@@ -354,12 +355,12 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
         const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && full == 0;
         constexpr std::int64_t halves = 2;
         const std::int64_t images = std::max<std::int64_t>(1, part.grid[1]);
-        const std::int64_t shares = papers::ceil_div(rest, halves * images),
-                           elsewhere = m.second_round_elsewhere, alone = std::min(shares, elsewhere);
+        const std::int64_t shares = ceil_div(rest, halves * images), elsewhere = m.second_round_elsewhere,
+                           alone = std::min(shares, elsewhere);
         const std::int64_t most = std::max(!pairs               ? std::int64_t{1}
                                            : shares > elsewhere ? halves
                                                                 : std::int64_t{1},
-                                           papers::ceil_div(rest, sms));
+                                           ceil_div(rest, sms));
         const Round last{
             static_cast<double>(most),
             static_cast<double>(std::min<std::int64_t>(pairs ? images * (shares + alone) : rest, sms)),

@@ -1,5 +1,6 @@
 #include "model/work/l2_sectors.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/paper/papers.hpp"
 
@@ -209,16 +210,15 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
     const bool halves = part.parts > 0 && part.grid[0] == 2 * part.parts;
     const std::int64_t images = halves ? ctas / part.grid[0] : 1,
                        placed = std::min(
-                           all_sms,
-                           halves ? std::max<std::int64_t>(1, papers::ceil_div(busy, 2 * images)) : busy),
+                           all_sms, halves ? std::max<std::int64_t>(1, ceil_div(busy, 2 * images)) : busy),
                        sms = std::min(all_sms, images * placed);
     MergeableReads mergeable;
     mergeable.sms = static_cast<double>(sms);
     const std::int64_t resident =
-        std::clamp<std::int64_t>(papers::ceil_div(busy, sms), 1, std::max<std::int64_t>(1, part.ctas_per_sm));
+        std::clamp<std::int64_t>(ceil_div(busy, sms), 1, std::max<std::int64_t>(1, part.ctas_per_sm));
     constexpr std::int64_t lanes = 32;
-    mergeable.warps = static_cast<double>(sms * resident *
-                                          std::max<std::int64_t>(1, papers::ceil_div(part.threads, lanes)));
+    mergeable.warps =
+        static_cast<double>(sms * resident * std::max<std::int64_t>(1, ceil_div(part.threads, lanes)));
     mergeable.waves = static_cast<double>(std::max<std::int64_t>(1, part.waves));
     if (bytes <= 0.0 || readers.ctas <= 1.0)
         return mergeable;

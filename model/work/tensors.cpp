@@ -1,5 +1,6 @@
 #include "model/work/tensors.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ double written_bytes(const ConvShape &shape, StoredAlong along) {
 }
 
 double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows) {
-    const std::int64_t q = shape.q(), groups = papers::ceil_div(shape.p(), rows);
+    const std::int64_t q = shape.q(), groups = ceil_div(shape.p(), rows);
     return static_cast<double>(shape.n * shape.k * shape.p()) / static_cast<double>(groups) *
            stored_bytes({q, q, groups, rows * q}, q, shape.result_bytes());
 }
