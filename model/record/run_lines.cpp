@@ -37,10 +37,13 @@ std::string in_one_line(const std::string &json) {
     return line;
 }
 
-Case without_terms(Case item) {
-    if (item.prediction)
-        item.prediction->term.reset();
-    return item;
+/// A case as JSON but for the tree of its terms.
+JsonValue without_terms(const Case &item) {
+    if (!item.prediction || !item.prediction->term)
+        return described::write(item);
+    Case bare = item;
+    bare.prediction->term.reset();
+    return described::write(bare);
 }
 
 /// A document but for its cases.
@@ -51,7 +54,7 @@ Run head_of(const Run &run) {
 
 /// The same as the first line of a document of lines.
 std::string head_line(const Run &run) {
-    return in_one_line(to_text(described::write(head_of(run)))) + "\n";
+    return to_line(described::write(head_of(run)));
 }
 
 /// Texts of a run's cases and unread ones in order, made on all cores; `text_of` makes one.
@@ -315,8 +318,7 @@ namespace {
 void lines_of(const Run &piece, const std::function<void(const std::string &lines)> &take) {
     std::string block;
     texts_of(
-        piece,
-        [](const Case &item) { return in_one_line(to_text(described::write(without_terms(item)))) + "\n"; },
+        piece, [](const Case &item) { return to_line(without_terms(item)); },
         [](const UnreadCase &unread) { return in_one_line(unread.json) + "\n"; },
         [&](const std::string &line) {
             block += line;
