@@ -527,12 +527,29 @@ std::vector<Question> questions_of(const Arguments &arguments, const Asked &aske
     return questions;
 }
 
-std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::vector<KnownTimes> &known,
-                             Asked &asked) {
-    std::vector<Answer> answers;
+std::size_t shapes_of(const std::vector<Question> &questions) {
     std::size_t total = 0;
     for (const Question &question : questions)
         total += question.shapes.size();
+    return total;
+}
+
+Answer answer_of(const AskedShape &shape, const Question &question, const KnownTimes &known,
+                 const Extent &extent, bool with_terms) {
+    Answer answer{&question, ranking_of(shape, question, extent), &known};
+    for (Case &item : answer.ranking.ranked)
+        if (!with_terms && item.prediction)
+            item.prediction->term.reset();
+    const Ranking &ranking = answer.ranking;
+    if (!ranking.ranked.empty() && !rankable(ranking))
+        note("not ranked: " + ranking.ranked.front().prediction->reason.value_or("no times"));
+    return answer;
+}
+
+std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::vector<KnownTimes> &known,
+                             Asked &asked) {
+    std::vector<Answer> answers;
+    const std::size_t total = shapes_of(questions);
     if (total > 1 && !asked.blocks && asked.format != Format::json)
         asked.extent.top = 1; // a line for each shape
     // Of very many shapes nobody asks where each one's time goes, and the terms would fill the memory.
@@ -542,15 +559,33 @@ std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::
     for (std::size_t i = 0; i < questions.size(); ++i)
         for (const AskedShape &shape : questions[i].shapes) {
             progress.show(answers.size(), total, shape.shape.id());
-            answers.push_back({&questions[i], ranking_of(shape, questions[i], asked.extent), &known[i]});
-            for (Case &item : answers.back().ranking.ranked)
-                if (!with_terms && item.prediction)
-                    item.prediction->term.reset();
-            const Ranking &ranking = answers.back().ranking;
-            if (!ranking.ranked.empty() && !rankable(ranking))
-                note("not ranked: " + ranking.ranked.front().prediction->reason.value_or("no times"));
+            answers.push_back(answer_of(shape, questions[i], known[i], asked.extent, with_terms));
         }
     return answers;
+}
+
+/// Into a document of lines, some shapes at a time: however many there are, a piece is in memory. Returns the
+/// exit code.
+int choose_lines(const Question &question, const KnownTimes &known, const Asked &asked) {
+    constexpr std::size_t shapes_of_a_piece = 256;
+    Run piece = new_run(question.profile, question.knowledge, question.sms, {});
+    RunLineWriter writer(asked.output, piece);
+    bool refused = false;
+    Progress progress("choose", Progress::Where::terminal_after_a_while);
+    for (std::size_t done = 0; done < question.shapes.size();) {
+        const AskedShape &shape = question.shapes[done];
+        progress.show(done, question.shapes.size(), shape.shape.id());
+        Answer answer = answer_of(shape, question, known, asked.extent, false); // lines have no terms
+        refused = refused || answer.ranking.named_refused;
+        for (Case &item : answer.ranking.ranked)
+            piece.cases.push_back(std::move(item));
+        if (++done % shapes_of_a_piece == 0 || done == question.shapes.size()) {
+            writer.add(piece);
+            piece.cases.clear();
+        }
+    }
+    writer.finish();
+    return refused ? 1 : 0;
 }
 
 std::string text_of(const std::vector<Answer> &answers, const Arguments &arguments, const Asked &asked) {
@@ -654,6 +689,9 @@ int choose(const Words &words) {
     std::vector<KnownTimes> known;
     for (const Question &question : questions)
         known.push_back(known_times(arguments, question));
+    if (asked.format == Format::json && names_lines(asked.output) && questions.size() == 1 &&
+        asked.measured == 0 && !asked.extent.figure)
+        return choose_lines(questions.front(), known.front(), asked);
     std::vector<Answer> answers = rank_all(questions, known, asked);
     if (asked.extent.figure)
         write_choice_figure(drawn_answers(answers), arguments);

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -93,33 +92,24 @@ Run read_document(const std::string &text, const std::string &shown) {
 }
 
 bool holds_lines(const std::string &file) {
-    constexpr std::size_t longest_head = 1 << 20;
-    std::error_code none;
-    if (file == "-" || !std::filesystem::is_regular_file(file, none))
-        return false;
-    std::ifstream start(file, std::ios::binary);
-    std::string head(longest_head, '\0');
-    start.read(head.data(), static_cast<std::streamsize>(head.size()));
-    head.resize(static_cast<std::size_t>(start.gcount()));
-    return are_run_lines(head);
+    return file_holds_lines(file);
 }
 
 void read_document_pieces(const std::string &file, const std::function<void(Run, std::size_t lines)> &take) {
-    std::ifstream all(file, std::ios::binary);
-    std::size_t lines = 0;
-    for (std::vector<char> block(1 << 20); all.good();) {
-        all.read(block.data(), static_cast<std::streamsize>(block.size()));
-        lines += static_cast<std::size_t>(std::count(block.begin(), block.begin() + all.gcount(), '\n'));
-    }
+    const std::size_t cases = cases_in_lines(file);
     read_run_pieces(file, check_baseline, [&](Run piece) {
         say_unread(piece, file);
-        take(std::move(piece), lines > 0 ? lines - 1 : 0);
+        take(std::move(piece), cases);
     });
 }
 
 Run read_document(const std::string &file) {
     if (holds_lines(file)) {
-        Run run = read_run_lines("", file, check_baseline);
+        Progress progress("read " + file, Progress::Where::terminal_after_a_while);
+        const std::size_t cases = cases_in_lines(file);
+        Run run = read_run_lines("", file, check_baseline, [&](std::size_t done) {
+            progress.show(std::min(done, cases), cases, "cases");
+        });
         say_unread(run, file);
         return run;
     }

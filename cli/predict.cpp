@@ -71,6 +71,9 @@ int forecast_lines(const std::string &file, const std::string &output, const Arg
         forecast_document(piece, file, arguments, [&](std::size_t in_piece) {
             progress.show(std::min(done + in_piece, of), of, "cases");
         });
+        for (Case &item : piece.cases) // which lines do not have
+            if (item.prediction)
+                item.prediction->term.reset();
         if (!writer)
             writer.emplace(output, piece);
         writer->add(piece);

@@ -20,9 +20,11 @@
 #include "model/record/run_lines.hpp"
 #include "model/record/study.hpp"
 #include "reports/page.hpp"
+#include "reports/page_data.hpp"
 #include "reports/paper_figure.hpp"
 #include "reports/profile_figures.hpp"
 #include "reports/profile_page.hpp"
+#include "reports/regimes.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/timeline_figures.hpp"
 #include "reports/write_report.hpp"
@@ -36,6 +38,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -206,6 +209,63 @@ std::string schema_of(const std::string &text, const std::string &name) {
     return schema != nullptr ? std::string(schema->text().value_or("")) : "";
 }
 
+/// Of a case of a large run what a report says: not its plan, its terms and those counters that it does not
+/// show, which are most of its memory.
+void keep_what_is_reported(Case &item) {
+    if (item.prediction) {
+        item.prediction->plan.reset();
+        item.prediction->term.reset();
+    }
+    for (Measurement &measurement : item.measurements)
+        if (measurement.counters)
+            std::erase_if(*measurement.counters,
+                          [](const auto &counter) { return stall_reason(counter.first).empty(); });
+}
+
+/// A document of lines, piece by piece.
+Run read_lines_for_report(const std::string &file, bool whole) {
+    Progress progress("read", Progress::Where::terminal_after_a_while);
+    std::optional<Run> run;
+    read_document_pieces(file, [&](Run piece, std::size_t of) {
+        if (!whole && of > most_cases_of_page)
+            std::for_each(piece.cases.begin(), piece.cases.end(), keep_what_is_reported);
+        if (!run) {
+            run = std::move(piece);
+            run->cases.reserve(of);
+        } else {
+            std::move(piece.cases.begin(), piece.cases.end(), std::back_inserter(run->cases));
+        }
+        progress.show(std::min(run->cases.size(), of), of, "cases");
+    });
+    return std::move(*run);
+}
+
+/// This version's forecasts of measured cases that came without.
+void forecast_missing_ones(Run &run, const GpuProfile &profile, const Knowledge &knowledge, bool whole) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < run.cases.size(); ++i)
+        if (forecast_missing(run.cases[i]))
+            places.push_back(i);
+    constexpr std::size_t of_a_piece = 4096; // plans are large, and gone after each piece
+    const bool many = !whole && run.cases.size() > most_cases_of_page;
+    Progress progress("forecast", Progress::Where::terminal_after_a_while);
+    const std::size_t at_once = many ? of_a_piece : std::max<std::size_t>(1, places.size());
+    for (std::size_t begin = 0; begin < places.size(); begin += at_once) {
+        const std::size_t end = std::min(places.size(), begin + at_once);
+        Run open;
+        open.own_kernels = run.own_kernels;
+        for (std::size_t i = begin; i < end; ++i)
+            open.cases.push_back(std::move(run.cases[places[i]]));
+        forecast_again(open, profile, knowledge, MeasuredCases::renew,
+                       [&](std::size_t done) { progress.show(begin + done, places.size(), "cases"); });
+        for (std::size_t i = begin; i < end; ++i) {
+            if (many)
+                keep_what_is_reported(open.cases[i - begin]);
+            run.cases[places[i]] = std::move(open.cases[i - begin]);
+        }
+    }
+}
+
 /// The run's calls and what forecasts that know less of their kernels say of them.
 struct Judged {
     std::vector<MeasuredCall> calls;
@@ -340,8 +400,9 @@ int report(const Words &words) {
     if (!file_exists(file) && std::find(profiles.begin(), profiles.end(), file) != profiles.end())
         return report_profile(find_profile(file), arguments);
     Run run;
+    const bool whole = arguments.has("bundle"); // which holds the document as it is
     if (holds_lines(file)) {
-        run = read_document(file);
+        run = read_lines_for_report(file, whole);
     } else {
         constexpr std::size_t longest_other = 16 << 20; // a run may be far longer, and is looked into once
         const std::string document = read_file(file);
@@ -352,24 +413,16 @@ int report(const Words &words) {
         if (schema.starts_with("convcast/ladder_run/") || schema.starts_with("convcast/network_forecast/"))
             return report_of_network(document, shown, schema, arguments);
         run = read_document(document, shown);
+        if (!whole && run.cases.size() > most_cases_of_page)
+            std::for_each(run.cases.begin(), run.cases.end(), keep_what_is_reported);
     }
     std::optional<GpuProfile> profile;  // absent where it is not at hand
     std::optional<Knowledge> knowledge; // that the forecasts are made with here
     // Data ships without forecasts: this version makes them. The others stay as they are.
     if (std::any_of(run.cases.begin(), run.cases.end(), forecast_missing)) {
         profile = document_profile("report", run, arguments, file);
-        Run open;
-        open.own_kernels = run.own_kernels;
-        std::vector<std::size_t> places;
-        for (std::size_t i = 0; i < run.cases.size(); ++i)
-            if (forecast_missing(run.cases[i])) {
-                open.cases.push_back(std::move(run.cases[i]));
-                places.push_back(i);
-            }
         knowledge = read_knowledge(arguments, *profile);
-        forecast_again(open, *profile, *knowledge, MeasuredCases::renew);
-        for (std::size_t i = 0; i < places.size(); ++i)
-            run.cases[places[i]] = std::move(open.cases[i]);
+        forecast_missing_ones(run, *profile, *knowledge, whole);
         run.conditions["forecast"] = "by version " + producer().version;
         note_knowledge(run, *knowledge);
     } else if (arguments.has("facts") || arguments.has("calibration") || arguments.has("assume")) {
@@ -406,8 +459,13 @@ int report(const Words &words) {
     const Judged judged =
         profile ? judged_of(run, *profile, (knowledge ? *knowledge : knowledge_for(*profile)).facts)
                 : Judged{};
+    Progress progress("report", Progress::Where::terminal_after_a_while);
+    const ReportProgress show = [&](std::size_t done, std::size_t of, const std::string &next) {
+        progress.show(done + 1, of + 1, next);
+    };
+    show(0, 1, "statistics");
+    const ReportStatistics statistics = summarize(run, studies, judged.of_calls.calls);
     if (arguments.has("figure")) {
-        const ReportStatistics statistics = summarize(run, studies, judged.of_calls.calls);
         std::vector<Figure> figures = report_figures(statistics, studies);
         for (Figure &timeline : timeline_figures(run))
             figures.push_back(std::move(timeline));
@@ -415,8 +473,7 @@ int report(const Words &words) {
         return code_of(run);
     }
     if (sheet) {
-        write_file_atomically(arguments.text("output", "-"),
-                              report_sheets(summarize(run, studies, judged.of_calls.calls), format));
+        write_file_atomically(arguments.text("output", "-"), report_sheets(statistics, format));
         return code_of(run);
     }
     if (arguments.has("bundle")) {
@@ -424,20 +481,17 @@ int report(const Words &words) {
             knowledge = knowledge_for(*profile);
         write_bundle_of(arguments, documents_of(run, profile, knowledge, studies, words),
                         [&](const std::string &folder) {
-                            return write_report(run, studies, folder, producer(), judged.of_calls.calls);
+                            return write_report(run, studies, statistics, folder, producer(), show);
                         });
         return code_of(run);
     }
     if (!json || arguments.has("output")) {
         const ReportFiles files =
-            write_report(run, studies, arguments.text("output", "page"), producer(), judged.of_calls.calls);
-        const ReportStatistics statistics = summarize(run, studies, judged.of_calls.calls);
+            write_report(run, studies, statistics, arguments.text("output", "page"), producer(), show);
         text = answer(statistics) + accuracy_text(statistics.accuracy) + speedups_text(statistics.speedups) +
                regimes_text(statistics.regimes) + "\n" + files_text(files);
     }
-    write_file_atomically("-", json
-                                   ? to_text(described::write(summarize(run, studies, judged.of_calls.calls)))
-                                   : printable(text));
+    write_file_atomically("-", json ? to_text(described::write(statistics)) : printable(text));
     return code_of(run);
 }
 

@@ -62,6 +62,9 @@ AxisRange range_of(const Axis &axis, const std::vector<double> &values) {
 
 /// A cell as RFC 4180 has it; a line break becomes a space.
 std::string csv_cell(std::string_view text) {
+    const auto special = [](char c) { return c == ',' || c == '"' || static_cast<unsigned char>(c) < 0x20; };
+    if (std::none_of(text.begin(), text.end(), special))
+        return std::string(text);
     std::string out;
     bool quoted = false;
     for (const char c : text) {

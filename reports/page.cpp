@@ -111,10 +111,12 @@ struct Box {
 } // namespace
 
 PageWriter::PageWriter(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-                       const Producer &current)
+                       const Producer &current, std::vector<Figure> figures)
     : run_(run), studies_(studies), statistics_(statistics), current_(current),
-      figures_(report_figures(statistics, studies)), common_(common_assumptions()),
-      explanations_(explain(run, statistics, common_)) {}
+      shown_(cases_of_page(statistics)), figures_(std::move(figures)), common_(common_assumptions()),
+      explanations_(explain(run, statistics, shown_, common_)) {
+    draw_for_page(figures_, shown_, statistics.cases.size());
+}
 
 std::string PageWriter::write() {
     open("convcast: forecast and measured" + (gpu().empty() ? std::string() : " on " + gpu()),
@@ -129,7 +131,7 @@ std::string PageWriter::write() {
     timelines();
     cases();
     about();
-    return close(page_columns(run_, statistics_, explanations_), explanations_.chunks);
+    return close(page_columns(run_, statistics_, shown_, explanations_), explanations_.chunks);
 }
 
 std::string PageWriter::gpu() const {
@@ -166,8 +168,18 @@ std::vector<std::string> PageWriter::common_assumptions() const {
     return common;
 }
 
+std::optional<std::size_t> PageWriter::place_of(std::int64_t id) const {
+    const auto found = std::lower_bound(shown_.begin(), shown_.end(), static_cast<std::size_t>(id));
+    if (found == shown_.end() || *found != static_cast<std::size_t>(id))
+        return std::nullopt;
+    return static_cast<std::size_t>(found - shown_.begin());
+}
+
 std::string PageWriter::case_link(std::int64_t id, const std::string &text) const {
-    return fmt::format("<a href=\"#case={0}\" data-case=\"{0}\">{1}</a>", id, escape_xml(text));
+    const std::optional<std::size_t> place = place_of(id);
+    if (!place)
+        return escape_xml(text);
+    return fmt::format("<a href=\"#case={0}\" data-case=\"{0}\">{1}</a>", *place, escape_xml(text));
 }
 
 void PageWriter::figure(const std::string &id, SvgUse use) {
@@ -249,6 +261,14 @@ void PageWriter::masthead() {
 
 void PageWriter::first_screen() {
     out_ += "<section id=\"overview\">\n";
+    if (!all_shown())
+        add("<p class=\"note\">This page shows {} of {} one by one, so that it stays small: those that are "
+            "furthest off and an even sample of the others, in the table of cases, in the strips by strategy "
+            "and "
+            "behind the marks of the figures. Marks that would lie on one another are drawn once. All "
+            "numbers "
+            "are of all cases, and so are the CSV files beside this page.</p>\n",
+            shown_.size(), count(std::ssize(statistics_.cases), "case", "cases"));
     if (measured()) {
         tiles();
         out_ += "<div class=\"screen\">\n";
@@ -322,12 +342,13 @@ void PageWriter::tile_of_outlier() {
 std::string PageWriter::strip(const std::string &group) const {
     constexpr double half_width = 120.0, limit = 0.5;
     std::string path, ids;
-    for (const CaseRow &r : statistics_.cases) {
+    for (std::size_t place = 0; place < shown_.size(); ++place) {
+        const CaseRow &r = statistics_.cases[shown_[place]];
         if (r.baseline || !r.error || (group != "all" && r.group != group))
             continue;
         const double x = half_width * (1.0 + std::clamp(*r.error, -limit, limit) / limit);
         path += fmt::format("M{:.1f} {}h0", x, 4 + r.id * 7 % 9);
-        ids += (ids.empty() ? "" : ",") + std::to_string(r.id);
+        ids += (ids.empty() ? "" : ",") + std::to_string(place);
     }
     const ErrorStatistics &e = *find_errors(statistics_, group);
     const double middle = half_width * (1.0 + std::clamp(*e.bias - 1.0, -limit, limit) / limit);
@@ -397,7 +418,7 @@ void PageWriter::choices() {
 }
 
 void PageWriter::cases() {
-    begin("cases", "All cases");
+    begin("cases", all_shown() ? "All cases" : "Cases, a part of them");
     if (statistics_.cases.empty())
         out_ += "<p>The run holds no case.</p>\n";
     out_ +=
@@ -572,7 +593,12 @@ std::string answer(const ReportStatistics &statistics) {
 
 std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
                        const Producer &current) {
-    return PageWriter(run, studies, statistics, current).write();
+    return write_page(run, studies, statistics, current, report_figures(statistics, studies));
+}
+
+std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
+                       const Producer &current, std::vector<Figure> figures) {
+    return PageWriter(run, studies, statistics, current, std::move(figures)).write();
 }
 
 } // namespace convcast

@@ -5,6 +5,7 @@
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
 #include "model/shape/conv_shape.hpp"
+#include "reports/figure_layout.hpp"
 #include "reports/html.hpp"
 
 #include <boost/mp11.hpp>
@@ -13,10 +14,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -195,14 +199,15 @@ std::string explanation(const CaseRow &row, const Prediction &prediction,
 
 /// Cases with a forecast of ours, those first that keep their tree longest: of each shape the fastest
 /// measured and the one furthest off, then the others in the order of the run.
-std::vector<std::size_t> by_interest(const Run &run, const ReportStatistics &statistics) {
+std::vector<std::size_t> by_interest(const Run &run, const ReportStatistics &statistics,
+                                     std::span<const std::size_t> shown) {
     struct OfShape {
         const CaseRow *fastest = nullptr, *furthest = nullptr;
     };
     std::map<std::string, OfShape> shapes;
     std::vector<std::size_t> ours;
-    for (const CaseRow &r : statistics.cases) {
-        const auto id = static_cast<std::size_t>(r.id);
+    for (const std::size_t id : shown) {
+        const CaseRow &r = statistics.cases[id];
         if (r.baseline || !run.cases[id].prediction)
             continue;
         ours.push_back(id);
@@ -270,13 +275,13 @@ std::string rule_text(const std::string &member) {
     return known == rule_texts.end() ? member : known->text;
 }
 
-Explanations explain(const Run &run, const ReportStatistics &statistics,
+Explanations explain(const Run &run, const ReportStatistics &statistics, std::span<const std::size_t> shown,
                      const std::vector<std::string> &common, std::size_t most_bytes) {
     constexpr std::size_t of_chunk =
         32; // enough for gzip to find what repeats, little to unpack for one case
     Explanations out;
     std::size_t bytes = 0;
-    const std::vector<std::size_t> ids = by_interest(run, statistics);
+    const std::vector<std::size_t> ids = by_interest(run, statistics, shown);
     for (std::size_t begin = 0; begin < ids.size(); begin += of_chunk) {
         const std::size_t end = std::min(ids.size(), begin + of_chunk);
         const bool tree = bytes < most_bytes;
@@ -291,11 +296,104 @@ Explanations explain(const Run &run, const ReportStatistics &statistics,
     return out;
 }
 
+std::vector<std::size_t> cases_of_page(const ReportStatistics &statistics) {
+    constexpr std::size_t shown = 10'000, furthest = shown / 2;
+    const std::vector<CaseRow> &rows = statistics.cases;
+    std::vector<std::size_t> all(rows.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    if (rows.size() <= most_cases_of_page)
+        return all;
+    std::set<std::size_t> kept;
+    for (const ErrorStatistics &errors : statistics.errors)
+        if (errors.worst_case)
+            kept.insert(static_cast<std::size_t>(*errors.worst_case));
+    for (const WorkStatistics &work : statistics.work_errors)
+        if (work.worst_case)
+            kept.insert(static_cast<std::size_t>(*work.worst_case));
+    const auto off = [&](std::size_t id) { return rows[id].error ? std::abs(*rows[id].error) : -1.0; };
+    std::partial_sort(all.begin(), all.begin() + furthest, all.end(), [&](std::size_t a, std::size_t b) {
+        return off(a) != off(b) ? off(a) > off(b) : a < b;
+    });
+    kept.insert(all.begin(), all.begin() + furthest);
+    for (std::size_t i = 0; i < shown - furthest; ++i)
+        kept.insert(i * rows.size() / (shown - furthest));
+    return {kept.begin(), kept.end()};
+}
+
+namespace {
+
+template <class Do> void for_each_series(Figure &figure, Do do_it) {
+    for (Series &series : figure.series)
+        do_it(series);
+    for (Panel &panel : figure.panels)
+        for (Series &series : panel.series)
+            do_it(series);
+}
+
+} // namespace
+
+Figure drawn_once(Figure figure) {
+    constexpr double cells = 1000.0; // along each axis: a drawing on a screen or on paper has fewer dots
+    const Ranges ranges = ranges_of(figure);
+    for (const auto &[axis, range] : {std::pair{&figure.x, &ranges.x}, {&figure.y, &ranges.y}})
+        if (axis->scale != Scale::category)
+            axis->low = range->low, axis->high = range->high;
+    for_each_series(figure, [&](Series &series) {
+        const bool spread = std::any_of(series.points.begin(), series.points.end(),
+                                        [](const Point &point) { return point.low || point.high; });
+        if (spread || !(series.drawn == Drawn::points || is_joined(series)))
+            return;
+        // Of marks in a cell one that names a case comes first.
+        if (series.drawn == Drawn::points)
+            std::stable_partition(series.points.begin(), series.points.end(),
+                                  [](const Point &point) { return point.id.has_value(); });
+        std::set<std::pair<double, double>> taken;
+        std::vector<Point> kept;
+        for (Point &point : series.points) {
+            const Placed placed = place(point, ranges);
+            const bool counted = has_marks(series) && placed.clamped(),
+                       last = &point == &series.points.back();
+            const std::pair cell{std::floor(cells * ranges.x.at(placed.x)),
+                                 std::floor(cells * ranges.y.at(placed.y))};
+            if (counted || (last && is_joined(series)) || taken.insert(cell).second)
+                kept.push_back(std::move(point));
+        }
+        series.points = std::move(kept);
+    });
+    return figure;
+}
+
+void draw_for_page(std::vector<Figure> &figures, std::span<const std::size_t> cases, std::size_t all_cases) {
+    if (cases.size() == all_cases)
+        return;
+    for (Figure &figure : figures) {
+        for_each_series(figure, [&](Series &series) {
+            for (Point &point : series.points) {
+                if (!point.id)
+                    continue;
+                const auto id = static_cast<std::size_t>(*point.id);
+                const auto found = std::lower_bound(cases.begin(), cases.end(), id);
+                if (found != cases.end() && *found == id) {
+                    point.id = found - cases.begin();
+                } else {
+                    point.id.reset();
+                    point.label.clear();
+                }
+            }
+        });
+        figure = drawn_once(std::move(figure));
+    }
+}
+
 std::string page_columns(const Run &run, const ReportStatistics &statistics,
-                         const Explanations &explanations) {
+                         std::span<const std::size_t> shown, const Explanations &explanations) {
     TextColumn study, shape, name, group, status, note, limiter;
     std::vector<std::string> baseline, regimes;
-    for (const CaseRow &r : statistics.cases) {
+    std::vector<const CaseRow *> rows;
+    for (const std::size_t id : shown)
+        rows.push_back(&statistics.cases[id]);
+    for (const CaseRow *row : rows) {
+        const CaseRow &r = *row;
         study.add(r.study);
         shape.add(r.shape);
         name.add(r.name);
@@ -316,7 +414,12 @@ std::string page_columns(const Run &run, const ReportStatistics &statistics,
                                                                                {"note", &note},
                                                                                {"limiter", &limiter}}};
     const auto as_is = [](const std::string &s) { return s; };
-    const auto numbers = [&](auto write) { return list(statistics.cases, write); };
+    const auto numbers = [&](auto write) {
+        return list(rows, [&](const CaseRow *row) { return write(*row); });
+    };
+    const auto place = [&](std::size_t id) {
+        return std::to_string(std::lower_bound(shown.begin(), shown.end(), id) - shown.begin());
+    };
     std::string out = fmt::format("{{\"gpu\":{},\"baseline\":{},\"regimes\":{},", quoted(run.profile_id),
                                   list(baseline, as_is), list(regimes, quoted));
     for (const auto &[key, column] : texts)
@@ -339,9 +442,8 @@ std::string page_columns(const Run &run, const ReportStatistics &statistics,
     out += ",\"l2_error\":" +
            numbers([](Row r) { return r.relative_l2_error ? digits(*r.relative_l2_error) : "null"; });
     out += ",\"gfma\":" + list(shape.distinct(), [](const std::string &text) { return giga_fmas(text); });
-    out += ",\"chunks\":" + list(explanations.cases, [](const std::vector<std::size_t> &ids) {
-               return list(ids, [](std::size_t id) { return std::to_string(id); });
-           });
+    out += ",\"chunks\":" +
+           list(explanations.cases, [&](const std::vector<std::size_t> &ids) { return list(ids, place); });
     return out + "}";
 }
 

@@ -18,7 +18,7 @@ namespace convcast {
 class PageWriter : HtmlWriter {
   public:
     PageWriter(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-               const Producer &current);
+               const Producer &current, std::vector<Figure> figures);
 
     std::string write();
 
@@ -59,6 +59,9 @@ class PageWriter : HtmlWriter {
     bool measured() const; ///< at least one case of ours has a forecast and a time
     bool compared() const; ///< at least one shape of ours beside cuDNN's
     const CaseRow &row(std::int64_t id) const { return statistics_.cases[static_cast<std::size_t>(id)]; }
+    bool all_shown() const { return shown_.size() == statistics_.cases.size(); }
+    /// Where a case stands among those that are shown; absent where it is not.
+    std::optional<std::size_t> place_of(std::int64_t id) const;
     std::string case_link(std::int64_t id, const std::string &text) const;
     /// Each figure stands on the page once: the first call that asks for it draws it. Nothing where it has no
     /// point.
@@ -74,6 +77,7 @@ class PageWriter : HtmlWriter {
     std::span<const Study> studies_;
     const ReportStatistics &statistics_;
     const Producer &current_;
+    std::vector<std::size_t> shown_; ///< cases that stand on the page one by one
     std::vector<Figure> figures_;
     std::set<std::string> drawn_;     ///< ids of figures that stand on the page
     std::vector<std::string> common_; ///< assumptions of every forecast

@@ -73,16 +73,6 @@ RegimeStatistics agreement(const Opinion &opinion, const std::string &group,
     return out;
 }
 
-/// "long_scoreboard" of the counter's name; empty of another counter.
-std::string stall_reason(const std::string &counter) {
-    constexpr std::string_view before = "smsp__average_warps_issue_stalled_",
-                               after = "_per_issue_active.ratio";
-    if (!counter.starts_with(before) || !counter.ends_with(after) ||
-        counter.size() <= before.size() + after.size())
-        return "";
-    return counter.substr(before.size(), counter.size() - before.size() - after.size());
-}
-
 /// "selected" issued: no stall.
 constexpr const char *issued = "selected";
 
@@ -114,6 +104,15 @@ std::vector<StallStatistics> stalls_of(Regime regime, const std::vector<Judged> 
 }
 
 } // namespace
+
+std::string stall_reason(const std::string &counter) {
+    constexpr std::string_view before = "smsp__average_warps_issue_stalled_",
+                               after = "_per_issue_active.ratio";
+    if (!counter.starts_with(before) || !counter.ends_with(after) ||
+        counter.size() <= before.size() + after.size())
+        return "";
+    return counter.substr(before.size(), counter.size() - before.size() - after.size());
+}
 
 RegimeTables regimes_of(const Run &run) {
     std::vector<Judged> cases;

@@ -46,6 +46,9 @@ struct RegimeTables {
 
 inline constexpr std::int64_t least_regime_cases = 30;
 
+/// What warps wait for, of a counter's name: "long_scoreboard"; empty of another counter.
+std::string stall_reason(const std::string &counter);
+
 /// Of our own strategies' ok cases, cold. Empty where nothing was counted.
 RegimeTables regimes_of(const Run &run);
 

@@ -284,6 +284,10 @@ std::vector<ShapeRow> shapes_of(const Run &run, const std::vector<CaseRow> &rows
         }
     }
     const auto seconds = [&](std::int64_t id) { return *rows[static_cast<std::size_t>(id)].cold_s; };
+    std::map<std::pair<std::optional<std::string>, std::string>, std::vector<const CaseRow *>> timed;
+    for (const CaseRow &row : rows)
+        if (!row.baseline && !on_tensor_cores(row) && row.cold_s)
+            timed[{row.study, row.shape}].push_back(&row);
     for (ShapeRow &shape : shapes) {
         if (shape.ours && shape.cudnn)
             shape.speedup = seconds(*shape.cudnn) / seconds(*shape.ours);
@@ -300,16 +304,13 @@ std::vector<ShapeRow> shapes_of(const Run &run, const std::vector<CaseRow> &rows
         std::int64_t settings = 0;
         bool all_forecast = true;
         std::optional<std::int64_t> picked;
-        for (const CaseRow &row : rows) {
-            if (row.baseline || on_tensor_cores(row) || !row.cold_s || row.shape != shape.shape ||
-                row.study != shape.study)
-                continue;
+        for (const CaseRow *row : timed[{shape.study, shape.shape}]) {
             ++settings;
-            all_forecast = all_forecast && row.predicted_s;
-            if (row.predicted_s &&
+            all_forecast = all_forecast && row->predicted_s;
+            if (row->predicted_s &&
                 (!picked ||
-                 row.predicted_s->value < rows[static_cast<std::size_t>(*picked)].predicted_s->value))
-                picked = row.id;
+                 row->predicted_s->value < rows[static_cast<std::size_t>(*picked)].predicted_s->value))
+                picked = row->id;
         }
         if (settings >= 2 && all_forecast) {
             shape.picked = picked;
@@ -425,10 +426,12 @@ std::vector<WorkStatistics> work_errors_of(const std::vector<WorkRow> &work,
                                            const std::vector<CaseRow> &rows) {
     std::vector<WorkStatistics> out;
     std::vector<std::vector<double>> ratios;
+    std::map<std::string, std::vector<const WorkRow *>> of_group;
+    for (const WorkRow &w : work)
+        of_group[rows[static_cast<std::size_t>(w.id)].group].push_back(&w);
     for (const std::string &group : groups_of(rows))
-        for (const WorkRow &w : work) {
-            if (rows[static_cast<std::size_t>(w.id)].group != group)
-                continue;
+        for (const WorkRow *its : of_group[group]) {
+            const WorkRow &w = *its;
             auto entry = std::find_if(out.begin(), out.end(), [&](const WorkStatistics &s) {
                 return s.group == group && s.quantity == w.quantity;
             });
@@ -502,6 +505,7 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies,
     out.percentile =
         "nearest rank: the smallest value that at least that share of the values does not exceed; the "
         "median of an even number of values is the mean of the middle two";
+    out.cases.reserve(run.cases.size());
     for (std::size_t i = 0; i < run.cases.size(); ++i)
         out.cases.push_back(row_of(run.cases[i], static_cast<std::int64_t>(i), studies));
     out.shapes = shapes_of(run, out.cases, studies);

@@ -3,13 +3,16 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "reports/page.hpp"
+#include "reports/page_data.hpp"
 #include "reports/pdf.hpp"
 #include "reports/profile_figures.hpp"
 #include "reports/profile_page.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/timeline_figures.hpp"
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <span>
 #include <sstream>
@@ -62,21 +65,26 @@ void replace_listed(const std::filesystem::path &figures, std::set<std::string> 
 
 /// The figures of a report in `folder`/figures, but for empty ones; its page will be beside them.
 ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
-                          std::span<const CaseColumns> cases) {
+                          std::span<const CaseColumns> cases,
+                          const std::function<void(std::size_t, const std::string &)> &progress) {
     make_folder(folder / "figures");
     const std::set<std::string> earlier = listed_files(folder / "figures");
     ReportFiles files;
     files.page = folder / "page.html";
-    for (const Figure &figure : figures) {
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+        const Figure &figure = figures[i];
         if (figure.point_count() == 0)
             continue;
+        if (progress)
+            progress(i, figure.title);
         const auto add = [&](const char *suffix, const std::string &text) {
             files.figures.push_back(folder / "figures" / (figure.id + suffix));
             write_file_atomically(files.figures.back().string(), text);
         };
         add(".csv", to_csv(figure, cases));
         add(".tex", to_tex(figure));
-        add(".svg", to_svg(figure, SvgUse::standalone));
+        const bool many = cases.size() > most_cases_of_page;
+        add(".svg", to_svg(many ? drawn_once(figure) : figure, SvgUse::standalone));
         if (!files.pdf_note.empty())
             continue; // what stopped the first PDF stops them all
         const std::filesystem::path svg = files.figures.back();
@@ -89,15 +97,25 @@ ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesys
     return files;
 }
 
-ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
-                         const Producer &current, std::span<const JudgedCall> judged) {
-    const ReportStatistics statistics = summarize(run, studies, judged);
+ReportFiles write_report(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
+                         const std::filesystem::path &folder, const Producer &current,
+                         const ReportProgress &progress) {
     std::vector<Figure> figures = report_figures(statistics, studies);
+    const std::size_t of_page = figures.size();
     for (Figure &timeline : timeline_figures(run))
         figures.push_back(std::move(timeline));
-    ReportFiles files = write_figures(figures, folder, case_columns(statistics));
+    const std::size_t steps = figures.size() + 1;
+    ReportFiles files = write_figures(figures, folder, case_columns(statistics),
+                                      [&](std::size_t done, const std::string &next) {
+                                          if (progress)
+                                              progress(done, steps, next);
+                                      });
+    if (progress)
+        progress(figures.size(), steps, "the page");
+    figures.erase(figures.begin() + static_cast<std::ptrdiff_t>(of_page), figures.end());
     // Last: where a page lies, its figures lie too.
-    write_file_atomically(files.page.string(), write_page(run, studies, statistics, current));
+    write_file_atomically(files.page.string(),
+                          write_page(run, studies, statistics, current, std::move(figures)));
     return files;
 }
 

@@ -5,7 +5,9 @@
 #include "reports/figure.hpp"
 #include "reports/statistics.hpp"
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,13 +22,19 @@ struct ReportFiles {
 
 /// The figures of a page that will be `folder`/page.html, in `folder`/figures; of an earlier page's there
 /// those that are not written anew are removed.
-ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
-                          std::span<const CaseColumns> cases = {});
+ReportFiles
+write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
+              std::span<const CaseColumns> cases = {},
+              const std::function<void(std::size_t done, const std::string &next)> &progress = {});
+
+/// Is told how many of how many steps of a report are done, and what comes next.
+using ReportProgress = std::function<void(std::size_t done, std::size_t of, const std::string &next)>;
 
 /// Makes `folder` where it does not exist. Each file is written whole or not at all; throws InputError with
-/// the path and the reason. `current` as for write_page.
-ReportFiles write_report(const Run &run, std::span<const Study> studies, const std::filesystem::path &folder,
-                         const Producer &current = {}, std::span<const JudgedCall> judged = {});
+/// the path and the reason. `statistics` are those of `run` and `studies`. `current` as for write_page.
+ReportFiles write_report(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
+                         const std::filesystem::path &folder, const Producer &current = {},
+                         const ReportProgress &progress = {});
 
 /// The same of a profile.
 ReportFiles write_report(const GpuProfile &profile, const std::filesystem::path &folder);

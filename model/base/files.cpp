@@ -38,9 +38,11 @@ using File = std::unique_ptr<std::FILE, Close>;
 constexpr std::size_t most_text = std::size_t{512} << 20;
 
 [[noreturn]] void too_long(const std::string &path, const char *what) {
-    throw InputError(path, std::string(what) +
-                               " more than 512 MiB, the most that is read; a run can be split, see "
-                               "convcast run --help, --shard");
+    throw InputError(path,
+                     std::string(what) +
+                         " more than 512 MiB, the most that is read of a text as a whole; of a document "
+                         "of lines, a case a line, any number is read: -o run.jsonl or run.jsonl.gz "
+                         "writes one, and convcast merge joins parts to one");
 }
 
 enum class Content { text, bytes };

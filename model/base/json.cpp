@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -211,62 +213,97 @@ bool is_scalar(const JsonValue &value) {
     return value.array() == nullptr && value.object() == nullptr;
 }
 
-template <class T> std::string scalar_text(const T &value) {
-    return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+/// A number as the library writes it: the shortest text that reads as the same one.
+void append_number(std::string &out, double value) {
+    if (!std::isfinite(value)) {
+        out += "null";
+        return;
+    }
+    char text[64];
+    out.append(text, nlohmann::detail::to_chars(text, text + sizeof text, value));
+}
+
+void append_number(std::string &out, long long value) {
+    char text[24];
+    out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
 /// With DEL and the C1 control characters escaped too: terminals obey them.
-std::string quoted(std::string_view text) {
-    const std::string plain = scalar_text(text);
-    std::string safe;
+void append_quoted(std::string &out, std::string_view text) {
+    const bool as_it_is = std::all_of(text.begin(), text.end(), [](char letter) {
+        return letter >= 0x20 && letter < 0x7f && letter != '"' && letter != '\\';
+    });
+    if (as_it_is) {
+        out += '"';
+        out += text;
+        out += '"';
+        return;
+    }
+    const std::string plain =
+        nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     for (std::size_t i = 0; i < plain.size(); ++i) {
         const bool c1 = plain[i] == '\xC2' && static_cast<unsigned char>(plain[i + 1]) < 0xA0;
         if (c1 || plain[i] == '\x7f') {
             const auto code = static_cast<unsigned char>(c1 ? plain[++i] : plain[i]);
-            safe += "\\u00";
-            safe += "0123456789abcdef"[code >> 4];
-            safe += "0123456789abcdef"[code & 15];
+            out += "\\u00";
+            out += "0123456789abcdef"[code >> 4];
+            out += "0123456789abcdef"[code & 15];
         } else {
-            safe += plain[i];
+            out += plain[i];
         }
     }
-    return safe;
 }
 
-std::string scalar_text(const JsonValue &value) {
+void append_scalar(std::string &out, const JsonValue &value) {
     if (const std::optional<std::string_view> text = value.text())
-        return quoted(*text);
-    if (const bool *boolean = value.boolean())
-        return scalar_text(*boolean);
-    if (const long long *integer = value.integer())
-        return scalar_text(*integer);
-    if (const double *number = value.number())
-        return scalar_text(*number);
-    return "null";
+        append_quoted(out, *text);
+    else if (const bool *boolean = value.boolean())
+        out += *boolean ? "true" : "false";
+    else if (const long long *integer = value.integer())
+        append_number(out, *integer);
+    else if (const double *number = value.number())
+        append_number(out, *number);
+    else
+        out += "null";
 }
 
-void append_text(std::string &out, const JsonValue &value, int depth) {
-    const std::string indent(static_cast<std::size_t>(depth) * 2 + 2, ' ');
-    const std::string closing(static_cast<std::size_t>(depth) * 2, ' ');
+enum class Breaks { lines, none };
+
+/// With `breaks` an array of arrays or objects, and every object, has a line for each element.
+void append_text(std::string &out, const JsonValue &value, std::size_t depth, Breaks breaks) {
+    const auto new_line = [&](std::size_t levels) {
+        if (breaks == Breaks::lines) {
+            out += '\n';
+            out.append(levels * 2, ' ');
+        }
+    };
     if (const JsonArray *array = value.array()) {
         const bool one_line = std::all_of(array->begin(), array->end(), is_scalar);
         out += '[';
         for (std::size_t i = 0; i < array->size(); ++i) {
             out += i == 0 ? "" : (one_line ? ", " : ",");
             if (!one_line)
-                out += "\n" + indent;
-            append_text(out, (*array)[i], depth + 1);
+                new_line(depth + 1);
+            append_text(out, (*array)[i], depth + 1, breaks);
         }
-        out += one_line ? "]" : "\n" + closing + "]";
+        if (!one_line)
+            new_line(depth);
+        out += ']';
     } else if (const JsonObject *object = value.object()) {
         out += '{';
         for (std::size_t i = 0; i < object->size(); ++i) {
-            out += (i == 0 ? "\n" : ",\n") + indent + scalar_text((*object)[i].name) + ": ";
-            append_text(out, (*object)[i].value, depth + 1);
+            if (i > 0)
+                out += ',';
+            new_line(depth + 1);
+            append_scalar(out, (*object)[i].name);
+            out += ": ";
+            append_text(out, (*object)[i].value, depth + 1, breaks);
         }
-        out += object->empty() ? "}" : "\n" + closing + "}";
+        if (!object->empty())
+            new_line(depth);
+        out += '}';
     } else {
-        out += scalar_text(value);
+        append_scalar(out, value);
     }
 }
 
@@ -350,7 +387,13 @@ JsonValue parse_json(const std::string &text, const std::string &file) {
 
 std::string to_text(const JsonValue &value) {
     std::string out;
-    append_text(out, value, 0);
+    append_text(out, value, 0, Breaks::lines);
+    return out + "\n";
+}
+
+std::string to_line(const JsonValue &value) {
+    std::string out;
+    append_text(out, value, 0, Breaks::none);
     return out + "\n";
 }
 

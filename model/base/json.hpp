@@ -187,4 +187,7 @@ JsonValue parse_json(const std::string &text, const std::string &file);
 /// infinities, arrays of scalars on one line.
 std::string to_text(const JsonValue &value);
 
+/// The same in one line, with a line break behind it.
+std::string to_line(const JsonValue &value);
+
 } // namespace convcast

@@ -10,40 +10,52 @@
 
 namespace convcast {
 
-/// What the formulas of tier 2 compute with, as plain numbers. A name that ends in `_s` is in seconds, in
-/// `_latency` or `_clocks` in clocks of an SM; `_bw` is bytes a second, except in shared memory, where it is
-/// bytes a clock of one SM. Rates are thread-level multiply-adds a clock of one SM.
-struct Machine {
-    int sm_count;
-    double schedulers;        ///< of an SM; each issues one warp instruction a clock
-    double clock;             ///< of the SMs, Hz
-    double latency_s;         ///< of a load that DRAM delivers
-    double read_bw, write_bw; ///< of DRAM
-    double l2_bw, l2_write_bw, l2_latency_s;
+namespace launch_terms {
+class CoreTimes; // model/time/core_terms.hpp
+}
+
+/// What an SM's cores compute with (model/time/core_terms.hpp), as plain numbers; the words are Machine's.
+/// Two machines that agree in these take the same time for the same work of their cores.
+struct CoreNumbers {
+    double schedulers; ///< of an SM; each issues one warp instruction a clock
+    double clock;      ///< of the SMs, Hz
+    double l2_latency_s;
     double ffma_rate;   ///< whatever operands FFMAs read
     double outer_rate;  ///< of FFMAs of an outer product: three registers each
     double snaked_rate; ///< of an outer product that is walked in serpentine order
     double shared_bw, ffma_latency, shared_latency;
+    FittedNumbers fitted;
+    Omitted omitted;
+    bool fills_issue;      ///< multiply-adds take every issue slot at their peak rate
+    double tensor_rate;    ///< of TF32 products; 0: not known, and plans that need it have no time
+    double pass_bytes;     ///< of a wavefront of shared memory: 32 banks, each its width (W3)
+    double integer_clocks; ///< that an instruction keeps its scheduler's pipe of integers busy (F10)
+    launch_terms::CoreTimes *known =
+        nullptr; ///< times that these numbers gave, where the same work comes up again and again
+
+    bool has(Equation equation) const { return !omitted.contains(equation); }
+};
+
+/// What the formulas of tier 2 compute with, as plain numbers. A name that ends in `_s` is in seconds, in
+/// `_latency` or `_clocks` in clocks of an SM; `_bw` is bytes a second, except in shared memory, where it is
+/// bytes a clock of one SM. Rates are thread-level multiply-adds a clock of one SM.
+struct Machine : CoreNumbers {
+    int sm_count;
+    double latency_s;         ///< of a load that DRAM delivers
+    double read_bw, write_bw; ///< of DRAM
+    double l2_bw, l2_write_bw;
     double launch_s, gap_s; ///< of an empty kernel; from a kernel's end to the start of the next
     double barrier_s;       ///< of the threads of a CTA
     double cta_s;           ///< for each further CTA of an empty kernel
     double knee;            ///< exponent of M1
-    FittedNumbers fitted;
-    Omitted omitted;
-    bool fills_issue;   ///< multiply-adds take every issue slot at their peak rate
-    double tensor_rate; ///< of TF32 products; 0: not known, and plans that need it have no time
     double cluster_latency, cluster_bw, cluster_barrier_s; ///< of the shared memory of a cluster's other CTAs
-    double pass_bytes;     ///< of a wavefront of shared memory: 32 banks, each its width (W3)
     double partial_sector; ///< time of a sector written in part over that of a whole one (F21)
     std::int64_t clusters_of_4_sms, clusters_of_8_sms; ///< SMs on which clusters so large run at once (F9)
-    double integer_clocks;     ///< that an instruction keeps its scheduler's pipe of integers busy (F10)
     double tensor_clock_share; ///< of the clock, what is left while tensor cores multiply (F29)
     double turnover_clocks;    ///< from a CTA's end until the next one runs in its slot (F25)
     double early_gap_s;        ///< from a launch's end until one that started early goes on (F30)
     std::int64_t
         second_round_elsewhere; ///< CTAs of a second round on other SMs than those of the first (F19)
-
-    bool has(Equation equation) const { return !omitted.contains(equation); }
 };
 
 /// What is assumed of an L2 whose profile has no number: its read bandwidth over DRAM's, and its latency over

@@ -58,6 +58,7 @@ struct StepWork {
         0;                  ///< of 64 bytes of constant memory, that the busy warps come to one by one (F24)
     double load_bytes = 0;  ///< global to shared memory or registers
     double store_bytes = 0; ///< written to the output in this step
+    bool operator==(const StepWork &) const = default;
     BOOST_DESCRIBE_CLASS(StepWork, (),
                          (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, line_waits,
                           turns, constant_lines, load_bytes, store_bytes),

@@ -5,13 +5,16 @@
 #include "model/base/parallel.hpp"
 
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace convcast {
@@ -37,10 +40,13 @@ std::string in_one_line(const std::string &json) {
     return line;
 }
 
-Case without_terms(Case item) {
-    if (item.prediction)
-        item.prediction->term.reset();
-    return item;
+/// A case as JSON but for the tree of its terms.
+JsonValue without_terms(const Case &item) {
+    if (!item.prediction || !item.prediction->term)
+        return described::write(item);
+    Case bare = item;
+    bare.prediction->term.reset();
+    return described::write(bare);
 }
 
 /// A document but for its cases.
@@ -51,7 +57,7 @@ Run head_of(const Run &run) {
 
 /// The same as the first line of a document of lines.
 std::string head_line(const Run &run) {
-    return in_one_line(to_text(described::write(head_of(run)))) + "\n";
+    return to_line(described::write(head_of(run)));
 }
 
 /// Texts of a run's cases and unread ones in order, made on all cores; `text_of` makes one.
@@ -134,19 +140,37 @@ Run read_piece(const std::string &head, const Line *lines, std::size_t count, st
     return run;
 }
 
+/// A file, packed by gzip or not.
+gzFile open_to_read(const std::string &file) {
+    gzFile opened = gzopen(file.c_str(), "rb");
+    if (opened == nullptr)
+        throw InputError(file, std::string("cannot be read: ") + std::strerror(errno));
+    gzbuffer(opened, 1 << 18);
+    return opened;
+}
+
+/// How much of a block a file still had.
+std::size_t read_block(gzFile file, char *block, std::size_t size, const std::string &name) {
+    const int got = gzread(file, block, static_cast<unsigned>(size));
+    int error = Z_OK;
+    const char *said = gzerror(file, &error);
+    if (got < 0 || error == Z_BUF_ERROR) // the latter where the data end too early
+        throw InputError(name, error == Z_ERRNO  ? std::string("cannot be read: ") + std::strerror(errno)
+                               : said == nullptr ? "cannot be read"
+                                                 : "is a damaged or cut gzip file");
+    return static_cast<std::size_t>(got);
+}
+
 /// Lines of a text, or of a file that is read as it is needed.
 class LineSource {
   public:
     explicit LineSource(std::string_view text) : rest_(text) {}
-    explicit LineSource(const std::string &file) : file_(std::fopen(file.c_str(), "rb")), name_(file) {
-        if (file_ == nullptr)
-            throw InputError(file, std::string("cannot be read: ") + std::strerror(errno));
-    }
+    explicit LineSource(const std::string &file) : file_(open_to_read(file)), name_(file) {}
     LineSource(const LineSource &) = delete;
     LineSource &operator=(const LineSource &) = delete;
     ~LineSource() {
         if (file_ != nullptr)
-            std::fclose(file_);
+            gzclose(file_);
     }
 
     /// At most `most` lines that are not empty; they are good until the next call.
@@ -195,15 +219,13 @@ class LineSource {
         if (buffer_.size() - used_ > longest_line)
             throw InputError(name_ + ":" + std::to_string(number_ + 1), "a line of more than 256 MiB");
         buffer_.resize(searched_ + block);
-        const std::size_t got = std::fread(buffer_.data() + searched_, 1, block, file_);
+        const std::size_t got = read_block(file_, buffer_.data() + searched_, block, name_);
         buffer_.resize(searched_ + got);
-        if (got == 0 && std::ferror(file_) != 0)
-            throw InputError(name_, std::string("cannot be read: ") + std::strerror(errno));
         return got > 0;
     }
 
     std::string_view rest_;
-    std::FILE *file_ = nullptr;
+    gzFile file_ = nullptr;
     std::string name_, buffer_;
     std::size_t used_ = 0, searched_ = 0, number_ = 0;
 };
@@ -284,14 +306,21 @@ bool are_run_lines(std::string_view text) {
 }
 
 RunLineWriter::RunLineWriter(const std::string &file, const Run &head) : file_(file) {
-    if (file != "-" && !file.ends_with(".gz")) {
+    if (file != "-") {
         temporary_ = std::make_unique<TemporaryFile>(file);
         descriptor_ = temporary_->take_descriptor();
+    }
+    if (file.ends_with(".gz")) {
+        packed_ = gzdopen(::dup(descriptor_), "wb6"); // better packing takes more time than the forecasts
+        if (packed_ == nullptr)
+            throw InputError(file, "cannot be written: out of memory");
     }
     write(head_line(head));
 }
 
 RunLineWriter::~RunLineWriter() {
+    if (packed_ != nullptr)
+        gzclose(packed_);
     if (descriptor_ >= 0)
         ::close(descriptor_);
 }
@@ -299,6 +328,11 @@ RunLineWriter::~RunLineWriter() {
 void RunLineWriter::write(const std::string &text) {
     if (!temporary_) {
         text_ += text;
+        return;
+    }
+    if (packed_ != nullptr) {
+        if (!text.empty() && gzwrite(packed_, text.data(), static_cast<unsigned>(text.size())) == 0)
+            throw InputError(file_, std::string("cannot be written: ") + std::strerror(errno));
         return;
     }
     for (std::size_t at = 0; at < text.size();) {
@@ -315,8 +349,7 @@ namespace {
 void lines_of(const Run &piece, const std::function<void(const std::string &lines)> &take) {
     std::string block;
     texts_of(
-        piece,
-        [](const Case &item) { return in_one_line(to_text(described::write(without_terms(item)))) + "\n"; },
+        piece, [](const Case &item) { return to_line(without_terms(item)); },
         [](const UnreadCase &unread) { return in_one_line(unread.json) + "\n"; },
         [&](const std::string &line) {
             block += line;
@@ -342,6 +375,8 @@ std::string write_run_lines(const Run &run) {
 void RunLineWriter::finish() {
     if (!temporary_)
         return write_file_atomically(file_, text_);
+    if (packed_ != nullptr && gzclose(std::exchange(packed_, nullptr)) != Z_OK)
+        throw InputError(file_, std::string("cannot be written: ") + std::strerror(errno));
     const int descriptor = std::exchange(descriptor_, -1);
     if (::fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS) {
         ::close(descriptor);
@@ -385,19 +420,46 @@ void write_run_file(const std::string &file, const Run &run) {
     writer.finish();
 }
 
+bool file_holds_lines(const std::string &file) {
+    constexpr std::size_t longest_head = 1 << 20;
+    std::error_code none;
+    if (file == "-" || !std::filesystem::is_regular_file(file, none))
+        return false;
+    const std::unique_ptr<gzFile_s, int (*)(gzFile)> start(gzopen(file.c_str(), "rb"), gzclose);
+    if (!start)
+        return false;
+    std::string head(longest_head, '\0');
+    const int got = gzread(start.get(), head.data(), static_cast<unsigned>(head.size()));
+    head.resize(static_cast<std::size_t>(std::max(0, got)));
+    return are_run_lines(head);
+}
+
+std::size_t cases_in_lines(const std::string &file) {
+    const std::unique_ptr<gzFile_s, int (*)(gzFile)> all(open_to_read(file), gzclose);
+    std::size_t lines = 0, got = 0;
+    std::vector<char> block(1 << 20);
+    while ((got = read_block(all.get(), block.data(), block.size(), file)) > 0)
+        lines += static_cast<std::size_t>(
+            std::count(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(got), '\n'));
+    return lines > 0 ? lines - 1 : 0;
+}
+
 void read_run_pieces(const std::string &file, const BaselineCheck &check_baseline,
                      const std::function<void(Run)> &take) {
     LineSource source(file);
     take_pieces(source, file, check_baseline, take);
 }
 
-Run read_run_lines(const std::string &text, const std::string &file, const BaselineCheck &check_baseline) {
+Run read_run_lines(const std::string &text, const std::string &file, const BaselineCheck &check_baseline,
+                   const std::function<void(std::size_t)> &progress) {
     std::optional<Run> run;
     const auto take = [&](Run piece) {
         if (run)
             append(*run, std::move(piece));
         else
             run = std::move(piece);
+        if (progress)
+            progress(run->cases.size());
     };
     if (text.empty()) {
         read_run_pieces(file, check_baseline, take);

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+struct gzFile_s; // of zlib
+
 namespace convcast {
 
 /// Whether a name asks for lines: it ends in .jsonl or .jsonl.gz.
@@ -41,11 +43,18 @@ class RunLineWriter {
     std::string file_;
     std::unique_ptr<TemporaryFile> temporary_; ///< absent: all is kept in `text_`
     int descriptor_ = -1;
+    gzFile_s *packed_ = nullptr; ///< of a file packed by gzip
     std::string text_;
 };
 
 /// Checks names of baselines, as read_run does.
 using BaselineCheck = std::function<void(const std::string &baseline)>;
+
+/// Whether a file, packed by gzip or not, is a document of lines that can be read in pieces.
+bool file_holds_lines(const std::string &file);
+
+/// How many cases it has, an empty line counted as one. Throws InputError.
+std::size_t cases_in_lines(const std::string &file);
 
 /// Calls `take` for each piece of a document of lines in a file, in order: its head, and the piece's cases
 /// and unread ones. Reads no more of the file at once than a piece. Throws as read_run does.
@@ -53,7 +62,9 @@ void read_run_pieces(const std::string &file, const BaselineCheck &check_baselin
                      const std::function<void(Run piece)> &take);
 
 /// All of a document of lines. `text` is its text, or empty where `file` is to be read.
-Run read_run_lines(const std::string &text, const std::string &file, const BaselineCheck &check_baseline);
+/// `progress` is told how many cases are read.
+Run read_run_lines(const std::string &text, const std::string &file, const BaselineCheck &check_baseline,
+                   const std::function<void(std::size_t)> &progress = {});
 
 /// A large document of JSON, read in pieces that take less memory than its tree; absent where anything about
 /// it is unusual, and reading it as a whole finds out what.

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <compare>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -96,23 +98,43 @@ std::int64_t lane_m_of(std::int64_t lane, std::int64_t lanes_n) {
     return lanes_n == 2 ? lane >> 1 : (lane >> 1 & 1) | (lane >> 2 & 2) | (lanes_n == 4 ? lane >> 2 & 4 : 0);
 }
 
+/// What pixel_load_passes depends on.
+struct PixelLoads {
+    std::int64_t bank_words, lanes_n, warps, units, columns, rows_of_image, image_rows, stride_h,
+        thread_pixels;
+    auto operator<=>(const PixelLoads &) const = default;
+};
+
+double counted_passes(const Banks &banks, const PixelLoads &of) {
+    double passes = 0.0;
+    for (std::int64_t warp = 0; warp < of.warps; ++warp)
+        passes += shared_passes(banks, warp_lanes, 4, [&](std::int64_t lane) {
+                      const std::int64_t unit =
+                          std::min(warp * of.lanes_n + lane_n_of(lane, of.lanes_n), of.units - 1);
+                      const std::int64_t row = unit / of.columns;
+                      const std::int64_t staged =
+                          row / of.rows_of_image * of.image_rows + row % of.rows_of_image * of.stride_h;
+                      return (staged * of.columns + unit % of.columns) * of.thread_pixels;
+                  }).taken;
+    return passes / static_cast<double>(of.warps);
+}
+
 /// Passes of a warp's 128-bit load of pixels, on average over the warps of all tiles, or of the first ones.
 double pixel_load_passes(const Banks &banks, const ConvShape &s, const Map &m, const ImplicitGemm &g,
                          std::int64_t lanes_n) {
     constexpr std::int64_t most_tiles = 64;
     const std::int64_t tile_units = g.tile_pixels / g.thread_pixels, units = s.n * m.p * g.columns;
     const std::int64_t warps = std::min(most_tiles, ceil_div(units, tile_units)) * (tile_units / lanes_n);
-    const std::int64_t image_rows = image_rows_of(s, m);
-    double passes = 0.0;
-    for (std::int64_t warp = 0; warp < warps; ++warp)
-        passes += shared_passes(banks, warp_lanes, 4, [&](std::int64_t lane) {
-                      const std::int64_t unit =
-                          std::min(warp * lanes_n + lane_n_of(lane, lanes_n), units - 1);
-                      const std::int64_t row = unit / g.columns;
-                      const std::int64_t staged = row / m.p * image_rows + row % m.p * m.stride_h;
-                      return (staged * g.columns + unit % g.columns) * g.thread_pixels;
-                  }).taken;
-    return passes / static_cast<double>(warps);
+    const PixelLoads of{banks.words,         lanes_n,    warps,          units, g.columns, m.p,
+                        image_rows_of(s, m), m.stride_h, g.thread_pixels};
+    // Settings of a shape that differ in other knobs agree in all of it.
+    constexpr std::size_t most_kept = 4096;
+    thread_local std::map<PixelLoads, double> counted;
+    if (const auto found = counted.find(of); found != counted.end())
+        return found->second;
+    if (counted.size() >= most_kept)
+        counted.clear();
+    return counted.emplace(of, counted_passes(banks, of)).first->second;
 }
 
 /// Bytes of the sectors written where rows of outputs are no multiple of four: runs of a row's block, cut

@@ -45,9 +45,9 @@ Seconds without_overlap(const Term &term) {
 template <Yield T> T bounded(T term, const T &bound) {
     const Seconds short_of_it = value_of(bound) - value_of(term);
     if (short_of_it.value > 0.0)
-        return evaluated(
-            sum<T>("time", {std::move(term), leaf<T>("speed of light", short_of_it,
-                                                     "the bound of tier 0 exceeds the pipeline's sum")}));
+        return evaluated(sum<T>(
+            "time", list_of<T>(std::move(term), leaf<T>("speed of light", short_of_it,
+                                                        "the bound of tier 0 exceeds the pipeline's sum"))));
     return term;
 }
 
@@ -56,13 +56,16 @@ template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithm
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
     return evaluated(sum<T>(
         "speed of light",
-        {leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6),
-         max_of<T>("overlap",
-                   {std::move(arithmetic),
-                    pnorm<T>("compulsory reads", m.knee,
-                             {leaf<T>("load latency", s(m.latency_s), "{:.0f} ns", m.latency_s * 1e9),
-                              bandwidth_leaf<T>("DRAM reads", reads, m.read_bw)}),
-                    bandwidth_leaf<T>("writes", static_cast<double>(shape.output_bytes()), m.write_bw)})}));
+        list_of<T>(
+            leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6),
+            max_of<T>("overlap",
+                      list_of<T>(std::move(arithmetic),
+                                 pnorm<T>("compulsory reads", m.knee,
+                                          list_of<T>(leaf<T>("load latency", s(m.latency_s), "{:.0f} ns",
+                                                             m.latency_s * 1e9),
+                                                     bandwidth_leaf<T>("DRAM reads", reads, m.read_bw))),
+                                 bandwidth_leaf<T>("writes", static_cast<double>(shape.output_bytes()),
+                                                   m.write_bw))))));
 }
 
 /// Of a plan: its tensor cores multiply the parts of the factors, so often as its work says; a transforming
@@ -78,7 +81,7 @@ template <Yield T> T bound_of(const Plan &plan, const ConvShape &shape, const Ma
 
 /// F1: tier 2 of a plan, its launches one after another.
 template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const Machine &m) {
-    List<T> parts = {leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6)};
+    List<T> parts = list_of<T>(leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6));
     // The start of a launch that starts early is hidden behind the one before it.
     std::int64_t further = -1;
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
@@ -94,11 +97,12 @@ template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const M
             // A launch that needs nothing of the one before starts a gap after it and runs beside it (F20).
             const bool beside = part.beside.value_or(false) && m.has(Equation::F20);
             if (last && beside)
-                its = sum<T>(part.kernel, {leaf<T>("early start", s(m.gap_s),
-                                                   "{:.2f} us after the launch beside it", m.gap_s * 1e6),
-                                           std::move(its)});
+                its = sum<T>(part.kernel,
+                             list_of<T>(leaf<T>("early start", s(m.gap_s),
+                                                "{:.2f} us after the launch beside it", m.gap_s * 1e6),
+                                        std::move(its)));
             if (last && beside)
-                its = max_of<T>("side by side", {std::move(*last), std::move(its)});
+                its = max_of<T>("side by side", list_of<T>(std::move(*last), std::move(its)));
             else if (last)
                 parts.push_back(std::move(*last));
             last = std::move(its);
@@ -108,13 +112,43 @@ template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const M
     return evaluated(sum<T>("time", std::move(parts)));
 }
 
+/// Whether a plan's time may depend on a number of the machine; false only where no formula reads it.
+bool may_read(const Plan &plan, double Machine::*number) {
+    const auto any_launch = [&](const auto &has) {
+        return std::any_of(plan.prepare.begin(), plan.prepare.end(), has) ||
+               std::any_of(plan.launches.begin(), plan.launches.end(), has);
+    };
+    if (number == static_cast<double Machine::*>(&Machine::tensor_rate))
+        return any_launch([](const Partition &part) {
+            return part.step.tensor_fmas.has_value() || part.drain.tensor_fmas.has_value();
+        });
+    if (number == &Machine::cluster_latency || number == &Machine::cluster_bw ||
+        number == &Machine::cluster_barrier_s)
+        return any_launch([](const Partition &part) { return part.cluster.value_or(1) > 1; });
+    return true;
+}
+
+/// Whether a number is one of the CoreNumbers.
+bool is_of_cores(double Machine::*number) {
+    for (double CoreNumbers::*of_cores :
+         {&CoreNumbers::schedulers, &CoreNumbers::clock, &CoreNumbers::l2_latency_s, &CoreNumbers::ffma_rate,
+          &CoreNumbers::outer_rate, &CoreNumbers::snaked_rate, &CoreNumbers::shared_bw,
+          &CoreNumbers::ffma_latency, &CoreNumbers::shared_latency, &CoreNumbers::tensor_rate,
+          &CoreNumbers::pass_bytes, &CoreNumbers::integer_clocks})
+        if (number == static_cast<double Machine::*>(of_cores))
+            return true;
+    return false;
+}
+
 /// I1: the ends of a 90 % interval over the forecast. Three sources widen it: how measured times of the
 /// training part lie around their forecasts, how far the samples of each measured number reach, and fits to
 /// resampled shapes. They count as independent, so the squares of their logarithms add, upward and downward
 /// by themselves.
+/// `time` is that of the plan on the machine as it is.
 std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, const Machine &m,
-                                      const GpuProfile &profile, const Calibration &calibration) {
-    const double time = plan_term<Seconds>(plan, shape, m).value;
+                                      const GpuProfile &profile, const Calibration &calibration,
+                                      double time) {
+    CoreTimes known; // of machines whose cores are those of m: half of them
     const auto moved = [&](const Machine &other) {
         return std::log(plan_term<Seconds>(plan, shape, other).value / time);
     };
@@ -122,12 +156,18 @@ std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, 
     const auto widen = [&](double by) { (by < 0.0 ? below : above) += by * by; };
     widen(std::min(0.0, std::log(calibration.ratio_p05)));
     widen(std::max(0.0, std::log(calibration.ratio_p95)));
-    for (const Measured &measured : measured_numbers(profile))
+    for (const Measured &measured : measured_numbers(profile)) {
+        if (!may_read(plan, measured.number))
+            continue;
         for (const double ratio : {measured.low, measured.high}) {
             Machine other = m;
             other.*measured.number *= ratio;
+            if (other.*measured.number == m.*measured.number)
+                continue;
+            other.known = is_of_cores(measured.number) ? nullptr : &known;
             widen(moved(other));
         }
+    }
     std::vector<double> refitted;
     for (const FittedNumbers &again : calibration.resampled) {
         Machine other = m;
@@ -273,10 +313,12 @@ std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &sha
     out.roofline_s = wave_roofline_time(plan, assumed);
     out.mwp_cwp_s = mwp_cwp_time(plan, gpu.profile);
     out.unfitted_s = bounded(plan_term<Seconds>(plan, shape, assumed), bound.value_s);
-    out.term = bounded(plan_term<Term>(plan, shape, best), bound);
+    Term term = plan_term<Term>(plan, shape, best);
+    const double time = term.value_s.value; // that of plan_term<Seconds>, to the last bit
+    out.term = bounded(std::move(term), bound);
     if (fitted) {
         out.fitted_s = out.term.value_s;
-        const auto [low, high] = interval_of(plan, shape, best, gpu.profile, *fitted);
+        const auto [low, high] = interval_of(plan, shape, best, gpu.profile, *fitted, time);
         out.low_s = std::max(out.bound_s, out.term.value_s * low);
         out.high_s = std::max(out.low_s, out.term.value_s * high);
     } else {

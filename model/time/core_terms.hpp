@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
+#include <vector>
 
 namespace convcast::launch_terms {
 
@@ -19,7 +21,7 @@ inline Seconds s(double value) {
 }
 
 /// Thread-level FMAs of an SM at `rate` FMAs a clock.
-template <Yield T> T fma_leaf(double fmas, double rate, const Machine &m) {
+template <Yield T> T fma_leaf(double fmas, double rate, const CoreNumbers &m) {
     return leaf<T>("FMA", s(fmas / rate / m.clock), "{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, rate,
                    m.clock / 1e6);
 }
@@ -27,13 +29,13 @@ template <Yield T> T fma_leaf(double fmas, double rate, const Machine &m) {
 inline constexpr const char *tensor_name = "tensor cores";
 
 /// TF32 products of an SM's tensor cores (F14).
-template <Yield T> T tensor_leaf(double fmas, const Machine &m) {
+template <Yield T> T tensor_leaf(double fmas, const CoreNumbers &m) {
     return leaf<T>(tensor_name, s(fmas / m.tensor_rate / m.clock), "{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz",
                    fmas, m.tensor_rate, m.clock / 1e6);
 }
 
 /// Warp instructions of an SM, one a clock and scheduler (F3).
-template <Yield T> T issue_leaf(double instructions, const Machine &m) {
+template <Yield T> T issue_leaf(double instructions, const CoreNumbers &m) {
     return leaf<T>("other issue", s(instructions / m.schedulers / m.clock),
                    "{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions, m.schedulers,
                    m.clock / 1e6);
@@ -41,7 +43,7 @@ template <Yield T> T issue_leaf(double instructions, const Machine &m) {
 
 /// F10: warp instructions of integers and logic. They have lanes of their own, often fewer than a warp for
 /// each scheduler; an instruction then keeps the pipe of its scheduler busy for longer than a clock.
-template <Yield T> T alu_leaf(double instructions, const Machine &m) {
+template <Yield T> T alu_leaf(double instructions, const CoreNumbers &m) {
     const double clocks = m.integer_clocks;
     return leaf<T>("integers and logic", s(instructions * clocks / m.schedulers / m.clock),
                    "{:.0f} warp instructions * {:.0f} clk / {:.0f} / {:.0f} MHz", instructions, clocks,
@@ -60,7 +62,7 @@ inline double busy_warps(const Partition &part) {
 /// schedulers in turn. If a CTA's warp count is a multiple of the schedulers, every CTA loads the same ones,
 /// so the imbalance of one CTA is that of all. Otherwise the warps of a CTA go on where those of the last one
 /// ended.
-inline double imbalance(const Partition &part, double warps, double ctas, const Machine &m) {
+inline double imbalance(const Partition &part, double warps, double ctas, const CoreNumbers &m) {
     const double schedulers = m.schedulers;
     if (!m.has(Equation::F11))
         return 1.0;
@@ -71,7 +73,7 @@ inline double imbalance(const Partition &part, double warps, double ctas, const 
 
 /// F11 for the busy warps. Where the plan counts the warps of the busiest scheduler (map_stream), that count
 /// is used for a lone CTA, and for several if they all load the same schedulers.
-inline double busy_imbalance(const Partition &part, double ctas, const Machine &m) {
+inline double busy_imbalance(const Partition &part, double ctas, const CoreNumbers &m) {
     const bool aligned = part.threads % static_cast<std::int64_t>(32.0 * m.schedulers) == 0;
     if (part.scheduler_warps && (aligned || ctas <= 1.0))
         return static_cast<double>(*part.scheduler_warps) * m.schedulers / busy_warps(part);
@@ -79,7 +81,7 @@ inline double busy_imbalance(const Partition &part, double ctas, const Machine &
 }
 
 /// Busy warps of the busiest scheduler, which are the jobs of its queue: W.
-inline double queued_warps(const Partition &part, double ctas, const Machine &m) {
+inline double queued_warps(const Partition &part, double ctas, const CoreNumbers &m) {
     return ctas * busy_warps(part) * busy_imbalance(part, ctas, m) / m.schedulers;
 }
 
@@ -93,13 +95,44 @@ inline double overlap_exponent(double warps) {
 /// Who does a work: each warp what its role is, or all of them alike, as at a CTA's start and end.
 enum class By : std::uint8_t { roles, all };
 
+/// Times of works that machines with the same CoreNumbers take, so that an interval, which asks for the same
+/// plan on many machines, computes each once.
+class CoreTimes {
+  public:
+    enum class Formula : std::uint8_t { busy, core };
+
+    /// What `compute` yields for this work, or yielded when it was asked for before.
+    template <class Compute>
+    Seconds of(Formula formula, const Partition &part, const StepWork &work, double ctas, By by,
+               const Compute &compute) {
+        for (const Known &known : known_)
+            if (known.formula == formula && known.part == &part && known.ctas == ctas && known.by == by &&
+                known.work == work)
+                return known.time;
+        const Seconds time = compute();
+        known_.push_back({formula, &part, work, ctas, by, time});
+        return time;
+    }
+
+  private:
+    struct Known {
+        Formula formula;
+        const Partition *part;
+        StepWork work;
+        double ctas;
+        By by;
+        Seconds time;
+    };
+    std::vector<Known> known_;
+};
+
 /// F6: lower bound of one warp's time, its longest chain of dependent instructions. An FFMA waits for the
 /// previous one of the same accumulator (latency / independent accumulators). Every other instruction costs
 /// the cycles of a lone warp (W2). On top come waits for shared memory at each iteration of an innermost loop
 /// (F16), for lines new to L1 (F17) and for constants (F24). The busy warps share what is computed; all warps
 /// share what is copied, unless warps of their own copy: then the longer of the two roles counts.
 template <Yield T>
-T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By by = By::roles) {
+T chain_leaf(const Partition &part, const StepWork &work, const CoreNumbers &m, By by = By::roles) {
     const double ffmas = work.fmas / 32.0;
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
@@ -132,7 +165,8 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
 /// memory overlaps with issue as far as there are warps to use both (F5). Tensor cores overlap with both
 /// (F14).
 template <Yield T>
-T mixed_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
+T mixed_term(const Partition &part, const StepWork &work, double ctas, const CoreNumbers &m,
+             By by = By::roles) {
     const double uneven =
         busy_imbalance(part, ctas, m) * (m.has(Equation::F31) ? part.busiest_scheduler.value_or(1.0) : 1.0);
     const double all_warps = std::max(busy_warps(part), std::ceil(static_cast<double>(part.threads) / 32.0));
@@ -145,20 +179,21 @@ T mixed_term(const Partition &part, const StepWork &work, double ctas, const Mac
                             : part.snaked && part.independent_sums >= 32 ? m.snaked_rate
                                                                          : m.outer_rate;
     const double passes = work.shared_wavefronts + work.load_bytes / wavefront_bytes * part.copy_passes;
-    T issue = sum<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)});
+    T issue = sum<T>("issue slots",
+                     list_of<T>(fma_leaf<T>(ctas * fmas, fma_rate, m), issue_leaf<T>(ctas * others, m)));
     if (!m.fills_issue)
-        issue = max_of<T>("issue slots", {fma_leaf<T>(ctas * fmas, fma_rate, m),
-                                          issue_leaf<T>(ctas * (others + fmas / 32.0), m)});
+        issue = max_of<T>("issue slots", list_of<T>(fma_leaf<T>(ctas * fmas, fma_rate, m),
+                                                    issue_leaf<T>(ctas * (others + fmas / 32.0), m)));
     if (part.pace && m.has(Equation::F10)) {
         const double share = part.pace->alu_share, of_copying = part.pace->copy_alu_share.value_or(share);
         if (const double integers = computing * share + copies * of_copying; integers > 0.0)
             issue = pnorm<T>("issue slots and pipes", m.fitted.units_overlap,
-                             {std::move(issue), alu_leaf<T>(ctas * integers, m)});
+                             list_of<T>(std::move(issue), alu_leaf<T>(ctas * integers, m)));
     }
-    List<T> pipes = {std::move(issue),
-                     leaf<T>("shared memory", s(ctas * passes * m.pass_bytes / m.shared_bw / m.clock),
-                             "{:.0f} passes * {:.0f} B / {:.1f} B/clk / {:.0f} MHz", ctas * passes,
-                             m.pass_bytes, m.shared_bw, m.clock / 1e6)};
+    List<T> pipes = list_of<T>(
+        std::move(issue), leaf<T>("shared memory", s(ctas * passes * m.pass_bytes / m.shared_bw / m.clock),
+                                  "{:.0f} passes * {:.0f} B / {:.1f} B/clk / {:.0f} MHz", ctas * passes,
+                                  m.pass_bytes, m.shared_bw, m.clock / 1e6));
     if (work.tensor_fmas) { // which read shared memory themselves, beside the warps that only start them
         pipes.push_back(tensor_leaf<T>(ctas * *work.tensor_fmas, m));
         return max_of<T>("cores", std::move(pipes));
@@ -186,7 +221,15 @@ inline bool copies_in_turn(const Partition &part) {
 /// What the cores of an SM need for the work of `ctas` CTAs. Where all warps of a CTA copy and then, behind a
 /// barrier, compute, the CTA cannot overlap the two; only another CTA can use what it leaves idle (F27).
 template <Yield T>
-T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
+T busy_term(const Partition &part, const StepWork &work, double ctas, const CoreNumbers &m,
+            By by = By::roles) {
+    if constexpr (std::is_same_v<T, Seconds>)
+        if (m.known != nullptr) {
+            CoreNumbers fresh = m;
+            fresh.known = nullptr;
+            return m.known->of(CoreTimes::Formula::busy, part, work, ctas, by,
+                               [&] { return busy_term<T>(part, work, ctas, fresh, by); });
+        }
     T mixed = mixed_term<T>(part, work, ctas, m, by);
     const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
     if (part.barriers == 0 || part.copy_warps > 0 || work.tensor_fmas || work.copying <= 0.0 ||
@@ -198,22 +241,30 @@ T busy_term(const Partition &part, const StepWork &work, double ctas, const Mach
     computing.instructions -= work.copying;
     computing.copying = computing.load_bytes = computing.line_waits = 0.0;
     T alone = sum<T>("copies, then arithmetic",
-                     {mixed_term<T>(part, copies, 1.0, m), mixed_term<T>(part, computing, 1.0, m)});
+                     list_of<T>(mixed_term<T>(part, copies, 1.0, m), mixed_term<T>(part, computing, 1.0, m)));
     return queue<T>("cores", ctas, std::move(mixed), std::move(alone));
 }
 
 /// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM (F3): a closed queue of
 /// the warps of a scheduler, which share the cores and are each held up by a chain of their own (F6).
 template <Yield T>
-T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m,
+T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const CoreNumbers &m,
             By by = By::roles) {
+    if constexpr (std::is_same_v<T, Seconds>)
+        if (m.known != nullptr) {
+            CoreNumbers fresh = m;
+            fresh.known = nullptr;
+            return m.known->of(CoreTimes::Formula::core, part, work, ctas, by,
+                               [&] { return core_term<T>(name, part, work, ctas, fresh, by); });
+        }
     T alone = chain_leaf<T>(part, work, m, by);
     if (work.tensor_fmas) { // four warps split the next row's pixels while a row is multiplied
         constexpr double warps_of_group = 4.0;
-        alone = max_of<T>("four warps",
-                          {std::move(alone), tensor_leaf<T>(*work.tensor_fmas * warps_of_group /
-                                                                std::max(warps_of_group, busy_warps(part)),
-                                                            m)});
+        alone =
+            max_of<T>("four warps", list_of<T>(std::move(alone),
+                                               tensor_leaf<T>(*work.tensor_fmas * warps_of_group /
+                                                                  std::max(warps_of_group, busy_warps(part)),
+                                                              m)));
     }
     return queue<T>(name, queued_warps(part, ctas, m), busy_term<T>(part, work, ctas, m, by),
                     std::move(alone));

@@ -25,6 +25,15 @@ template <Yield T>
 using List = std::conditional_t<std::is_same_v<T, Term>, std::vector<Term>,
                                 boost::container::small_vector<Seconds, 6>>;
 
+/// Those children, moved: an initializer list would copy each tree.
+template <Yield T, std::same_as<T>... Rest> List<T> list_of(T first, Rest... others) {
+    List<T> list;
+    list.reserve(1 + sizeof...(others));
+    list.push_back(std::move(first));
+    (list.push_back(std::move(others)), ...);
+    return list;
+}
+
 inline Seconds value_of(Seconds value) {
     return value;
 }

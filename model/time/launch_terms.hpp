@@ -30,21 +30,22 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
         // The loads of a step may take as long as the stages - 1 steps before it: few bytes in flight reach
         // less than the bandwidth (M1). Some steps wait for their loads and others for arithmetic; several
         // CTAs of an SM even that out, so the exponent grows with their number.
-        List<T> both = {core_term<T>("arithmetic", part, part.step, round.ctas, m)};
+        List<T> both = list_of<T>(core_term<T>("arithmetic", part, part.step, round.ctas, m));
         // A buffer that copying warps fill is full a latency after the last of their copies (F22).
         const double filling = part.copy_warps > 0 && m.has(Equation::F22)
                                    ? value_of(chain_leaf<Seconds>(part, copies_of(part.step), m)).value
                                    : 0.0;
         if (part.stages > 1)
-            both.push_back(pnorm<T>("loads", m.knee,
-                                    {latency_leaf<T>(filling + latency, static_cast<double>(part.stages - 1)),
-                                     std::move(memory)}));
+            both.push_back(
+                pnorm<T>("loads", m.knee,
+                         list_of<T>(latency_leaf<T>(filling + latency, static_cast<double>(part.stages - 1)),
+                                    std::move(memory))));
         else
             both.push_back(std::move(memory));
         // Where warps of their own copy, no barrier stops all warps of a CTA at once.
         const double overlap = part.copy_warps > 0 ? m.fitted.units_overlap : m.fitted.steps_overlap;
-        List<T> step = {part.stages > 1 ? pnorm<T>("overlap", overlap * round.ctas, std::move(both))
-                                        : max_of<T>("overlap", std::move(both))};
+        List<T> step = list_of<T>(part.stages > 1 ? pnorm<T>("overlap", overlap * round.ctas, std::move(both))
+                                                  : max_of<T>("overlap", std::move(both)));
         if (together)
             step.push_back(leaf<T>("barrier", s(m.barrier_s / round.ctas), "{:.0f} ns / {:.0f} CTAs an SM",
                                    m.barrier_s * 1e9, round.ctas));
@@ -53,16 +54,17 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
     // Without a pipeline a CTA loads, waits and computes. Meanwhile other CTAs use the SM, or, where no
     // barrier makes warps wait for each other, other warps.
     const double jobs = together ? round.ctas : queued_warps(part, round.ctas, m);
-    List<T> alone = {latency_leaf<T>(latency, 1.0),
-                     together ? core_term<T>("arithmetic of one CTA", part, part.step, 1.0, m)
-                              : chain_leaf<T>(part, part.step, m)};
+    List<T> alone = list_of<T>(latency_leaf<T>(latency, 1.0),
+                               together ? core_term<T>("arithmetic of one CTA", part, part.step, 1.0, m)
+                                        : chain_leaf<T>(part, part.step, m));
     if (together) {
         alone.push_back(barrier_leaf<T>(m));
         alone.push_back(barrier_leaf<T>(m));
     }
-    return queue<T>("step", jobs,
-                    max_of<T>("busy", {busy_term<T>(part, part.step, round.ctas, m), std::move(memory)}),
-                    sum<T>("one CTA", std::move(alone)));
+    return queue<T>(
+        "step", jobs,
+        max_of<T>("busy", list_of<T>(busy_term<T>(part, part.step, round.ctas, m), std::move(memory))),
+        sum<T>("one CTA", std::move(alone)));
 }
 
 /// What a CTA does once, at its start and its end, is shared by all its warps.
@@ -124,22 +126,24 @@ T first_data_term(const Partition &part, const Machine &m, const Round &round, c
     const double bytes = first_load_bytes(part, round);
     // Data that a CTA loads once are written to shared memory while the rest is under way.
     const double kept_passes = round.ctas * part.drain.load_bytes / wavefront_bytes * part.copy_passes;
-    first_data = pnorm<T>("first loads", m.knee,
-                          {std::move(first_data),
-                           bandwidth_leaf<T>("DRAM reads", bytes * traffic.dram_share, m.read_bw),
-                           bandwidth_leaf<T>("L2 reads", bytes, m.l2_bw),
-                           leaf<T>("shared memory", s(kept_passes * m.pass_bytes / m.shared_bw / m.clock),
-                                   "{:.0f} passes * {:.0f} B / {:.1f} B/clk / {:.0f} MHz", kept_passes,
-                                   m.pass_bytes, m.shared_bw, m.clock / 1e6)});
+    first_data =
+        pnorm<T>("first loads", m.knee,
+                 list_of<T>(std::move(first_data),
+                            bandwidth_leaf<T>("DRAM reads", bytes * traffic.dram_share, m.read_bw),
+                            bandwidth_leaf<T>("L2 reads", bytes, m.l2_bw),
+                            leaf<T>("shared memory", s(kept_passes * m.pass_bytes / m.shared_bw / m.clock),
+                                    "{:.0f} passes * {:.0f} B / {:.1f} B/clk / {:.0f} MHz", kept_passes,
+                                    m.pass_bytes, m.shared_bw, m.clock / 1e6)));
     if (!copies_fill(part, m))
         return first_data;
     StepWork copies = copies_of(part.step);
     copies.turns = 0.0, copies.load_bytes = part.step.load_bytes;
     return max_of<T>(
         "data and copies",
-        {std::move(first_data), sum<T>("copies", {leaf<T>("load latency", s(start.latency),
-                                                          "{:.0f} ns to the last", start.latency * 1e9),
-                                                  core_term<T>("all copies", part, copies, round.ctas, m)})});
+        list_of<T>(std::move(first_data),
+                   sum<T>("copies", list_of<T>(leaf<T>("load latency", s(start.latency),
+                                                       "{:.0f} ns to the last", start.latency * 1e9),
+                                               core_term<T>("all copies", part, copies, round.ctas, m)))));
 }
 
 /// F4: the time until the first step can be computed.
@@ -154,9 +158,10 @@ T fill_term(const Partition &part, const Machine &m, const Round &round, const T
                        "{:.0f} clk until a warp's code is cached / {:.0f} MHz", share * start.cold,
                        m.clock / 1e6);
     };
-    List<T> filled = {first_data_term<T>(part, m, round, traffic, start), code(1.0 - behind)};
+    List<T> filled = list_of<T>(first_data_term<T>(part, m, round, traffic, start), code(1.0 - behind));
     if (behind > 0.0)
-        filled.front() = max_of<T>("first data and code", {std::move(filled.front()), code(behind)});
+        filled.front() =
+            max_of<T>("first data and code", list_of<T>(std::move(filled.front()), code(behind)));
     if (part.drain.line_waits > 0.0 && m.has(Equation::F26))
         filled.push_back(leaf<T>("loads one by one", s(part.drain.line_waits * start.latency),
                                  "{:.0f} * {:.0f} ns", part.drain.line_waits, start.latency * 1e9));
@@ -169,8 +174,9 @@ T fill_term(const Partition &part, const Machine &m, const Round &round, const T
         return fill;
     T gap = leaf<T>("early launch", s(m.early_gap_s), "{:.2f} us behind the last CTA of the launch before",
                     m.early_gap_s * 1e6);
-    return start.waits_first ? sum<T>("fill", {std::move(gap), std::move(fill)})
-                             : max_of<T>("fill beside the launch before", {std::move(gap), std::move(fill)});
+    return start.waits_first
+               ? sum<T>("fill", list_of<T>(std::move(gap), std::move(fill)))
+               : max_of<T>("fill beside the launch before", list_of<T>(std::move(gap), std::move(fill)));
 }
 
 /// The last step, which has no copies left where they belong to the fill (F4) or to warps of their own (F22).
@@ -196,50 +202,65 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
     const double stored = store_bandwidth(round.sms, traffic, m);
     const auto last = [&]<Yield Y>(double ctas) {
         const double bytes = ctas * round.sms * part.step.store_bytes * traffic.store_factor;
+        Y computed = core_term<Y>("arithmetic", part, last_step, ctas, m);
+        Seconds arithmetic_s{};
+        if constexpr (std::is_same_v<Y, Seconds>)
+            arithmetic_s = computed;
         Y both = pnorm<Y>("last step", m.has(Equation::F32) ? m.fitted.units_overlap * ctas : 100.0,
-                          {core_term<Y>("arithmetic", part, last_step, ctas, m),
-                           bandwidth_leaf<Y>("stores", bytes, stored)});
+                          list_of<Y>(std::move(computed), bandwidth_leaf<Y>("stores", bytes, stored)));
         // Each warp computes and stores in turn (F32). Warps that start in lockstep all compute first, so the
         // first arithmetic and the last stores lie beside nothing.
         if (!part.store_rounds || !m.has(Equation::F32))
             return both;
-        const double arithmetic = core_term<Seconds>("arithmetic", part, last_step, ctas, m).value,
-                     alone = std::min(arithmetic, bytes / stored) / *part.store_rounds;
-        return sum<Y>("last step",
-                      {std::move(both), leaf<Y>("stores behind arithmetic", s(alone),
-                                                "{:.2f} us in one of {:.1f} rounds of each warp",
-                                                alone * *part.store_rounds * 1e6, *part.store_rounds)});
+        if constexpr (!std::is_same_v<Y, Seconds>) // a tree has its values only when all of it is there
+            arithmetic_s = core_term<Seconds>("arithmetic", part, last_step, ctas, m);
+        const double alone = std::min(arithmetic_s.value, bytes / stored) / *part.store_rounds;
+        return sum<Y>("last step", list_of<Y>(std::move(both),
+                                              leaf<Y>("stores behind arithmetic", s(alone),
+                                                      "{:.2f} us in one of {:.1f} rounds of each warp",
+                                                      alone * *part.store_rounds * 1e6, *part.store_rounds)));
     };
     const auto ends = [&]<Yield Y>(double ctas) {
         return max_of<Y>(
             "start and store",
-            {core_term<Y>("arithmetic", part, once, ctas, m, By::all),
-             bandwidth_leaf<Y>("stores", ctas * round.sms * part.drain.store_bytes * traffic.store_factor,
-                               stored)});
+            list_of<Y>(core_term<Y>("arithmetic", part, once, ctas, m, By::all),
+                       bandwidth_leaf<Y>("stores",
+                                         ctas * round.sms * part.drain.store_bytes * traffic.store_factor,
+                                         stored)));
     };
     // While one CTA of an SM stores, another computes its last step (F28). The CTAs end one after another if
     // that is faster than all of them computing and then all storing.
-    const double all_last = value_of(last.template operator()<Seconds>(round.ctas)).value,
-                 all_ends = value_of(ends.template operator()<Seconds>(round.ctas)).value,
-                 alone = value_of(last.template operator()<Seconds>(1.0)).value +
-                         value_of(ends.template operator()<Seconds>(1.0)).value;
+    const Seconds all_last = last.template operator()<Seconds>(round.ctas),
+                  all_ends = ends.template operator()<Seconds>(round.ctas);
+    const bool single = round.ctas == 1.0;
+    const Seconds one_last = single ? all_last : last.template operator()<Seconds>(1.0),
+                  one_ends = single ? all_ends : ends.template operator()<Seconds>(1.0);
+    // Where values are asked for, they are there already.
+    const auto yield = [](const auto &formula, double ctas, Seconds value) -> T {
+        if constexpr (std::is_same_v<T, Seconds>)
+            return value;
+        else
+            return formula.template operator()<T>(ctas);
+    };
+    const double alone = one_last.value + one_ends.value;
     const double further_share = (round.ctas - 1.0) / round.ctas;
     T in_turn =
-        m.has(Equation::F28) && alone + further_share * std::max(all_last, all_ends) < all_last + all_ends
+        m.has(Equation::F28) && alone + further_share * std::max(all_last.value, all_ends.value) <
+                                    all_last.value + all_ends.value
             ? schedule<T>(
                   "last steps and stores in turn", further_share,
-                  max_of<T>("busy", {last.template operator()<T>(round.ctas),
-                                     ends.template operator()<T>(round.ctas)}),
-                  sum<T>("one CTA", {last.template operator()<T>(1.0), ends.template operator()<T>(1.0)}))
+                  max_of<T>("busy",
+                            list_of<T>(yield(last, round.ctas, all_last), yield(ends, round.ctas, all_ends))),
+                  sum<T>("one CTA", list_of<T>(yield(last, 1.0, one_last), yield(ends, 1.0, one_ends))))
             : sum<T>("last steps and stores",
-                     {last.template operator()<T>(round.ctas), ends.template operator()<T>(round.ctas)});
+                     list_of<T>(yield(last, round.ctas, all_last), yield(ends, round.ctas, all_ends)));
     if (!as_they_come(part, m))
         return in_turn;
     const double bytes = first_load_bytes(part, round);
     return max_of<T>("loads, arithmetic and stores",
-                     {std::move(in_turn),
-                      bandwidth_leaf<T>("DRAM reads", bytes * traffic.dram_share, m.read_bw),
-                      bandwidth_leaf<T>("L2 reads", bytes, m.l2_bw)});
+                     list_of<T>(std::move(in_turn),
+                                bandwidth_leaf<T>("DRAM reads", bytes * traffic.dram_share, m.read_bw),
+                                bandwidth_leaf<T>("L2 reads", bytes, m.l2_bw)));
 }
 
 /// F4: from the last step to the CTA's end. The CTAs of a cluster wait for each other before and after they
@@ -247,9 +268,9 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
 /// a latency; the reads of all CTAs of an SM share its bandwidth (F5).
 template <Yield T>
 T drain_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
-    List<T> drained = {last_step_term<T>(part, m, round, traffic),
-                       leaf<T>("store latency", s(m.l2_latency_s), "{:.0f} ns until L2 has the last store",
-                               m.l2_latency_s * 1e9)};
+    List<T> drained = list_of<T>(last_step_term<T>(part, m, round, traffic),
+                                 leaf<T>("store latency", s(m.l2_latency_s),
+                                         "{:.0f} ns until L2 has the last store", m.l2_latency_s * 1e9));
     if (part.cluster.value_or(1) > 1) {
         const double waits = part.cluster_waits.value_or(1.0), bytes = part.cluster_bytes.value_or(0.0);
         const auto reads = [&](double ctas) {
@@ -262,12 +283,13 @@ T drain_term(const Partition &part, const Machine &m, const Round &round, const 
         drained.push_back(leaf<T>("outputs seen", s(m.l2_latency_s),
                                   "{:.0f} ns more until the last barrier's stores are",
                                   m.l2_latency_s * 1e9));
-        drained.push_back(queue<T>(
-            "sums of the cluster", round.ctas, reads(round.ctas),
-            sum<T>("one CTA",
-                   {leaf<T>("waits in the cluster", s(waits * m.cluster_latency / m.clock),
-                            "{:.0f} * {:.0f} clk / {:.0f} MHz", waits, m.cluster_latency, m.clock / 1e6),
-                    reads(1.0)})));
+        drained.push_back(
+            queue<T>("sums of the cluster", round.ctas, reads(round.ctas),
+                     sum<T>("one CTA",
+                            list_of<T>(leaf<T>("waits in the cluster", s(waits * m.cluster_latency / m.clock),
+                                               "{:.0f} * {:.0f} clk / {:.0f} MHz", waits, m.cluster_latency,
+                                               m.clock / 1e6),
+                                       reads(1.0)))));
     }
     return sum<T>("drain", std::move(drained));
 }
@@ -297,7 +319,7 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     Round one = round;
     one.ctas = 1.0;
     one.first = false;
-    List<T> one_cta = {wave_term<T>(part, m, one, traffic)};
+    List<T> one_cta = list_of<T>(wave_term<T>(part, m, one, traffic));
     if (m.has(Equation::F25))
         one_cta.push_back(turnover_leaf<T>(m));
     T alone = sum<T>("one CTA", std::move(one_cta));
@@ -305,8 +327,8 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     // not: two resources of the queue (F33).
     if (part.steps == 1 && part.step.store_bytes == 0.0 && m.has(Equation::F33))
         return queue<T>("further wave", round.ctas, std::move(cores), std::move(memory), std::move(alone));
-    return queue<T>("further wave", round.ctas, max_of<T>("busy", {std::move(cores), std::move(memory)}),
-                    std::move(alone));
+    return queue<T>("further wave", round.ctas,
+                    max_of<T>("busy", list_of<T>(std::move(cores), std::move(memory))), std::move(alone));
 }
 
 /// F25: CTAs without work, behind those that the SMs hold at first. All warps of such a CTA find out that
@@ -316,15 +338,16 @@ template <Yield T> T idle_term(const Partition &part, double sms, double rounds,
     asks.instructions = asks.copying = part.idle_instructions.value_or(0.0);
     const double ctas = static_cast<double>(part.ctas_per_sm),
                  warps = static_cast<double>(part.threads) / 32.0 / m.schedulers;
-    List<T> one_cta = {
-        queue<T>("asks for work", warps, busy_term<T>(part, asks, 1.0, m), chain_leaf<T>(part, asks, m))};
+    List<T> one_cta = list_of<T>(
+        queue<T>("asks for work", warps, busy_term<T>(part, asks, 1.0, m), chain_leaf<T>(part, asks, m)));
     if (m.has(Equation::F25))
         one_cta.push_back(turnover_leaf<T>(m));
     T alone = sum<T>("one CTA", std::move(one_cta));
-    T round = max_of<T>("round without work",
-                        {queue<T>("CTAs of an SM", ctas, busy_term<T>(part, asks, ctas, m), std::move(alone)),
-                         leaf<T>("CTA starts", s(ctas * sms * m.cta_s), "{:.0f} CTAs * {:.2f} ns", ctas * sms,
-                                 m.cta_s * 1e9)});
+    T round = max_of<T>(
+        "round without work",
+        list_of<T>(queue<T>("CTAs of an SM", ctas, busy_term<T>(part, asks, ctas, m), std::move(alone)),
+                   leaf<T>("CTA starts", s(ctas * sms * m.cta_s), "{:.0f} CTAs * {:.2f} ns", ctas * sms,
+                           m.cta_s * 1e9)));
     return schedule<T>("CTAs without work", rounds, std::move(round),
                        leaf<T>("tail", s(0.0), "no partial round"));
 }

@@ -70,15 +70,16 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
 
 /// DRAM's bus carries reads and writes one after the other. Writes are those that L2 cannot keep.
 template <Yield T> T dram_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
-    return sum<T>("DRAM", {bandwidth_leaf<T>("DRAM reads", loads * traffic.dram_share, m.read_bw),
-                           bandwidth_leaf<T>("DRAM writes", stores * traffic.dram_write_share, m.write_bw)});
+    return sum<T>(
+        "DRAM", list_of<T>(bandwidth_leaf<T>("DRAM reads", loads * traffic.dram_share, m.read_bw),
+                           bandwidth_leaf<T>("DRAM writes", stores * traffic.dram_write_share, m.write_bw)));
 }
 
 /// The memory's part of a step (F3): every byte passes L2, DRAM passes what L2 does not have or cannot keep.
 template <Yield T> T memory_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
-    return max_of<T>("memory", {bandwidth_leaf<T>("L2 reads", loads, m.l2_bw),
-                                bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw),
-                                dram_term<T>(loads, stores, traffic, m)});
+    return max_of<T>("memory", list_of<T>(bandwidth_leaf<T>("L2 reads", loads, m.l2_bw),
+                                          bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw),
+                                          dram_term<T>(loads, stores, traffic, m)));
 }
 
 /// Bytes a second that `sms` SMs store (F21): each at most a sector a clock, all no more than L2 takes, and

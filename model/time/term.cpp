@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -127,22 +126,72 @@ double combine(const Term &term, std::span<const Seconds> values) {
     return term.value_s.value;
 }
 
-/// The tree's value with only the leaves named in `on`.
-double value_with(const Term &term, const std::set<std::string> &on) {
-    if (term.kind == TermKind::leaf)
-        return on.count(term.name) != 0 ? term.value_s.value : 0.0;
-    std::vector<Seconds> values;
-    for (const Term &child : term.children)
-        values.emplace_back(value_with(child, on));
-    return combine(term, values);
-}
+/// A tree whose leaves are switched on one after another. What a leaf changes are the nodes above it, so only
+/// these are computed again.
+class SwitchedTree {
+  public:
+    explicit SwitchedTree(const Term &root) { add(root, -1); }
 
-void collect_leaves(const Term &term, std::vector<std::string> &names, std::set<std::string> &seen) {
-    if (term.kind == TermKind::leaf && seen.insert(term.name).second)
-        names.push_back(term.name);
-    for (const Term &child : term.children)
-        collect_leaves(child, names, seen);
-}
+    /// Names of the leaves, each once, in the order in which they first appear.
+    std::size_t names() const { return leaves_.size(); }
+    const std::string &name(std::size_t i) const { return *leaves_[i].name; }
+
+    /// The tree's value with one more name on.
+    double switch_on(std::size_t name) {
+        for (const int leaf : leaves_[name].nodes) {
+            nodes_[static_cast<std::size_t>(leaf)].value =
+                nodes_[static_cast<std::size_t>(leaf)].term->value_s;
+            for (int at = nodes_[static_cast<std::size_t>(leaf)].parent; at >= 0;
+                 at = nodes_[static_cast<std::size_t>(at)].parent)
+                nodes_[static_cast<std::size_t>(at)].stale = true;
+        }
+        for (std::size_t i = nodes_.size(); i-- > 0;) // children stand behind their parents
+            if (nodes_[i].stale)
+                compute(nodes_[i]);
+        return nodes_.front().value.value;
+    }
+
+  private:
+    struct Node {
+        const Term *term;
+        int parent;
+        Seconds value{};
+        bool stale = true; ///< what leaves that are off make of an inner node is to be found too
+        boost::container::small_vector<int, 6> children{};
+    };
+    struct Leaf {
+        const std::string *name;
+        std::vector<int> nodes;
+    };
+
+    int add(const Term &term, int parent) {
+        const int place = static_cast<int>(nodes_.size());
+        nodes_.push_back({&term, parent});
+        if (term.kind == TermKind::leaf) {
+            nodes_.back().stale = false;
+            const auto found = std::find_if(leaves_.begin(), leaves_.end(),
+                                            [&](const Leaf &leaf) { return *leaf.name == term.name; });
+            Leaf &leaf = found != leaves_.end() ? *found : leaves_.emplace_back(Leaf{&term.name, {}});
+            leaf.nodes.push_back(place);
+        }
+        for (const Term &child : term.children) {
+            const int its = add(child, place);
+            nodes_[static_cast<std::size_t>(place)].children.push_back(its);
+        }
+        return place;
+    }
+
+    void compute(Node &node) {
+        boost::container::small_vector<Seconds, 6> values;
+        for (const int child : node.children)
+            values.push_back(nodes_[static_cast<std::size_t>(child)].value);
+        node.value = Seconds(combine(*node.term, {values.data(), values.size()}));
+        node.stale = false;
+    }
+
+    std::vector<Node> nodes_; ///< parents before their children
+    std::vector<Leaf> leaves_;
+};
 
 } // namespace
 
@@ -193,24 +242,20 @@ Term queue(std::string name, double jobs, std::vector<Term> services_and_alone) 
 }
 
 Seconds evaluate(Term &term) {
-    std::vector<Seconds> values;
+    boost::container::small_vector<Seconds, 6> values;
     for (Term &child : term.children)
         values.push_back(evaluate(child));
-    term.value_s = Seconds(combine(term, values));
+    term.value_s = Seconds(combine(term, {values.data(), values.size()}));
     return term.value_s;
 }
 
 std::vector<Bar> waterfall(const Term &term) {
-    std::vector<std::string> names;
-    std::set<std::string> seen;
-    collect_leaves(term, names, seen);
+    SwitchedTree tree(term);
     std::vector<Bar> bars;
-    std::set<std::string> on;
     double before = 0.0;
-    for (const std::string &name : names) {
-        on.insert(name);
-        const double after = value_with(term, on);
-        bars.push_back({name, Seconds(after - before)});
+    for (std::size_t i = 0; i < tree.names(); ++i) {
+        const double after = tree.switch_on(i);
+        bars.push_back({tree.name(i), Seconds(after - before)});
         before = after;
     }
     return bars;

@@ -10,8 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <numeric>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace convcast {
@@ -192,6 +194,61 @@ std::vector<int> gpcs_in_order(std::int64_t sms, std::int64_t cluster, const Arc
     return order;
 }
 
+/// Of the first `placed` CTAs that start, one an SM of `sms`: how many are among so many readers of the same
+/// data in their GPC, from 0. `most` is the SMs of all images.
+std::vector<double> count_readers(std::int64_t placed, std::int64_t sms, std::int64_t cluster,
+                                  Readers readers, double most, const Architecture &architecture) {
+    const double apart = std::max(1.0, readers.apart), together = readers.ctas * apart;
+    constexpr double rounding = 1e-6; // of numbers of CTAs that are no integers
+    std::vector<int> gpcs = gpcs_in_order(sms, cluster, architecture);
+    gpcs.resize(static_cast<std::size_t>(placed));
+    std::vector<std::int64_t> same; // number of the data, and of the GPC
+    same.reserve(gpcs.size());
+    const std::int64_t most_apart = std::max<std::int64_t>(1, std::llround(std::ceil(std::min(apart, most))));
+    constexpr std::int64_t most_gpcs = 16;
+    for (std::size_t i = 0; i < gpcs.size(); ++i) {
+        const double cta = static_cast<double>(i) + rounding, block = std::floor(cta / together),
+                     within = std::fmod(cta - block * together, apart);
+        same.push_back((static_cast<std::int64_t>(block) * most_apart + static_cast<std::int64_t>(within)) *
+                           most_gpcs +
+                       gpcs[i]);
+    }
+    std::sort(same.begin(), same.end());
+    std::vector<double> of_readers;
+    for (auto next = same.begin(); next != same.end();) {
+        const auto end = std::upper_bound(next, same.end(), *next);
+        const auto count = static_cast<std::size_t>(end - next);
+        of_readers.resize(std::max(of_readers.size(), count + 1));
+        of_readers[count] += static_cast<double>(count);
+        next = end;
+    }
+    return of_readers;
+}
+
+/// The same, counted once for the settings of a shape, many of which agree in all of it.
+const std::vector<double> &readers_of_gpcs(std::int64_t placed, std::int64_t sms, std::int64_t cluster,
+                                           Readers readers, double most, const Architecture &architecture) {
+    using Key =
+        std::tuple<std::int64_t, std::int64_t, std::int64_t, double, double, double, double, double, double>;
+    constexpr std::size_t most_kept = 4096;
+    thread_local std::map<Key, std::vector<double>> counted;
+    const Key key{placed,
+                  sms,
+                  cluster,
+                  readers.ctas,
+                  readers.apart,
+                  most,
+                  architecture.first_of_a_gpc->value,
+                  architecture.gpcs->value,
+                  architecture.runs_before_its_rest ? architecture.runs_before_its_rest->value : 0.0};
+    if (const auto found = counted.find(key); found != counted.end())
+        return found->second;
+    if (counted.size() >= most_kept)
+        counted.clear();
+    return counted.emplace(key, count_readers(placed, sms, cluster, readers, most, architecture))
+        .first->second;
+}
+
 } // namespace
 
 MergeableReads operator+(MergeableReads a, const MergeableReads &b) {
@@ -222,33 +279,8 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
     mergeable.waves = static_cast<double>(std::max<std::int64_t>(1, part.waves));
     if (bytes <= 0.0 || readers.ctas <= 1.0)
         return mergeable;
-    // Of the CTAs that start first, one an SM: which read the same, and in which GPC.
-    const double apart = std::max(1.0, readers.apart), together = readers.ctas * apart;
-    constexpr double rounding = 1e-6; // of numbers of CTAs that are no integers
-    std::vector<int> gpcs =
-        gpcs_in_order(std::min(ctas, all_sms), part.cluster.value_or(1), gpu.architecture);
-    gpcs.resize(static_cast<std::size_t>(placed));
-    std::vector<std::int64_t> same; // number of the data, and of the GPC
-    same.reserve(gpcs.size());
-    const std::int64_t most_apart =
-        std::max<std::int64_t>(1, std::llround(std::ceil(std::min(apart, mergeable.sms))));
-    constexpr std::int64_t most_gpcs = 16;
-    for (std::size_t i = 0; i < gpcs.size(); ++i) {
-        const double cta = static_cast<double>(i) + rounding, block = std::floor(cta / together),
-                     within = std::fmod(cta - block * together, apart);
-        same.push_back((static_cast<std::int64_t>(block) * most_apart + static_cast<std::int64_t>(within)) *
-                           most_gpcs +
-                       gpcs[i]);
-    }
-    std::sort(same.begin(), same.end());
-    std::vector<double> of_readers; // CTAs that are among so many readers of a GPC, from 0
-    for (auto next = same.begin(); next != same.end();) {
-        const auto end = std::upper_bound(next, same.end(), *next);
-        const auto count = static_cast<std::size_t>(end - next);
-        of_readers.resize(std::max(of_readers.size(), count + 1));
-        of_readers[count] += static_cast<double>(count);
-        next = end;
-    }
+    const std::vector<double> &of_readers = readers_of_gpcs(
+        placed, std::min(ctas, all_sms), part.cluster.value_or(1), readers, mergeable.sms, gpu.architecture);
     for (std::size_t count = 2; count < of_readers.size(); ++count)
         if (of_readers[count] > 0.0)
             mergeable.reads.push_back(

@@ -1,33 +1,107 @@
 #!/usr/bin/env python3
 """Makes large Run documents, to see what verbs take: the cases of a recording, again and again for larger batches.
 
-    many_cases.py RECORDING CASES FOLDER [PARTS]
+    many_cases.py RECORDING CASES FOLDER [PARTS] [--lines]
 
-writes FOLDER/part_1.json and so on (PARTS, default 2) with CASES cases in all, their forecasts left out.
+writes FOLDER/part_1.json and so on (PARTS, default 2) with CASES cases in all, their forecasts left out. With --lines they
+are documents of lines, part_1.jsonl, which may have any number of cases.
+
+    many_cases.py RECORDING CASES FOLDER --time CONVCAST [--into BENCHMARK.json]
+
+makes two such parts in FOLDER and times `merge` of both, `predict` and `report` of what merge wrote, and `choose` over half a
+per cent as many shapes. It prints seconds of all cores, seconds by the clock and the peak of memory, and with --into puts
+them in the place of the entries of the same name.
 """
+import argparse
 import gzip
 import json
+import os
 import pathlib
 import re
+import subprocess
 import sys
+import time
 
 
-def main():
-    recording, count, folder = sys.argv[1], int(sys.argv[2]), pathlib.Path(sys.argv[3])
-    parts = int(sys.argv[4]) if len(sys.argv) > 4 else 2
+def write_parts(recording, count, folder, parts, lines):
     with gzip.open(recording, "rt") as file:
         run = json.load(file)
     cases = run.pop("cases")
     folder.mkdir(parents=True, exist_ok=True)
+    names = []
     for part in range(parts):
-        lines = []
-        for i in range(part * count // parts, (part + 1) * count // parts):
-            case = cases[i % len(cases)]
-            batch = int(re.match(r"n(\d+)", case["shape"]).group(1)) + i // len(cases)
-            shape = re.sub(r"^n\d+", f"n{batch}", case["shape"])
-            lines.append(json.dumps({**case, "shape": shape}))
-        head = json.dumps(run)[:-1]
-        (folder / f"part_{part + 1}.json").write_text(head + ', "cases": [\n' + ",\n".join(lines) + "\n]}\n")
+        names.append(folder / f"part_{part + 1}.json{'l' if lines else ''}")
+        with open(names[-1], "w") as out:
+            out.write(json.dumps(run) + "\n" if lines else json.dumps(run)[:-1] + ', "cases": [\n')
+            last = (part + 1) * count // parts - 1
+            for i in range(part * count // parts, last + 1):
+                case = cases[i % len(cases)]
+                batch = int(re.match(r"n(\d+)", case["shape"]).group(1)) + i // len(cases)
+                shape = re.sub(r"^n\d+", f"n{batch}", case["shape"])
+                out.write(json.dumps({**case, "shape": shape}) + ("\n" if lines or i == last else ",\n"))
+            if not lines:
+                out.write("]}\n")
+    return names
+
+
+def shapes_of(recording, count):
+    """Distinct shapes of a recording, again and again for larger batches."""
+    with gzip.open(recording, "rt") as file:
+        shapes = list(dict.fromkeys(case["shape"] for case in json.load(file)["cases"]))
+    for i in range(count):
+        shape = shapes[i % len(shapes)]
+        yield re.sub(r"^n(\d+)", lambda found: f"n{int(found.group(1)) + i // len(shapes)}", shape)
+
+
+def timed(name, asked, *words):
+    """An entry of the benchmark: seconds of all cores; beside it seconds by the clock."""
+    start = time.monotonic()
+    process = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(status) != 0:
+        sys.exit(f"{name}: exit code {os.waitstatus_to_exitcode(status)}")
+    figure = {"name": name, "unit": "CPU s", "value": round(used.ru_utime + used.ru_stime, 1)}
+    if asked:
+        figure["asked"] = asked
+    figure["peak_memory_bytes"] = used.ru_maxrss * 1024
+    print(f"{name:<26}{figure['value']:>9} s of all cores{time.monotonic() - start:>9.1f} s by the clock"
+          f"{figure['peak_memory_bytes'] / 2**20:>9.0f} MiB", flush=True)
+    return figure
+
+
+def time_verbs(arguments):
+    folder, count, binary = arguments.folder, arguments.cases, arguments.time
+    parts = write_parts(arguments.recording, count, folder, 2, True)
+    of_cases = f"{count} cases"
+    whole, forecast = folder / "all.jsonl", folder / "forecast.jsonl"
+    figures = [timed(f"merge {of_cases}", 110, binary, "merge", *parts, "-o", whole),
+               timed(f"predict {of_cases}", 110, binary, "predict", whole, "-o", forecast),
+               timed(f"report {of_cases}", 110, binary, "report", forecast, "-o", folder / "page")]
+    shapes = count // 200
+    (folder / "shapes.txt").write_text("\n".join(shapes_of(arguments.recording, shapes)) + "\n")
+    figures.append(timed(f"choose {shapes} shapes", None, binary, "choose", "--shapes", folder / "shapes.txt", "--top", "1", "-o",
+                         folder / "chosen.jsonl"))
+    if arguments.into:
+        benchmark = json.loads(arguments.into.read_text())
+        names = [figure["name"] for figure in figures]
+        benchmark["figures"] = [figure for figure in benchmark["figures"] if figure["name"] not in names] + figures
+        arguments.into.write_text(json.dumps(benchmark, indent=2) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recording")
+    parser.add_argument("cases", type=int)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("parts", type=int, nargs="?", default=2)
+    parser.add_argument("--lines", action="store_true")
+    parser.add_argument("--time", type=pathlib.Path, metavar="CONVCAST")
+    parser.add_argument("--into", type=pathlib.Path, metavar="BENCHMARK.json")
+    arguments = parser.parse_args()
+    if arguments.time:
+        time_verbs(arguments)
+    else:
+        write_parts(arguments.recording, arguments.cases, arguments.folder, arguments.parts, arguments.lines)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ usage: cli_test.py BINARY [--update] [--part I/N] [unittest options, e.g. -k sha
 --update rewrites golden/*.txt: do that only when the model or a text was meant to change, and read the difference.
 No test needs a GPU, and none finds one: CUDA_VISIBLE_DEVICES is empty.
 """
+import base64
 import contextlib
 import csv
 import difflib
@@ -291,9 +292,11 @@ class Golden(Cli):
         benchmark = json.loads((SOURCE / "data" / "recorded" / "benchmark.json").read_text())
         self.assertEqual(benchmark["threads"], 2)
         asked = [figure for figure in benchmark["figures"] if "asked" in figure]
-        self.assertEqual([f["name"] for f in asked], ["choose resnet50_b1", "choose vgg16_b1", "closed form", "simulation"])
+        self.assertEqual([f["name"] for f in asked], ["choose resnet50_b1", "choose vgg16_b1", "closed form", "simulation",
+                                                      "merge 200000 cases", "predict 200000 cases", "report 200000 cases"])
         for figure in asked:
-            worse = max if figure["unit"] == "s" else min
+            worse = max if figure["unit"] in ("s", "CPU s") else min
+            self.assertLess(figure["peak_memory_bytes"], 4 << 30, figure)
             self.assertEqual(worse(figure["value"], figure["asked"]), figure["asked"], figure)
 
     def page_shows_what_its_commands_print(self, name):
@@ -2681,6 +2684,81 @@ class OwnKernels(Cli):
         self.assertEqual(result.code, 1)
         self.assertIn("run.jsonl:3: /cases/1/strategy", result.err)
         self.assertIn("naive_golbal", (self.folder / "again.jsonl").read_text())
+
+    def test_packed_lines_and_lines_are_the_same(self):
+        words = ("predict", "--shape", self.SHAPE, "--strategy", "winograd", "--strategy", "naive_global", "--json", "-o")
+        self.ok(*words, "run.jsonl")
+        self.ok(*words, "run.jsonl.gz")
+        plain = (self.folder / "run.jsonl").read_bytes()
+        self.assertEqual(gzip.decompress((self.folder / "run.jsonl.gz").read_bytes()), plain)
+        self.ok("predict", "run.jsonl.gz", "-o", "again.jsonl.gz")
+        again = gzip.decompress((self.folder / "again.jsonl.gz").read_bytes())
+        self.assertEqual(again.splitlines()[1:], plain.splitlines()[1:])
+        whole = (self.folder / "run.jsonl.gz").read_bytes()
+        (self.folder / "cut.jsonl.gz").write_bytes(whole[:-20])
+        result = self.cli("predict", "cut.jsonl.gz", "-o", "again.jsonl")
+        self.assertEqual(result.code, 3)
+        self.assertIn("damaged or cut", result.err)
+
+    def peak_memory(self, *words):
+        """Of a command that must succeed, in MiB."""
+        process = subprocess.Popen([BINARY, *words], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0, words)
+        return used.ru_maxrss / 1024
+
+    def test_a_long_document_of_lines_is_forecast_in_the_memory_of_a_short_one(self):
+        recording = SOURCE / "data" / "recorded" / "h200" / "sweep_unseen.json.gz"
+        make = [sys.executable, str(SOURCE / "tests" / "benchmark" / "many_cases.py"), str(recording)]
+        for count, folder in (("5000", "short"), ("15000", "long")):
+            subprocess.run([*make, count, str(self.folder / folder), "1", "--lines"], check=True)
+        short, long = (self.peak_memory("predict", folder + "/part_1.jsonl", "-o", folder + "/forecast.jsonl")
+                       for folder in ("short", "long"))
+        self.assertLess(long, 1.25 * short, "MiB: a document is forecast in pieces")
+        forecast = (self.folder / "long/forecast.jsonl").read_text().splitlines()
+        self.assertEqual(len(forecast), 15001)
+        self.assertEqual(forecast[1:5001], (self.folder / "short/forecast.jsonl").read_text().splitlines()[1:])
+        # The same cases as JSON, which is read as a whole.
+        subprocess.run([*make, "300", str(self.folder / "json"), "1"], check=True)
+        self.ok("predict", "json/part_1.json", "-o", "json/forecast.json")
+        whole = json.loads((self.folder / "json/forecast.json").read_text())["cases"]
+        for case in whole:
+            case.get("prediction", {}).pop("term", None)
+        self.assertEqual([json.loads(line) for line in forecast[1:301]], whole)
+
+    def test_choices_for_many_shapes_are_written_as_they_come(self):
+        shapes = "\n".join(f"n{n}c8h14w14k32r3s3" for n in range(1, 6))
+        self.write("shapes.txt", shapes + "\n")
+        words = ("choose", "--shapes", "shapes.txt", "--top", "2", "--json", "-o")
+        self.ok(*words, "chosen.json")
+        self.ok(*words, "chosen.jsonl")
+        whole = json.loads((self.folder / "chosen.json").read_text())
+        for case in whole["cases"]:
+            del case["prediction"]["term"]
+        head, *cases = (self.folder / "chosen.jsonl").read_text().splitlines()
+        self.assertEqual([json.loads(case) for case in cases], whole.pop("cases"))
+        self.assertEqual(json.loads(head), whole)
+
+    def test_the_page_of_very_many_cases_shows_some_and_counts_all(self):
+        recording = SOURCE / "data" / "recorded" / "h200" / "sweep_unseen.json.gz"
+        subprocess.run([sys.executable, str(SOURCE / "tests" / "benchmark" / "many_cases.py"), str(recording), "21000",
+                        str(self.folder / "many"), "1", "--lines"], check=True)
+        said = subprocess.run([BINARY, "report", "many/part_1.jsonl", "-o", "page"], cwd=self.folder, check=True, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=600).stdout
+        page = (self.folder / "page/page.html").read_text()
+        self.assertRegex(page, r"This page shows \d+ of 21000 cases one by one")
+        self.assertLess(len(page), 16e6)
+        packed = re.search(r'<script type="text/plain" id="columns">(.*?)</script>', page, re.S).group(1)
+        shown = json.loads(gzip.decompress(base64.b64decode(packed)))
+        count = len(shown["predicted"])
+        self.assertLess(count, 12000)
+        named = [int(i) for text in re.findall(r'data-cases?="([\d,]*)"', page) for i in text.split(",") if i]
+        self.assertLess(max(named), count)
+        with open(self.folder / "page/figures/predicted_vs_measured.csv") as file:
+            rows = sum(1 for _ in file) - 1
+        self.assertEqual(rows, int(re.search(r"Over (\d+) measured cases", said).group(1)))
+        self.assertGreater(rows, count)
 
 
 class NoGpu(Cli):

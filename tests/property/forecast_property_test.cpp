@@ -117,6 +117,33 @@ TEST(ForecastProperty, TheNumberAloneIsTheTreesValueToTheLastBit) {
     EXPECT_GT(cases, 200);
 }
 
+/// An interval leaves these numbers out where no formula of a plan reads them (model/time/call.cpp).
+TEST(ForecastProperty, NumbersOfClustersAndTensorCoresMatterOnlyToPlansThatUseThem) {
+    const GpuProfile h200 = complete_h200();
+    GpuProfile tensors = h200, clusters = h200;
+    tensors.tf32_mma_rate->value = h200.tf32_mma_rate->value / 2.0;
+    clusters.cluster_latency->value = h200.cluster_latency->value * 2.0;
+    clusters.cluster_bandwidth->value = h200.cluster_bandwidth->value / 2.0;
+    clusters.cluster_barrier_latency->value = h200.cluster_barrier_latency->value * 2.0;
+    int same = 0;
+    for_random_cases(h200, 40, [&](const Strategy &, const ConvShape &shape, const Case &item) {
+        const Plan &plan = *item.prediction->plan;
+        const auto time_on = [&](const GpuProfile &chip) { return forecast_time(plan, shape, chip)->value; };
+        bool uses_clusters = false, uses_tensors = false;
+        for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+            for (const Partition &part : *launches) {
+                uses_clusters = uses_clusters || part.cluster.value_or(1) > 1;
+                uses_tensors = uses_tensors || part.step.tensor_fmas || part.drain.tensor_fmas;
+            }
+        if (!uses_clusters)
+            EXPECT_EQ(time_on(clusters), time_on(h200)) << shape.id() << *item.strategy;
+        if (!uses_tensors)
+            EXPECT_EQ(time_on(tensors), time_on(h200)) << shape.id() << *item.strategy;
+        same += uses_clusters && uses_tensors ? 0 : 1;
+    });
+    EXPECT_GT(same, 200);
+}
+
 TEST(ForecastProperty, AFewSmsAndOlderGpusHaveForecastsToo) {
     std::vector<GpuProfile> chips;
     for (const int sms : {1, 2, 3, 7}) // fewer than a cluster has CTAs

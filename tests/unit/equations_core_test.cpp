@@ -169,6 +169,25 @@ TEST(EquationF23, NoLongerThanWarpsInTurn) {
     EXPECT_NEAR(mixed(part, work), 140.0, 1e-9); // chain 240: the sum is less
 }
 
+TEST(CoreTimes, AreThoseThatAreComputed) {
+    Partition part = idle_launch();
+    part.barriers = 1, part.copy_passes = 1.0, part.pace = even_pace;
+    StepWork work, more;
+    work.instructions = 240.0, work.shared_wavefronts = 80.0, work.copying = 40.0;
+    more = work, more.instructions = 480.0;
+    CoreTimes times;
+    Machine knowing = round_machine();
+    knowing.known = &times;
+    for (int again = 0; again < 2; ++again)
+        for (const StepWork &of : {work, more})
+            for (const double ctas : {1.0, 2.0}) {
+                EXPECT_EQ(core_term<Seconds>("", part, of, ctas, knowing).value,
+                          core_term<Seconds>("", part, of, ctas, round_machine()).value);
+                EXPECT_EQ(busy_term<Seconds>(part, of, ctas, knowing).value,
+                          busy_term<Seconds>(part, of, ctas, round_machine()).value);
+            }
+}
+
 TEST(EquationF27, CopiesThenArithmetic) {
     Partition part = idle_launch();
     part.barriers = 1, part.copy_passes = 1.0, part.pace = even_pace;

@@ -257,7 +257,8 @@ class Folder : public testing::Test {
 
 TEST_F(Folder, HoldsThePageAndThreeFilesPerFigure) {
     const convcast::Run run = sample::run(studies());
-    const ReportFiles files = write_report(run, studies(), path_ / "new" / "report");
+    const ReportFiles files =
+        write_report(run, studies(), summarize(run, studies()), path_ / "new" / "report");
     EXPECT_TRUE(std::filesystem::exists(files.page));
     for (const std::filesystem::path &file : files.figures)
         EXPECT_GT(std::filesystem::file_size(file), 0u) << file;
@@ -273,15 +274,16 @@ TEST_F(Folder, HoldsThePageAndThreeFilesPerFigure) {
 
 TEST_F(Folder, TheSameRunGivesTheSameBytes) {
     const convcast::Run run = sample::run(studies());
-    const ReportFiles a = write_report(run, studies(), path_ / "a"),
-                      b = write_report(run, studies(), path_ / "b");
+    const ReportFiles a = write_report(run, studies(), summarize(run, studies()), path_ / "a"),
+                      b = write_report(run, studies(), summarize(run, studies()), path_ / "b");
     EXPECT_EQ(read_file(a.page.string()), read_file(b.page.string()));
     for (std::size_t i = 0; i < a.figures.size(); ++i)
         EXPECT_EQ(read_file(a.figures[i].string()), read_file(b.figures[i].string())) << a.figures[i];
 }
 
 TEST_F(Folder, FiguresOfAnEarlierReportGoAndFilesOfOthersStay) {
-    const ReportFiles earlier = write_report(sample::run(studies()), studies(), path_);
+    const ReportFiles earlier =
+        write_report(sample::run(studies()), studies(), summarize(sample::run(studies()), studies()), path_);
     write_file_atomically((path_ / "figures" / "mine.txt").string(), "kept");
     const ReportFiles now = write_report(find_profile("toy"), path_); // has no curves, hence no figures
     EXPECT_TRUE(now.figures.empty());
@@ -293,7 +295,7 @@ TEST_F(Folder, FiguresOfAnEarlierReportGoAndFilesOfOthersStay) {
 TEST_F(Folder, WhatCannotBeWrittenIsAnInputError) {
     write_file_atomically((path_ / "file").string(), "in the way");
     try {
-        write_report(convcast::Run{}, {}, path_ / "file");
+        write_report(convcast::Run{}, {}, summarize(convcast::Run{}, {}), path_ / "file");
         FAIL() << "no error";
     } catch (const InputError &error) {
         EXPECT_TRUE(has(error.what(), "file")) << error.what();
