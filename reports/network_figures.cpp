@@ -133,7 +133,7 @@ struct LaunchBar {
 
 /// Rows by stream, within a stream in the order of the first bars. Neighbours differ in colour; a launch has
 /// the same colour in both of its rows.
-Figure timeline_of(const std::vector<LaunchBar> &bars, std::size_t launches, const std::string &title) {
+Figure timeline_of(const std::vector<LaunchBar> &bars, const std::string &title) {
     Figure figure{"network_timeline", title, "", {}, {}};
     figure.x = {"time since the start of the call, µs", Scale::linear, 0.0, {}, {}};
     figure.y.scale = Scale::category;
@@ -148,19 +148,16 @@ Figure timeline_of(const std::vector<LaunchBar> &bars, std::size_t launches, con
             if (bar.stream == stream && !rows.contains({stream, bar.row})) {
                 rows[{stream, bar.row}] = static_cast<double>(figure.y.categories.size());
                 figure.y.categories.push_back(streams == 1 ? bar.row
-                                                           : fmt::format("{}: {}", stream, bar.row));
+                                                           : fmt::format("stream {}, {}", stream, bar.row));
             }
-    std::size_t convolution = 0;
-    for (std::size_t i = 0; i < bars.size(); ++i) {
-        const LaunchBar &bar = bars[i];
-        if (i % launches == 0)
-            convolution = 0;
-        Series &series = bar.kind == LaunchKind::convolution
-                             ? (convolution++ % 2 == 0 ? convolutions : second)
+    std::map<double, std::size_t> seen; // convolutions of a row
+    for (const LaunchBar &bar : bars) {
+        const double row = rows[{bar.stream, bar.row}];
+        Series &series = bar.kind == LaunchKind::convolution ? (seen[row]++ % 2 == 0 ? convolutions : second)
                          : bar.kind == LaunchKind::dense || bar.kind == LaunchKind::columns ? dense
                                                                                             : others;
         series.points.push_back({bar.ends_s.value * in_microseconds,
-                                 rows[{bar.stream, bar.row}],
+                                 row,
                                  fmt::format("{}, {}: {}, ends at {}", bar.name, bar.row,
                                              with_unit(bar.time_s), with_unit(bar.ends_s)),
                                  {},
@@ -257,9 +254,8 @@ Figure network_timeline_figure(const NetworkForecast &forecast) {
         bars.push_back({join(launch.operators, "+"), "forecast", launch.kind, launch.stream.value_or(0), ends,
                         launch.begins_s ? ends - *launch.begins_s : launch.time_s});
     }
-    Figure figure =
-        timeline_of(bars, bars.size(),
-                    fmt::format("Timeline of {}, batch {}, as forecast", forecast.network, forecast.batch));
+    Figure figure = timeline_of(
+        bars, fmt::format("Timeline of {}, batch {}, as forecast", forecast.network, forecast.batch));
     figure.caption = "Each launch with the gap before it. Convolutions have two colours in turn.";
     return figure;
 }
@@ -291,8 +287,7 @@ Figure network_timeline_figure(const WholeRun &run) {
         bars.push_back({join(launch.operators, "+"), "measured", launch.kind, launch.stream.value_or(0),
                         ends[i], launch.time_s->median_s});
     }
-    Figure figure = timeline_of(bars, std::max<std::size_t>(1, run.launches.size()),
-                                fmt::format("Timeline of {}, batch {}", run.network, run.batch));
+    Figure figure = timeline_of(bars, fmt::format("Timeline of {}, batch {}", run.network, run.batch));
     figure.caption =
         "Each launch from the end of what it waits for to its own. Convolutions have two colours in turn; a "
         "launch has the same in both rows.";

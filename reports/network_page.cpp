@@ -114,20 +114,21 @@ class NetworkPage : HtmlWriter {
     explicit NetworkPage(const NetworkForecast &forecast) : forecast_(forecast) {}
 
     std::string write() {
+        const Seconds all = forecast_.convolutions_s + forecast_.dense_s + forecast_.others_s;
         const std::string answer = fmt::format(
             "{} µs in one CUDA graph of {} nodes, {:.2f} times the bound; convolutions {:.1f} %, dense "
             "layers {:.1f} %, "
             "the rest {:.1f} %.",
             microseconds(forecast_.time_s), forecast_.nodes, forecast_.time_s / forecast_.light_s,
-            100.0 * (forecast_.convolutions_s / forecast_.time_s),
-            100.0 * (forecast_.dense_s / forecast_.time_s), 100.0 * (forecast_.others_s / forecast_.time_s));
+            100.0 * (forecast_.convolutions_s / all), 100.0 * (forecast_.dense_s / all),
+            100.0 * (forecast_.others_s / all));
         open(fmt::format("{}, batch {}: forecast", forecast_.network, forecast_.batch), answer);
         add("<p class=\"answer\">{}</p>\n<dl class=\"facts\">", escape_xml(answer));
         fact("profile", forecast_.profile_id);
         for (const auto &[key, text] : forecast_.conditions)
             fact(key, text);
         out_ += "</dl>\n</header>\n<main>\n<section id=\"layers\"><h2>Layers</h2>\n";
-        figure(network_timeline_figure(forecast_));
+        figure(network_timeline_figure(forecast_), SvgUse::in_column);
         figure(network_layers_figure(forecast_));
         layers();
         changes();
@@ -186,7 +187,7 @@ class WholePage : HtmlWriter {
         spread("the same with cold L2", run_.graph_cold_s);
         spread("launch by launch", run_.stream_s);
         out_ += "</dl>\n</header>\n<main>\n<section id=\"timeline\"><h2>Timeline</h2>\n";
-        figure(network_timeline_figure(run_));
+        figure(network_timeline_figure(run_), SvgUse::in_column);
         out_ += "<h3>Launches</h3>\n";
         launches();
         if (!run_.assumptions.empty()) {

@@ -161,7 +161,7 @@ class Forecaster {
     NamedWay named(const ConvShape &shape, const Strategy &strategy) {
         auto planned = compiled_plan(strategy, shape, gpu_, knowledge_.facts);
         if (auto *why = std::get_if<Infeasible>(&planned))
-            return to_text(strategy) + " does not do " + shape.id() + ": " + why->why;
+            return name_of(strategy) + " does not do " + shape.id() + ": " + why->why;
         auto &good = std::get<PlannedStrategy>(planned);
         Plan once = good.feasible.plan;
         once.prepare.clear(); // as of the candidates

@@ -337,7 +337,8 @@ class ScheduleBinder {
             auto answer = asked_(line.strategy, *launch.shape);
             if (const auto *why = std::get_if<std::string>(&answer))
                 problem("strategy: " + *why + "; expected one that does " + launch.shape->id() +
-                        ", for example strategy=implicit_gemm, or none, which takes the forecast's choice");
+                        ", or no strategy=, which takes the forecast's choice, for example: launch " +
+                        op.name);
             ends = std::holds_alternative<std::string>(answer) || std::get<bool>(answer);
         }
         for (std::size_t j = 1; j < operators.size(); ++j) {
