@@ -385,6 +385,8 @@ class ScheduleBinder {
     }
 
     void missing() {
+        if (reading_.schedule.lines.empty()) // which has been said
+            return;
         std::vector<std::string> names;
         for (std::size_t i = 0; i < network_.operators.size(); ++i)
             if (!computed_.contains(i))

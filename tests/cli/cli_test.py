@@ -1416,7 +1416,7 @@ class Json(Cli):
     def test_schedules(self):
         """What choose prints, predict and run take: as it stands, or changed."""
         text = self.ok("choose", "--network", "fashion_mnist", "--format", "schedule").out
-        for network, batch in (("alexnet", 1), ("alexnet", 32), ("vgg16", 32), ("resnet18", 1), ("resnet50", 1)):
+        for network, batch in (("alexnet", 32), ("resnet18", 1)):
             asked = ["--network", network, "--batch", batch]
             chosen = self.ok("predict", *asked, "--json").json()
             self.ok("choose", *asked, "--format", "schedule", "-o", "a.schedule")
@@ -1484,7 +1484,8 @@ class Json(Cli):
         page = (self.folder / "page" / "page.html").read_text()
         for part in ("Timeline of alexnet, batch 1", ">forecast<", ">measured<", "does not have when it began", "conv2 + bias2 + relu2"):
             self.assertIn(part, page)
-        rows = list(csv.DictReader((self.folder / "page" / "figures" / "network_timeline.csv").open()))
+        table = (self.folder / "page" / "figures" / "network_timeline.csv").read_text()
+        rows = list(csv.DictReader(io.StringIO(table)))
         measured = [row for row in rows if "measured" in row["label"]]
         launches = json.loads(pathlib.Path(recorded).read_text())["launches"]
         self.assertEqual(len(rows), 2 * len(launches))
