@@ -57,7 +57,9 @@ Candidates candidates_of(const HelpOption &option) {
     else if (name == "--completion")
         found.words = {"bash", "zsh", "fish"};
     else if (name == "--format")
-        found.words = {"text", "json", "csv", "markdown"};
+        found.words = contains(option.text, "schedule")
+                          ? std::vector<std::string>{"text", "json", "csv", "markdown", "schedule"}
+                          : std::vector<std::string>{"text", "json", "csv", "markdown"};
     else if (name == "--l2")
         found.words = {"cold", "warm"};
     else if (name == "--schema")

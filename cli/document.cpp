@@ -31,8 +31,10 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
     if (documents == Documents::read)
         for (const std::string &file : arguments.positional())
             inputs.push_back({file, "", "document"});
-    for (const auto &[option, what] :
-         {std::pair{"gpu", "profile"}, {"facts", "facts"}, {"calibration", "calibration"}})
+    for (const auto &[option, what] : {std::pair{"gpu", "profile"},
+                                       {"facts", "facts"},
+                                       {"calibration", "calibration"},
+                                       {"schedule", "schedule"}})
         if (arguments.has(option))
             inputs.push_back({arguments.text(option, ""), std::string("--") + option, what});
     if (arguments.has("study"))

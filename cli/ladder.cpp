@@ -1,6 +1,8 @@
 #include "cli/ladder.hpp"
 
 #include "cli/knowledge.hpp"
+#include "cli/network.hpp"
+#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "model/base/described.hpp"
@@ -12,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,6 +38,21 @@ std::optional<Seconds> forecast_graph(const RungResult &rung) {
 }
 std::optional<Seconds> forecast_stream(const RungResult &rung) {
     return rung.predicted ? rung.predicted->stream_s : std::nullopt;
+}
+
+/// The rungs, each with its forecast as a comment.
+std::string rungs_schedule(const LadderRun &run, const std::string &gpu) {
+    Schedule schedule;
+    schedule.network = run.network;
+    schedule.batch = run.batch;
+    schedule.note = fmt::format("Rungs of {}, batch {}, forecast for {} by convcast {}\nGrammar: "
+                                "docs/networks.md",
+                                run.network, run.batch, gpu, producer().version);
+    for (const RungResult &rung : run.rungs) {
+        const auto time = forecast_graph(rung);
+        schedule.rungs.push_back({rung.id, (time ? short_time(*time) + ", " : "") + rung.title});
+    }
+    return to_text(schedule);
 }
 
 std::string why_text(const RungResult &rung) {
@@ -86,16 +104,18 @@ std::string ladder_text(const LadderRun &run, const std::string &gpu) {
     return text + "\n" + table(head, rows, terminal_width());
 }
 
-int predict_ladder(const Arguments &arguments) {
+int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReading> &schedule) {
     for (const char *other : {"shape", "study", "strategy", "timeline", "diagram", "explain", "rules",
                               "sweep", "set", "facts", "calibration"})
         if (arguments.has(other))
             throw UsageError("predict: --ladder and --" + std::string(other) +
                              " were both given; a ladder's rungs have kernels of their own");
     const Network network = find_network(arguments.text("network", ""));
-    const Ladder ladder = find_ladder(network);
-    constexpr int most_batch = 65536;
-    const int batch = arguments.integer("batch", 1, 1, most_batch);
+    Ladder ladder = find_ladder(network);
+    const std::int64_t batch = asked_rungs("predict", arguments, schedule, ladder);
+    const Format format = format_of("predict", arguments, true);
+    if (format == Format::csv || format == Format::markdown)
+        throw UsageError("predict: the formats of a ladder are text, json and schedule");
     GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
     supply_assumed(profile, arguments);
     if (arguments.has("sms"))
@@ -103,11 +123,29 @@ int predict_ladder(const Arguments &arguments) {
     require_times(profile, "predict --ladder");
     LadderRun run = forecast_ladder(ladder, network, batch, profile);
     run.conditions["version"] = producer().version;
-    const bool document = arguments.has("json") || arguments.has("output");
-    write_file_atomically(arguments.text("output", "-"), document
-                                                             ? to_text(described::write(run))
-                                                             : printable(ladder_text(run, profile.name)));
+    write_file_atomically(arguments.text("output", "-"),
+                          format == Format::json       ? to_text(described::write(run))
+                          : format == Format::schedule ? rungs_schedule(run, profile.name)
+                                                       : printable(ladder_text(run, profile.name)));
     return 0;
+}
+
+std::int64_t asked_rungs(const std::string &verb, const Arguments &arguments,
+                         const std::optional<ScheduleReading> &schedule, Ladder &ladder) {
+    constexpr int most_batch = 65536;
+    const int batch = arguments.integer("batch", 1, 1, most_batch);
+    if (!schedule)
+        return batch;
+    if (!schedule->schedule.lines.empty())
+        throw UsageError(verb + ": --ladder takes a schedule of rungs, for example: rung " +
+                         ladder.rungs.front().id +
+                         "; one of launches is of the whole network, without --ladder");
+    ladder = rungs_of(*schedule, std::move(ladder));
+    if (schedule->schedule.batch > most_batch)
+        throw InputError(schedule->file, fmt::format("batch {}: a ladder computes at most {} images, for "
+                                                     "example: batch 32",
+                                                     schedule->schedule.batch, most_batch));
+    return schedule->schedule.batch;
 }
 
 } // namespace convcast::cli

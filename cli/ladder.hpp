@@ -3,13 +3,22 @@
 
 #include "cli/arguments.hpp"
 #include "model/network/ladder.hpp"
+#include "model/network/schedule_text.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace convcast::cli {
 
-/// predict --network NAME --ladder: the forecast of every rung. Returns the exit code.
-int predict_ladder(const Arguments &arguments);
+/// predict --network NAME --ladder: the forecast of every rung, or of those that a schedule names. Returns
+/// the exit code.
+int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReading> &schedule);
+
+/// Leaves the ladder the rungs that a schedule names. Returns the images of a call: the schedule's, or
+/// --batch.
+std::int64_t asked_rungs(const std::string &verb, const Arguments &arguments,
+                         const std::optional<ScheduleReading> &schedule, Ladder &ladder);
 
 /// Rungs with what is known of each: forecast, measured, published. `gpu` names the GPU of the times.
 std::string ladder_text(const LadderRun &run, const std::string &gpu);

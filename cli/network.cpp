@@ -1,6 +1,7 @@
 #include "cli/network.hpp"
 
 #include "cli/knowledge.hpp"
+#include "cli/ladder.hpp"
 #include "cli/scaling.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
@@ -8,6 +9,7 @@
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/hash.hpp"
 #include "model/network/forecast.hpp"
 #include "model/strategies/list.hpp"
 
@@ -17,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -32,6 +35,21 @@ struct Asked {
     NetworkQuestion question;
 };
 
+/// The images that a schedule says. Throws InputError if they are more than `most`.
+std::int64_t images_of(const ScheduleReading &reading, std::int64_t most) {
+    if (reading.schedule.batch > most)
+        throw InputError(reading.file,
+                         fmt::format("batch {} makes a tensor of more than 2^31 numbers; expected at most "
+                                     "{}, for example: batch 32",
+                                     reading.schedule.batch, most));
+    return reading.schedule.batch;
+}
+
+/// By what it says, however it is written.
+std::string given_schedule(const ScheduleReading &reading) {
+    return "given, content " + content_hash({to_text(reading.schedule)});
+}
+
 void refuse_questions(const std::string &verb, const Arguments &arguments) {
     for (const char *other :
          {"shape", "study", "shapes", "timeline", "given", "measure", "place", "device", "why"})
@@ -40,12 +58,16 @@ void refuse_questions(const std::string &verb, const Arguments &arguments) {
                              " were both given; a network already says which shapes");
 }
 
-Asked read_asked(const std::string &verb, const Arguments &arguments) {
+Asked read_asked(const std::string &verb, const Arguments &arguments,
+                 std::optional<ScheduleReading> schedule = std::nullopt) {
     Asked asked;
     asked.network = without_losses(find_network(arguments.text("network", "")));
     const std::int64_t most =
         std::min<std::int64_t>(most_images(asked.network), std::numeric_limits<int>::max());
     asked.question.batch = arguments.integer("batch", 1, 1, static_cast<int>(most));
+    asked.question.schedule = std::move(schedule);
+    if (asked.question.schedule)
+        asked.question.batch = images_of(*asked.question.schedule, most);
     asked.question.strategies = arguments.texts("strategy");
     const std::vector<std::string> names = strategy_names();
     for (const std::string &name : asked.question.strategies)
@@ -63,10 +85,25 @@ Asked read_asked(const std::string &verb, const Arguments &arguments) {
     return asked;
 }
 
-std::string document(NetworkForecast forecast, const Knowledge &knowledge) {
-    forecast.conditions = conditions_of(knowledge);
+std::string document(NetworkForecast forecast, const Asked &asked) {
+    forecast.conditions = conditions_of(asked.knowledge);
     forecast.conditions["version"] = producer().version;
+    if (asked.question.schedule)
+        forecast.conditions["schedule"] = given_schedule(*asked.question.schedule);
     return to_text(described::write(forecast));
+}
+
+std::string schedule_document(const PlannedNetwork &plan, const Asked &asked) {
+    Schedule schedule = schedule_of(plan);
+    schedule.note = fmt::format("{}, batch {}: {} forecast for {} by convcast {}\nGrammar: docs/networks.md",
+                                plan.forecast.network, plan.forecast.batch, short_time(plan.forecast.time_s),
+                                asked.profile.name, producer().version);
+    return to_text(schedule);
+}
+
+/// Of the launches' times together, which on several streams is more than the network takes.
+Seconds all_of(const NetworkForecast &forecast) {
+    return forecast.convolutions_s + forecast.dense_s + forecast.others_s;
 }
 
 std::string percent(double share) {
@@ -81,10 +118,14 @@ std::string heading(const NetworkForecast &forecast, const Asked &asked) {
            fmt::format("  {:.2f}x the bound {}: direct products at full rate, or every parameter read once; "
                        "Winograd multiplies less\n",
                        forecast.time_s / forecast.light_s, short_time(forecast.light_s)) +
+           (forecast.chosen_s
+                ? fmt::format("  by the schedule that was given: {:.3f}x the {} of the forecast's own\n",
+                              forecast.time_s / *forecast.chosen_s, short_time(*forecast.chosen_s))
+                : "") +
            fmt::format("  convolutions {}, dense layers {}, the rest {}\n\n",
-                       percent(forecast.convolutions_s / forecast.time_s),
-                       percent(forecast.dense_s / forecast.time_s),
-                       percent(forecast.others_s / forecast.time_s));
+                       percent(forecast.convolutions_s / all_of(forecast)),
+                       percent(forecast.dense_s / all_of(forecast)),
+                       percent(forecast.others_s / all_of(forecast)));
 }
 
 std::string launches_table(const NetworkForecast &forecast) {
@@ -105,7 +146,8 @@ std::string launches_table(const NetworkForecast &forecast) {
 }
 
 std::string what_if_text(const NetworkForecast &forecast) {
-    std::string text = "\nwhat would change it, strategies chosen anew:\n";
+    std::string text = forecast.chosen_s ? "\nwhat would change it, with this schedule:\n"
+                                         : "\nwhat would change it, strategies chosen anew:\n";
     for (const WhatIf &change : forecast.what_if)
         text += fmt::format("  {:>10}  {:+6.1f} %  {}\n", short_time(change.time_s),
                             100.0 * (change.time_s / forecast.time_s - 1.0), change.change);
@@ -164,12 +206,14 @@ Sheet network_sheet(const NetworkForecast &forecast, bool candidates) {
 }
 
 /// The forecast in the format that is asked for; `text` is the answer for a terminal.
-void write_answer(const NetworkForecast &forecast, const Asked &asked, const std::string &verb,
+void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::string &verb,
                   const Arguments &arguments, const std::string &text) {
+    const NetworkForecast &forecast = plan.forecast;
     const Format format = format_of(verb, arguments, true);
     const Sheet sheet = network_sheet(forecast, verb == "choose");
-    write_file_atomically(arguments.text("output", "-"), format == Format::json
-                                                             ? document(forecast, asked.knowledge)
+    write_file_atomically(arguments.text("output", "-"), format == Format::json ? document(forecast, asked)
+                                                         : format == Format::schedule
+                                                             ? schedule_document(plan, asked)
                                                          : format == Format::csv      ? as_csv(sheet)
                                                          : format == Format::markdown ? as_markdown(sheet)
                                                                                       : printable(text));
@@ -178,7 +222,7 @@ void write_answer(const NetworkForecast &forecast, const Asked &asked, const std
 } // namespace
 
 std::vector<Option> network_options() {
-    return {{"network", Option::text}, {"batch", Option::text}};
+    return {{"network", Option::text}, {"batch", Option::text}, {"schedule", Option::text}};
 }
 
 bool asks_network(const std::string &verb, const Arguments &arguments) {
@@ -188,6 +232,9 @@ bool asks_network(const std::string &verb, const Arguments &arguments) {
         throw UsageError(verb + ": --batch is of a network or a list of shapes, for example --network "
                                 "resnet50 --batch 32; a shape has "
                                 "its own, for example n32c64h56w56k64r3s3");
+    if (arguments.has("schedule"))
+        throw UsageError(verb + ": --schedule is of a network, for example --network resnet50 --schedule "
+                                "resnet50.schedule");
     if (verb != "choose")
         (void)asks_scaling(verb, arguments);
     for (const char *other : training_options)
@@ -197,12 +244,38 @@ bool asks_network(const std::string &verb, const Arguments &arguments) {
     return false;
 }
 
-AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments) {
-    Asked asked = read_asked(verb, arguments);
+std::optional<ScheduleReading> asked_schedule(const std::string &verb, const Arguments &arguments) {
+    if (!arguments.has("schedule"))
+        return std::nullopt;
+    if (arguments.has("strategy"))
+        throw UsageError(verb + ": --schedule and --strategy were both given; the schedule names strategies");
+    const std::string file = arguments.text("schedule", "");
+    ScheduleReading reading = parse_schedule(read_file(file), file == "-" ? "standard input" : file);
+    const int batch = arguments.integer(
+        "batch",
+        static_cast<int>(std::min<std::int64_t>(reading.schedule.batch, std::numeric_limits<int>::max())), 1,
+        std::numeric_limits<int>::max());
+    if (arguments.has("batch") && batch != reading.schedule.batch && reading.problems.empty())
+        throw UsageError(
+            fmt::format("{}: --batch {} and {}, which is of batch {}, were both given; a schedule "
+                        "says its batch, whose line can be changed",
+                        verb, batch, file, reading.schedule.batch));
+    return reading;
+}
+
+bool names_rungs(const std::optional<ScheduleReading> &schedule) {
+    return schedule && !schedule->schedule.rungs.empty() && schedule->schedule.lines.empty();
+}
+
+AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments,
+                             std::optional<ScheduleReading> schedule) {
+    Asked asked = read_asked(verb, arguments, std::move(schedule));
     asked.question.what_if = false;
     AskedPlan planned;
     planned.plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
     planned.conditions = conditions_of(asked.knowledge);
+    if (asked.question.schedule)
+        planned.conditions["schedule"] = given_schedule(*asked.question.schedule);
     planned.profile = std::move(asked.profile);
     return planned;
 }
@@ -211,10 +284,13 @@ int predict_network(const Arguments &arguments) {
     if (asks_scaling("predict", arguments))
         return predict_scaling(arguments);
     refuse_questions("predict", arguments);
-    const Asked asked = read_asked("predict", arguments);
-    const NetworkForecast forecast =
-        forecast_network(asked.network, asked.profile, asked.knowledge, asked.question);
-    write_answer(forecast, asked, "predict", arguments,
+    auto schedule = asked_schedule("predict", arguments);
+    if (names_rungs(schedule))
+        return predict_ladder(arguments, schedule);
+    const Asked asked = read_asked("predict", arguments, std::move(schedule));
+    const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
+    const NetworkForecast &forecast = plan.forecast;
+    write_answer(plan, asked, "predict", arguments,
                  heading(forecast, asked) + launches_table(forecast) + what_if_text(forecast) +
                      assumptions(forecast));
     return 0;
@@ -222,12 +298,15 @@ int predict_network(const Arguments &arguments) {
 
 int choose_network(const Arguments &arguments) {
     refuse_questions("choose", arguments);
+    if (arguments.has("schedule"))
+        throw UsageError("choose: a schedule has chosen already; predict --network NAME --schedule FILE "
+                         "forecasts it as it stands");
     Asked asked = read_asked("choose", arguments);
     asked.question.top = static_cast<std::size_t>(arguments.integer("top", 3, 1, 100000));
     asked.question.what_if = false;
-    const NetworkForecast forecast =
-        forecast_network(asked.network, asked.profile, asked.knowledge, asked.question);
-    write_answer(forecast, asked, "choose", arguments,
+    const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
+    const NetworkForecast &forecast = plan.forecast;
+    write_answer(plan, asked, "choose", arguments,
                  heading(forecast, asked) + candidates_text(forecast) + assumptions(forecast));
     return 0;
 }

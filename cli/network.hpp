@@ -4,9 +4,11 @@
 #include "cli/arguments.hpp"
 #include "model/network/forecast.hpp"
 #include "model/network/scaling.hpp"
+#include "model/network/schedule_text.hpp"
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,7 @@ namespace convcast::cli {
 inline constexpr std::array training_options = {"data",  "epochs",   "rate",    "momentum",
                                                 "decay", "hold-out", "weights", "from"};
 
-/// --network, --batch
+/// --network, --batch, --schedule
 std::vector<Option> network_options();
 
 /// Throws UsageError if --batch or an option of training stands without --network, which alone gives it a
@@ -33,19 +35,27 @@ int choose_network(const Arguments &arguments);
 /// verified and timed. 1 where a result is wrong.
 int run_network(const Arguments &arguments);
 
+/// What --schedule names, read but not yet held against the network; absent without it. Throws UsageError
+/// where --batch says otherwise.
+std::optional<ScheduleReading> asked_schedule(const std::string &verb, const Arguments &arguments);
+
+/// Whether it is of a ladder.
+bool names_rungs(const std::optional<ScheduleReading> &schedule);
+
 /// "conv1+bias1+relu1", "pool5 to columns"
 std::string name_of(LaunchKind kind, const std::vector<std::string> &operators);
 
-/// The whole network with the launches of its forecast.
-int run_whole_network(const Arguments &arguments);
+/// The whole network with the launches of its forecast, or of a schedule.
+int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule);
 
-/// What --network, --batch, --strategy and the options of a profile ask, planned for `verb`.
+/// What --network, --batch, --schedule, --strategy and the options of a profile ask, planned for `verb`.
 struct AskedPlan {
     PlannedNetwork plan;
     GpuProfile profile;
     std::map<std::string, std::string> conditions;
 };
-AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments);
+AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments,
+                             std::optional<ScheduleReading> schedule);
 
 /// Training on the IDX files of --data, split over GPUs.
 int train_network_on(const Arguments &arguments, const Network &network, const std::vector<int> &devices,

@@ -204,20 +204,22 @@ int run_network(const Arguments &arguments) {
         throw UsageError(
             "run: a Run document and --network were both given; the document already says what to run");
     const Network network = find_network(arguments.text("network", ""));
-    if (!arguments.has("data") && !has_ladder(network))
-        return run_whole_network(arguments);
+    if (arguments.has("data") && arguments.has("schedule"))
+        throw UsageError("run: --data and --schedule were both given; training has a schedule of its own");
+    auto schedule = asked_schedule("run", arguments);
+    if (!arguments.has("data") && (schedule ? !names_rungs(schedule) : !has_ladder(network)))
+        return run_whole_network(arguments, std::move(schedule));
     if (arguments.has("strategy"))
         throw UsageError("run: --network and --strategy were both given; the ladder of " + network.id +
                          " already says what to run");
-    const Ladder ladder = find_ladder(network);
+    Ladder ladder = find_ladder(network);
     if (arguments.has("data"))
         return train_network(arguments, network, ladder);
     for (const char *other : training_options)
         if (arguments.has(other))
             throw UsageError("run: --" + std::string(other) +
                              " is of training, which needs images: --data FOLDER");
-    constexpr int most_batch = 65536;
-    const int batch = arguments.integer("batch", 1, 1, most_batch);
+    const std::int64_t batch = asked_rungs("run", arguments, schedule, ladder);
     const std::string output = arguments.text("output", "-");
     if (output != "-")
         check_writable(output);

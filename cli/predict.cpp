@@ -275,7 +275,8 @@ int predict(const Words &words) {
     if (arguments.has("ladder") && !(arguments.has("network") && arguments.positional().empty()))
         throw UsageError("predict: --ladder is of a network, for example --network fashion_mnist --ladder");
     if (asks_network("predict", arguments) && (arguments.positional().empty() || arguments.has("devices")))
-        return arguments.has("ladder") ? predict_ladder(arguments) : predict_network(arguments);
+        return arguments.has("ladder") ? predict_ladder(arguments, asked_schedule("predict", arguments))
+                                       : predict_network(arguments);
     if (!arguments.positional().empty()) {
         refuse_question_beside_document("predict", arguments);
         if (format == Format::text && arguments.has("format"))

@@ -410,7 +410,8 @@ int report(const Words &words) {
         const std::string schema = short_enough ? schema_of(document, shown) : "";
         if (schema.starts_with("convcast/profile/"))
             return report_profile(read_profile(document, shown), arguments);
-        if (schema.starts_with("convcast/ladder_run/") || schema.starts_with("convcast/network_forecast/"))
+        if (schema.starts_with("convcast/ladder_run/") || schema.starts_with("convcast/network_forecast/") ||
+            schema.starts_with("convcast/network_run/"))
             return report_of_network(document, shown, schema, arguments);
         run = read_document(document, shown);
         if (!whole && run.cases.size() > most_cases_of_page)

@@ -10,6 +10,8 @@
 #include "reports/network_figures.hpp"
 #include "reports/network_page.hpp"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,13 +79,34 @@ int report_forecast(const std::string &document, const std::string &shown, const
     const auto forecast =
         described::read_document<NetworkForecast>(document, shown, "convcast/network_forecast/1");
     if (arguments.has("figure"))
-        return write_figure({network_layers_figure(forecast)}, {}, forecast.profile_id, arguments), 0;
+        return write_figure({network_timeline_figure(forecast), network_layers_figure(forecast)}, {},
+                            forecast.profile_id, arguments),
+               0;
     const bool json = arguments.has("json");
     std::string text = json ? to_text(described::write(forecast))
                             : bold(forecast.network + ", forecast for " + forecast.profile_id) + ": " +
                                   short_time(forecast.time_s) + "\n";
     if (!json || arguments.has("output")) {
         const ReportFiles files = write_report(forecast, arguments.text("output", "page"));
+        if (!json)
+            text += files_text(files);
+    }
+    write_file_atomically("-", json ? text : printable(text));
+    return 0;
+}
+
+int report_whole(const std::string &document, const std::string &shown, const Arguments &arguments) {
+    const auto run = described::read_document<WholeRun>(document, shown, "convcast/network_run/1");
+    const auto gpu = run.conditions.find("gpu");
+    const std::string name = gpu == run.conditions.end() ? run.profile_id : gpu->second;
+    if (arguments.has("figure"))
+        return write_figure({network_timeline_figure(run)}, {}, name, arguments), 0;
+    const bool json = arguments.has("json");
+    std::string text = json ? to_text(described::write(run))
+                            : bold(fmt::format("{} on {}, batch {}", run.network, name, run.batch)) + ": " +
+                                  judgement_of(run) + "\n";
+    if (!json || arguments.has("output")) {
+        const ReportFiles files = write_report(run, arguments.text("output", "page"));
         if (!json)
             text += files_text(files);
     }
@@ -99,8 +122,9 @@ int report_of_network(const std::string &document, const std::string &shown, con
         if (arguments.has(other))
             throw UsageError(std::string("report: --") + other +
                              " is for a run's cases; this is about a network");
-    return schema.starts_with("convcast/ladder_run/") ? report_ladder(document, shown, arguments)
-                                                      : report_forecast(document, shown, arguments);
+    return schema.starts_with("convcast/ladder_run/")    ? report_ladder(document, shown, arguments)
+           : schema.starts_with("convcast/network_run/") ? report_whole(document, shown, arguments)
+                                                         : report_forecast(document, shown, arguments);
 }
 
 } // namespace convcast::cli

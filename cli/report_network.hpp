@@ -10,7 +10,8 @@
 
 namespace convcast::cli {
 
-/// A ladder's document or the forecast of a network: text and page, or one figure. Returns the exit code.
+/// A ladder's document, a whole network's run or its forecast: text and page, or one figure. Returns the exit
+/// code.
 int report_of_network(const std::string &document, const std::string &shown, const std::string &schema,
                       const Arguments &arguments);
 

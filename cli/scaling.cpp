@@ -68,7 +68,7 @@ AskedScaling read_asked_scaling(const std::string &verb, const Arguments &argume
     for (const char *other :
          {"shape",       "study",      "sweep",  "strategy", "sms",    "set",      "timeline",
           "device",      "explain",    "rules",  "diagram",  "given",  "recorded", "facts",
-          "calibration", "exact-work", "resume", "shard",    "choose", "draw"})
+          "calibration", "exact-work", "resume", "shard",    "choose", "draw",     "schedule"})
         if (arguments.has(other))
             throw UsageError(verb + ": --devices and --" + std::string(other) +
                              " were both given; several GPUs are asked of a network as a whole");

@@ -108,7 +108,9 @@ Format format_of(const std::string &verb, const Arguments &arguments, bool outpu
         return arguments.has("json") || (output_is_document && arguments.has("output")) ? Format::json
                                                                                         : Format::text;
     const std::string text = arguments.text("format", "");
-    const std::vector<std::string> names = {"text", "json", "csv", "markdown"};
+    std::vector<std::string> names = {"text", "json", "csv", "markdown"};
+    if (arguments.has("network"))
+        names.emplace_back("schedule");
     const auto found = std::find(names.begin(), names.end(), text);
     if (found == names.end())
         throw UsageError(verb + ": --format must be one of " + join(names) + ", got '" + shortened(text, 40) +

@@ -14,9 +14,9 @@
 
 namespace convcast::cli {
 
-enum class Format { text, json, csv, markdown };
+enum class Format { text, json, csv, markdown, schedule };
 
-/// --format: text, json, csv or markdown. --json is short for one of them.
+/// --format: text, json, csv, markdown, or of a network schedule. --json is short for one of them.
 Option format_option();
 
 /// What the command line asks for. Without --format and --json, -o asks for a document where

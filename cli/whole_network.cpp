@@ -76,7 +76,7 @@ std::string name_of(LaunchKind kind, const std::vector<std::string> &operators) 
                                           : names;
 }
 
-int run_whole_network(const Arguments &arguments) {
+int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
     for (const char *other : {"data", "epochs", "rate", "weights", "from"})
         if (arguments.has(other))
             throw UsageError("run: --" + std::string(other) +
@@ -84,7 +84,7 @@ int run_whole_network(const Arguments &arguments) {
     const std::string output = arguments.text("output", "-");
     if (output != "-")
         check_writable(output);
-    const AskedPlan asked = plan_asked_network("run", arguments);
+    const AskedPlan asked = plan_asked_network("run", arguments, std::move(schedule));
     if (const auto why = why_not_whole(asked.plan.network))
         throw UsageError("run: " + *why);
     WholeRun run = run_whole_on_device(asked.plan, arguments.integer("device", 0, 0, 1023));

@@ -55,6 +55,7 @@ ActivityRecord convert(const KernelRecord &record) {
     result.name = record.name ? record.name : "";
     result.start_ns = record.start;
     result.end_ns = record.end;
+    result.call = record.correlationId;
     result.registers = record.registersPerThread;
     result.static_shared_bytes = record.staticSharedMemory;
     result.dynamic_shared_bytes = record.dynamicSharedMemory;
@@ -68,6 +69,7 @@ template <class Record> ActivityRecord convert(ActivityKind kind, const Record &
     result.kind = kind;
     result.start_ns = record.start;
     result.end_ns = record.end;
+    result.call = record.correlationId;
     result.bytes = record.bytes;
     return result;
 }

@@ -20,6 +20,7 @@ struct ActivityRecord {
     std::string name;           ///< a kernel's mangled name; empty otherwise
     std::uint64_t start_ns = 0; ///< on the device, on CUPTI's clock
     std::uint64_t end_ns = 0;
+    std::uint32_t call = 0;  ///< the host's that enqueued it: a thread's later calls have larger numbers
     std::uint64_t bytes = 0; ///< moved by a memcpy or memset
     int registers = 0;       ///< per thread; this and all below for kernels only
     int static_shared_bytes = 0;

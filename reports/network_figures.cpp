@@ -1,11 +1,13 @@
 #include "reports/network_figures.hpp"
 
+#include "model/base/errors.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -121,6 +123,53 @@ Figure launches_figure(const LadderRun &run) {
     return figure;
 }
 
+/// A launch of a timeline.
+struct LaunchBar {
+    std::string name, row; ///< row: "forecast", "measured"
+    LaunchKind kind = LaunchKind::elementwise;
+    std::int64_t stream = 0;
+    Seconds ends_s, time_s;
+};
+
+/// Rows by stream, within a stream in the order of the first bars. Neighbours differ in colour; a launch has
+/// the same colour in both of its rows.
+Figure timeline_of(const std::vector<LaunchBar> &bars, const std::string &title) {
+    Figure figure{"network_timeline", title, "", {}, {}};
+    figure.x = {"time since the start of the call, µs", Scale::linear, 0.0, {}, {}};
+    figure.y.scale = Scale::category;
+    Series convolutions{"convolution", 0, Drawn::bars}, second{"every second one", 1, Drawn::bars},
+        dense{"dense layer", 2, Drawn::bars}, others{"other", 3, Drawn::bars};
+    std::int64_t streams = 1;
+    for (const LaunchBar &bar : bars)
+        streams = std::max(streams, bar.stream + 1);
+    std::map<std::pair<std::int64_t, std::string>, double> rows;
+    for (std::int64_t stream = 0; stream < streams; ++stream)
+        for (const LaunchBar &bar : bars)
+            if (bar.stream == stream && !rows.contains({stream, bar.row})) {
+                rows[{stream, bar.row}] = static_cast<double>(figure.y.categories.size());
+                figure.y.categories.push_back(streams == 1 ? bar.row
+                                                           : fmt::format("stream {}, {}", stream, bar.row));
+            }
+    std::map<double, std::size_t> seen; // convolutions of a row
+    for (const LaunchBar &bar : bars) {
+        const double row = rows[{bar.stream, bar.row}];
+        Series &series = bar.kind == LaunchKind::convolution ? (seen[row]++ % 2 == 0 ? convolutions : second)
+                         : bar.kind == LaunchKind::dense || bar.kind == LaunchKind::columns ? dense
+                                                                                            : others;
+        series.points.push_back({bar.ends_s.value * in_microseconds,
+                                 row,
+                                 fmt::format("{}, {}: {}, ends at {}", bar.name, bar.row,
+                                             with_unit(bar.time_s), with_unit(bar.ends_s)),
+                                 {},
+                                 std::max(0.0, (bar.ends_s - bar.time_s).value) * in_microseconds});
+    }
+    for (Series *series : {&convolutions, &second, &dense, &others})
+        if (!series->points.empty())
+            figure.series.push_back(std::move(*series));
+    figure.no_data = "no launch has a time";
+    return figure;
+}
+
 } // namespace
 
 std::vector<Figure> ladder_figures(const LadderRun &run) {
@@ -193,6 +242,63 @@ Figure network_layers_figure(const NetworkForecast &forecast) {
         if (!series->points.empty())
             figure.series.push_back(std::move(*series));
     figure.no_data = "the network has no launch";
+    return figure;
+}
+
+Figure network_timeline_figure(const NetworkForecast &forecast) {
+    std::vector<LaunchBar> bars;
+    Seconds summed(0.0);
+    for (const NetworkLaunch &launch : forecast.launches) {
+        summed += launch.time_s;
+        const Seconds ends = launch.ends_s.value_or(summed);
+        bars.push_back({join(launch.operators, "+"), "forecast", launch.kind, launch.stream.value_or(0), ends,
+                        launch.begins_s ? ends - *launch.begins_s : launch.time_s});
+    }
+    Figure figure = timeline_of(
+        bars, fmt::format("Timeline of {}, batch {}, as forecast", forecast.network, forecast.batch));
+    figure.caption = "Each launch with the gap before it. Convolutions have two colours in turn.";
+    return figure;
+}
+
+std::vector<Seconds> ends_of(const WholeRun &run) {
+    std::vector<Seconds> ends;
+    Seconds summed(0.0);
+    for (const WholeLaunch &launch : run.launches) {
+        if (!launch.time_s)
+            return {};
+        summed += launch.time_s->median_s;
+        ends.push_back(launch.ends_s.value_or(summed));
+    }
+    return ends;
+}
+
+Figure network_timeline_figure(const WholeRun &run) {
+    std::vector<LaunchBar> bars;
+    Seconds summed(0.0);
+    for (const WholeLaunch &launch : run.launches) {
+        summed += launch.forecast_s;
+        const Seconds ends = launch.forecast_ends_s.value_or(summed);
+        bars.push_back({join(launch.operators, "+"), "forecast", launch.kind, launch.stream.value_or(0), ends,
+                        launch.forecast_begins_s ? ends - *launch.forecast_begins_s : launch.forecast_s});
+    }
+    const std::vector<Seconds> ends = ends_of(run);
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+        const WholeLaunch &launch = run.launches[i];
+        bars.push_back({join(launch.operators, "+"), "measured", launch.kind, launch.stream.value_or(0),
+                        ends[i], launch.time_s->median_s});
+    }
+    Figure figure = timeline_of(bars, fmt::format("Timeline of {}, batch {}", run.network, run.batch));
+    figure.caption =
+        "Each launch from the end of what it waits for to its own. Convolutions have two colours in turn; a "
+        "launch has the same in both rows.";
+    const bool kept = !run.launches.empty() && run.launches.front().ends_s.has_value();
+    if (!ends.empty())
+        figure.caption +=
+            kept ? " Measured: medians of CUPTI's records, whose tracing adds up to a third of a "
+                   "microsecond a launch."
+                 : " Measured: the median time of each launch by CUPTI's records, one after "
+                   "another, as this document does not have when it began. Tracing adds up to a "
+                   "third of a microsecond a launch.";
     return figure;
 }
 

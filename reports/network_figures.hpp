@@ -1,9 +1,10 @@
-// Figures of networks: the rungs of a ladder, what their launches take, and a network's layers.
+// Figures of networks: the rungs of a ladder, what their launches take, a network's layers and its timeline.
 #pragma once
 
 #include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/scaling.hpp"
+#include "model/network/whole_run.hpp"
 #include "reports/figure.hpp"
 
 #include <span>
@@ -20,5 +21,14 @@ Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &i
 
 /// What each launch of a network takes; those of little time together.
 Figure network_layers_figure(const NetworkForecast &forecast);
+
+/// Every launch from when it could have begun to its end, a row for each stream: as forecast, and of a run as
+/// measured below it.
+Figure network_timeline_figure(const NetworkForecast &forecast);
+Figure network_timeline_figure(const WholeRun &run);
+
+/// When each launch of a run ended: as recorded, or where that was not kept the sum of the times up to it.
+/// Empty where no launch was timed.
+std::vector<Seconds> ends_of(const WholeRun &run);
 
 } // namespace convcast

@@ -1,5 +1,6 @@
 #include "reports/network_page.hpp"
 
+#include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "reports/html.hpp"
 #include "reports/network_figures.hpp"
@@ -113,19 +114,21 @@ class NetworkPage : HtmlWriter {
     explicit NetworkPage(const NetworkForecast &forecast) : forecast_(forecast) {}
 
     std::string write() {
+        const Seconds all = forecast_.convolutions_s + forecast_.dense_s + forecast_.others_s;
         const std::string answer = fmt::format(
             "{} µs in one CUDA graph of {} nodes, {:.2f} times the bound; convolutions {:.1f} %, dense "
             "layers {:.1f} %, "
             "the rest {:.1f} %.",
             microseconds(forecast_.time_s), forecast_.nodes, forecast_.time_s / forecast_.light_s,
-            100.0 * (forecast_.convolutions_s / forecast_.time_s),
-            100.0 * (forecast_.dense_s / forecast_.time_s), 100.0 * (forecast_.others_s / forecast_.time_s));
+            100.0 * (forecast_.convolutions_s / all), 100.0 * (forecast_.dense_s / all),
+            100.0 * (forecast_.others_s / all));
         open(fmt::format("{}, batch {}: forecast", forecast_.network, forecast_.batch), answer);
         add("<p class=\"answer\">{}</p>\n<dl class=\"facts\">", escape_xml(answer));
         fact("profile", forecast_.profile_id);
         for (const auto &[key, text] : forecast_.conditions)
             fact(key, text);
         out_ += "</dl>\n</header>\n<main>\n<section id=\"layers\"><h2>Layers</h2>\n";
+        figure(network_timeline_figure(forecast_), SvgUse::in_column);
         figure(network_layers_figure(forecast_));
         layers();
         changes();
@@ -165,6 +168,66 @@ class NetworkPage : HtmlWriter {
     const NetworkForecast &forecast_;
 };
 
+class WholePage : HtmlWriter {
+  public:
+    explicit WholePage(const WholeRun &run) : run_(run) {}
+
+    std::string write() {
+        const std::string answer = judgement_of(run_);
+        open(fmt::format("{}, batch {}: run", run_.network, run_.batch), answer);
+        add("<p class=\"answer\">{}</p>\n<dl class=\"facts\">", escape_xml(answer));
+        for (const auto &[key, text] : run_.conditions)
+            fact(key, text);
+        fact("forecast from profile", run_.profile_id);
+        fact("weights", run_.weights);
+        fact("relative L2 error of the outputs", fmt::format("{:.1e}", run_.l2_error));
+        fact("nodes of the graph", std::to_string(run_.nodes));
+        fact("bound", microseconds(run_.light_s) + " µs");
+        spread("one call, kernels traced", run_.graph_s);
+        spread("the same with cold L2", run_.graph_cold_s);
+        spread("launch by launch", run_.stream_s);
+        out_ += "</dl>\n</header>\n<main>\n<section id=\"timeline\"><h2>Timeline</h2>\n";
+        figure(network_timeline_figure(run_), SvgUse::in_column);
+        out_ += "<h3>Launches</h3>\n";
+        launches();
+        if (!run_.assumptions.empty()) {
+            out_ += "<h3>Assumed</h3>\n<ul>";
+            for (const std::string &text : run_.assumptions)
+                add("<li>{}</li>", escape_xml(text));
+            out_ += "</ul>\n";
+        }
+        out_ += "</section>\n";
+        return close();
+    }
+
+  private:
+    void spread(const char *name, const std::optional<TimeSpread> &time) {
+        if (time)
+            fact(name, fmt::format("{} µs ({} to {})", microseconds(time->median_s),
+                                   microseconds(time->p05_s), microseconds(time->p95_s)));
+    }
+
+    void launches() {
+        head(3, {"operators", "shape", "strategy", "stream", "ends at, µs", "measured, µs", "share, %",
+                 "forecast, µs", "forecast / measured", "L2 error"});
+        const std::vector<Seconds> ends = ends_of(run_);
+        for (std::size_t i = 0; i < run_.launches.size(); ++i) {
+            const WholeLaunch &launch = run_.launches[i];
+            const bool timed = launch.time_s.has_value();
+            line({join(launch.operators, " + "), launch.shape.value_or(dash),
+                  launch.strategy ? name_of(*launch.strategy) : std::string(dash),
+                  std::to_string(launch.stream.value_or(0)), i < ends.size() ? microseconds(ends[i]) : dash,
+                  timed ? microseconds(launch.time_s->median_s) : dash,
+                  timed ? fmt::format("{:.1f}", 100.0 * launch.share) : dash, microseconds(launch.forecast_s),
+                  timed ? fmt::format("{:.3f}", launch.forecast_s / launch.time_s->median_s) : dash,
+                  launch.l2_error ? fmt::format("{:.0e}", *launch.l2_error) : dash});
+        }
+        tail();
+    }
+
+    const WholeRun &run_;
+};
+
 } // namespace
 
 std::vector<Figure> figures_of(const LadderReport &report) {
@@ -201,8 +264,27 @@ ReportFiles write_report(const LadderReport &report, const std::filesystem::path
     return files;
 }
 
+std::string judgement_of(const WholeRun &run) {
+    if (run.reason)
+        return std::string(boost::describe::enum_to_string(run.status, "?")) + ": " + *run.reason + ".";
+    const std::optional<TimeSpread> &time = run.replayed_s ? run.replayed_s : run.graph_s;
+    if (!time)
+        return "No time was measured.";
+    return fmt::format("{} µs measured, {} µs forecast ({}); {:.0f} images a second, {:.2f} times the bound.",
+                       microseconds(time->median_s), microseconds(run.forecast_s),
+                       signed_percent(run.forecast_s / time->median_s - 1.0),
+                       static_cast<double>(run.batch) / time->median_s.value, time->median_s / run.light_s);
+}
+
+ReportFiles write_report(const WholeRun &run, const std::filesystem::path &folder) {
+    ReportFiles files = write_figures({network_timeline_figure(run)}, folder);
+    write_file_atomically(files.page.string(), WholePage(run).write());
+    return files;
+}
+
 ReportFiles write_report(const NetworkForecast &forecast, const std::filesystem::path &folder) {
-    ReportFiles files = write_figures({network_layers_figure(forecast)}, folder);
+    ReportFiles files =
+        write_figures({network_timeline_figure(forecast), network_layers_figure(forecast)}, folder);
     write_file_atomically(files.page.string(), NetworkPage(forecast).write());
     return files;
 }

@@ -1,9 +1,11 @@
-// Pages about networks: a ladder's rungs, forecast and measured, and the layers of a forecast network.
+// Pages about networks: a ladder's rungs, forecast and measured, the layers of a forecast network, and a
+// whole network as it ran.
 #pragma once
 
 #include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/scaling.hpp"
+#include "model/network/whole_run.hpp"
 #include "reports/write_report.hpp"
 
 #include <filesystem>
@@ -28,5 +30,9 @@ std::string judgement_of(const LadderRun &run);
 /// Makes `folder` with page.html and the figures as files.
 ReportFiles write_report(const LadderReport &report, const std::filesystem::path &folder);
 ReportFiles write_report(const NetworkForecast &forecast, const std::filesystem::path &folder);
+ReportFiles write_report(const WholeRun &run, const std::filesystem::path &folder);
+
+/// "542 µs measured, 515 µs forecast (-4.8 %) ...", or why there is no time.
+std::string judgement_of(const WholeRun &run);
 
 } // namespace convcast

@@ -147,7 +147,7 @@ class WholeRunner {
         run_.graph_cold_s = measured(as_graph, L2State::cold);
         run_.stream_s = measured(one_by_one, L2State::warm);
         run_.replayed_s = replayed(graph);
-        time_launches(as_graph);
+        time_launches(as_graph, one_by_one);
     }
 
     TimeSpread measured(const StopWatch::Call &call, L2State l2) {
@@ -189,35 +189,45 @@ class WholeRunner {
         return time_spread(std::move(times));
     }
 
-    /// From a launch's predecessor's end to its own, of some calls of the graph.
-    void time_launches(const StopWatch::Call &call) {
+    /// When launches begin and end, of some calls of the graph; on several streams of calls launch by launch,
+    /// whose records name the host's call.
+    void time_launches(const StopWatch::Call &as_graph, const StopWatch::Call &one_by_one) {
         constexpr int calls = 15;
         StopWatchOptions how;
         how.l2 = L2State::warm;
         how.min_samples = how.max_samples = 1;
         how.warm_up = Seconds(0.0);
-        std::vector<std::vector<double>> times(run_.launches.size());
+        const bool one_stream = streams_of(plan_.schedule) == 1;
+        std::vector<std::vector<double>> times(run_.launches.size()), begins(times.size()),
+            ends(times.size());
         for (int i = 0; i < calls; ++i) {
-            const SampleSeries series = watch_.measure(call, how);
-            if (std::ssize(series.activities) != run_.nodes) {
+            SampleSeries series = watch_.measure(one_stream ? as_graph : one_by_one, how);
+            if (!one_stream)
+                std::stable_sort(
+                    series.activities.begin(), series.activities.end(),
+                    [](const ActivityRecord &a, const ActivityRecord &b) { return a.call < b.call; });
+            std::vector<NodeSpan> nodes;
+            for (const ActivityRecord &record : series.activities)
+                nodes.push_back({record.start_ns, record.end_ns});
+            const std::vector<LaunchSpan> spans = launch_spans(plan_, nodes);
+            if (spans.empty()) {
                 if (options_.say)
                     options_.say(
                         fmt::format("no times of launches: {} records of activity, {} nodes in the graph",
                                     series.activities.size(), run_.nodes));
                 return;
             }
-            std::size_t record = 0;
-            std::uint64_t before = series.activities.front().start_ns;
             for (std::size_t launch = 0; launch < times.size(); ++launch) {
-                record += static_cast<std::size_t>(plan_.forecast.launches[launch].nodes);
-                const std::uint64_t end = series.activities[record - 1].end_ns;
-                times[launch].push_back(1e-9 * static_cast<double>(end - before));
-                before = end;
+                times[launch].push_back(spans[launch].time_s.value);
+                begins[launch].push_back(spans[launch].begins_s.value);
+                ends[launch].push_back(spans[launch].ends_s.value);
             }
         }
         double all = 0.0;
         for (std::size_t i = 0; i < times.size(); ++i) {
             run_.launches[i].time_s = time_spread(std::move(times[i]));
+            run_.launches[i].begins_s = time_spread(std::move(begins[i])).median_s;
+            run_.launches[i].ends_s = time_spread(std::move(ends[i])).median_s;
             all += run_.launches[i].time_s->median_s.value;
         }
         for (WholeLaunch &launch : run_.launches)

@@ -100,7 +100,10 @@ WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const Plann
         offsets_[place.tensor] = place.offset_bytes;
     launches_.resize(plan.schedule.size());
     const int compute_capability = device.facts().compute_capability();
-    early_ = compute_capability >= least_early;
+    const bool one_stream = streams_of(plan.schedule) == 1;
+    early_ = compute_capability >= least_early && one_stream; // a kernel waits early for its own stream only
+    if (!one_stream)
+        streams_.emplace(plan.schedule);
     KernelCache kernels(compiler, compute_capability);
     kernels.compile_ahead(plan_requests(plan, compute_capability), threads);
     if (const auto between = between_request(plan, compute_capability))
@@ -202,6 +205,60 @@ void WholeNetwork::load(std::span<const float> images, const Parameters &paramet
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize after filters were prepared");
     arena_.fill_bytes(0xFF);
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+void WholeNetwork::enqueue(cudaStream_t stream) const {
+    if (streams_)
+        return streams_->enqueue([&](std::size_t i, cudaStream_t its) { launches_[i](its); }, stream);
+    for (const Enqueue &launch : launches_)
+        launch(stream);
+}
+
+StreamsOfPlan::StreamsOfPlan(const std::vector<ScheduledLaunch> &schedule)
+    : schedule_(schedule), waits_(waits_of(schedule)), ended_(schedule.size(), nullptr) {
+    const auto event = [](cudaEvent_t &made) {
+        check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    };
+    event(begun_);
+    for (std::int64_t i = 1; i < streams_of(schedule); ++i) {
+        check(cudaStreamCreateWithFlags(&others_.emplace_back(), cudaStreamNonBlocking),
+              "cudaStreamCreateWithFlags");
+        event(joined_.emplace_back());
+    }
+    for (const std::vector<std::size_t> &waits : waits_)
+        for (const std::size_t launch : waits)
+            if (ended_[launch] == nullptr)
+                event(ended_[launch]);
+}
+
+StreamsOfPlan::~StreamsOfPlan() {
+    for (const cudaStream_t stream : others_)
+        (void)cudaStreamDestroy(stream); // fails only with a lost context, as do events
+    for (const std::vector<cudaEvent_t> *events : {&ended_, &joined_})
+        for (const cudaEvent_t event : *events)
+            if (event != nullptr)
+                (void)cudaEventDestroy(event);
+    (void)cudaEventDestroy(begun_);
+}
+
+void StreamsOfPlan::enqueue(const std::function<void(std::size_t launch, cudaStream_t stream)> &launch,
+                            cudaStream_t first) const {
+    check(cudaEventRecord(begun_, first), "cudaEventRecord");
+    for (const cudaStream_t other : others_)
+        check(cudaStreamWaitEvent(other, begun_), "cudaStreamWaitEvent");
+    for (std::size_t i = 0; i < schedule_.size(); ++i) {
+        const auto number = static_cast<std::size_t>(schedule_[i].stream);
+        const cudaStream_t its = number == 0 ? first : others_[number - 1];
+        for (const std::size_t before : waits_[i])
+            check(cudaStreamWaitEvent(its, ended_[before]), "cudaStreamWaitEvent");
+        launch(i, its);
+        if (ended_[i] != nullptr)
+            check(cudaEventRecord(ended_[i], its), "cudaEventRecord");
+    }
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+        check(cudaEventRecord(joined_[i], others_[i]), "cudaEventRecord");
+        check(cudaStreamWaitEvent(first, joined_[i]), "cudaStreamWaitEvent");
+    }
 }
 
 LaunchGraph::LaunchGraph(const std::function<void(cudaStream_t)> &enqueue, cudaStream_t stream) {

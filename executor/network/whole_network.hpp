@@ -24,6 +24,27 @@ namespace convcast {
 /// Everything that a plan compiles: its convolutions' kernels with what ends them, and those between.
 std::vector<CompileRequest> whole_requests(const PlannedNetwork &plan, int compute_capability);
 
+/// The streams of a schedule beside the first, and the events by which their launches wait for each other.
+class StreamsOfPlan {
+  public:
+    explicit StreamsOfPlan(const std::vector<ScheduledLaunch> &schedule);
+    StreamsOfPlan(const StreamsOfPlan &) = delete;
+    StreamsOfPlan &operator=(const StreamsOfPlan &) = delete;
+    ~StreamsOfPlan();
+
+    /// Calls `launch` for each launch with its stream, `first` being stream 0.
+    void enqueue(const std::function<void(std::size_t launch, cudaStream_t stream)> &launch,
+                 cudaStream_t first) const;
+
+  private:
+    const std::vector<ScheduledLaunch> &schedule_;
+    std::vector<std::vector<std::size_t>> waits_;
+    std::vector<cudaStream_t> others_;
+    std::vector<cudaEvent_t> ended_; ///< of each launch that another stream waits for, else null
+    cudaEvent_t begun_ = nullptr;
+    std::vector<cudaEvent_t> joined_; ///< the end of each other stream
+};
+
 class WholeNetwork {
   public:
     /// Compiles by `threads` threads, loads and allocates. `plan` must outlive it. Throws UsageError if the
@@ -35,10 +56,8 @@ class WholeNetwork {
 
     std::size_t launches() const { return launches_.size(); }
     void enqueue(std::size_t launch, cudaStream_t stream) const { launches_[launch](stream); }
-    void enqueue(cudaStream_t stream) const {
-        for (const Enqueue &launch : launches_)
-            launch(stream);
-    }
+    /// The whole schedule: its stream 0 is `stream`, its others begin behind what is there and join it.
+    void enqueue(cudaStream_t stream) const;
 
     const float *images() const { return images_.data(); }
     const float *parameters(std::size_t op) const { return parameters_[op].data(); }
@@ -70,8 +89,9 @@ class WholeNetwork {
     mutable GuardedBuffer<float> output_;
     std::vector<DeviceBuffer<float>> parameters_; ///< by operator
     std::vector<Enqueue> launches_;
-    std::vector<Enqueue> prepare_; ///< filters, once
-    std::optional<Module> module_; ///< of executor/network/whole.cu
+    std::vector<Enqueue> prepare_;         ///< filters, once
+    std::optional<StreamsOfPlan> streams_; ///< of a schedule on several
+    std::optional<Module> module_;         ///< of executor/network/whole.cu
     std::vector<std::string> notes_;
 };
 

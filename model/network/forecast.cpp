@@ -2,20 +2,25 @@
 
 #include "model/base/errors.hpp"
 #include "model/choose/ranking.hpp"
+#include "model/choose/setting.hpp"
 #include "model/machine/machine.hpp"
 #include "model/time/call.hpp"
 #include "model/time/formula.hpp"
 #include "model/time/memory_terms.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace convcast {
@@ -49,14 +54,42 @@ class Forecaster {
     /// The convolution's candidates, best first, and the plan of the first.
     struct Ways {
         std::vector<NetworkCandidate> candidates;
+        Strategy strategy; ///< the first
         Plan plan;
-        Seconds time_s; ///< N8
+        Seconds time_s;      ///< N8
+        Seconds best_s{1e9}; ///< the shortest forecast
     };
     const Ways &ways_of(const ConvShape &shape) {
         const auto [found, fresh] = ways_.try_emplace(shape.id());
         if (fresh)
             found->second = ranked(shape);
         return found->second;
+    }
+
+    /// The one way that a schedule names, or why it is none.
+    using NamedWay = std::variant<Ways, std::string>;
+    const NamedWay &way_of(const ConvShape &shape, const Strategy &strategy) {
+        const auto [found, fresh] = named_.try_emplace(shape.id() + " " + to_text(strategy));
+        if (fresh)
+            found->second = named(shape, strategy);
+        return found->second;
+    }
+
+    /// Of a launch with a plan. Throws UsageError if its strategy does not do it.
+    const Ways &ways_of(const ScheduledLaunch &launch) {
+        if (!launch.strategy)
+            return ways_of(*launch.shape);
+        const NamedWay &way = way_of(*launch.shape, *launch.strategy);
+        if (const auto *why = std::get_if<std::string>(&way))
+            throw UsageError(*why);
+        return std::get<Ways>(way);
+    }
+
+    /// N9: of the SMs, what a launch of so many CTAs takes that share an SM by so many.
+    double share_of(std::int64_t ctas, std::int64_t ctas_per_sm) const {
+        const double slots = static_cast<double>(std::max<std::int64_t>(1, ctas_per_sm)) *
+                             static_cast<double>(profile_.limits.sm_count);
+        return std::min(1.0, static_cast<double>(ctas) / slots);
     }
 
     Seconds light_of(const ConvShape &shape) const { return speed_of_light(shape, profile_)->value_s; }
@@ -115,10 +148,34 @@ class Forecaster {
         if (prepares != all.end() && prepares->first.time_s <= all.front().first.time_s * tie)
             std::rotate(all.begin(), prepares, prepares + 1);
         Ways ways;
+        ways.strategy = parse_strategy(all.front().first.strategy);
         ways.plan = *all.front().second;
         ways.time_s = mean_of_ties(all);
+        for (const auto &[candidate, plan] : all)
+            ways.best_s = std::min(ways.best_s, candidate.time_s);
         for (std::size_t i = 0; i < std::min(all.size(), question_.top); ++i)
             ways.candidates.push_back(std::move(all[i].first));
+        return ways;
+    }
+
+    NamedWay named(const ConvShape &shape, const Strategy &strategy) {
+        auto planned = compiled_plan(strategy, shape, gpu_, knowledge_.facts);
+        if (auto *why = std::get_if<Infeasible>(&planned))
+            return name_of(strategy) + " does not do " + shape.id() + ": " + why->why;
+        auto &good = std::get<PlannedStrategy>(planned);
+        Plan once = good.feasible.plan;
+        once.prepare.clear(); // as of the candidates
+        const auto time = forecast_call_time(once, shape, gpu_, knowledge_.calibration);
+        if (!time)
+            return no_time(profile_, missing_for_forecast(profile_, good.feasible.plan));
+        Ways ways;
+        ways.strategy = good.strategy;
+        ways.candidates = {{to_text(good.strategy), *time}};
+        ways.time_s = ways.best_s = *time;
+        if (!uses_tensor_cores(good.feasible.plan))
+            if (const Ways &chosen = ways_of(shape); *time <= chosen.best_s * tie)
+                ways.time_s = chosen.time_s; // N8: which of those that tie is faster nobody can say
+        ways.plan = std::move(good.feasible.plan);
         return ways;
     }
 
@@ -140,6 +197,7 @@ class Forecaster {
     const NetworkQuestion &question_;
     Machine machine_;
     std::map<std::string, Ways> ways_;
+    std::map<std::string, NamedWay> named_;
 };
 
 /// Bytes of a launch: what it reads, parameters included, and writes.
@@ -195,7 +253,7 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
     if (scheduled.kind == LaunchKind::dense) {
         launch.time_s = *launch.light_s + forecaster.started(grid_of(network, scheduled, batch));
     } else {
-        const Forecaster::Ways &ways = forecaster.ways_of(*scheduled.shape);
+        const Forecaster::Ways &ways = forecaster.ways_of(scheduled);
         launch.candidates = ways.candidates;
         launch.nodes = nodes_of(ways.plan);
         launch.time_s = ways.time_s;
@@ -205,17 +263,79 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
     return launch;
 }
 
-/// The launches' times and what they add up to (N2). Without `ended` every bias, activation and addition is a
-/// launch of its own.
-PlannedNetwork planned(const Network &network, Forecaster &forecaster, std::int64_t batch,
-                       bool ended = true) {
+/// N9: of the SMs, what a launch takes while it runs alone.
+double share_of_sms(const PlannedNetwork &plan, std::size_t i, const Forecaster &forecaster) {
+    constexpr std::int64_t resident = 8; // CTAs of 256 threads
+    if (!plan.plans[i]) {
+        const LaunchGrid grid = grid_of(plan.network, plan.schedule[i], plan.forecast.batch);
+        return forecaster.share_of(grid.x * grid.y, resident);
+    }
+    double share = 0.0;
+    for (const Partition &part : plan.plans[i]->launches)
+        share = std::max(share, forecaster.share_of(part.ctas, part.ctas_per_sm));
+    return share;
+}
+
+/// N9: when each launch begins and ends. Launches of one stream follow each other; one that reads what
+/// another stream writes waits for it; those that run at once share the SMs.
+void overlap(PlannedNetwork &plan, const Forecaster &forecaster) {
+    const std::vector<std::vector<std::size_t>> waits = waits_of(plan.schedule);
+    struct Stream {
+        std::vector<std::size_t> launches;
+        std::size_t at = 0; ///< the one that runs or is next
+        bool runs = false;
+        double left = 0.0, share = 0.0; ///< of the one that runs: seconds while alone, and of the SMs
+    };
+    std::vector<Stream> streams(static_cast<std::size_t>(streams_of(plan.schedule)));
+    for (std::size_t i = 0; i < plan.schedule.size(); ++i)
+        streams[static_cast<std::size_t>(plan.schedule[i].stream)].launches.push_back(i);
+    std::vector<bool> ended(plan.schedule.size(), false);
+    const auto may_begin = [&](const Stream &stream) {
+        if (stream.runs || stream.at == stream.launches.size())
+            return false;
+        const std::vector<std::size_t> &its = waits[stream.launches[stream.at]];
+        return std::all_of(its.begin(), its.end(), [&](std::size_t other) { return ended[other]; });
+    };
+    double now = 0.0;
+    while (true) {
+        double asked = 0.0, next = std::numeric_limits<double>::infinity();
+        for (Stream &stream : streams) {
+            if (may_begin(stream)) {
+                NetworkLaunch &launch = plan.forecast.launches[stream.launches[stream.at]];
+                launch.begins_s = Seconds(now);
+                stream.runs = true;
+                stream.left = launch.time_s.value;
+                stream.share = share_of_sms(plan, stream.launches[stream.at], forecaster);
+            }
+            if (stream.runs)
+                asked += stream.share, next = std::min(next, stream.left);
+        }
+        if (asked == 0.0)
+            break;
+        now += next * std::max(1.0, asked);
+        for (Stream &stream : streams) {
+            stream.left -= next;
+            if (!stream.runs || stream.left > 0.0)
+                continue;
+            const std::size_t launch = stream.launches[stream.at++];
+            plan.forecast.launches[launch].ends_s = Seconds(now);
+            ended[launch] = true;
+            stream.runs = false;
+        }
+    }
+    plan.forecast.time_s = Seconds(now);
+}
+
+/// The launches' times and what they add up to (N2).
+PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_t batch,
+                     std::vector<ScheduledLaunch> schedule) {
     PlannedNetwork out;
     out.network = network;
-    out.schedule = schedule_of(network, batch, [&](const ConvShape &shape) {
-        return ended && ends_launch(forecaster.ways_of(shape).plan);
-    });
+    out.schedule = std::move(schedule);
     NetworkForecast &forecast = out.forecast;
-    for (const ScheduledLaunch &scheduled : out.schedule) {
+    forecast.batch = batch;
+    const bool one_stream = streams_of(out.schedule) == 1;
+    for (ScheduledLaunch &scheduled : out.schedule) {
         NetworkLaunch launch = forecast_launch(network, forecaster, scheduled, batch);
         if (!forecast.launches.empty())
             launch.time_s = launch.time_s + forecaster.gap();
@@ -224,16 +344,57 @@ PlannedNetwork planned(const Network &network, Forecaster &forecaster, std::int6
         (scheduled.kind == LaunchKind::convolution ? forecast.convolutions_s
          : scheduled.shape                         ? forecast.dense_s
                                                    : forecast.others_s) += launch.time_s;
+        launch.begins_s = forecast.time_s;
         forecast.time_s += launch.time_s;
+        launch.ends_s = forecast.time_s;
         forecast.nodes += launch.nodes;
-        out.plans.push_back(launch.candidates.empty()
-                                ? std::nullopt
-                                : std::optional(forecaster.ways_of(*scheduled.shape).plan));
+        if (scheduled.writes.columns)
+            launch.columns = true;
+        if (!one_stream)
+            launch.stream = scheduled.stream;
+        if (launch.candidates.empty()) {
+            out.plans.emplace_back();
+        } else {
+            const Forecaster::Ways &ways = forecaster.ways_of(scheduled);
+            scheduled.strategy = ways.strategy;
+            out.plans.emplace_back(ways.plan);
+        }
         forecast.launches.push_back(std::move(launch));
     }
+    const Seconds all = forecast.time_s;
     for (NetworkLaunch &launch : forecast.launches)
-        launch.share = launch.time_s / forecast.time_s;
+        launch.share = launch.time_s / all;
+    if (!one_stream)
+        overlap(out, forecaster);
     return out;
+}
+
+/// By the forecast's choice. Without `ended` every bias, activation and addition is a launch of its own.
+PlannedNetwork planned(const Network &network, Forecaster &forecaster, std::int64_t batch,
+                       bool ended = true) {
+    return timed(network, forecaster, batch, schedule_of(network, batch, [&](const ConvShape &shape) {
+                     return ended && ends_launch(forecaster.ways_of(shape).plan);
+                 }));
+}
+
+/// As a schedule says it.
+std::vector<ScheduledLaunch> as_given(const Network &network, Forecaster &forecaster,
+                                      const ScheduleReading &reading) {
+    return launches_of(reading, network,
+                       [&](const std::optional<Strategy> &strategy,
+                           const ConvShape &shape) -> std::variant<bool, std::string> {
+                           if (!strategy) {
+                               try {
+                                   return ends_launch(forecaster.ways_of(shape).plan);
+                               } catch (const UsageError &none) {
+                                   return none.what();
+                               }
+                           }
+                           const Forecaster::NamedWay &way = forecaster.way_of(shape, *strategy);
+                           if (const auto *why = std::get_if<std::string>(&way))
+                               return *why;
+                           return ends_launch(std::get<Forecaster::Ways>(way).plan);
+                       });
 }
 
 template <class Q> void scale(std::optional<Param<Q>> &param, double by) {
@@ -285,7 +446,11 @@ Seconds light_of(const Network &network, const Forecaster &forecaster, std::int6
 PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
                             const NetworkQuestion &question) {
     Forecaster forecaster(profile, knowledge, question);
-    PlannedNetwork plan = planned(network, forecaster, question.batch);
+    std::optional<std::vector<ScheduledLaunch>> given;
+    if (question.schedule)
+        given = as_given(network, forecaster, *question.schedule);
+    PlannedNetwork plan = given ? timed(network, forecaster, question.batch, *given)
+                                : planned(network, forecaster, question.batch);
     NetworkForecast &out = plan.forecast;
     out.network = network.id;
     out.batch = question.batch;
@@ -299,7 +464,13 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
     if (!profile.graph_launch_period)
         out.assumptions.push_back("launches of a graph as far apart as those of a stream: the profile has no "
                                   "graph_launch_period");
+    if (streams_of(plan.schedule) > 1)
+        out.assumptions.emplace_back(
+            "launches of several streams run at once and share the SMs by their CTAs; "
+            "nothing of this has been measured");
     out.assumptions.insert(out.assumptions.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
+    if (given)
+        out.chosen_s = planned(network, forecaster, question.batch).forecast.time_s;
     if (!question.what_if)
         return plan;
     NetworkQuestion again = question;
@@ -308,16 +479,32 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
         GpuProfile other = profile;
         change.apply(other);
         Forecaster changed(other, knowledge, again);
-        out.what_if.push_back({change.name, planned(network, changed, again.batch).forecast.time_s});
+        if (!given) {
+            out.what_if.push_back({change.name, planned(network, changed, again.batch).forecast.time_s});
+            continue;
+        }
+        try {
+            out.what_if.push_back(
+                {change.name, timed(network, changed, again.batch, *given).forecast.time_s});
+        } catch (const UsageError &) { // a strategy of the schedule does not run on the GPU as changed
+        }
     }
-    out.what_if.push_back({"bias, relu and add in launches of their own",
-                           planned(network, forecaster, question.batch, false).forecast.time_s});
+    if (!given)
+        out.what_if.push_back({"bias, relu and add in launches of their own",
+                               planned(network, forecaster, question.batch, false).forecast.time_s});
     return plan;
 }
 
 NetworkForecast forecast_network(const Network &network, const GpuProfile &profile,
                                  const Knowledge &knowledge, const NetworkQuestion &question) {
     return plan_network(network, profile, knowledge, question).forecast;
+}
+
+Schedule schedule_of(const PlannedNetwork &plan) {
+    Schedule schedule = described_schedule(plan.network, plan.forecast.batch, plan.schedule);
+    for (std::size_t i = 0; i < schedule.lines.size(); ++i)
+        schedule.lines[i].note = fmt::format("{:.3g} us", 1e6 * plan.forecast.launches[i].time_s.value);
+    return schedule;
 }
 
 } // namespace convcast

@@ -1,11 +1,11 @@
 // The forecast of a network as one CUDA graph: each launch with its time, what they add up to, and what a
 // change of the GPU would change. Convolutions are forecast as `choose` does it, the rest by its bytes.
-// Equations N1 to N4 of docs/networks.md.
+// Equations N1 to N4, N8 and N9 of docs/equations.md.
 #pragma once
 
 #include "model/machine/knowledge.hpp"
 #include "model/machine/profile.hpp"
-#include "model/network/schedule.hpp"
+#include "model/network/schedule_text.hpp"
 
 #include <boost/describe.hpp>
 
@@ -35,9 +35,14 @@ struct NetworkLaunch {
     std::int64_t nodes = 1;                   ///< of the graph: kernels and copies to constant memory
     Seconds time_s;                           ///< with the gap before it
     std::optional<Seconds> light_s;           ///< of a convolution or dense layer: S1
-    double share = 0.0;
+    double share = 0.0;                       ///< of the times of all launches
+    std::optional<bool> columns;              ///< its output lies in columns, images side by side; absent: no
+    std::optional<std::int64_t> stream;       ///< absent: 0
+    std::optional<Seconds> begins_s, ends_s;  ///< from the start of the network, with the gap before it
     BOOST_DESCRIBE_CLASS(NetworkLaunch, (),
-                         (kind, operators, shape, candidates, nodes, time_s, light_s, share), (), ())
+                         (kind, operators, shape, candidates, nodes, time_s, light_s, share, columns, stream,
+                          begins_s, ends_s),
+                         (), ())
 };
 
 /// The same network after a change, strategies chosen anew.
@@ -56,14 +61,15 @@ struct NetworkForecast {
     Seconds time_s;
     Seconds light_s; ///< N4: everything in one launch, every byte that must move once
     double fmas = 0.0;
-    Seconds convolutions_s, dense_s, others_s; ///< what `time_s` consists of
+    Seconds convolutions_s, dense_s, others_s; ///< what `time_s` consists of, on one stream
     std::int64_t nodes = 0;
     std::vector<NetworkLaunch> launches;
     std::vector<WhatIf> what_if;
     std::vector<std::string> assumptions;
+    std::optional<Seconds> chosen_s; ///< of a schedule that was given: what the forecast's own would take
     BOOST_DESCRIBE_CLASS(NetworkForecast, (),
                          (schema, network, batch, profile_id, profile_hash, conditions, time_s, light_s, fmas,
-                          convolutions_s, dense_s, others_s, nodes, launches, what_if, assumptions),
+                          convolutions_s, dense_s, others_s, nodes, launches, what_if, assumptions, chosen_s),
                          (), ())
 };
 
@@ -72,10 +78,11 @@ struct NetworkQuestion {
     std::vector<std::string> strategies; ///< names that convolutions may use; empty: all without tensor cores
     std::size_t top = 1;                 ///< candidates that a convolution keeps
     bool what_if = true;
+    std::optional<ScheduleReading> schedule; ///< given: forecast as it stands; its batch is the question's
 };
 
-/// Deterministic to the byte. Throws UsageError if a convolution has no strategy that does it. The profile
-/// has what missing_for_forecast asks for.
+/// Deterministic to the byte. Throws UsageError if a convolution has no strategy that does it, InputError
+/// with all that is wrong with a schedule. The profile has what missing_for_forecast asks for.
 NetworkForecast forecast_network(const Network &network, const GpuProfile &profile,
                                  const Knowledge &knowledge, const NetworkQuestion &question);
 
@@ -88,5 +95,8 @@ struct PlannedNetwork {
 };
 PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
                             const NetworkQuestion &question);
+
+/// The plan's launches as text, each with its forecast time as a comment.
+Schedule schedule_of(const PlannedNetwork &plan);
 
 } // namespace convcast

@@ -45,12 +45,7 @@ LaunchKind kind_of(OperatorKind kind, std::int64_t batch) {
 class Scheduler {
   public:
     Scheduler(const Network &network, std::int64_t batch, const EndsLaunch &ends)
-        : network_(network), batch_(batch), ends_(ends), readers_(network.operators.size(), 0) {
-        for (std::size_t i = 0; i < network.operators.size(); ++i)
-            for (const std::size_t source : network.sources(i))
-                if (source != Network::input_index)
-                    ++readers_[source];
-    }
+        : network_(network), batch_(batch), ends_(ends), readers_(readers_of(network)) {}
 
     std::vector<ScheduledLaunch> run() {
         for (std::size_t i = 0; i < network_.operators.size(); ++i)
@@ -67,32 +62,10 @@ class Scheduler {
   private:
     /// Whether operator i can be done where its only input is written.
     bool joins(std::size_t i) const {
-        const OperatorKind kind = network_.operators[i].kind;
-        if (i == 0 || !is_elementwise(kind) || readers_[i - 1] != 1)
-            return false;
-        const std::vector<std::size_t> sources = network_.sources(i);
-        if (std::count(sources.begin(), sources.end(), i - 1) != 1)
+        if (i == 0 || launches_.back().operators.empty() || launches_.back().operators.back() != i - 1)
             return false;
         const ScheduledLaunch &launch = launches_.back();
-        if (launch.operators.empty() || launch.operators.back() != i - 1)
-            return false;
-        const OperatorKind before = network_.operators[i - 1].kind;
-        if (is_elementwise(before) && step_of(before) >= step_of(kind))
-            return false;
-        for (const std::size_t source : sources)
-            if (source != i - 1 && !is_there({source, launch.writes.columns}))
-                return false;
-        switch (launch.kind) {
-        case LaunchKind::elementwise:
-            return true;
-        case LaunchKind::convolution:
-        case LaunchKind::columns:
-            return kind != OperatorKind::logistic && ends_(*launch.shape);
-        case LaunchKind::dense:
-            return kind != OperatorKind::logistic && kind != OperatorKind::add;
-        default:
-            return false;
-        }
+        return !why_not_joined(network_, launch, i, readers_, there_, [&] { return ends_(*launch.shape); });
     }
 
     void join(std::size_t i) {
@@ -109,20 +82,12 @@ class Scheduler {
     void begin(std::size_t i) {
         const Operator &op = network_.operators[i];
         const std::vector<std::size_t> sources = network_.sources(i);
-        ScheduledLaunch launch;
-        launch.kind = kind_of(op.kind, batch_);
-        launch.operators = {i};
-        launch.shape = as_convolution(op, network_.input_shapes(i).front(), batch_);
-        if (launch.kind == LaunchKind::columns) {
-            launch.shape->n = 1;
-            launch.shape->h = 1, launch.shape->w = batch_;
-        }
-        const bool columns = launch.kind == LaunchKind::columns ||
-                             (launch.kind == LaunchKind::elementwise && sources.size() == 1 &&
-                              there_.contains({sources[0], true}));
+        const bool columns =
+            kind_of(op.kind, batch_) == LaunchKind::columns ||
+            (is_elementwise(op.kind) && sources.size() == 1 && there_.contains({sources[0], true}));
+        ScheduledLaunch launch = launch_of(network_, i, batch_, columns);
         for (const std::size_t source : sources)
             launch.reads.push_back(read(source, columns));
-        launch.writes = {i, columns};
         there_.insert(launch.writes);
         launches_.push_back(std::move(launch));
     }
@@ -155,6 +120,94 @@ class Scheduler {
 };
 
 } // namespace
+
+std::vector<std::size_t> readers_of(const Network &network) {
+    std::vector<std::size_t> readers(network.operators.size(), 0);
+    for (std::size_t i = 0; i < network.operators.size(); ++i)
+        for (const std::size_t source : network.sources(i))
+            if (source != Network::input_index)
+                ++readers[source];
+    return readers;
+}
+
+std::optional<std::string> why_not_joined(const Network &network, const ScheduledLaunch &launch,
+                                          std::size_t i, const std::vector<std::size_t> &readers,
+                                          const std::set<Tensor> &there, const std::function<bool()> &ends) {
+    const std::size_t last = launch.operators.back();
+    const OperatorKind kind = network.operators[i].kind, before = network.operators[last].kind;
+    const std::string &name = network.operators[i].name, &its_input = network.operators[last].name;
+    if (!is_elementwise(kind))
+        return name + " is no bias, add, relu or logistic, and only these end another launch";
+    const std::vector<std::size_t> sources = network.sources(i);
+    if (std::count(sources.begin(), sources.end(), last) != 1)
+        return name + " does not read " + its_input + ", or reads it twice";
+    if (readers[last] != 1)
+        return its_input + " is read by another operator too, so that it must be written";
+    if (is_elementwise(before) && step_of(before) >= step_of(kind))
+        return "a launch does bias, add and activation in this order, each once";
+    for (const std::size_t source : sources)
+        if (const Tensor other{source, launch.writes.columns};
+            source != last && other != Tensor{} && !there.contains(other))
+            return "the other input of " + name + " is not there yet in this layout";
+    switch (launch.kind) {
+    case LaunchKind::elementwise:
+        return std::nullopt;
+    case LaunchKind::convolution:
+    case LaunchKind::columns:
+        if (kind == OperatorKind::logistic)
+            return "no convolution ends with logistic";
+        return ends() ? std::nullopt
+                      : std::optional<std::string>("kernels of this strategy do not end with bias, add or "
+                                                   "relu; those of implicit_gemm and winograd do");
+    case LaunchKind::dense:
+        if (kind == OperatorKind::logistic || kind == OperatorKind::add)
+            return "a dense layer of few images ends with bias and relu only";
+        return std::nullopt;
+    default:
+        return "nothing is done behind " + its_input + " where it is written";
+    }
+}
+
+ScheduledLaunch launch_of(const Network &network, std::size_t i, std::int64_t batch, bool columns) {
+    const Operator &op = network.operators[i];
+    ScheduledLaunch launch;
+    launch.kind = op.kind == OperatorKind::dense ? (columns ? LaunchKind::columns : LaunchKind::dense)
+                                                 : kind_of(op.kind, batch);
+    launch.operators = {i};
+    launch.shape = as_convolution(op, network.input_shapes(i).front(), batch);
+    if (launch.kind == LaunchKind::columns) {
+        launch.shape->n = 1;
+        launch.shape->h = 1, launch.shape->w = batch;
+    }
+    launch.writes = {i, columns};
+    return launch;
+}
+
+std::int64_t streams_of(const std::vector<ScheduledLaunch> &schedule) {
+    std::int64_t streams = 1;
+    for (const ScheduledLaunch &launch : schedule)
+        streams = std::max(streams, launch.stream + 1);
+    return streams;
+}
+
+std::vector<std::vector<std::size_t>> waits_of(const std::vector<ScheduledLaunch> &schedule) {
+    std::map<Tensor, std::size_t> writer;
+    std::vector<std::vector<std::size_t>> waits;
+    for (std::size_t i = 0; i < schedule.size(); ++i) {
+        std::map<std::int64_t, std::size_t> last; // of a stream
+        for (const Tensor &tensor : schedule[i].reads)
+            if (const auto found = writer.find(tensor);
+                found != writer.end() && schedule[found->second].stream != schedule[i].stream) {
+                std::size_t &of_stream = last[schedule[found->second].stream];
+                of_stream = std::max(of_stream, found->second);
+            }
+        std::vector<std::size_t> &its = waits.emplace_back();
+        for (const auto &[stream, launch] : last)
+            its.push_back(launch);
+        writer[schedule[i].writes] = i;
+    }
+    return waits;
+}
 
 ElementSteps element_steps(const Network &network, const ScheduledLaunch &launch) {
     ElementSteps steps;
@@ -224,6 +277,7 @@ Arena arena_of(const Network &network, const std::vector<ScheduledLaunch> &sched
         for (const Tensor &tensor : schedule[i].reads)
             last_read[tensor] = i;
     last_read[schedule.back().writes] = schedule.size();
+    const bool reuses = streams_of(schedule) == 1; // else a launch may run while another still reads
 
     Arena arena;
     std::vector<TensorPlace> taken; // in order of their offsets
@@ -239,7 +293,7 @@ Arena arena_of(const Network &network, const std::vector<ScheduledLaunch> &sched
         arena.bytes = std::max(arena.bytes, place.offset_bytes + place.bytes);
         std::erase_if(taken, [&](const TensorPlace &other) {
             const auto found = last_read.find(other.tensor);
-            return found == last_read.end() || found->second <= i;
+            return reuses && (found == last_read.end() || found->second <= i);
         });
     }
     return arena;

@@ -1,9 +1,10 @@
-// A network as launches on one stream: which operators each computes, and which tensors it reads and writes.
-// The forecast times this list and the executor runs it.
+// A network as launches on streams: which operators each computes, and which tensors it reads and writes.
+// The forecast times this list and the executor runs it. As text: schedule_text.hpp.
 #pragma once
 
 #include "model/network/network.hpp"
 #include "model/plan/plan.hpp"
+#include "model/strategies/list.hpp"
 
 #include <boost/describe.hpp>
 
@@ -12,6 +13,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace convcast {
@@ -43,7 +46,9 @@ struct ScheduledLaunch {
     std::vector<std::size_t> operators; ///< that it computes, in order; none where it only turns a tensor
     std::vector<Tensor> reads;          ///< one, and behind it the other input of an add
     Tensor writes;
-    std::optional<ConvShape> shape; ///< of a convolution or dense layer
+    std::optional<ConvShape> shape;   ///< of a convolution or dense layer
+    std::optional<Strategy> strategy; ///< of a plan; absent: the one with the shortest forecast
+    std::int64_t stream = 0;          ///< launches of one stream follow each other in the list's order
 };
 
 /// What a launch computes element by element: behind its convolution, or alone.
@@ -58,6 +63,20 @@ bool ends_launch(const Plan &plan);
 
 /// Whether the kernel that was chosen for a convolution can do bias, add and ReLU where it stores (N1).
 using EndsLaunch = std::function<bool(const ConvShape &)>;
+
+/// Operators that read each operator's output.
+std::vector<std::size_t> readers_of(const Network &network);
+
+/// Why operator `i` is not done where a launch writes, behind the launch's last operator: the end of a
+/// sentence; absent if it can be. `there`: the tensors that lie somewhere when the launch begins; `ends` is
+/// asked of a launch with a plan (N1).
+std::optional<std::string> why_not_joined(const Network &network, const ScheduledLaunch &launch,
+                                          std::size_t i, const std::vector<std::size_t> &readers,
+                                          const std::set<Tensor> &there, const std::function<bool()> &ends);
+
+/// The launch that begins with operator i, which reads and writes in columns or image by image; without what
+/// it reads. `columns` of a dense layer says by which kernel.
+ScheduledLaunch launch_of(const Network &network, std::size_t i, std::int64_t batch, bool columns);
 
 /// Whether a pooling's windows are whole channels, which a warp each computes.
 bool is_whole_channel(const Operator &pooling, const ImageShape &input);
@@ -76,6 +95,13 @@ inline constexpr std::int64_t least_columns = 8;
 /// image by image.
 std::vector<ScheduledLaunch> schedule_of(const Network &network, std::int64_t batch, const EndsLaunch &ends);
 
+/// Streams of a schedule: the highest number and one.
+std::int64_t streams_of(const std::vector<ScheduledLaunch> &schedule);
+
+/// Of each launch, the launches of other streams that must have ended before it begins: those that wrote what
+/// it reads, of each stream the last one.
+std::vector<std::vector<std::size_t>> waits_of(const std::vector<ScheduledLaunch> &schedule);
+
 /// Where tensors lie in one piece of memory, those that are needed at the same time apart.
 struct TensorPlace {
     Tensor tensor;
@@ -85,6 +111,7 @@ struct Arena {
     std::vector<TensorPlace> places; ///< of all tensors but the images
     std::int64_t bytes = 0;
 };
+/// On one stream tensors share memory by lifetime; on several each has its own.
 Arena arena_of(const Network &network, const std::vector<ScheduledLaunch> &schedule, std::int64_t batch);
 
 } // namespace convcast

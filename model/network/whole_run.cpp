@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,38 @@ TimeSpread time_spread(std::vector<double> samples) {
                        (at - static_cast<double>(below)) * (samples[above] - samples[below]));
     };
     return {quantile(0.5), quantile(0.05), quantile(0.95), std::ssize(samples)};
+}
+
+std::vector<LaunchSpan> launch_spans(const PlannedNetwork &plan, const std::vector<NodeSpan> &nodes) {
+    if (std::ssize(nodes) != plan.forecast.nodes || nodes.empty())
+        return {};
+    const std::vector<std::vector<std::size_t>> waits = waits_of(plan.schedule);
+    std::map<std::int64_t, std::uint64_t> ended; // of each stream
+    std::vector<std::uint64_t> ends;
+    std::uint64_t first = nodes.front().start_ns;
+    for (const NodeSpan &node : nodes)
+        first = std::min(first, node.start_ns);
+    std::vector<LaunchSpan> spans;
+    std::size_t next = 0;
+    const auto seconds = [](std::uint64_t from, std::uint64_t to) {
+        return Seconds(1e-9 * (static_cast<double>(to) - static_cast<double>(from)));
+    };
+    for (std::size_t i = 0; i < plan.schedule.size(); ++i) {
+        NodeSpan its = nodes[next];
+        for (std::int64_t node = 0; node < plan.forecast.launches[i].nodes; ++node, ++next) {
+            its.start_ns = std::min(its.start_ns, nodes[next].start_ns);
+            its.end_ns = std::max(its.end_ns, nodes[next].end_ns);
+        }
+        const auto before = ended.find(plan.schedule[i].stream);
+        std::uint64_t could = before == ended.end() ? first : before->second;
+        for (const std::size_t other : waits[i])
+            could = std::max(could, ends[other]);
+        spans.push_back(
+            {seconds(first, its.start_ns), seconds(first, its.end_ns), seconds(could, its.end_ns)});
+        ended[plan.schedule[i].stream] = its.end_ns;
+        ends.push_back(its.end_ns);
+    }
+    return spans;
 }
 
 std::optional<std::string> why_not_whole(const Network &network) {
@@ -76,6 +109,9 @@ WholeRun begun_run(const PlannedNetwork &plan) {
         if (!launch.candidates.empty())
             whole.strategy = launch.candidates.front().strategy;
         whole.forecast_s = launch.time_s;
+        whole.stream = launch.stream;
+        whole.forecast_begins_s = launch.begins_s;
+        whole.forecast_ends_s = launch.ends_s;
     }
     return run;
 }

@@ -25,6 +25,20 @@ struct TimeSpread {
 /// By linear interpolation between samples; `samples` is not empty.
 TimeSpread time_spread(std::vector<double> samples);
 
+/// When something ran on the device, in nanoseconds of one clock.
+struct NodeSpan {
+    std::uint64_t start_ns = 0, end_ns = 0;
+};
+
+/// When a launch began and ended, from the start of the first; `time_s` from when it could have begun, which
+/// is the end of the launch before it in its stream, or of the last that it waits for.
+struct LaunchSpan {
+    Seconds begins_s, ends_s, time_s;
+};
+/// Of each launch, from what the nodes of the schedule did, in the order in which they were launched. Empty
+/// where there are not as many as the launches have.
+std::vector<LaunchSpan> launch_spans(const PlannedNetwork &plan, const std::vector<NodeSpan> &nodes);
+
 struct WholeLaunch {
     LaunchKind kind = LaunchKind::elementwise;
     std::vector<std::string> operators;
@@ -33,8 +47,13 @@ struct WholeLaunch {
     std::optional<TimeSpread> time_s; ///< in the graph; from the end of the launch before to its own end
     double share = 0.0;               ///< of the measured times
     std::optional<double> l2_error; ///< of its output against double, relative, of the first and last images
+    std::optional<std::int64_t> stream;                        ///< absent: 0
+    std::optional<Seconds> forecast_begins_s, forecast_ends_s; ///< from the start of the call
+    std::optional<Seconds> begins_s, ends_s; ///< measured, medians; absent in runs before they were kept
     BOOST_DESCRIBE_CLASS(WholeLaunch, (),
-                         (kind, operators, shape, strategy, forecast_s, time_s, share, l2_error), (), ())
+                         (kind, operators, shape, strategy, forecast_s, time_s, share, l2_error, stream,
+                          forecast_begins_s, forecast_ends_s, begins_s, ends_s),
+                         (), ())
 };
 
 struct WholeRun {

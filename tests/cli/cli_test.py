@@ -243,6 +243,10 @@ class Golden(Cli):
             self.golden("compare_" + columns, self.cli(*words, env={"COLUMNS": columns}).out)
         self.coloured_alike("compare", "toy", "toy")
 
+    def test_a_schedule(self):
+        text = self.ok("choose", "--network", "fashion_mnist", "--format", "schedule").out
+        self.golden("schedule_fashion_mnist", re.sub(r"convcast [0-9.]+", "convcast VERSION", text))
+
     def test_top_says_how_many(self):
         for top in (1, 3):
             text = self.ok("choose", "--gpu", "toy", "--shape", SINGLE, "--top", top).out
@@ -1411,6 +1415,86 @@ class Json(Cli):
             (["choose", "--network", "vgg16", "--measure", "2"], "--network and --measure"),
             (["predict", "--network", "resnet18", "--strategy", "row_register"], "no strategy does"),
         ])
+
+    def test_schedules(self):
+        """What choose prints, predict and run take: as it stands, or changed."""
+        text = self.ok("choose", "--network", "fashion_mnist", "--format", "schedule").out
+        for network, batch in (("alexnet", 32), ("resnet18", 1)):
+            asked = ["--network", network, "--batch", batch]
+            chosen = self.ok("predict", *asked, "--json").json()
+            self.ok("choose", *asked, "--format", "schedule", "-o", "a.schedule")
+            given = ["predict", "--network", network, "--schedule", "a.schedule"]
+            document = self.ok(*given, "--json").json()
+            self.assertEqual((document["time_s"], document["chosen_s"]), (chosen["time_s"], chosen["time_s"]))
+            self.assertRegex(document["conditions"]["schedule"], "^given, content [0-9a-f]{32}$")
+            self.assertEqual(self.ok(*given, "--format", "schedule").out, (self.folder / "a.schedule").read_text())
+        # One layer by another strategy, without its fusion, and behind another stream.
+        self.write("mine.schedule", text.replace("launch pool1   ", "launch pool1 stream=1 #"))
+        self.assertIn("by the schedule that was given: 1.", self.ok("predict", "--network", "fashion_mnist", "--schedule", "mine.schedule").out)
+        slow = re.sub(r"(launch conv2)\S+ .*", r"\1 strategy=naive_global\nlaunch bias2+relu2", text)
+        self.write("slow.schedule", slow)
+        document = self.ok("predict", "--network", "fashion_mnist", "--schedule", "slow.schedule", "--json").json()
+        self.assertEqual([launch["operators"] for launch in document["launches"][3:5]], [["conv2"], ["bias2", "relu2"]])
+        self.assertTrue(document["launches"][3]["candidates"][0]["strategy"].startswith("naive_global"))
+        self.assertGreater(document["time_s"], document["chosen_s"])
+        self.assertEqual(len(document["what_if"]), 4)
+        piped = self.ok("predict", "--network", "fashion_mnist", "--schedule", "-", stdin=text.encode()).out
+        self.assertIn("1.000x the", piped)
+        self.refused(4, ["run", "--network", "fashion_mnist", "--schedule", "slow.schedule"], NO_GPU)
+        self.ok("predict", "--network", "fashion_mnist", "--schedule", "mine.schedule", "-o", "two.json")
+        self.ok("report", "two.json", "--figure", "network_timeline", "-o", "timeline.csv")
+        self.assertIn('"stream 1, forecast"', (self.folder / "timeline.csv").read_text())
+
+        rungs = self.ok("predict", "--network", "fashion_mnist", "--ladder", "--format", "schedule").out
+        self.write("rungs.schedule", "".join(line for line in rungs.splitlines(True) if "fused" not in line))
+        document = self.ok("predict", "--network", "fashion_mnist", "--schedule", "rungs.schedule", "--json").json()
+        self.assertEqual(len(document["rungs"]), 15)
+        self.refused(4, ["run", "--network", "fashion_mnist", "--schedule", "rungs.schedule"], NO_GPU)
+
+    def test_bad_schedules_are_refused(self):
+        self.write("bad.schedule", "network alexnet\nbatch 32\nlaunch conv1+relu1 strategy=implicit_gem\nlaunch cov2 layout=rows\n"
+                                   "turn pool5\nlanch pool1\nrung one\n")
+        self.refused(3, ["predict", "--network", "alexnet", "--schedule", "bad.schedule"],
+                     r"bad\.schedule:3: strategy: unknown strategy 'implicit_gem'; did you mean 'implicit_gemm'",
+                     r"bad\.schedule:3: cannot be one launch: relu1 does not read conv1",
+                     r"bad\.schedule:4: layout: expected images .* or columns .*, found 'rows'; for example: layout=images",
+                     r"bad\.schedule:4: no operator 'cov2' in alexnet; did you mean 'conv2'",
+                     r"bad\.schedule:5: expected the layout that it is turned to, for example: turn pool5 layout=columns",
+                     r"bad\.schedule:6: expected a line that begins with .*; did you mean 'launch'",
+                     r"bad\.schedule:7: expected launches or rungs", r"no line computes bias1, pool1, conv2", problems=9)
+        good = self.ok("choose", "--network", "alexnet", "--format", "schedule").out
+        self.write("good.schedule", good)
+        self.write("binary.schedule", b"\xff\x1b[2J" * 9)
+        self.refused(3, ["predict", "--network", "alexnet", "--schedule", "binary.schedule"], r"binary\.schedule:1", problems=4)
+        self.refused(3, ["predict", "--network", "vgg16", "--schedule", "good.schedule"], "good.schedule:3: .* expected: network vgg16")
+        self.refused(3, ["run", "--network", "alexnet", "--schedule", "no.schedule"], "no.schedule")
+        self.all_refused(2, [
+            (["predict", "--network", "alexnet", "--schedule", "good.schedule", "--batch", "8"], "--batch 8 and good.schedule, which is of batch 1"),
+            (["predict", "--network", "alexnet", "--schedule", "good.schedule", "--strategy", "winograd"], "the schedule names strategies"),
+            (["choose", "--network", "alexnet", "--schedule", "good.schedule"], "a schedule has chosen already"),
+            (["predict", "--shape", SINGLE, "--schedule", "good.schedule"], "--schedule is of a network"),
+            (["predict", "--shape", SINGLE, "--format", "schedule"], "--format must be one of text, json, csv, markdown"),
+            (["predict", "--network", "mnist", "--devices", "0,1", "--schedule", "good.schedule"], "--devices and --schedule"),
+            (["run", "--network", "mnist", "--data", ".", "--schedule", "good.schedule"], "training has a schedule of its own"),
+            (["predict", "--network", "fashion_mnist", "--ladder", "--schedule", "good.schedule"], "takes a schedule of rungs"),
+            (["predict", "--network", "alexnet", "--schedule", "good.schedule", "-o", "good.schedule"], "good.schedule"),
+        ])
+
+    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    def test_a_whole_networks_run_is_drawn(self):
+        recorded = str(SOURCE / "data" / "recorded" / "h200" / "networks_whole" / "alexnet_b1.json")
+        self.assertRegex(self.ok("report", recorded, "-o", "page").out, "alexnet on NVIDIA H200, batch 1: 119 .s measured, 126 .s forecast")
+        page = (self.folder / "page" / "page.html").read_text()
+        for part in ("Timeline of alexnet, batch 1", ">forecast<", ">measured<", "does not have when it began", "conv2 + bias2 + relu2"):
+            self.assertIn(part, page)
+        table = (self.folder / "page" / "figures" / "network_timeline.csv").read_text()
+        rows = list(csv.DictReader(io.StringIO(table)))
+        measured = [row for row in rows if "measured" in row["label"]]
+        launches = json.loads(pathlib.Path(recorded).read_text())["launches"]
+        self.assertEqual(len(rows), 2 * len(launches))
+        end = max(float(row["x (time since the start of the call, \u00b5s)"]) for row in measured)
+        self.assertAlmostEqual(end, 1e6 * sum(launch["time_s"]["median_s"] for launch in launches), 3)
+        self.refused(2, ["report", recorded, "--figure", "ladder", "-o", "e.svg"], "there are network_timeline|there is network_timeline")
 
     def test_running_networks(self):
         self.refused(4, ["run", "--network", "fashion_mnist"], NO_GPU)

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -83,6 +84,48 @@ TEST(WholeNetwork, RealsAreRightByAnyStrategy) {
     CONVCAST_NEED_GPU();
     expect_right_whole(other_end, {}, false);
     expect_right_whole(other_end, {"winograd", "implicit_gemm"}, false);
+}
+
+/// Two convolutions of the image on two streams; what joins them waits for both.
+PlannedNetwork plan_forked() {
+    const Network network = read_network(
+        R"({"schema": "convcast/network/1", "id": "forked", "title": "t", "citation": "c", "input": [4, 14, 14],
+        "operators": [
+        {"name": "a", "kind": "convolution", "outputs": 8, "window": [3, 3], "pad": [1, 1], "output": [8, 14, 14]},
+        {"name": "b", "kind": "convolution", "from": ["input"], "outputs": 8, "window": [1, 1], "output": [8, 14, 14]},
+        {"name": "sum", "kind": "add", "from": ["a", "b"], "output": [8, 14, 14]},
+        {"name": "p", "kind": "max_pooling", "window": [2, 2], "output": [8, 7, 7]},
+        {"name": "q", "kind": "max_pooling", "from": ["sum"], "window": [2, 2], "output": [8, 7, 7]},
+        {"name": "end", "kind": "add", "from": ["p", "q"], "output": [8, 7, 7]}]})",
+        "forked.json");
+    const GpuProfile h200 = find_profile("h200");
+    NetworkQuestion question;
+    question.batch = 3;
+    question.what_if = false;
+    question.schedule = parse_schedule("network forked\nbatch 3\n"
+                                       "launch a strategy=implicit_gemm stream=1\n"
+                                       "launch b strategy=implicit_gemm stream=2\n"
+                                       "launch sum\nlaunch p stream=1\nlaunch q stream=2\nlaunch end\n",
+                                       "forked.schedule");
+    return plan_network(network, h200, knowledge_for(h200), question);
+}
+
+TEST(WholeNetwork, StreamsOfAScheduleAreExactAndWaitForEachOther) {
+    CONVCAST_NEED_GPU();
+    const Device device(0);
+    Compiler compiler;
+    const PlannedNetwork plan = plan_forked();
+    WholeOptions options;
+    options.integers = true;
+    const WholeRun run = run_whole(compiler, device, plan, options);
+    ASSERT_EQ(run.status, Status::ok) << run.reason.value_or("");
+    if (run.conditions.at("method") != "activity")
+        GTEST_SKIP() << "no records of activity";
+    const auto begins = [&](std::size_t i) { return run.launches[i].begins_s.value(); };
+    const auto ends = [&](std::size_t i) { return run.launches[i].ends_s.value(); };
+    EXPECT_GE(begins(2), std::max(ends(0), ends(1)));
+    EXPECT_GE(begins(3), ends(2));
+    EXPECT_GE(begins(5), std::max(ends(3), ends(4)));
 }
 
 TEST(WholeNetwork, ReferenceIsThatOfTheCpu) {

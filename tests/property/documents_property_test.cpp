@@ -2,6 +2,7 @@
 // give.
 #include "model/base/errors.hpp"
 #include "model/base/parallel.hpp"
+#include "model/network/schedule_text.hpp"
 #include "model/predict.hpp"
 #include "model/record/run.hpp"
 #include "model/record/sweep.hpp"
@@ -150,6 +151,47 @@ TEST(DocumentsProperty, EveryForecastIsReadAsItWasWritten) {
     for (const UnreadCase &unread : again.unread)
         ADD_FAILURE() << unread.problems.front().place << ": " << unread.problems.front().message;
     EXPECT_TRUE(write_run(again) == text);
+}
+
+TEST(DocumentsProperty, EveryScheduleIsReadAsItIsPrinted) {
+    constexpr int count = 300;
+    std::mt19937 random(7);
+    const auto below = [&](std::size_t most) { return static_cast<std::size_t>(random() % most); };
+    const std::vector<std::string> names = strategy_names();
+    for (int i = 0; i < count; ++i) {
+        Schedule schedule;
+        schedule.network = "net_" + std::to_string(below(100));
+        schedule.batch = 1 + static_cast<std::int64_t>(below(100000));
+        schedule.note = "several words # and = signs\nin two lines";
+        const std::size_t lines = 1 + below(20);
+        for (std::size_t j = 0; j < lines; ++j) {
+            ScheduleLine &line = schedule.lines.emplace_back();
+            line.turns = below(5) == 0;
+            for (std::size_t op = line.turns ? 0 : below(4); line.operators.size() <= op;)
+                line.operators.push_back("op" + std::to_string(below(1000)));
+            line.columns = below(2) == 0;
+            line.stream = static_cast<std::int64_t>(below(most_streams));
+            if (!line.turns && below(2) == 0) {
+                const std::vector<Strategy> settings = candidates(names[below(names.size())]);
+                line.strategy = settings[below(settings.size())];
+            }
+            line.note = below(2) == 0 ? "" : "9.41 us # stream=3";
+        }
+        const std::string text = to_text(schedule);
+        const Schedule again = read_schedule(text, "printed");
+        EXPECT_EQ(again.network, schedule.network);
+        EXPECT_EQ(again.batch, schedule.batch);
+        ASSERT_EQ(again.lines.size(), schedule.lines.size()) << text;
+        for (std::size_t j = 0; j < lines; ++j) {
+            const ScheduleLine &read = again.lines[j], &printed = schedule.lines[j];
+            EXPECT_EQ(read.turns, printed.turns);
+            EXPECT_EQ(read.operators, printed.operators);
+            EXPECT_EQ(read.columns, printed.columns);
+            EXPECT_EQ(read.stream, printed.stream);
+            EXPECT_EQ(read.strategy ? to_text(*read.strategy) : "",
+                      printed.strategy ? to_text(*printed.strategy) : "");
+        }
+    }
 }
 
 } // namespace

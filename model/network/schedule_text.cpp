@@ -1,0 +1,521 @@
+#include "model/network/schedule_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr const char *launch_example = "launch conv1+bias1+relu1 layout=images stream=0 strategy=winograd";
+constexpr const char *images_name = "input";
+constexpr std::int64_t most_schedule_batch = std::int64_t{1} << 31;
+
+/// Words between spaces and tabs, up to a '#'.
+std::vector<std::string> words_of(std::string_view line) {
+    line = line.substr(0, line.find('#'));
+    std::vector<std::string> words;
+    std::string word;
+    for (const char c : line)
+        if (c == ' ' || c == '\t' || c == '\r') {
+            if (!word.empty())
+                words.push_back(std::move(word));
+            word.clear();
+        } else {
+            word += c;
+        }
+    if (!word.empty())
+        words.push_back(std::move(word));
+    return words;
+}
+
+std::vector<std::string> pieces_of(const std::string &text, char separator) {
+    std::vector<std::string> parts{""};
+    for (const char c : text)
+        if (c == separator)
+            parts.emplace_back();
+        else
+            parts.back() += c;
+    return parts;
+}
+
+std::optional<std::int64_t> whole_number(const std::string &text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+bool is_schedule_name(const std::string &text) {
+    constexpr std::size_t longest = 60; // of an operator, which network.cpp checks
+    return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    });
+}
+
+class ScheduleParser {
+  public:
+    explicit ScheduleParser(const std::string &file) { reading_.file = file; }
+
+    ScheduleReading parse(std::string_view text) && {
+        while (!text.empty()) {
+            const std::size_t end = text.find('\n');
+            ++line_;
+            const std::vector<std::string> words = words_of(text.substr(0, end));
+            text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+            if (!words.empty())
+                statement(words);
+        }
+        reading_.last_line = std::max<std::size_t>(line_, 1);
+        line_ = reading_.last_line;
+        if (!named_)
+            problem("expected a line that names the network, for example: network resnet50");
+        if (!sized_)
+            problem("expected a line with the number of images, for example: batch 1");
+        if (reading_.schedule.lines.empty() && reading_.schedule.rungs.empty())
+            problem(std::string("expected launches, for example: ") + launch_example);
+        if (!reading_.schedule.lines.empty() && !reading_.schedule.rungs.empty())
+            problem("expected launches or rungs of a ladder, found both; take the lines of one kind out");
+        return std::move(reading_);
+    }
+
+  private:
+    void problem(const std::string &message) {
+        reading_.problems.push_back({reading_.file + ":" + std::to_string(line_), message});
+    }
+
+    void statement(const std::vector<std::string> &words) {
+        const std::string &first = words.front();
+        if (first == "launch" || first == "turn")
+            return launch(words);
+        const std::vector<std::string> known = {"network", "batch", "launch", "turn", "rung"};
+        if (std::find(known.begin(), known.end(), first) == known.end())
+            return problem("expected a line that begins with " + join(known) + ", found '" +
+                           shortened(first, 60) + "'" + did_you_mean(first, known) +
+                           " For example: " + launch_example);
+        if (words.size() != 2)
+            return problem("expected one word behind " + first + ", for example: " +
+                           (first == "batch"  ? "batch 1"
+                            : first == "rung" ? "rung one_kernel"
+                                              : "network resnet50"));
+        if (first == "network") {
+            head(named_, first);
+            reading_.schedule.network = words[1];
+            reading_.network_line = line_;
+            if (!is_schedule_name(words[1]))
+                problem("expected small letters, digits and _, for example: network resnet50");
+        } else if (first == "batch") {
+            head(sized_, first);
+            const auto batch = whole_number(words[1]);
+            if (!batch || *batch < 1 || *batch > most_schedule_batch)
+                problem("expected a number of images from 1, for example: batch 32, found '" +
+                        shortened(words[1], 60) + "'");
+            else
+                reading_.schedule.batch = *batch;
+        } else if (!is_schedule_name(words[1])) {
+            problem("expected small letters, digits and _, for example: rung one_kernel");
+        } else {
+            reading_.schedule.rungs.push_back({words[1], "", line_});
+        }
+    }
+
+    void head(bool &seen, const std::string &word) {
+        if (seen)
+            problem("there is a line before that begins with " + word + "; keep one of them");
+        seen = true;
+    }
+
+    void launch(const std::vector<std::string> &words) {
+        ScheduleLine line;
+        line.turns = words.front() == "turn";
+        line.line = line_;
+        const std::string example =
+            line.turns ? "turn pool5 layout=columns stream=0" : std::string(launch_example);
+        if (words.size() < 2 || words[1].find('=') != std::string::npos)
+            return problem((line.turns ? "expected the operator whose output is laid out otherwise, or input"
+                                       : "expected the operators that the launch computes") +
+                           std::string(", for example: ") + example);
+        line.operators = pieces_of(words[1], '+');
+        for (const std::string &name : line.operators)
+            if (!is_schedule_name(name))
+                return problem("expected names of operators joined by +, found '" + shortened(words[1], 60) +
+                               "'; for example: " + example);
+        if (line.turns && line.operators.size() > 1)
+            problem("expected the name of one operator or input, found '" + shortened(words[1], 60) +
+                    "'; for example: " + example);
+        std::set<std::string> seen;
+        for (std::size_t i = 2; i < words.size(); ++i)
+            field(words[i], line, seen, example);
+        if (line.turns && !seen.contains("layout"))
+            problem("expected the layout that it is turned to, for example: " + example);
+        reading_.schedule.lines.push_back(std::move(line));
+    }
+
+    void field(const std::string &word, ScheduleLine &line, std::set<std::string> &seen,
+               const std::string &example) {
+        const std::size_t equals = word.find('=');
+        const std::string key = word.substr(0, equals);
+        const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+        std::vector<std::string> known = {"layout", "stream"};
+        if (!line.turns)
+            known.emplace_back("strategy");
+        if (std::find(known.begin(), known.end(), key) == known.end() || equals == std::string::npos)
+            return problem("expected " + join(known, "=..., ") + "=..., found '" + shortened(word, 60) + "'" +
+                           did_you_mean(key, known) + " For example: " + example);
+        if (!seen.insert(key).second)
+            problem(key + " is there twice; keep one of them");
+        if (key == "layout") {
+            if (value != "images" && value != "columns")
+                problem("layout: expected images (one image behind the other) or columns (each number of all "
+                        "images side by side), found '" +
+                        shortened(value, 60) + "'; for example: layout=images");
+            line.columns = value == "columns";
+        } else if (key == "stream") {
+            const auto stream = whole_number(value);
+            if (!stream || *stream < 0 || *stream >= most_streams)
+                problem(
+                    fmt::format("stream: expected a number from 0 to {}, found '{}'; for example: stream=0",
+                                most_streams - 1, shortened(value, 60)));
+            else
+                line.stream = *stream;
+        } else {
+            try {
+                line.strategy = parse_strategy(value);
+            } catch (const UsageError &error) {
+                problem(std::string("strategy: ") + error.what());
+            }
+        }
+    }
+
+    ScheduleReading reading_;
+    std::size_t line_ = 0;
+    bool named_ = false, sized_ = false;
+};
+
+/// A schedule of another network has a line for nothing of this one: only that is said.
+void require_network(const ScheduleReading &reading, const std::string &network) {
+    if (reading.schedule.network.empty() || reading.schedule.network == network)
+        return;
+    std::vector<InputProblem> problems = reading.problems;
+    problems.push_back({fmt::format("{}:{}", reading.file, reading.network_line),
+                        "the schedule is of the network '" + shortened(reading.schedule.network, 60) +
+                            "', expected: network " + network});
+    throw InputError(std::move(problems));
+}
+
+/// Holds the lines against a network.
+class ScheduleBinder {
+  public:
+    ScheduleBinder(const ScheduleReading &reading, const Network &network, const AskedStrategy &asked)
+        : reading_(reading), network_(network), asked_(asked), problems_(reading.problems),
+          readers_(readers_of(network)) {
+        for (std::size_t i = 0; i < network.operators.size(); ++i)
+            index_[network.operators[i].name] = i;
+    }
+
+    std::vector<ScheduledLaunch> run() && {
+        for (const ScheduleLine &line : reading_.schedule.lines) {
+            line_ = line.line;
+            if (line.turns)
+                turn(line);
+            else
+                launch(line);
+        }
+        line_ = reading_.last_line;
+        missing();
+        if (problems_.empty())
+            ending();
+        if (!problems_.empty()) {
+            std::stable_sort(problems_.begin(), problems_.end(), [&](const auto &one, const auto &other) {
+                return line_of(one) < line_of(other);
+            });
+            throw InputError(std::move(problems_));
+        }
+        return std::move(launches_);
+    }
+
+  private:
+    static long long line_of(const InputProblem &problem) {
+        return std::atoll(problem.place.substr(problem.place.rfind(':') + 1).c_str());
+    }
+    void problem(const std::string &message) {
+        problems_.push_back({reading_.file + ":" + std::to_string(line_), message});
+    }
+
+    const std::string &name_of(std::size_t i) const {
+        static const std::string images = images_name;
+        return i == Network::input_index ? images : network_.operators[i].name;
+    }
+    bool is_there(const Tensor &tensor) const { return tensor == Tensor{} || there_.contains(tensor); }
+
+    std::optional<std::size_t> find(const std::string &name, bool or_images) {
+        if (or_images && name == images_name)
+            return Network::input_index;
+        if (const auto found = index_.find(name); found != index_.end())
+            return found->second;
+        std::vector<std::string> names;
+        for (const Operator &op : network_.operators)
+            names.push_back(op.name);
+        problem("no operator '" + name + "' in " + network_.id + did_you_mean(name, names) +
+                " Expected its operators, for example: launch " + names.front());
+        return std::nullopt;
+    }
+
+    void turn(const ScheduleLine &line) {
+        const auto of = find(line.operators.front(), true);
+        if (!of)
+            return;
+        const Tensor wanted{*of, line.columns}, other{*of, !line.columns};
+        if (is_there(wanted))
+            problem(name_of(*of) + " already lies in " + (line.columns ? "columns" : "images") +
+                    "; leave the line out");
+        else if (!is_there(other))
+            problem(name_of(*of) + " is not there yet; expected the line that computes it before this one");
+        ScheduledLaunch launch;
+        launch.kind = line.columns ? LaunchKind::to_columns : LaunchKind::to_rows;
+        launch.reads = {other};
+        launch.writes = wanted;
+        launch.stream = line.stream;
+        there_.insert(wanted);
+        launches_.push_back(std::move(launch));
+    }
+
+    /// What is wrong with the line is said; what it computes counts as computed all the same, so that one
+    /// slip is one problem.
+    void launch(const ScheduleLine &line) {
+        std::vector<std::size_t> operators;
+        for (const std::string &name : line.operators)
+            if (const auto i = find(name, false))
+                operators.push_back(*i);
+        for (const std::size_t i : operators)
+            if (const auto [found, fresh] = computed_.try_emplace(i, line_); !fresh)
+                problem(name_of(i) + " is computed twice, the first time in line " +
+                        std::to_string(found->second) + "; leave it out here or there");
+        if (operators.size() == line.operators.size())
+            check(line, operators);
+        for (const std::size_t i : operators) // of a line with a slip all: one slip is one problem
+            if (i == operators.back() || operators.size() != line.operators.size())
+                there_.insert({i, line.columns});
+    }
+
+    void check(const ScheduleLine &line, const std::vector<std::size_t> &operators) {
+        const std::size_t first = operators.front();
+        const Operator &op = network_.operators[first];
+        ScheduledLaunch launch = launch_of(network_, first, reading_.schedule.batch, line.columns);
+        launch.stream = line.stream;
+        launch.strategy = line.strategy;
+        if (launch.kind == LaunchKind::dense && reading_.schedule.batch >= least_columns)
+            return problem(
+                fmt::format("{} is a dense layer, and of {} images or more these are computed in columns: "
+                            "expected layout=columns, and before it: turn {} layout=columns stream={}",
+                            op.name, least_columns, name_of(network_.sources(first).front()), line.stream));
+        if (line.columns && launch.kind != LaunchKind::columns && !is_elementwise(op.kind))
+            return problem(op.name + " (" + boost::describe::enum_to_string(op.kind, "?") +
+                           ") is computed image by image: expected layout=images");
+        for (const std::size_t source : network_.sources(first)) {
+            read({source, line.columns}, op.name, line.stream);
+            launch.reads.push_back({source, line.columns});
+        }
+        const bool planned = launch.kind == LaunchKind::convolution || launch.kind == LaunchKind::columns;
+        bool ends = true;
+        if (line.strategy && !planned)
+            problem(op.name + " (" + boost::describe::enum_to_string(op.kind, "?") +
+                    ") has one kernel: expected no strategy=" +
+                    (launch.kind == LaunchKind::dense ? ", or layout=columns" : ""));
+        if (planned && !line.unread) {
+            auto answer = asked_(line.strategy, *launch.shape);
+            if (const auto *why = std::get_if<std::string>(&answer))
+                problem("strategy: " + *why + "; expected one that does " + launch.shape->id() +
+                        ", or no strategy=, which takes the forecast's choice, for example: launch " +
+                        op.name);
+            ends = std::holds_alternative<std::string>(answer) || std::get<bool>(answer);
+        }
+        for (std::size_t j = 1; j < operators.size(); ++j) {
+            if (const auto why =
+                    why_not_joined(network_, launch, operators[j], readers_, there_, [&] { return ends; })) {
+                problem("cannot be one launch: " + *why +
+                        "; expected a line of its own, for example: launch " + rest_of(line, j) + " layout=" +
+                        (line.columns ? "columns" : "images") + fmt::format(" stream={}", line.stream));
+                return;
+            }
+            for (const std::size_t source : network_.sources(operators[j]))
+                if (source != operators[j - 1])
+                    launch.reads.push_back({source, line.columns});
+            launch.operators.push_back(operators[j]);
+            launch.writes.of = operators[j];
+        }
+        launches_.push_back(std::move(launch));
+    }
+
+    static std::string rest_of(const ScheduleLine &line, std::size_t from) {
+        return join(std::vector<std::string>(line.operators.begin() + static_cast<std::ptrdiff_t>(from),
+                                             line.operators.end()),
+                    "+");
+    }
+
+    void read(const Tensor &tensor, const std::string &reader, std::int64_t stream) {
+        if (is_there(tensor))
+            return;
+        const std::string &name = name_of(tensor.of);
+        if (is_there({tensor.of, !tensor.columns}))
+            problem(fmt::format(
+                "the layouts do not chain: {} reads {} in {}, found it in {}; expected before "
+                "this line: turn {} layout={} stream={}",
+                reader, name, tensor.columns ? "columns" : "images", tensor.columns ? "images" : "columns",
+                name, tensor.columns ? "columns" : "images", stream));
+        else if (!computed_.contains(tensor.of))
+            problem(reader + " reads " + name +
+                    ", which no line before this one computes; expected: launch " + name +
+                    (name == reader ? "" : " ...") + " before it");
+        else
+            problem(reader + " reads " + name +
+                    ", which a launch does not write where it ends with another operator; expected " + name +
+                    " last in its line");
+    }
+
+    void missing() {
+        if (reading_.schedule.lines.empty()) // which has been said
+            return;
+        std::vector<std::string> names;
+        for (std::size_t i = 0; i < network_.operators.size(); ++i)
+            if (!computed_.contains(i))
+                names.push_back(network_.operators[i].name);
+        if (names.empty())
+            return;
+        constexpr std::size_t most_named = 8;
+        const std::size_t all = names.size();
+        const std::string first = names.front();
+        if (all > most_named)
+            names.resize(most_named);
+        problem(fmt::format("no line computes {}{} of {}; expected every operator in one line, for example: "
+                            "launch {} layout=images stream=0",
+                            join(names),
+                            all > most_named ? fmt::format(" and {} more", all - most_named) : "",
+                            network_.id, first));
+    }
+
+    void ending() {
+        const std::size_t last = network_.operators.size() - 1;
+        if (launches_.empty() || launches_.back().writes == Tensor{last, false})
+            return;
+        if (is_there({last, false}))
+            problem("expected the line that writes " + name_of(last) +
+                    ", the network's output, at the end; put it behind the others");
+        else
+            problem("the network's output lies in columns; expected at the end: turn " + name_of(last) +
+                    " layout=images stream=0");
+    }
+
+    const ScheduleReading &reading_;
+    const Network &network_;
+    const AskedStrategy &asked_;
+    std::vector<InputProblem> problems_;
+    std::vector<std::size_t> readers_;
+    std::map<std::string, std::size_t> index_;
+    std::map<std::size_t, std::size_t> computed_; ///< operator -> line
+    std::set<Tensor> there_;
+    std::vector<ScheduledLaunch> launches_;
+    std::size_t line_ = 0;
+};
+
+} // namespace
+
+std::string to_text(const Schedule &schedule) {
+    std::string text;
+    for (const std::string &note : pieces_of(schedule.note, '\n'))
+        if (!note.empty())
+            text += "# " + note + "\n";
+    text += fmt::format("network {}\nbatch {}\n", schedule.network, schedule.batch);
+    std::size_t wide = 0;
+    for (const ScheduleRung &rung : schedule.rungs)
+        wide = std::max(wide, rung.id.size());
+    for (const ScheduleRung &rung : schedule.rungs)
+        text += "rung " +
+                (rung.note.empty() ? rung.id : fmt::format("{:<{}}  # {}", rung.id, wide, rung.note)) + "\n";
+    wide = 0;
+    for (const ScheduleLine &line : schedule.lines)
+        wide = std::max(wide, join(line.operators, "+").size());
+    for (const ScheduleLine &line : schedule.lines)
+        text += fmt::format("{:<6} {:<{}} layout={:<7} stream={}{}{}\n", line.turns ? "turn" : "launch",
+                            join(line.operators, "+"), wide, line.columns ? "columns" : "images", line.stream,
+                            line.strategy ? " strategy=" + to_text(*line.strategy) : "",
+                            line.note.empty() ? "" : "  # " + line.note);
+    return text;
+}
+
+ScheduleReading parse_schedule(const std::string &text, const std::string &file) {
+    return ScheduleParser(file).parse(text);
+}
+
+Schedule read_schedule(const std::string &text, const std::string &file) {
+    ScheduleReading reading = parse_schedule(text, file);
+    if (!reading.problems.empty())
+        throw InputError(std::move(reading.problems));
+    return std::move(reading.schedule);
+}
+
+std::vector<ScheduledLaunch> launches_of(const ScheduleReading &reading, const Network &network,
+                                         const AskedStrategy &asked) {
+    require_network(reading, network.id);
+    return ScheduleBinder(reading, network, asked).run();
+}
+
+Ladder rungs_of(const ScheduleReading &reading, Ladder ladder) {
+    require_network(reading, ladder.network);
+    std::vector<InputProblem> problems = reading.problems;
+    std::vector<std::string> known;
+    for (const Rung &rung : ladder.rungs)
+        known.push_back(rung.id);
+    std::vector<Rung> rungs;
+    std::set<std::string> seen;
+    for (const ScheduleRung &named : reading.schedule.rungs) {
+        const std::string place = fmt::format("{}:{}", reading.file, named.line);
+        const auto found = std::find(known.begin(), known.end(), named.id);
+        if (found == known.end())
+            problems.push_back({place, "the ladder of " + ladder.network + " has no rung '" + named.id + "'" +
+                                           did_you_mean(named.id, known) + " Expected of " + join(known) +
+                                           "; for example: rung " + known.front()});
+        else if (!seen.insert(named.id).second)
+            problems.push_back({place, "rung " + named.id + " is there twice; keep one of them"});
+        else
+            rungs.push_back(ladder.rungs[static_cast<std::size_t>(found - known.begin())]);
+    }
+    if (!problems.empty())
+        throw InputError(std::move(problems));
+    ladder.rungs = std::move(rungs);
+    return ladder;
+}
+
+Schedule described_schedule(const Network &network, std::int64_t batch,
+                            const std::vector<ScheduledLaunch> &launches) {
+    Schedule schedule;
+    schedule.network = network.id;
+    schedule.batch = batch;
+    for (const ScheduledLaunch &launch : launches) {
+        ScheduleLine &line = schedule.lines.emplace_back();
+        line.turns = launch.operators.empty();
+        for (const std::size_t i : launch.operators)
+            line.operators.push_back(network.operators[i].name);
+        if (line.turns)
+            line.operators.push_back(launch.writes.of == Network::input_index
+                                         ? images_name
+                                         : network.operators[launch.writes.of].name);
+        line.columns = launch.writes.columns;
+        line.stream = launch.stream;
+        line.strategy = launch.strategy;
+    }
+    return schedule;
+}
+
+} // namespace convcast
