@@ -141,8 +141,9 @@ struct RungLaunchForecast {
 struct RungForecast {
     std::optional<Seconds> graph_s, stream_s; ///< as one CUDA graph; one launch after the other
     std::optional<std::string> why_not;       ///< why there is no time
-    std::vector<RungLaunchForecast> launches;
-    BOOST_DESCRIBE_CLASS(RungForecast, (), (graph_s, stream_s, why_not, launches), (), ())
+    std::optional<Seconds> copy_s;            ///< of the images from the host, where a call copies them
+    std::vector<RungLaunchForecast> launches; ///< each once, however often it is launched
+    BOOST_DESCRIBE_CLASS(RungForecast, (), (graph_s, stream_s, why_not, copy_s, launches), (), ())
 };
 
 /// The images of a stream of a rung: equal shares, the last streams with what is left.

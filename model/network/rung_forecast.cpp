@@ -1,6 +1,8 @@
 #include "model/network/rung_forecast.hpp"
 
 #include "model/machine/machine.hpp"
+#include "model/network/atomic_adds.hpp"
+#include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
 #include "model/time/call.hpp"
 #include "model/time/memory_terms.hpp"
@@ -15,6 +17,9 @@
 #include <vector>
 
 namespace convcast {
+
+using papers::ceil_div;
+
 namespace {
 
 /// What a phase needs of the profile beside the machine's numbers, in clocks.
@@ -55,7 +60,8 @@ class Phases {
             std::max({phase.chain * m_.ffma_latency, one.issue * m_.schedulers, one.passes, one.constants});
         const Seconds service(busy);
         const double turn = combined::queue(warps, {&service, 1}, waits(phase) + own);
-        return phase.rounds * (turn + phase.barriers * m_.barrier_s * m_.clock);
+        return std::max(phase.rounds * (turn + phase.barriers * m_.barrier_s * m_.clock),
+                        arrival(ctas * phase.l2_bytes));
     }
 
     /// All that a CTA keeps an SM busy with.
@@ -80,6 +86,12 @@ class Phases {
                phase.cluster_meets * m_.cluster_barrier_s * m_.clock + phase.grid_meets * latency_.grid_meet;
     }
 
+    /// Clocks until an SM has so many bytes of L2, its share of what L2 delivers.
+    double arrival(double bytes) const {
+        const double rate = m_.l2_bw / static_cast<double>(m_.sm_count) / m_.clock;
+        return bytes > 0.0 ? bytes / rate + m_.l2_latency_s * m_.clock : 0.0;
+    }
+
     const Machine &m_;
     Latencies latency_;
 };
@@ -89,7 +101,12 @@ double bytes_time(const LaunchWork &work, const GpuProfile &profile, const Machi
     const double moved = work.read_bytes + work.written_bytes;
     const bool kept = moved <= static_cast<double>(profile.limits.l2_bytes);
     const double dram = kept ? 0.0 : work.read_bytes / m.read_bw + work.written_bytes / m.write_bw;
-    return std::max({work.l2_read_bytes / m.l2_bw, work.written_bytes / m.l2_write_bw, dram});
+    const double stored = work.written_bytes + m.partial_sector * work.partial_bytes;
+    return std::max({work.l2_read_bytes / m.l2_bw, stored / m.l2_write_bw, dram});
+}
+
+double atomics_time(const LaunchWork &work, const GpuProfile &profile) {
+    return work.atomics > 0.0 ? AtomicAdds(profile).time(work.atomics, work.atomic_lines).value : 0.0;
 }
 
 /// Why a launch has no CTA on an SM; "" if it has one.
@@ -101,8 +118,13 @@ std::string too_large(const LadderLaunch &launch, const LaunchWork &work, const 
                      " bytes of shared memory";
 }
 
-RungLaunchForecast forecast_of(const LadderLaunch &launch, const LaunchWork &work, const Gpu &gpu,
-                               const Machine &m) {
+struct ForecastLaunch {
+    RungLaunchForecast forecast;
+    double busy_s = 0.0; ///< of the whole GPU, which other launches cannot use
+};
+
+ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, const Gpu &gpu,
+                           const Machine &m) {
     const Phases phases(gpu.profile, m);
     Partition placed; // F9: SMs that clusters of so many CTAs can use
     placed.cluster = work.cluster;
@@ -118,9 +140,11 @@ RungLaunchForecast forecast_of(const LadderLaunch &launch, const LaunchWork &wor
         out.parts.push_back({name, Seconds(clocks / m.clock)});
         return clocks;
     };
-    double first = part("cold code", code_clocks * work.code), alone = m.turnover_clocks;
+    double first = part("cold code", code_clocks * work.code), alone = m.turnover_clocks,
+           together = m.turnover_clocks;
     for (const LaunchPhase &phase : work.phases) {
-        first += part(phase.name, phases.time(phase, busiest));
+        const double clocks = part(phase.name, phases.time(phase, busiest));
+        first += clocks, together += clocks;
         alone += phases.time(phase, 1.0);
     }
     for (const LaunchPhase &phase : work.last)
@@ -128,18 +152,80 @@ RungLaunchForecast forecast_of(const LadderLaunch &launch, const LaunchWork &wor
     first += part("last store", m.l2_latency_s * m.clock);
     double time = first / m.clock;
     if (out.waves > 1.0) {
+        // CTAs of clusters start eight at a time, meet, and so stay in lockstep: a phase of one overlaps no
+        // other phase of another.
         const Seconds busy(most * phases.service(work.phases));
-        const double further = combined::queue(most, {&busy, 1}, alone) / m.clock;
+        const double further =
+            (work.cluster > 1 ? together : combined::queue(most, {&busy, 1}, alone)) / m.clock;
         time += (out.waves - 1.0) * further;
         out.parts.push_back({"further waves", Seconds((out.waves - 1.0) * further)});
     }
-    if (const double bytes = bytes_time(work, gpu.profile, m); bytes > time) {
-        out.parts.push_back({"bytes beyond that", Seconds(bytes - time)});
-        time = bytes;
+    const double bytes = bytes_time(work, gpu.profile, m), adds = atomics_time(work, gpu.profile);
+    if (std::max(bytes, adds) > time) {
+        out.parts.push_back(
+            {bytes > adds ? "bytes beyond that" : "atomic adds beyond that", Seconds(std::max(bytes, adds) - time)});
+        time = std::max(bytes, adds);
     }
-    out.time_s = Seconds(std::max(time, ctas * m.cta_s));
-    return out;
+    const double started = ctas * m.cta_s;
+    out.time_s = Seconds(std::max(time, started));
+    const double cores = ctas / sms * phases.service(work.phases) / m.clock;
+    return {std::move(out), std::max({cores, bytes, adds, started})};
 }
+
+// ---- launches behind and beside each other ----
+
+/// Seconds from a launch's end to the start of one that needs what it wrote, and between the starts of
+/// launches that need nothing of each other.
+struct Pace {
+    double step, issue;
+};
+
+/// N7: the call of a rung.
+struct Calls {
+    const Rung &rung;
+    const std::vector<ForecastLaunch> &launches;
+    std::int64_t streams; ///< that have images
+    double copy;          ///< of all images from the host, seconds
+
+    double time(const Pace &pace) const {
+        double all = 0.0;
+        const auto nodes = static_cast<double>(
+            std::count_if(rung.constant.begin(), rung.constant.end(),
+                          [](const ConstantCopy &copied) { return copied.each_call; }));
+        double steps = nodes - 1.0; // the first node waits for nothing
+        double uploads = copy;
+        if (rung.upload && !rung.streams)
+            all += copy, steps += 1.0, uploads = 0.0;
+        for (std::size_t i = 0; i < launches.size(); ++i) {
+            if (!rung.launches[i].each_stream.value_or(false)) {
+                const auto repeat = static_cast<double>(rung.launches[i].repeat.value_or(1));
+                all += repeat * launches[i].forecast.time_s.value, steps += repeat;
+                continue;
+            }
+            std::size_t end = i + 1; // up to where all streams wait for each other
+            while (!rung.launches[end - 1].meet.value_or(false) && end < launches.size() &&
+                   rung.launches[end].each_stream.value_or(false))
+                ++end;
+            all += beside(i, end, uploads, pace);
+            uploads = 0.0, i = end - 1;
+        }
+        return all + steps * pace.step;
+    }
+
+    /// Launches `first` to `end` - 1 on all streams, of which each begins when its images are there.
+    double beside(std::size_t first, std::size_t end, double uploads, const Pace &pace) const {
+        const auto wide = static_cast<double>(streams);
+        double chain = 0.0, issue = 0.0, busy = 0.0;
+        for (std::size_t i = first; i < end; ++i) {
+            const auto repeat = static_cast<double>(rung.launches[i].repeat.value_or(1));
+            chain += repeat * (launches[i].forecast.time_s.value + pace.step);
+            issue += wide * repeat * pace.issue;
+            busy += wide * repeat * launches[i].busy_s;
+        }
+        const double together = std::max({chain, issue, busy});
+        return uploads > 0.0 ? std::max(uploads / wide + together, uploads + chain) : together;
+    }
+};
 
 } // namespace
 
@@ -152,7 +238,7 @@ Seconds phase_time(const LaunchPhase &phase, double ctas, const GpuProfile &prof
 RungLaunchForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &work,
                                    const GpuProfile &profile) {
     const Gpu gpu(profile);
-    return forecast_of(launch, work, gpu, machine_of(gpu, DataType::f32, {}));
+    return forecast_of(launch, work, gpu, machine_of(gpu, DataType::f32, {})).forecast;
 }
 
 RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_t images,
@@ -168,28 +254,39 @@ RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_
     }
     const Gpu gpu(profile);
     const Machine m = machine_of(gpu, DataType::f32, {});
-    double bodies = 0.0;
-    std::int64_t nodes = std::count_if(rung.constant.begin(), rung.constant.end(),
-                                       [](const ConstantCopy &copy) { return copy.each_call; });
+    if (rung.upload && !profile.host_to_device_bandwidth) {
+        out.why_not = "the profile has no host_to_device_bandwidth, by which images arrive";
+        return out;
+    }
+    const std::int64_t streams = rung.streams.value_or(1), of_stream = share_of(rung, images, 0).count;
+    std::vector<ForecastLaunch> launches;
     for (const LadderLaunch &launch : rung.launches) {
-        const auto work = work_of(launch, rung, network, images, gpu);
+        const auto work =
+            work_of(launch, rung, network, launch.each_stream.value_or(false) ? of_stream : images, gpu);
         if (!work)
             out.why_not = "the work of the kernel " + launch.kernel + " has not been counted";
         else if (std::string why = too_large(launch, *work, gpu); !why.empty())
             out.why_not = std::move(why);
-        if (out.why_not) {
-            out.launches.clear();
+        else if (work->atomics > 0.0 && !AtomicAdds(profile).known())
+            out.why_not = "the profile has no rate of atomic adds, which " + launch.kernel + " needs";
+        if (out.why_not)
             return out;
-        }
-        out.launches.push_back(forecast_of(launch, *work, gpu, m));
-        bodies += out.launches.back().time_s.value;
-        ++nodes;
+        launches.push_back(forecast_of(launch, *work, gpu, m));
     }
-    const auto further = static_cast<double>(nodes - 1);
-    out.stream_s = Seconds(m.launch_s + further * (m.launch_s + m.gap_s) + bodies);
-    if (profile.graph_launch_period)
-        out.graph_s = Seconds(
-            m.launch_s + further * (profile.graph_launch_period->value.value + dependent_gap_s) + bodies);
+    const Calls calls{rung, launches, std::min(streams, ceil_div(images, of_stream)),
+                      rung.upload ? sizeof(float) * static_cast<double>(images * elements(network.input)) /
+                                        profile.host_to_device_bandwidth->value.value
+                                  : 0.0};
+    if (rung.upload)
+        out.copy_s = Seconds(calls.copy);
+    const double issued = profile.stream_launch_period ? profile.stream_launch_period->value.value : 0.0;
+    out.stream_s = Seconds(m.launch_s + calls.time({m.launch_s + m.gap_s, issued}));
+    if (profile.graph_launch_period) {
+        const double period = profile.graph_launch_period->value.value;
+        out.graph_s = Seconds(m.launch_s + calls.time({period + dependent_gap_s, period}));
+    }
+    for (ForecastLaunch &launch : launches)
+        out.launches.push_back(std::move(launch.forecast));
     return out;
 }
 
