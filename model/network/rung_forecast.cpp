@@ -58,10 +58,11 @@ class Phases {
         const double warps = std::max(1.0, ctas * phase.warps), busy = warps * one.most();
         const double own =
             std::max({phase.chain * m_.ffma_latency, one.issue * m_.schedulers, one.passes, one.constants});
-        const Seconds service(busy);
-        const double turn = combined::queue(warps, {&service, 1}, waits(phase) + own);
-        return std::max(phase.rounds * (turn + phase.barriers * m_.barrier_s * m_.clock),
-                        arrival(ctas * phase.l2_bytes));
+        const std::array<Seconds, 3> services = {Seconds(busy),
+                                                 Seconds(ctas * phase.l2_read_bytes / of_sm(m_.l2_bw)),
+                                                 Seconds(ctas * phase.l2_written_bytes / of_sm(m_.l2_write_bw))};
+        const double turn = combined::queue(warps, services, waits(phase) + own);
+        return phase.rounds * (turn + phase.barriers * m_.barrier_s * m_.clock);
     }
 
     /// All that a CTA keeps an SM busy with.
@@ -79,17 +80,17 @@ class Phases {
   private:
     /// Clocks of a warp and round in which nothing of it is under way but loads and shuffles.
     double waits(const LaunchPhase &phase) const {
-        return phase.l2_waits * m_.l2_latency_s * m_.clock + phase.l1_waits * latency_.l1 +
+        return phase.l2_waits * m_.l2_latency_s * m_.clock + phase.dram_waits * m_.latency_s * m_.clock +
+               phase.l1_waits * latency_.l1 +
                phase.shared_waits * m_.shared_latency + phase.constant_waits * latency_.constant +
                phase.shuffles * (m_.shared_latency + m_.ffma_latency) +
                phase.cluster_waits * m_.cluster_latency +
                phase.cluster_meets * m_.cluster_barrier_s * m_.clock + phase.grid_meets * latency_.grid_meet;
     }
 
-    /// Clocks until an SM has so many bytes of L2, its share of what L2 delivers.
-    double arrival(double bytes) const {
-        const double rate = m_.l2_bw / static_cast<double>(m_.sm_count) / m_.clock;
-        return bytes > 0.0 ? bytes / rate + m_.l2_latency_s * m_.clock : 0.0;
+    /// An SM's share of what L2 delivers or takes, in bytes a clock.
+    double of_sm(double bandwidth) const {
+        return bandwidth / static_cast<double>(m_.sm_count) / m_.clock;
     }
 
     const Machine &m_;
@@ -140,11 +141,9 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
         out.parts.push_back({name, Seconds(clocks / m.clock)});
         return clocks;
     };
-    double first = part("cold code", code_clocks * work.code), alone = m.turnover_clocks,
-           together = m.turnover_clocks;
+    double first = part("cold code", code_clocks * work.code), alone = m.turnover_clocks;
     for (const LaunchPhase &phase : work.phases) {
-        const double clocks = part(phase.name, phases.time(phase, busiest));
-        first += clocks, together += clocks;
+        first += part(phase.name, phases.time(phase, busiest));
         alone += phases.time(phase, 1.0);
     }
     for (const LaunchPhase &phase : work.last)
@@ -154,11 +153,18 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
     if (out.waves > 1.0) {
         // CTAs of clusters start eight at a time, meet, and so stay in lockstep: a phase of one overlaps no
         // other phase of another.
-        const Seconds busy(most * phases.service(work.phases));
-        const double further =
-            (work.cluster > 1 ? together : combined::queue(most, {&busy, 1}, alone)) / m.clock;
-        time += (out.waves - 1.0) * further;
-        out.parts.push_back({"further waves", Seconds((out.waves - 1.0) * further)});
+        const double busy = phases.service(work.phases);
+        const auto wave = [&](double resident) {
+            double together = m.turnover_clocks;
+            for (const LaunchPhase &phase : work.phases)
+                together += phases.time(phase, resident);
+            const Seconds service(resident * busy);
+            return work.cluster > 1 ? together : combined::queue(resident, {&service, 1}, alone);
+        };
+        const double full = std::floor(out.waves), rest = std::ceil((out.waves - full) * most),
+                     further = ((full - 1.0) * wave(most) + (rest > 0.0 ? wave(rest) : 0.0)) / m.clock;
+        time += further;
+        out.parts.push_back({"further waves", Seconds(further)});
     }
     const double bytes = bytes_time(work, gpu.profile, m), adds = atomics_time(work, gpu.profile);
     if (std::max(bytes, adds) > time) {

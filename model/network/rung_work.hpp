@@ -26,11 +26,11 @@ struct LaunchPhase {
     double chain = 0.0;     ///< dependent additions and multiply-adds
     double shuffles = 0.0;  ///< that wait for each other
     double l2_waits = 0.0, l1_waits = 0.0, shared_waits = 0.0; ///< loads that wait for each other
-    double constant_waits = 0.0;
+    double dram_waits = 0.0, constant_waits = 0.0;
     double cluster_waits = 0.0, cluster_meets = 0.0; ///< reads of another CTA's memory; meetings of a cluster
     double grid_meets = 0.0;                         ///< of all CTAs of an image
     double barriers = 0.0;                           ///< of the CTA, in a round
-    double l2_bytes = 0.0; ///< of a CTA, that arrive before the phase is over and nothing else hides
+    double l2_read_bytes = 0.0, l2_written_bytes = 0.0; ///< of a CTA, where many move in a short time
 };
 
 struct LaunchWork {

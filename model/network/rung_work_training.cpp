@@ -59,7 +59,7 @@ LaunchPhase filters_phase(const CountedLaunch &of, double instructions) {
     LaunchPhase phase = part_of("second filters", warps_of(of.threads()));
     phase.instructions = copies * instructions + thread_instructions;
     phase.passes = copies * float4_width;
-    phase.l2_bytes = sizeof(float) * count_of(Step::filters2);
+    phase.l2_read_bytes = sizeof(float) * count_of(Step::filters2);
     return phase;
 }
 
@@ -98,10 +98,13 @@ void train_forward(const CountedLaunch &of, LaunchWork &work) {
                       return lane / S::pooled_edge1 * 2 * S::row + lane % S::pooled_edge1 * 2;
                   }) + S::taps * uniform_wide + 3.0 * channels;
     pair.chain = count_of(S::taps), pair.shared_waits = 1.0;
+    constexpr double float_and_place = 5.0; // bytes of a maximum and of where it lies
+    pair.l2_written_bytes = float_and_place * count_of(channels * threads);
     const std::int64_t tasks = S::map / channels;
     pair.rounds = count_of(tasks / threads);
     LaunchPhase rest = pair;
     rest.rounds = 1.0, rest.warps = warps_of(tasks % threads);
+    rest.l2_written_bytes *= count_of(tasks % threads) / count_of(threads);
     constexpr std::int64_t filters_of_thread = 8, filter_rows = 5;
     LaunchPhase sums = part_of("second convolution", warps, count_of(S::stages * filter_rows));
     sums.products = count_of(filter_rows * filters_of_thread * S::edge2);
@@ -136,8 +139,13 @@ void train_forward(const CountedLaunch &of, LaunchWork &work) {
 
 /// Inputs and weights of a slice of the first dense layer.
 std::vector<LaunchPhase> slice_loads(const CountedLaunch &of) {
-    return {copy_phase(of, Step::dense_images * Step::inputs / Step::slices, 1),
-            copy_phase(of, Step::units * Step::inputs / Step::slices, 1)};
+    std::vector<LaunchPhase> loads;
+    for (const std::int64_t rows : {Step::dense_images, Step::units}) {
+        const std::int64_t elements = rows * Step::inputs / Step::slices;
+        loads.push_back(copy_phase(of, elements, 1));
+        loads.back().l2_read_bytes = sizeof(float) * count_of(elements) / loads.back().rounds;
+    }
+    return loads;
 }
 
 double slice_floats() {
@@ -155,6 +163,7 @@ void train_dense_parts(const CountedLaunch &of, LaunchWork &work) {
     sums.chain = at_once, sums.shared_waits = 1.0;
     LaunchPhase store = part_of("stores", sums.warps);
     store.instructions = 4.0 * images, store.passes = images;
+    store.l2_written_bytes = sizeof(float) * images * count_of(of.threads());
     work.phases.push_back(sums);
     work.phases.push_back(store);
     work.l2_read_bytes = sizeof(float) * count_of(work.ctas) * slice_floats();
@@ -171,6 +180,7 @@ void train_dense_back(const CountedLaunch &of, LaunchWork &work) {
     LaunchPhase hidden = part_of("sums of slices", warps, each);
     hidden.instructions = 2.0 * slices + thread_instructions, hidden.passes = slices + 2.0;
     hidden.chain = slices, hidden.l2_waits = (slices + 1.0) / loads_under_way;
+    hidden.l2_read_bytes = sizeof(float) * slices * count_of(threads);
     LaunchPhase weights = copy_phase(of, S::classes * S::units, 1);
     weights.barriers = 1.0 / weights.rounds;
     const double few = warps_of(S::dense_images * S::classes);
@@ -198,6 +208,7 @@ void train_dense_back(const CountedLaunch &of, LaunchWork &work) {
     back.passes = units_at_once * (1.0 + uniform_wide), back.chain = units_at_once, back.shared_waits = 1.0;
     LaunchPhase stores = part_of("its stores", warps);
     stores.instructions = 4.0 * images, stores.passes = images;
+    stores.l2_written_bytes = sizeof(float) * images * count_of(threads);
     constexpr double images_at_once = 4.0;
     const double its_units = units * count_of(S::inputs / S::slices) / count_of(threads);
     LaunchPhase by_weights =
@@ -209,6 +220,7 @@ void train_dense_back(const CountedLaunch &of, LaunchWork &work) {
     const double sums = count_of(S::dense_images);
     end.instructions = 2.0 * its_units + 3.0 * sums + thread_instructions;
     end.passes = its_units + 2.0 * sums, end.chain = sums, end.shared_waits = 2.0;
+    end.l2_written_bytes = sizeof(float) * its_units * count_of(threads);
     for (const LaunchPhase &phase : {hidden, weights, outs, loss, slopes, back, stores, by_weights, end})
         work.phases.push_back(phase);
     const double parts = count_of(numbers * S::slices);
@@ -268,6 +280,7 @@ void train_filters_back(const CountedLaunch &of, LaunchWork &work) {
     const std::int64_t elements = images * S::map;
     LaunchPhase maps = part_of("maps", warps, count_of(ceil_div(elements, threads * at_once)));
     maps.instructions = at_once * (copy_instructions + place), maps.passes = at_once * 2.0, maps.l2_waits = 1.0;
+    maps.l2_read_bytes = sizeof(float) * count_of(elements) / maps.rounds;
     LaunchPhase slopes = copied(of, images * filters * S::pooled2, 1, 1.0);
     slopes.instructions *= 2.0, slopes.passes *= 2.0; // and where the maximum lies, without which none is read
     slopes.l2_waits = 2.0, slopes.barriers = 1.0 / slopes.rounds;
@@ -286,6 +299,7 @@ void train_filters_back(const CountedLaunch &of, LaunchWork &work) {
     const double each = count_of(ceil_div(numbers, threads)) / sums.rounds;
     sums.instructions = each * (2.0 * item_slices + 1.0) + round_instructions;
     sums.passes = each * (item_slices + 1.0), sums.chain = count_of(item_slices), sums.shared_waits = 1.0;
+    sums.l2_written_bytes = sizeof(float) * count_of(numbers) / sums.rounds;
     LaunchPhase biases = part_of("biases", 1.0, count_of(images));
     biases.instructions = 1.25 * count_of(S::pooled2) + round_instructions;
     biases.passes = count_of(S::pooled2), biases.chain = count_of(S::pooled2), biases.shared_waits = 1.0;
@@ -312,6 +326,9 @@ void train_update(const CountedLaunch &of, LaunchWork &work) {
     // Of the block with most; on average a block has fewer, and only these passes are counted.
     const double mean = read / count_of(S::parameters);
     sum.passes = mean / sum.rounds, sum.instructions *= mean / count_of(of.images);
+    sum.l2_read_bytes = sizeof(float) * mean * count_of(of.threads()) / sum.rounds;
+    if (sizeof(float) * read > static_cast<double>(of.gpu.limits.l2_bytes))
+        sum.dram_waits = 1.0, sum.l2_waits = 0.0;
     LaunchPhase end = part_of("update", warps);
     constexpr double accesses = 6.0; // of parameter, velocity and gradient, and both copies of the filters
     // Neighbouring threads have neighbouring channels, whose filters lie apart.
