@@ -141,25 +141,21 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
         out.parts.push_back({name, Seconds(clocks / m.clock)});
         return clocks;
     };
-    double first = part("cold code", code_clocks * work.code), alone = m.turnover_clocks;
-    for (const LaunchPhase &phase : work.phases) {
+    double first = part("cold code", code_clocks * work.code);
+    for (const LaunchPhase &phase : work.phases)
         first += part(phase.name, phases.time(phase, busiest));
-        alone += phases.time(phase, 1.0);
-    }
     for (const LaunchPhase &phase : work.last)
         first += part(phase.name, phases.time(phase, 1.0));
     first += part("last store", m.l2_latency_s * m.clock);
     double time = first / m.clock;
     if (out.waves > 1.0) {
-        // CTAs of clusters start eight at a time, meet, and so stay in lockstep: a phase of one overlaps no
+        // CTAs that started together have the same to do and stay in lockstep: a phase of one overlaps no
         // other phase of another.
-        const double busy = phases.service(work.phases);
         const auto wave = [&](double resident) {
             double together = m.turnover_clocks;
             for (const LaunchPhase &phase : work.phases)
                 together += phases.time(phase, resident);
-            const Seconds service(resident * busy);
-            return work.cluster > 1 ? together : combined::queue(resident, {&service, 1}, alone);
+            return together;
         };
         const double full = std::floor(out.waves), rest = std::ceil((out.waves - full) * most),
                      further = ((full - 1.0) * wave(most) + (rest > 0.0 ? wave(rest) : 0.0)) / m.clock;

@@ -80,6 +80,7 @@ LaunchPhase copy_phase(const CountedLaunch &of, std::int64_t elements, int width
     phase.instructions = at_once * copy_instructions + round_instructions;
     phase.passes = at_once * 2.0 * width; // loaded, then stored
     phase.l2_waits = 1.0;
+    phase.l2_read_bytes = sizeof(float) * static_cast<double>(elements * width) / phase.rounds;
     return phase;
 }
 
