@@ -58,9 +58,9 @@ class Phases {
         const double warps = std::max(1.0, ctas * phase.warps), busy = warps * one.most();
         const double own =
             std::max({phase.chain * m_.ffma_latency, one.issue * m_.schedulers, one.passes, one.constants});
-        const std::array<Seconds, 3> services = {Seconds(busy),
-                                                 Seconds(ctas * phase.l2_read_bytes / of_sm(m_.l2_bw)),
-                                                 Seconds(ctas * phase.l2_written_bytes / of_sm(m_.l2_write_bw))};
+        const std::array<Seconds, 3> services = {
+            Seconds(busy), Seconds(ctas * phase.l2_read_bytes / of_sm(m_.l2_bw)),
+            Seconds(ctas * phase.l2_written_bytes / of_sm(m_.l2_write_bw))};
         const double turn = combined::queue(warps, services, waits(phase) + own);
         return phase.rounds * (turn + phase.barriers * m_.barrier_s * m_.clock);
     }
@@ -81,17 +81,15 @@ class Phases {
     /// Clocks of a warp and round in which nothing of it is under way but loads and shuffles.
     double waits(const LaunchPhase &phase) const {
         return phase.l2_waits * m_.l2_latency_s * m_.clock + phase.dram_waits * m_.latency_s * m_.clock +
-               phase.l1_waits * latency_.l1 +
-               phase.shared_waits * m_.shared_latency + phase.constant_waits * latency_.constant +
+               phase.l1_waits * latency_.l1 + phase.shared_waits * m_.shared_latency +
+               phase.constant_waits * latency_.constant +
                phase.shuffles * (m_.shared_latency + m_.ffma_latency) +
                phase.cluster_waits * m_.cluster_latency +
                phase.cluster_meets * m_.cluster_barrier_s * m_.clock + phase.grid_meets * latency_.grid_meet;
     }
 
     /// An SM's share of what L2 delivers or takes, in bytes a clock.
-    double of_sm(double bandwidth) const {
-        return bandwidth / static_cast<double>(m_.sm_count) / m_.clock;
-    }
+    double of_sm(double bandwidth) const { return bandwidth / static_cast<double>(m_.sm_count) / m_.clock; }
 
     const Machine &m_;
     Latencies latency_;
@@ -164,8 +162,8 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
     }
     const double bytes = bytes_time(work, gpu.profile, m), adds = atomics_time(work, gpu.profile);
     if (std::max(bytes, adds) > time) {
-        out.parts.push_back(
-            {bytes > adds ? "bytes beyond that" : "atomic adds beyond that", Seconds(std::max(bytes, adds) - time)});
+        out.parts.push_back({bytes > adds ? "bytes beyond that" : "atomic adds beyond that",
+                             Seconds(std::max(bytes, adds) - time)});
         time = std::max(bytes, adds);
     }
     const double started = ctas * m.cta_s;
@@ -189,11 +187,13 @@ struct Calls {
     std::int64_t streams; ///< that have images
     double copy;          ///< of all images from the host, seconds
 
-    double time(const Pace &pace) const {
+    /// `each`: what the launches of a kernel take of it.
+    double time(const Pace &pace, std::vector<double> &each) const {
         double all = 0.0;
-        const auto nodes = static_cast<double>(
-            std::count_if(rung.constant.begin(), rung.constant.end(),
-                          [](const ConstantCopy &copied) { return copied.each_call; }));
+        each.assign(launches.size(), 0.0);
+        const auto nodes =
+            static_cast<double>(std::count_if(rung.constant.begin(), rung.constant.end(),
+                                              [](const ConstantCopy &copied) { return copied.each_call; }));
         double steps = nodes - 1.0; // the first node waits for nothing
         double uploads = copy;
         if (rung.upload && !rung.streams)
@@ -201,31 +201,38 @@ struct Calls {
         for (std::size_t i = 0; i < launches.size(); ++i) {
             if (!rung.launches[i].each_stream.value_or(false)) {
                 const auto repeat = static_cast<double>(rung.launches[i].repeat.value_or(1));
-                all += repeat * launches[i].forecast.time_s.value, steps += repeat;
+                each[i] = repeat * launches[i].forecast.time_s.value;
+                all += each[i], steps += repeat;
                 continue;
             }
             std::size_t end = i + 1; // up to where all streams wait for each other
             while (!rung.launches[end - 1].meet.value_or(false) && end < launches.size() &&
                    rung.launches[end].each_stream.value_or(false))
                 ++end;
-            all += beside(i, end, uploads, pace);
+            all += beside(i, end, uploads, pace, each);
             uploads = 0.0, i = end - 1;
         }
         return all + steps * pace.step;
     }
 
     /// Launches `first` to `end` - 1 on all streams, of which each begins when its images are there.
-    double beside(std::size_t first, std::size_t end, double uploads, const Pace &pace) const {
+    double beside(std::size_t first, std::size_t end, double uploads, const Pace &pace,
+                  std::vector<double> &each) const {
         const auto wide = static_cast<double>(streams);
-        double chain = 0.0, issue = 0.0, busy = 0.0;
+        double chain = 0.0, issue = 0.0, busy = 0.0, parts = 0.0;
         for (std::size_t i = first; i < end; ++i) {
             const auto repeat = static_cast<double>(rung.launches[i].repeat.value_or(1));
-            chain += repeat * (launches[i].forecast.time_s.value + pace.step);
-            issue += wide * repeat * pace.issue;
-            busy += wide * repeat * launches[i].busy_s;
+            const double its_chain = repeat * (launches[i].forecast.time_s.value + pace.step),
+                         its_issue = wide * repeat * pace.issue,
+                         its_busy = wide * repeat * launches[i].busy_s;
+            chain += its_chain, issue += its_issue, busy += its_busy;
+            each[i] = std::max({its_chain, its_issue, its_busy}), parts += each[i];
         }
-        const double together = std::max({chain, issue, busy});
-        return uploads > 0.0 ? std::max(uploads / wide + together, uploads + chain) : together;
+        const double together = std::max({chain, issue, busy}), begun = uploads / wide,
+                     all = uploads > 0.0 ? std::max(begun + together, uploads + chain) : together;
+        for (std::size_t i = first; i < end; ++i)
+            each[i] *= (all - begun) / parts;
+        return all;
     }
 };
 
@@ -282,10 +289,13 @@ RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_
     if (rung.upload)
         out.copy_s = Seconds(calls.copy);
     const double issued = profile.stream_launch_period ? profile.stream_launch_period->value.value : 0.0;
-    out.stream_s = Seconds(m.launch_s + calls.time({m.launch_s + m.gap_s, issued}));
+    std::vector<double> each;
+    out.stream_s = Seconds(m.launch_s + calls.time({m.launch_s + m.gap_s, issued}, each));
     if (profile.graph_launch_period) {
         const double period = profile.graph_launch_period->value.value;
-        out.graph_s = Seconds(m.launch_s + calls.time({period + dependent_gap_s, period}));
+        out.graph_s = Seconds(m.launch_s + calls.time({period + dependent_gap_s, period}, each));
+        for (std::size_t i = 0; i < launches.size(); ++i)
+            launches[i].forecast.in_graph_s = Seconds(each[i]);
     }
     for (ForecastLaunch &launch : launches)
         out.launches.push_back(std::move(launch.forecast));
@@ -300,6 +310,18 @@ void add_forecasts(LadderRun &run, const Ladder &ladder, const Network &network,
             if (rung.id == result.id)
                 result.predicted = forecast_rung(rung, network, run.batch, profile);
     }
+}
+
+Ladder training_part(Ladder ladder) {
+    std::erase_if(ladder.rungs, [](const Rung &rung) { return !rung.trains.value_or(false); });
+    return ladder;
+}
+
+std::int64_t training_batch(const Ladder &ladder) {
+    for (const Rung &rung : ladder.rungs)
+        if (rung.descent)
+            return rung.descent->batch;
+    return 1;
 }
 
 LadderRun forecast_ladder(const Ladder &ladder, const Network &network, std::int64_t images,

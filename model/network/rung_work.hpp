@@ -39,9 +39,9 @@ struct LaunchWork {
     double code = 0.0;                            ///< instructions of the kernel as compiled
     double l2_read_bytes = 0.0;                   ///< that all CTAs ask for
     double read_bytes = 0.0, written_bytes = 0.0; ///< of tensors, each byte once
-    double partial_bytes = 0.0; ///< of sectors that stores touch and do not fill, each time
-    double atomics = 0.0;       ///< adds in L2: to different addresses of a sector at once, to one in turn
-    double atomic_lines = 0.0;  ///< lines of 128 bytes that these go to at the same time
+    double partial_bytes = 0.0;                   ///< of sectors that stores touch and do not fill, each time
+    double atomics = 0.0;      ///< adds in L2: to different addresses of a sector at once, to one in turn
+    double atomic_lines = 0.0; ///< lines of 128 bytes that these go to at the same time
     std::vector<LaunchPhase> phases;
     std::vector<LaunchPhase> last; ///< that the last CTA alone does when all have ended
 };

@@ -94,9 +94,11 @@ void naive_convolve(const CountedLaunch &of, LaunchWork &work) {
     const double taps = as_real(s.taps), filters = as_real(s.filters);
     phase.rounds = filters;
     phase.instructions = 3.0 * taps + round_instructions;
-    phase.passes = taps * (thread_passes(s.map, [&](std::int64_t t) {
-                       return t / s.map_edge * s.row + t % s.map_edge;
-                   }) + 1.0) + 1.0;
+    phase.passes =
+        taps *
+            (thread_passes(s.map, [&](std::int64_t t) { return t / s.map_edge * s.row + t % s.map_edge; }) +
+             1.0) +
+        1.0;
     phase.chain = taps;
     const double waits = 2.0 * taps / loads_under_way;
     phase.l2_waits = waits / filters; // the first filter brings the image
@@ -124,7 +126,8 @@ double window_passes(const Thesis &s) {
 /// A round a filter: 16 pixels, then the maximum once more.
 LaunchPhase largest_phase(const CountedLaunch &of, const char *name) {
     const Thesis s(of);
-    constexpr double each = 4.0, of_place = 6.0; // load, comparison, two choices; row and column of the largest
+    constexpr double each = 4.0,
+                     of_place = 6.0; // load, comparison, two choices; row and column of the largest
     const double pixels = as_real(s.pool * s.pool);
     LaunchPhase phase = thesis_phase(of, name);
     phase.rounds = as_real(s.filters);
@@ -150,8 +153,8 @@ void naive_dense(const CountedLaunch &of, LaunchWork &work) {
     phase.l2_waits = 1.0, phase.l1_waits = classes; // no load passes an add that may have changed it
     work.phases = {phase};
     work.atomics = s.images * as_real(s.features) * classes;
-    const double resident =
-        as_real(resident_ctas(of.gpu, work.threads, work.registers, work.shared_bytes)) * of.gpu.limits.sm_count;
+    const double resident = as_real(resident_ctas(of.gpu, work.threads, work.registers, work.shared_bytes)) *
+                            of.gpu.limits.sm_count;
     work.atomic_lines = std::min(as_real(work.ctas), resident) * classes / line_floats;
     of_bytes(work, s.images * as_real(s.features) + as_real(s.parameters), s.images * classes);
 }
@@ -181,7 +184,8 @@ void naive_dense_back(const CountedLaunch &of, LaunchWork &work) {
         sectors += sectors_of_run(s.weights_at + output * s.features, s.features);
     work.atomics = s.images * sectors;
     work.atomic_lines = as_real(s.classes * (s.features + 1)) / line_floats;
-    of_bytes(work, s.images * as_real(s.features + s.classes) + as_real(s.parameters), s.images * as_real(s.features));
+    of_bytes(work, s.images * as_real(s.features + s.classes) + as_real(s.parameters),
+             s.images * as_real(s.features));
 }
 
 /// Zeroes for 16 pixels a window, each store of which touches sectors that it does not fill.
@@ -217,11 +221,13 @@ void naive_convolve_back(const CountedLaunch &of, LaunchWork &work) {
     phase.warps = as_real(ceil_div(s.weights_at, warp_lanes));
     phase.rounds = map / at_once;
     phase.instructions = at_once * each + round_instructions;
-    const double pixels = thread_passes(s.filters * s.taps, [&](std::int64_t t) {
-                     const std::int64_t tap = t % s.taps;
-                     return tap / 5 * s.row + tap % 5;
-                 }),
-                 gradients = thread_passes(s.filters * s.taps, [&](std::int64_t t) { return t / s.taps * s.map; });
+    const double pixels = thread_passes(s.filters * s.taps,
+                                        [&](std::int64_t t) {
+                                            const std::int64_t tap = t % s.taps;
+                                            return tap / 5 * s.row + tap % 5;
+                                        }),
+                 gradients =
+                     thread_passes(s.filters * s.taps, [&](std::int64_t t) { return t / s.taps * s.map; });
     phase.passes = at_once * (pixels + gradients);
     phase.chain = at_once;
     // A round waits for L2 where a line of the image or of the gradient begins.

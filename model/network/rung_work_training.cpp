@@ -15,8 +15,8 @@ namespace {
 
 using papers::ceil_div;
 
-constexpr double uniform_wide = 2.0;   ///< passes of a load of the same 16 bytes by all lanes (W3)
-constexpr double choice = 6.0;         ///< instructions of a switch over the four pixels of a window
+constexpr double uniform_wide = 2.0;     ///< passes of a load of the same 16 bytes by all lanes (W3)
+constexpr double choice = 6.0;           ///< instructions of a switch over the four pixels of a window
 constexpr double maximum_of_four = 16.0; ///< comparisons, which pixel it was, bias, ReLU, and three stores
 constexpr double float4_width = 4.0;
 
@@ -48,7 +48,8 @@ LaunchPhase part_of(const char *name, double warps, double rounds = 1.0) {
 }
 
 /// Passes through shared memory of a warp whose lane l touches `width` words from word(l) on.
-double lane_passes(const CountedLaunch &of, int width, const std::function<std::int64_t(std::int64_t)> &word) {
+double lane_passes(const CountedLaunch &of, int width,
+                   const std::function<std::int64_t(std::int64_t)> &word) {
     return shared_passes(of.banks, warp_lanes, width, word).taken;
 }
 
@@ -92,11 +93,13 @@ void train_forward(const CountedLaunch &of, LaunchWork &work) {
     constexpr double pixels = patch * patch / 2.0, products = 4.0 * S::taps * channels;
     LaunchPhase pair = part_of("first convolution and pooling", warps);
     pair.products = products;
-    pair.instructions =
-        products + pixels + S::taps + maximum_of_four * channels + 2.0 * thread_instructions;
-    pair.passes = pixels * lane_passes(of, 2, [](std::int64_t lane) {
-                      return lane / S::pooled_edge1 * 2 * S::row + lane % S::pooled_edge1 * 2;
-                  }) + S::taps * uniform_wide + 3.0 * channels;
+    pair.instructions = products + pixels + S::taps + maximum_of_four * channels + 2.0 * thread_instructions;
+    pair.passes =
+        pixels * lane_passes(of, 2,
+                             [](std::int64_t lane) {
+                                 return lane / S::pooled_edge1 * 2 * S::row + lane % S::pooled_edge1 * 2;
+                             }) +
+        S::taps * uniform_wide + 3.0 * channels;
     pair.chain = count_of(S::taps), pair.shared_waits = 1.0;
     constexpr double float_and_place = 5.0; // bytes of a maximum and of where it lies
     pair.l2_written_bytes = float_and_place * count_of(channels * threads);
@@ -118,17 +121,21 @@ void train_forward(const CountedLaunch &of, LaunchWork &work) {
     LaunchPhase parts = part_of("sums to shared memory", warps);
     constexpr double stores = filters_of_thread * S::edge2 / 4.0; // of four numbers
     parts.instructions = stores + thread_instructions;
-    parts.passes = stores * lane_passes(of, 4, [](std::int64_t lane) {
-                       return lane / S::edge2 * filters_of_thread * S::edge2 * S::edge2 + lane % S::edge2 * S::edge2;
-                   });
+    parts.passes =
+        stores * lane_passes(of, 4, [](std::int64_t lane) {
+            return lane / S::edge2 * filters_of_thread * S::edge2 * S::edge2 + lane % S::edge2 * S::edge2;
+        });
     parts.barriers = 2.0;
     LaunchPhase pool = part_of("second pooling", warps, count_of(S::inputs / threads));
     constexpr double groups = 8.0; // of channels
     pool.instructions = groups * (2.0 + 4.0) + maximum_of_four + thread_instructions;
-    pool.passes = 2.0 * groups * lane_passes(of, 2, [](std::int64_t lane) {
-                      return lane / S::pooled2 * S::edge2 * S::edge2 + lane % S::pooled2 / 4 * 2 * S::edge2 +
-                             lane % 4 * 2;
-                  }) + 3.0;
+    pool.passes = 2.0 * groups *
+                      lane_passes(of, 2,
+                                  [](std::int64_t lane) {
+                                      return lane / S::pooled2 * S::edge2 * S::edge2 +
+                                             lane % S::pooled2 / 4 * 2 * S::edge2 + lane % 4 * 2;
+                                  }) +
+                  3.0;
     pool.chain = groups, pool.shared_waits = 1.0, pool.l2_waits = 1.0;
     work.phases = {filters, image, first, pair, rest, sums, parts, pool};
     work.l2_read_bytes = sizeof(float) * count_of(work.ctas * (S::image + S::part1 + S::part2));
@@ -167,15 +174,16 @@ void train_dense_parts(const CountedLaunch &of, LaunchWork &work) {
     work.phases.push_back(sums);
     work.phases.push_back(store);
     work.l2_read_bytes = sizeof(float) * count_of(work.ctas) * slice_floats();
-    bytes_of(work, count_of(of.images * S::inputs + S::units * S::inputs), count_of(of.images * S::slices * S::units));
+    bytes_of(work, count_of(of.images * S::inputs + S::units * S::inputs),
+             count_of(of.images * S::slices * S::units));
 }
 
 /// Every block adds the parts up again, then goes forward, to the loss and back.
 void train_dense_back(const CountedLaunch &of, LaunchWork &work) {
     using S = Step;
     const std::int64_t threads = of.threads(), numbers = S::dense_images * S::units;
-    const double warps = warps_of(threads), each = count_of(numbers / threads),
-                 slices = count_of(S::slices), classes = count_of(S::classes), units = count_of(S::units);
+    const double warps = warps_of(threads), each = count_of(numbers / threads), slices = count_of(S::slices),
+                 classes = count_of(S::classes), units = count_of(S::units);
     work.phases = slice_loads(of);
     LaunchPhase hidden = part_of("sums of slices", warps, each);
     hidden.instructions = 2.0 * slices + thread_instructions, hidden.passes = slices + 2.0;
@@ -186,8 +194,9 @@ void train_dense_back(const CountedLaunch &of, LaunchWork &work) {
     const double few = warps_of(S::dense_images * S::classes);
     LaunchPhase outs = part_of("second dense layer", few);
     outs.instructions = 3.0 * units + thread_instructions;
-    outs.passes = units * (lane_passes(of, 1, [](std::int64_t lane) { return lane % S::classes * (S::units + 1); }) +
-                           lane_passes(of, 1, [](std::int64_t lane) { return lane / S::classes * (S::units + 1); }));
+    outs.passes =
+        units * (lane_passes(of, 1, [](std::int64_t lane) { return lane % S::classes * (S::units + 1); }) +
+                 lane_passes(of, 1, [](std::int64_t lane) { return lane / S::classes * (S::units + 1); }));
     outs.chain = units / 4.0 + 3.0, outs.shared_waits = 2.0 * units / loads_under_way;
     outs.l2_waits = outs.barriers = 1.0;
     constexpr double exponential = 10.0, quotient = 20.0;
@@ -199,8 +208,8 @@ void train_dense_back(const CountedLaunch &of, LaunchWork &work) {
     LaunchPhase slopes = part_of("slopes of units", warps, each);
     slopes.instructions = 2.5 * classes + 3.0 + thread_instructions;
     constexpr std::int64_t padded_images = S::dense_images + 4;
-    slopes.passes = 1.5 * classes + 2.0 +
-                    lane_passes(of, 1, [](std::int64_t lane) { return lane * padded_images; });
+    slopes.passes =
+        1.5 * classes + 2.0 + lane_passes(of, 1, [](std::int64_t lane) { return lane * padded_images; });
     slopes.chain = classes, slopes.shared_waits = 2.0, slopes.barriers = 1.0 / each;
     constexpr double units_at_once = 8.0, images = 4.0;
     LaunchPhase back = part_of("gradient by inputs", warps, units / units_at_once);
@@ -279,13 +288,15 @@ void train_filters_back(const CountedLaunch &of, LaunchWork &work) {
     constexpr double place = 15.0;      // instructions for image, channel and pixel of an element
     const std::int64_t elements = images * S::map;
     LaunchPhase maps = part_of("maps", warps, count_of(ceil_div(elements, threads * at_once)));
-    maps.instructions = at_once * (copy_instructions + place), maps.passes = at_once * 2.0, maps.l2_waits = 1.0;
+    maps.instructions = at_once * (copy_instructions + place), maps.passes = at_once * 2.0,
+    maps.l2_waits = 1.0;
     maps.l2_read_bytes = sizeof(float) * count_of(elements) / maps.rounds;
     LaunchPhase slopes = copied(of, images * filters * S::pooled2, 1, 1.0);
-    slopes.instructions *= 2.0, slopes.passes *= 2.0; // and where the maximum lies, without which none is read
+    slopes.instructions *= 2.0,
+        slopes.passes *= 2.0; // and where the maximum lies, without which none is read
     slopes.l2_waits = 2.0, slopes.barriers = 1.0 / slopes.rounds;
-    LaunchPhase windows =
-        part_of("back through the second convolution", warps, count_of(ceil_div(images * S::pooled2, item_slices)));
+    LaunchPhase windows = part_of("back through the second convolution", warps,
+                                  count_of(ceil_div(images * S::pooled2, item_slices)));
     constexpr double pixels = 36.0; // under a window
     windows.instructions = pixels + warp_filters * (2.0 + choice + taps) + round_instructions;
     windows.passes = pixels + 2.0 * warp_filters;
@@ -308,7 +319,8 @@ void train_filters_back(const CountedLaunch &of, LaunchWork &work) {
     constexpr double with_places = 1.25; // of a byte each
     work.l2_read_bytes = sizeof(float) * (count_of(S::channels2 / filters) * of_images * count_of(S::map) +
                                           of_images * count_of(S::inputs) * with_places);
-    bytes_of(work, of_images * (count_of(S::map) + count_of(S::inputs) * with_places), groups * count_of(S::part2));
+    bytes_of(work, of_images * (count_of(S::map) + count_of(S::inputs) * with_places),
+             groups * count_of(S::part2));
 }
 
 /// A thread a parameter: parts of the gradient eight at a time, those of the first filters the most.
@@ -320,7 +332,8 @@ void train_update(const CountedLaunch &of, LaunchWork &work) {
     const double each = count_of(of.images) / sum.rounds;
     sum.instructions = each * 4.0 + round_instructions;
     sum.chain = 1.0, sum.l2_waits = 1.0;
-    const double parts2 = count_of(ceil_div(of.images, 4)), dense = count_of(ceil_div(of.images, S::dense_images)),
+    const double parts2 = count_of(ceil_div(of.images, 4)),
+                 dense = count_of(ceil_div(of.images, S::dense_images)),
                  read = count_of(of.images * S::part1) + parts2 * count_of(S::part2) +
                         dense * count_of(S::units * S::inputs + S::small);
     // Of the block with most; on average a block has fewer, and only these passes are counted.
