@@ -104,15 +104,84 @@ std::string ladder_text(const LadderRun &run, const std::string &gpu) {
     return text + "\n" + table(head, rows, terminal_width());
 }
 
+namespace {
+
+/// A kernel of a step: how often, how long, its share, and what of one launch takes most.
+std::vector<std::string> kernel_row(const RungLaunchForecast &launch, std::int64_t times, Seconds step) {
+    const auto most =
+        std::max_element(launch.parts.begin(), launch.parts.end(),
+                         [](const PhaseTime &a, const PhaseTime &b) { return a.time_s < b.time_s; });
+    const double share = launch.in_graph_s ? launch.in_graph_s->value / step.value : 0.0;
+    return {launch.kernel,
+            std::to_string(times),
+            short_time(launch.time_s),
+            launch.in_graph_s ? short_time(*launch.in_graph_s) : "-",
+            launch.in_graph_s ? fmt::format("{:.0f} %", 100.0 * share) : "-",
+            fmt::format("{:.2f}", launch.waves),
+            most == launch.parts.end() ? "" : most->name + " " + short_time(most->time_s)};
+}
+
+/// One step of a rung that trains.
+std::string step_text(const RungResult &result, const Rung &rung) {
+    std::string text = "\n" + bold(result.id) + ": " + result.title + "\n";
+    const RungForecast &forecast = *result.predicted;
+    if (forecast.why_not)
+        return text + "  no forecast: " + *forecast.why_not + "\n";
+    if (forecast.graph_s)
+        text += fmt::format("  as one CUDA graph {}, launched one by one {}\n", short_time(*forecast.graph_s),
+                            short_time(*forecast.stream_s));
+    else
+        text += fmt::format("  launched one by one {}\n", short_time(*forecast.stream_s));
+    const Seconds step = forecast.graph_s.value_or(*forecast.stream_s);
+    std::vector<std::vector<std::string>> rows;
+    double kernels = 0.0;
+    for (std::size_t i = 0; i < forecast.launches.size(); ++i) {
+        const LadderLaunch &launch = rung.launches[i];
+        const std::int64_t streams = launch.each_stream.value_or(false) ? rung.streams.value_or(1) : 1;
+        rows.push_back(kernel_row(forecast.launches[i], streams * launch.repeat.value_or(1), step));
+        kernels += forecast.launches[i].in_graph_s.value_or(Seconds(0.0)).value;
+    }
+    if (forecast.graph_s) {
+        const double rest = step.value - kernels;
+        rows.push_back({forecast.copy_s ? "images copied, and starts" : "starts of launches", "", "",
+                        short_time(Seconds(rest)), fmt::format("{:.0f} %", 100.0 * rest / step.value), "",
+                        ""});
+    }
+    return text + table({{"kernel"},
+                         {"launches", Align::right},
+                         {"one", Align::right},
+                         {"all", Align::right},
+                         {"share", Align::right},
+                         {"waves", Align::right},
+                         {"most of one"}},
+                        rows, terminal_width());
+}
+
+std::string training_text(const LadderRun &run, const Ladder &ladder, const std::string &gpu) {
+    std::string text = bold(fmt::format("{} on {}, a step of training of {} images, forecast", run.network,
+                                        gpu, run.batch)) +
+                       "\n";
+    for (std::size_t i = 0; i < run.rungs.size(); ++i)
+        text += step_text(run.rungs[i], ladder.rungs[i]);
+    return text;
+}
+
+} // namespace
+
 int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReading> &schedule) {
+    const bool training = arguments.has("training");
+    const std::string asked = training ? "training" : "ladder";
     for (const char *other : {"shape", "study", "strategy", "timeline", "diagram", "explain", "rules",
                               "sweep", "set", "facts", "calibration"})
         if (arguments.has(other))
-            throw UsageError("predict: --ladder and --" + std::string(other) +
+            throw UsageError("predict: --" + asked + " and --" + std::string(other) +
                              " were both given; a ladder's rungs have kernels of their own");
     const Network network = find_network(arguments.text("network", ""));
     Ladder ladder = find_ladder(network);
-    const std::int64_t batch = asked_rungs("predict", arguments, schedule, ladder);
+    if (training)
+        ladder = training_part(std::move(ladder));
+    const std::int64_t batch =
+        asked_rungs("predict", arguments, schedule, ladder, training ? training_batch(ladder) : 1);
     const Format format = format_of("predict", arguments, true);
     if (format == Format::csv || format == Format::markdown)
         throw UsageError("predict: the formats of a ladder are text, json and schedule");
@@ -120,20 +189,22 @@ int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReadi
     supply_assumed(profile, arguments);
     if (arguments.has("sms"))
         profile = with_sms(std::move(profile), arguments.integer("sms", 1, 1, profile.limits.sm_count));
-    require_times(profile, "predict --ladder");
+    require_times(profile, "predict --" + asked);
     LadderRun run = forecast_ladder(ladder, network, batch, profile);
     run.conditions["version"] = producer().version;
     write_file_atomically(arguments.text("output", "-"),
                           format == Format::json       ? to_text(described::write(run))
                           : format == Format::schedule ? rungs_schedule(run, profile.name)
+                          : training                   ? printable(training_text(run, ladder, profile.name))
                                                        : printable(ladder_text(run, profile.name)));
     return 0;
 }
 
 std::int64_t asked_rungs(const std::string &verb, const Arguments &arguments,
-                         const std::optional<ScheduleReading> &schedule, Ladder &ladder) {
+                         const std::optional<ScheduleReading> &schedule, Ladder &ladder,
+                         std::int64_t default_batch) {
     constexpr int most_batch = 65536;
-    const int batch = arguments.integer("batch", 1, 1, most_batch);
+    const int batch = arguments.integer("batch", static_cast<int>(default_batch), 1, most_batch);
     if (!schedule)
         return batch;
     if (!schedule->schedule.lines.empty())

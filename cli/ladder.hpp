@@ -11,14 +11,15 @@
 
 namespace convcast::cli {
 
-/// predict --network NAME --ladder: the forecast of every rung, or of those that a schedule names. Returns
-/// the exit code.
+/// predict --network NAME --ladder, or --training: the forecast of every rung, of those that train, or of
+/// those that a schedule names. Returns the exit code.
 int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReading> &schedule);
 
 /// Leaves the ladder the rungs that a schedule names. Returns the images of a call: the schedule's, or
-/// --batch.
+/// --batch, or else `default_batch`.
 std::int64_t asked_rungs(const std::string &verb, const Arguments &arguments,
-                         const std::optional<ScheduleReading> &schedule, Ladder &ladder);
+                         const std::optional<ScheduleReading> &schedule, Ladder &ladder,
+                         std::int64_t default_batch = 1);
 
 /// Rungs with what is known of each: forecast, measured, published. `gpu` names the GPU of the times.
 std::string ladder_text(const LadderRun &run, const std::string &gpu);

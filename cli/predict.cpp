@@ -264,6 +264,7 @@ int predict(const Words &words) {
     options.push_back({"diagram", Option::text});
     options.push_back({"width", Option::text});
     options.push_back({"ladder", Option::flag});
+    options.push_back({"training", Option::flag});
     for (const std::vector<Option> &more :
          {own_options(), elsewhere_options(), network_options(), scaling_options()})
         options.insert(options.end(), more.begin(), more.end());
@@ -272,11 +273,17 @@ int predict(const Words &words) {
         return write_file_atomically("-", help_text("predict")), 0;
     refuse_overwriting("predict", arguments);
     const Format format = format_of("predict", arguments, true);
-    if (arguments.has("ladder") && !(arguments.has("network") && arguments.positional().empty()))
-        throw UsageError("predict: --ladder is of a network, for example --network fashion_mnist --ladder");
+    for (const char *rungs : {"ladder", "training"})
+        if (arguments.has(rungs) && !(arguments.has("network") && arguments.positional().empty()))
+            throw UsageError(fmt::format(
+                "predict: --{0} is of a network, for example --network fashion_mnist --{0}", rungs));
+    if (arguments.has("ladder") && arguments.has("training"))
+        throw UsageError(
+            "predict: --ladder and --training were both given; a step of training is a part of the ladder");
     if (asks_network("predict", arguments) && (arguments.positional().empty() || arguments.has("devices")))
-        return arguments.has("ladder") ? predict_ladder(arguments, asked_schedule("predict", arguments))
-                                       : predict_network(arguments);
+        return arguments.has("ladder") || arguments.has("training")
+                   ? predict_ladder(arguments, asked_schedule("predict", arguments))
+                   : predict_network(arguments);
     if (!arguments.positional().empty()) {
         refuse_question_beside_document("predict", arguments);
         if (format == Format::text && arguments.has("format"))

@@ -61,4 +61,8 @@ LaunchPhase copy_phase(const CountedLaunch &of, std::int64_t elements, int width
 /// mnist_update.
 std::map<std::string, std::function<void(const CountedLaunch &, LaunchWork &)>> counters_of_fused_kernels();
 
+/// The kernels of Cibil's thesis (mnist_thesis.cu), and those of a step of training of fashion_mnist.
+std::map<std::string, std::function<void(const CountedLaunch &, LaunchWork &)>> counters_of_the_thesis();
+std::map<std::string, std::function<void(const CountedLaunch &, LaunchWork &)>> counters_of_training();
+
 } // namespace convcast

@@ -129,20 +129,22 @@ struct PhaseTime {
 struct RungLaunchForecast {
     std::string kernel;
     std::vector<std::string> operators;
-    Seconds time_s;               ///< from the start of its first CTA to the end of its last
-    std::int64_t ctas_per_sm = 0; ///< resident ones of the busiest SM
+    Seconds time_s;                    ///< from the start of its first CTA to the end of its last
+    std::optional<Seconds> in_graph_s; ///< that all its launches take of the rung's graph
+    std::int64_t ctas_per_sm = 0;      ///< resident ones of the busiest SM
     double waves = 0.0;
     std::vector<PhaseTime>
         parts; ///< of a CTA in the first wave, and what bounds the launch if more than that
-    BOOST_DESCRIBE_CLASS(RungLaunchForecast, (), (kernel, operators, time_s, ctas_per_sm, waves, parts), (),
-                         ())
+    BOOST_DESCRIBE_CLASS(RungLaunchForecast, (),
+                         (kernel, operators, time_s, in_graph_s, ctas_per_sm, waves, parts), (), ())
 };
 
 struct RungForecast {
     std::optional<Seconds> graph_s, stream_s; ///< as one CUDA graph; one launch after the other
     std::optional<std::string> why_not;       ///< why there is no time
-    std::vector<RungLaunchForecast> launches;
-    BOOST_DESCRIBE_CLASS(RungForecast, (), (graph_s, stream_s, why_not, launches), (), ())
+    std::optional<Seconds> copy_s;            ///< of the images from the host, where a call copies them
+    std::vector<RungLaunchForecast> launches; ///< each once, however often it is launched
+    BOOST_DESCRIBE_CLASS(RungForecast, (), (graph_s, stream_s, why_not, copy_s, launches), (), ())
 };
 
 /// The images of a stream of a rung: equal shares, the last streams with what is left.

@@ -1,6 +1,8 @@
 #include "model/network/rung_forecast.hpp"
 
 #include "model/machine/machine.hpp"
+#include "model/network/atomic_adds.hpp"
+#include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
 #include "model/time/call.hpp"
 #include "model/time/memory_terms.hpp"
@@ -15,6 +17,9 @@
 #include <vector>
 
 namespace convcast {
+
+using papers::ceil_div;
+
 namespace {
 
 /// What a phase needs of the profile beside the machine's numbers, in clocks.
@@ -53,8 +58,10 @@ class Phases {
         const double warps = std::max(1.0, ctas * phase.warps), busy = warps * one.most();
         const double own =
             std::max({phase.chain * m_.ffma_latency, one.issue * m_.schedulers, one.passes, one.constants});
-        const Seconds service(busy);
-        const double turn = combined::queue(warps, {&service, 1}, waits(phase) + own);
+        const std::array<Seconds, 3> services = {
+            Seconds(busy), Seconds(ctas * phase.l2_read_bytes / of_sm(m_.l2_bw)),
+            Seconds(ctas * phase.l2_written_bytes / of_sm(m_.l2_write_bw))};
+        const double turn = combined::queue(warps, services, waits(phase) + own);
         return phase.rounds * (turn + phase.barriers * m_.barrier_s * m_.clock);
     }
 
@@ -73,12 +80,16 @@ class Phases {
   private:
     /// Clocks of a warp and round in which nothing of it is under way but loads and shuffles.
     double waits(const LaunchPhase &phase) const {
-        return phase.l2_waits * m_.l2_latency_s * m_.clock + phase.l1_waits * latency_.l1 +
-               phase.shared_waits * m_.shared_latency + phase.constant_waits * latency_.constant +
+        return phase.l2_waits * m_.l2_latency_s * m_.clock + phase.dram_waits * m_.latency_s * m_.clock +
+               phase.l1_waits * latency_.l1 + phase.shared_waits * m_.shared_latency +
+               phase.constant_waits * latency_.constant +
                phase.shuffles * (m_.shared_latency + m_.ffma_latency) +
                phase.cluster_waits * m_.cluster_latency +
                phase.cluster_meets * m_.cluster_barrier_s * m_.clock + phase.grid_meets * latency_.grid_meet;
     }
+
+    /// An SM's share of what L2 delivers or takes, in bytes a clock.
+    double of_sm(double bandwidth) const { return bandwidth / static_cast<double>(m_.sm_count) / m_.clock; }
 
     const Machine &m_;
     Latencies latency_;
@@ -89,7 +100,12 @@ double bytes_time(const LaunchWork &work, const GpuProfile &profile, const Machi
     const double moved = work.read_bytes + work.written_bytes;
     const bool kept = moved <= static_cast<double>(profile.limits.l2_bytes);
     const double dram = kept ? 0.0 : work.read_bytes / m.read_bw + work.written_bytes / m.write_bw;
-    return std::max({work.l2_read_bytes / m.l2_bw, work.written_bytes / m.l2_write_bw, dram});
+    const double stored = work.written_bytes + m.partial_sector * work.partial_bytes;
+    return std::max({work.l2_read_bytes / m.l2_bw, stored / m.l2_write_bw, dram});
+}
+
+double atomics_time(const LaunchWork &work, const GpuProfile &profile) {
+    return work.atomics > 0.0 ? AtomicAdds(profile).time(work.atomics, work.atomic_lines).value : 0.0;
 }
 
 /// Why a launch has no CTA on an SM; "" if it has one.
@@ -101,8 +117,13 @@ std::string too_large(const LadderLaunch &launch, const LaunchWork &work, const 
                      " bytes of shared memory";
 }
 
-RungLaunchForecast forecast_of(const LadderLaunch &launch, const LaunchWork &work, const Gpu &gpu,
-                               const Machine &m) {
+struct ForecastLaunch {
+    RungLaunchForecast forecast;
+    double busy_s = 0.0; ///< of the whole GPU, which other launches cannot use
+};
+
+ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, const Gpu &gpu,
+                           const Machine &m) {
     const Phases phases(gpu.profile, m);
     Partition placed; // F9: SMs that clusters of so many CTAs can use
     placed.cluster = work.cluster;
@@ -118,28 +139,102 @@ RungLaunchForecast forecast_of(const LadderLaunch &launch, const LaunchWork &wor
         out.parts.push_back({name, Seconds(clocks / m.clock)});
         return clocks;
     };
-    double first = part("cold code", code_clocks * work.code), alone = m.turnover_clocks;
-    for (const LaunchPhase &phase : work.phases) {
+    double first = part("cold code", code_clocks * work.code);
+    for (const LaunchPhase &phase : work.phases)
         first += part(phase.name, phases.time(phase, busiest));
-        alone += phases.time(phase, 1.0);
-    }
     for (const LaunchPhase &phase : work.last)
         first += part(phase.name, phases.time(phase, 1.0));
     first += part("last store", m.l2_latency_s * m.clock);
     double time = first / m.clock;
     if (out.waves > 1.0) {
-        const Seconds busy(most * phases.service(work.phases));
-        const double further = combined::queue(most, {&busy, 1}, alone) / m.clock;
-        time += (out.waves - 1.0) * further;
-        out.parts.push_back({"further waves", Seconds((out.waves - 1.0) * further)});
+        // CTAs that started together have the same to do and stay in lockstep: a phase of one overlaps no
+        // other phase of another.
+        const auto wave = [&](double resident) {
+            double together = m.turnover_clocks;
+            for (const LaunchPhase &phase : work.phases)
+                together += phases.time(phase, resident);
+            return together;
+        };
+        const double full = std::floor(out.waves), rest = std::ceil((out.waves - full) * most),
+                     further = ((full - 1.0) * wave(most) + (rest > 0.0 ? wave(rest) : 0.0)) / m.clock;
+        time += further;
+        out.parts.push_back({"further waves", Seconds(further)});
     }
-    if (const double bytes = bytes_time(work, gpu.profile, m); bytes > time) {
-        out.parts.push_back({"bytes beyond that", Seconds(bytes - time)});
-        time = bytes;
+    const double bytes = bytes_time(work, gpu.profile, m), adds = atomics_time(work, gpu.profile);
+    if (std::max(bytes, adds) > time) {
+        out.parts.push_back({bytes > adds ? "bytes beyond that" : "atomic adds beyond that",
+                             Seconds(std::max(bytes, adds) - time)});
+        time = std::max(bytes, adds);
     }
-    out.time_s = Seconds(std::max(time, ctas * m.cta_s));
-    return out;
+    const double started = ctas * m.cta_s;
+    out.time_s = Seconds(std::max(time, started));
+    const double cores = ctas / sms * phases.service(work.phases) / m.clock;
+    return {std::move(out), std::max({cores, bytes, adds, started})};
 }
+
+// ---- launches behind and beside each other ----
+
+/// Seconds from a launch's end to the start of one that needs what it wrote, and between the starts of
+/// launches that need nothing of each other.
+struct Pace {
+    double step, issue;
+};
+
+/// N7: the call of a rung.
+struct Calls {
+    const Rung &rung;
+    const std::vector<ForecastLaunch> &launches;
+    std::int64_t streams; ///< that have images
+    double copy;          ///< of all images from the host, seconds
+
+    /// `each`: what the launches of a kernel take of it.
+    double time(const Pace &pace, std::vector<double> &each) const {
+        double all = 0.0;
+        each.assign(launches.size(), 0.0);
+        const auto nodes =
+            static_cast<double>(std::count_if(rung.constant.begin(), rung.constant.end(),
+                                              [](const ConstantCopy &copied) { return copied.each_call; }));
+        double steps = nodes - 1.0; // the first node waits for nothing
+        double uploads = copy;
+        if (rung.upload && !rung.streams)
+            all += copy, steps += 1.0, uploads = 0.0;
+        for (std::size_t i = 0; i < launches.size(); ++i) {
+            if (!rung.launches[i].each_stream.value_or(false)) {
+                const auto repeat = static_cast<double>(rung.launches[i].repeat.value_or(1));
+                each[i] = repeat * launches[i].forecast.time_s.value;
+                all += each[i], steps += repeat;
+                continue;
+            }
+            std::size_t end = i + 1; // up to where all streams wait for each other
+            while (!rung.launches[end - 1].meet.value_or(false) && end < launches.size() &&
+                   rung.launches[end].each_stream.value_or(false))
+                ++end;
+            all += beside(i, end, uploads, pace, each);
+            uploads = 0.0, i = end - 1;
+        }
+        return all + steps * pace.step;
+    }
+
+    /// Launches `first` to `end` - 1 on all streams, of which each begins when its images are there.
+    double beside(std::size_t first, std::size_t end, double uploads, const Pace &pace,
+                  std::vector<double> &each) const {
+        const auto wide = static_cast<double>(streams);
+        double chain = 0.0, issue = 0.0, busy = 0.0, parts = 0.0;
+        for (std::size_t i = first; i < end; ++i) {
+            const auto repeat = static_cast<double>(rung.launches[i].repeat.value_or(1));
+            const double its_chain = repeat * (launches[i].forecast.time_s.value + pace.step),
+                         its_issue = wide * repeat * pace.issue,
+                         its_busy = wide * repeat * launches[i].busy_s;
+            chain += its_chain, issue += its_issue, busy += its_busy;
+            each[i] = std::max({its_chain, its_issue, its_busy}), parts += each[i];
+        }
+        const double together = std::max({chain, issue, busy}), begun = uploads / wide,
+                     all = uploads > 0.0 ? std::max(begun + together, uploads + chain) : together;
+        for (std::size_t i = first; i < end; ++i)
+            each[i] *= (all - begun) / parts;
+        return all;
+    }
+};
 
 } // namespace
 
@@ -152,7 +247,7 @@ Seconds phase_time(const LaunchPhase &phase, double ctas, const GpuProfile &prof
 RungLaunchForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &work,
                                    const GpuProfile &profile) {
     const Gpu gpu(profile);
-    return forecast_of(launch, work, gpu, machine_of(gpu, DataType::f32, {}));
+    return forecast_of(launch, work, gpu, machine_of(gpu, DataType::f32, {})).forecast;
 }
 
 RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_t images,
@@ -168,28 +263,42 @@ RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_
     }
     const Gpu gpu(profile);
     const Machine m = machine_of(gpu, DataType::f32, {});
-    double bodies = 0.0;
-    std::int64_t nodes = std::count_if(rung.constant.begin(), rung.constant.end(),
-                                       [](const ConstantCopy &copy) { return copy.each_call; });
+    if (rung.upload && !profile.host_to_device_bandwidth) {
+        out.why_not = "the profile has no host_to_device_bandwidth, by which images arrive";
+        return out;
+    }
+    const std::int64_t streams = rung.streams.value_or(1), of_stream = share_of(rung, images, 0).count;
+    std::vector<ForecastLaunch> launches;
     for (const LadderLaunch &launch : rung.launches) {
-        const auto work = work_of(launch, rung, network, images, gpu);
+        const auto work =
+            work_of(launch, rung, network, launch.each_stream.value_or(false) ? of_stream : images, gpu);
         if (!work)
             out.why_not = "the work of the kernel " + launch.kernel + " has not been counted";
         else if (std::string why = too_large(launch, *work, gpu); !why.empty())
             out.why_not = std::move(why);
-        if (out.why_not) {
-            out.launches.clear();
+        else if (work->atomics > 0.0 && !AtomicAdds(profile).known())
+            out.why_not = "the profile has no rate of atomic adds, which " + launch.kernel + " needs";
+        if (out.why_not)
             return out;
-        }
-        out.launches.push_back(forecast_of(launch, *work, gpu, m));
-        bodies += out.launches.back().time_s.value;
-        ++nodes;
+        launches.push_back(forecast_of(launch, *work, gpu, m));
     }
-    const auto further = static_cast<double>(nodes - 1);
-    out.stream_s = Seconds(m.launch_s + further * (m.launch_s + m.gap_s) + bodies);
-    if (profile.graph_launch_period)
-        out.graph_s = Seconds(
-            m.launch_s + further * (profile.graph_launch_period->value.value + dependent_gap_s) + bodies);
+    const Calls calls{rung, launches, std::min(streams, ceil_div(images, of_stream)),
+                      rung.upload ? sizeof(float) * static_cast<double>(images * elements(network.input)) /
+                                        profile.host_to_device_bandwidth->value.value
+                                  : 0.0};
+    if (rung.upload)
+        out.copy_s = Seconds(calls.copy);
+    const double issued = profile.stream_launch_period ? profile.stream_launch_period->value.value : 0.0;
+    std::vector<double> each;
+    out.stream_s = Seconds(m.launch_s + calls.time({m.launch_s + m.gap_s, issued}, each));
+    if (profile.graph_launch_period) {
+        const double period = profile.graph_launch_period->value.value;
+        out.graph_s = Seconds(m.launch_s + calls.time({period + dependent_gap_s, period}, each));
+        for (std::size_t i = 0; i < launches.size(); ++i)
+            launches[i].forecast.in_graph_s = Seconds(each[i]);
+    }
+    for (ForecastLaunch &launch : launches)
+        out.launches.push_back(std::move(launch.forecast));
     return out;
 }
 
@@ -201,6 +310,18 @@ void add_forecasts(LadderRun &run, const Ladder &ladder, const Network &network,
             if (rung.id == result.id)
                 result.predicted = forecast_rung(rung, network, run.batch, profile);
     }
+}
+
+Ladder training_part(Ladder ladder) {
+    std::erase_if(ladder.rungs, [](const Rung &rung) { return !rung.trains.value_or(false); });
+    return ladder;
+}
+
+std::int64_t training_batch(const Ladder &ladder) {
+    for (const Rung &rung : ladder.rungs)
+        if (rung.descent)
+            return rung.descent->batch;
+    return 1;
 }
 
 LadderRun forecast_ladder(const Ladder &ladder, const Network &network, std::int64_t images,

@@ -33,6 +33,10 @@ RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_
 /// is absent.
 void add_forecasts(LadderRun &run, const Ladder &ladder, const Network &network, const GpuProfile &profile);
 
+/// The rungs of a ladder that train, and how many images a step of theirs takes unless told otherwise.
+Ladder training_part(Ladder ladder);
+std::int64_t training_batch(const Ladder &ladder);
+
 /// A ladder with forecasts only.
 LadderRun forecast_ladder(const Ladder &ladder, const Network &network, std::int64_t images,
                           const GpuProfile &profile);

@@ -79,6 +79,7 @@ LaunchPhase copy_phase(const CountedLaunch &of, std::int64_t elements, int width
     phase.instructions = at_once * copy_instructions + round_instructions;
     phase.passes = at_once * 2.0 * width; // loaded, then stored
     phase.l2_waits = 1.0;
+    phase.l2_read_bytes = sizeof(float) * static_cast<double>(elements * width) / phase.rounds;
     return phase;
 }
 
@@ -290,6 +291,8 @@ void dense_tree(const CountedLaunch &of, LaunchWork &work, bool block_an_output)
 const std::map<std::string, Counter> &counters() {
     static const std::map<std::string, Counter> all = [] {
         std::map<std::string, Counter> list = counters_of_fused_kernels();
+        list.merge(counters_of_the_thesis());
+        list.merge(counters_of_training());
         const auto first = [&](const char *name, From pixels, From filters, bool pools) {
             list[name] = [=](const CountedLaunch &of, LaunchWork &work) {
                 conv1(of, work, pixels, filters, pools);
@@ -380,6 +383,31 @@ const std::vector<CompiledKernel> &compiled_kernels() {
         {"dense_batch", 1128, 78, 0},
         {"mnist_step", 4192, 96, 0},
         {"mnist_update", 184, 32, 1024},
+        {"thesis_clear", 24, 8, 0},
+        {"thesis_update", 40, 16, 0},
+        {"naive_convolve", 120, 30, 0},
+        {"naive_relu", 56, 16, 0},
+        {"naive_pool", 112, 32, 0},
+        {"naive_dense", 72, 22, 0},
+        {"naive_outputs", 232, 18, 0},
+        {"naive_dense_back", 120, 32, 0},
+        {"naive_pool_back", 120, 32, 0},
+        {"naive_relu_back", 40, 10, 0},
+        {"naive_convolve_back", 120, 23, 0},
+        {"oriented_clear", 32, 8, 0},
+        {"oriented_convolve", 96, 30, 24},
+        {"oriented_relu", 88, 20, 0},
+        {"oriented_pool", 112, 32, 0},
+        {"oriented_dense", 80, 32, 40},
+        {"oriented_outputs", 240, 18, 0},
+        {"oriented_dense_back", 632, 32, 0},
+        {"oriented_convolve_back", 760, 22, 0},
+        {"train_forward", 1976, 102, 0},
+        {"train_dense_parts", 328, 32, 0},
+        {"train_dense_back", 1456, 32, 0},
+        {"train_inputs_back", 1288, 113, 0},
+        {"train_filters_back", 1448, 149, 0},
+        {"train_update", 944, 32, 0},
     };
     return list;
 }

@@ -26,10 +26,11 @@ struct LaunchPhase {
     double chain = 0.0;     ///< dependent additions and multiply-adds
     double shuffles = 0.0;  ///< that wait for each other
     double l2_waits = 0.0, l1_waits = 0.0, shared_waits = 0.0; ///< loads that wait for each other
-    double constant_waits = 0.0;
+    double dram_waits = 0.0, constant_waits = 0.0;
     double cluster_waits = 0.0, cluster_meets = 0.0; ///< reads of another CTA's memory; meetings of a cluster
     double grid_meets = 0.0;                         ///< of all CTAs of an image
     double barriers = 0.0;                           ///< of the CTA, in a round
+    double l2_read_bytes = 0.0, l2_written_bytes = 0.0; ///< of a CTA, where many move in a short time
 };
 
 struct LaunchWork {
@@ -38,6 +39,9 @@ struct LaunchWork {
     double code = 0.0;                            ///< instructions of the kernel as compiled
     double l2_read_bytes = 0.0;                   ///< that all CTAs ask for
     double read_bytes = 0.0, written_bytes = 0.0; ///< of tensors, each byte once
+    double partial_bytes = 0.0;                   ///< of sectors that stores touch and do not fill, each time
+    double atomics = 0.0;      ///< adds in L2: to different addresses of a sector at once, to one in turn
+    double atomic_lines = 0.0; ///< lines of 128 bytes that these go to at the same time
     std::vector<LaunchPhase> phases;
     std::vector<LaunchPhase> last; ///< that the last CTA alone does when all have ended
 };

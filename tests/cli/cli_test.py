@@ -201,6 +201,9 @@ class Golden(Cli):
         self.golden("predict_stride_fixed_block", self.ok("predict", *gpu, MULTI, "--strategy", "stride_fixed_block").out)
 
     def test_predict_with_the_whole_term_tree(self):
+        for network, batch in (("fashion_mnist", "128"), ("mnist", "2048")):
+            self.golden("predict_training_" + network,
+                        self.ok("predict", "--network", network, "--training", "--batch", batch, env={"COLUMNS": "140"}).out)
         self.golden("predict_toy", self.ok("predict", "--gpu", "toy", "--shape", MULTI, "--explain", "--rules").out)
 
     def test_predict_says_what_its_range_is(self):
@@ -1328,6 +1331,16 @@ class Json(Cli):
         self.assertEqual([launch["kernel"] for launch in rungs["batch"]["predicted"]["launches"]], ["pairs_batch", "dense_batch"])
         kepler = self.ok("predict", "--network", "fashion_mnist", "--ladder", "--gpu", "k80").out
         self.assertIn("pairs_batch does not fit an SM", kepler)
+        step = self.ok("predict", "--network", "fashion_mnist", "--training", "--json").json()
+        self.assertEqual((step["batch"], [rung["id"] for rung in step["rungs"]]), (128, ["step"]))
+        kernels = step["rungs"][0]["predicted"]["launches"]
+        self.assertEqual([kernel["kernel"] for kernel in kernels],
+                         ["train_forward", "train_dense_parts", "train_dense_back", "train_inputs_back", "train_filters_back",
+                          "train_update"])
+        self.assertLess(sum(kernel["in_graph_s"] for kernel in kernels), step["rungs"][0]["predicted"]["graph_s"])
+        self.refused(2, ["predict", "--network", "mnist", "--training", "--ladder"], "--ladder and --training were both given")
+        self.refused(2, ["predict", "--shape", MULTI, "--training"], "--training is of a network")
+        self.refused(2, ["predict", "--network", "resnet50", "--training"], "has no ladder")
 
         said = self.ok("report", recorded, "-o", "page").out
         self.assertIn("15 of 15 forecasts are within 10 %", said)

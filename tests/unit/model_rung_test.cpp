@@ -1,6 +1,7 @@
 // Work of a ladder's launches, and the forecasts of its rungs.
 #include "model/base/described.hpp"
 #include "model/base/files.hpp"
+#include "model/network/atomic_adds.hpp"
 #include "model/network/rung_forecast.hpp"
 
 #include <gmock/gmock.h>
@@ -10,7 +11,9 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -42,12 +45,18 @@ OfRung rung_of(const std::string &network, const std::string &id) {
     return out;
 }
 
-LaunchWork work_of_kernel(const std::string &id, const std::string &kernel, const Gpu &gpu) {
-    const OfRung of = rung_of("fashion_mnist", id);
+LaunchWork work_of_kernel(const std::string &id, const std::string &kernel, const Gpu &gpu,
+                          const std::string &network = "fashion_mnist", std::int64_t images = 1) {
+    const OfRung of = rung_of(network, id);
     for (const LadderLaunch &launch : of.rung.launches)
         if (launch.kernel == kernel)
-            return *work_of(launch, of.rung, of.network, 1, gpu);
+            return *work_of(launch, of.rung, of.network, images, gpu);
     return {};
+}
+
+const LaunchPhase &phase_named(const LaunchWork &work, const std::string &name) {
+    return *std::find_if(work.phases.begin(), work.phases.end(),
+                         [&](const LaunchPhase &phase) { return phase.name == name; });
 }
 
 // ---- counts ----
@@ -88,6 +97,82 @@ TEST(RungWork, AThreadAnOutputReadsFarApart) {
     EXPECT_EQ(work.phases[0].passes, 16.0 * (32.0 + 1.0)); // weights 4096 bytes apart, one input for all
 }
 
+TEST(RungWork, AStepOfTrainingForwardByHand) {
+    const GpuProfile h200 = find_profile("h200");
+    const LaunchWork work = work_of_kernel("step", "train_forward", Gpu(h200), "fashion_mnist", 128);
+    EXPECT_EQ(work.ctas, 128);
+    EXPECT_EQ(work.threads, 512);
+    // 1,152 windows of four channels for 512 threads: two rounds of all, one of four warps.
+    EXPECT_EQ(work.phases[3].rounds, 2.0);
+    EXPECT_EQ(work.phases[3].warps, 16.0);
+    EXPECT_EQ(work.phases[4].rounds, 1.0);
+    EXPECT_EQ(work.phases[4].warps, 4.0);
+    EXPECT_EQ(work.phases[3].products, 25.0 * 4.0 * 4.0);
+    const LaunchPhase &sums = phase_named(work, "second convolution");
+    EXPECT_EQ(sums.rounds, 4.0 * 5.0); // a channel a stage, a row of the filter a round
+    EXPECT_EQ(sums.products, 5.0 * 8.0 * 8.0);
+    // 16 bytes a lane: eight rows 12 words apart by each quarter of the warp, filters by half a warp at once.
+    EXPECT_EQ(sums.passes, 3.0 * 4.0 + 10.0 * 2.0);
+    EXPECT_EQ(sums.barriers * sums.rounds, 4.0);
+    // All products of a step forward are there: 460,800 and 3,276,800 an image.
+    double products = 0.0;
+    for (const LaunchPhase &phase : work.phases)
+        products += phase.products * phase.rounds * phase.warps * 32.0;
+    EXPECT_EQ(products, 460800.0 + 3276800.0);
+    EXPECT_EQ(work.written_bytes, 128.0 * (4608.0 + 1024.0) * 5.0); // a float and a byte each
+    EXPECT_EQ(work.phases[0].l2_read_bytes, 4.0 * 51200.0);
+}
+
+TEST(RungWork, AStepOfTrainingBackByHand) {
+    const GpuProfile h200 = find_profile("h200");
+    const auto of = [&](const char *kernel) {
+        return work_of_kernel("step", kernel, Gpu(h200), "fashion_mnist", 128);
+    };
+    const LaunchWork inputs = of("train_inputs_back");
+    const LaunchPhase &back = phase_named(inputs, "back through the second convolution");
+    EXPECT_EQ(back.rounds, 16.0); // filters of a warp
+    EXPECT_EQ(back.passes, 25.0 + 2.0 + 1.0);
+    EXPECT_EQ(phase_named(inputs, "back through the first pooling").rounds, 144.0 / 16.0);
+    // Where the maximum lies: bytes 144 apart, 36 words, so that eight banks serve 32 lanes.
+    EXPECT_EQ(phase_named(inputs, "back through the first pooling").passes, 4.0 + 2.0 * 4.0 + 25.0);
+    const LaunchWork filters = of("train_filters_back");
+    EXPECT_EQ(filters.ctas, 128);                        // four of each of 32 groups
+    EXPECT_EQ(phase_named(filters, "maps").rounds, 6.0); // 48 elements a thread, eight at a time
+    EXPECT_EQ(phase_named(filters, "back through the second convolution").rounds, 22.0); // of 64 windows
+    EXPECT_EQ(filters.written_bytes, 4.0 * 32.0 * 51264.0);
+    const LaunchWork update = of("train_update");
+    const double parts = 128.0 * 832.0 + 32.0 * 51264.0 + 8.0 * 66250.0;
+    EXPECT_EQ(update.read_bytes, 4.0 * (parts + 2.0 * 118346.0)); // and parameters with their velocity
+    EXPECT_EQ(update.phases[0].rounds, 16.0);                     // 128 parts, eight at a time
+    EXPECT_EQ(update.phases[0].dram_waits, 0.0);
+    EXPECT_EQ(work_of_kernel("step", "train_update", Gpu(h200), "fashion_mnist", 1024).phases[0].dram_waits,
+              1.0); // 73 MB do not stay in L2
+}
+
+TEST(RungWork, TheThesisByHand) {
+    const GpuProfile h200 = find_profile("h200");
+    const auto of = [&](const char *rung, const char *kernel, std::int64_t images) {
+        return work_of_kernel(rung, kernel, Gpu(h200), "mnist", images);
+    };
+    const LaunchWork convolve = of("naive", "naive_convolve", 2048);
+    EXPECT_EQ(convolve.ctas, 2048);
+    EXPECT_EQ(convolve.phases[0].warps, 18.0);
+    EXPECT_EQ(convolve.phases[0].rounds, 6.0); // filters
+    EXPECT_EQ(convolve.written_bytes, 4.0 * 2048.0 * 6.0 * 576.0);
+    EXPECT_EQ(of("naive", "naive_dense", 2048).atomics, 2048.0 * 216.0 * 10.0);
+    // 216 weights from the fourth float of a sector on: six warps meet five sectors, the last four; ten
+    // biases two.
+    EXPECT_EQ(of("naive_step", "naive_dense_back", 2048).atomics, 2048.0 * (10.0 * 34.0 + 2.0));
+    // Two windows share a sector: 18 of them for each of 16 pixels, and one for each of 36 maxima.
+    EXPECT_EQ(of("naive_step", "naive_pool_back", 1).partial_bytes, 6.0 * (18.0 * 16.0 + 36.0) * 32.0);
+    const LaunchWork oriented = of("data_oriented", "oriented_convolve", 128);
+    EXPECT_EQ(oriented.ctas, 72);
+    EXPECT_EQ(oriented.atomics, 128.0 * 576.0 * 6.0 / 8.0); // a sector at a time
+    EXPECT_EQ(oriented.atomic_lines, 128.0 * 576.0 * 6.0 / 32.0);
+    EXPECT_EQ(of("data_oriented_step", "oriented_convolve_back", 128).atomics, 216.0 * 4.0 * 26.0);
+    EXPECT_EQ(of("data_oriented_step", "oriented_convolve_back", 128).atomic_lines, 5.0); // 156 parameters
+}
+
 TEST(RungWork, AKernelThatNobodyCountedHasNone) {
     OfRung of = rung_of("fashion_mnist", "dense_tree");
     of.rung.launches[1].kernel = "conv2_new";
@@ -115,6 +200,11 @@ TEST(EquationN5, AQueueOfWarpsByHand) {
                     return phase_time(four, 1.0, toy());
                 }()),
                 1e-6); // warps of two CTAs are warps
+    // Bytes that all CTAs of an SM want at once come at its share of L2's bandwidth.
+    const GpuProfile h200 = find_profile("h200");
+    LaunchPhase copies;
+    copies.l2_read_bytes = 1e6;
+    EXPECT_NEAR(phase_time(copies, 2.0, h200).value, 2e6 * 132.0 / h200.l2_read_bandwidth->value.value, 1e-9);
     // Constants are served one after another.
     LaunchPhase constants;
     constants.warps = 8.0, constants.constants = 24.0;
@@ -139,6 +229,22 @@ TEST(EquationN6, CodeStoresAndFurtherWaves) {
     EXPECT_NEAR(large.waves, 3.0, 1e-9);
     const double resident = slots / gpu.limits.sm_count;
     EXPECT_GE(clocks(large.time_s), 3.0 * resident * 1000.0); // shared memory is never idle
+    // Half a wave more takes as long as half as many CTAs of an SM do.
+    const double one_wave = (clocks(large.time_s) - clocks(launch_forecast(
+                                                               launch,
+                                                               [&] {
+                                                                   LaunchWork single = work;
+                                                                   single.ctas =
+                                                                       static_cast<std::int64_t>(slots);
+                                                                   return single;
+                                                               }(),
+                                                               gpu)
+                                                               .time_s)) /
+                            2.0;
+    work.ctas = static_cast<std::int64_t>(slots) * 7 / 2;
+    const double half = clocks(launch_forecast(launch, work, gpu).time_s) - clocks(large.time_s);
+    EXPECT_GE(half, resident / 2.0 * 1000.0);
+    EXPECT_LT(half, 0.6 * one_wave);
     work.read_bytes = 1e12;
     EXPECT_GE(launch_forecast(launch, work, gpu).time_s.value, 1e12 / gpu.dram_read_bandwidth->value.value);
 }
@@ -163,6 +269,48 @@ TEST(EquationN7, LaunchesOfAGraphAndOfAStream) {
     EXPECT_THAT(*forecast_rung(of.rung, of.network, 1, without).why_not, HasSubstr("launch_floor"));
 }
 
+TEST(EquationN7, StreamsAreBesideEachOther) {
+    const GpuProfile h200 = find_profile("h200");
+    const OfRung of = rung_of("mnist", "data_oriented_step");
+    const RungForecast forecast = forecast_rung(of.rung, of.network, 2048, h200);
+    ASSERT_EQ(forecast.launches.size(), 10U);
+    EXPECT_NEAR(forecast.copy_s->value, 2048.0 * 784.0 * 4.0 / h200.host_to_device_bandwidth->value.value,
+                1e-12);
+    // The stage of 16 clears and 400 convolutions starts no faster than the graph starts kernels.
+    const double stage = forecast.launches[0].in_graph_s->value + forecast.launches[1].in_graph_s->value;
+    EXPECT_NEAR(stage, 416.0 * h200.graph_launch_period->value.value, 1e-6);
+    double parts = 0.0;
+    for (const RungLaunchForecast &launch : forecast.launches)
+        parts += launch.in_graph_s->value;
+    EXPECT_LT(parts, forecast.graph_s->value);
+    EXPECT_GT(parts, 0.9 * forecast.graph_s->value);
+    GpuProfile without = h200;
+    without.host_to_device_bandwidth.reset();
+    EXPECT_THAT(*forecast_rung(of.rung, of.network, 2048, without).why_not,
+                HasSubstr("host_to_device_bandwidth"));
+    without = h200;
+    without.curves.erase("atomic_rate");
+    EXPECT_THAT(*forecast_rung(of.rung, of.network, 2048, without).why_not,
+                HasSubstr("no rate of atomic adds"));
+}
+
+TEST(EquationN9, SlicesOfL2ThatAddsMeet) {
+    // One line has one slice. Two of two slices: one or both in a slice, 1.5 of the exact count, about that
+    // here.
+    EXPECT_EQ(busiest_slice(1.0, 80.0), 1.0);
+    EXPECT_NEAR(busiest_slice(2.0, 2.0), 1.5, 0.2);
+    EXPECT_NEAR(busiest_slice(8e6, 80.0) / 1e5, 1.0, 0.02); // of many lines all slices have as many
+    const GpuProfile h200 = find_profile("h200");
+    const AtomicAdds adds(h200);
+    ASSERT_TRUE(adds.known());
+    EXPECT_NEAR(adds.slices(), 82.4, 0.5);
+    const CurveSeries &measured = h200.curves.at("atomic_rate").series.front();
+    EXPECT_NEAR(adds.time(1.0, 1.0).value / measured.y[0], 1.0, 1e-9);
+    EXPECT_NEAR(adds.time(1.0, 65536.0).value / measured.y[3], 1.0, 0.01); // read off these two
+    EXPECT_NEAR(adds.time(1.0, 1024.0).value / measured.y[2], 1.0, 0.1);   // and not off this
+    EXPECT_FALSE(AtomicAdds(toy()).known());
+}
+
 // ---- against what was recorded ----
 
 LadderRun recorded(const std::string &name) {
@@ -174,13 +322,19 @@ LadderRun recorded(const std::string &name) {
     return run;
 }
 
-constexpr std::array<const char *, 4> recordings = {"fashion_mnist_b1", "fashion_mnist_b1024",
-                                                    "fashion_mnist_b10000", "mnist_b2048"};
+constexpr std::array<const char *, 5> recordings = {
+    "fashion_mnist_b1", "fashion_mnist_b128", "fashion_mnist_b1024", "fashion_mnist_b10000", "mnist_b2048"};
 
 TEST(RungForecasts, AreWithinTenPercentOfTheRecordings) {
-    // What docs/networks.md names as missed.
-    const std::map<std::pair<std::string, std::int64_t>, double> missed = {{{"one_kernel", 1024}, 0.2},
-                                                                           {{"one_kernel", 10000}, 0.2}};
+    // What docs/networks.md names as missed, as a graph and in a stream.
+    struct Limits {
+        double graph, stream;
+    };
+    const std::map<std::pair<std::string, std::int64_t>, Limits> missed = {
+        {{"step", 1024}, {0.16, 0.2}},
+        {{"naive", 2048}, {0.11, 0.1}},
+        {{"data_oriented", 2048}, {0.15, 0.24}},
+        {{"data_oriented_step", 2048}, {0.25, 0.37}}};
     std::size_t judged = 0;
     for (const char *name : recordings) {
         const LadderRun run = recorded(name);
@@ -189,34 +343,38 @@ TEST(RungForecasts, AreWithinTenPercentOfTheRecordings) {
                 EXPECT_FALSE(rung.predicted->graph_s) << rung.id;
                 continue;
             }
-            if (!rung.predicted->graph_s) { // docs/networks.md names these too
-                EXPECT_THAT(*rung.predicted->why_not, HasSubstr("has not been counted")) << rung.id;
-                continue;
-            }
+            ASSERT_TRUE(rung.predicted->graph_s) << rung.id << ": " << rung.predicted->why_not.value_or("");
             ++judged;
             const auto found = missed.find({rung.id, run.batch});
-            const double limit = found == missed.end() ? 0.1 : found->second;
-            EXPECT_NEAR(*rung.predicted->graph_s / *rung.graph_warm_s, 1.0, limit)
+            const Limits limit = found == missed.end() ? Limits{0.1, 0.1} : found->second;
+            EXPECT_NEAR(*rung.predicted->graph_s / *rung.graph_warm_s, 1.0, limit.graph)
                 << rung.id << ", batch " << run.batch;
-            EXPECT_NEAR(*rung.predicted->stream_s / *rung.stream_warm_s, 1.0, limit)
+            EXPECT_NEAR(*rung.predicted->stream_s / *rung.stream_warm_s, 1.0, limit.stream)
                 << rung.id << " in a stream, batch " << run.batch;
         }
     }
-    EXPECT_GE(judged, 29U);
+    EXPECT_GE(judged, 42U);
 }
 
 TEST(RungForecasts, AreInTheOrderOfTheRecordings) {
     constexpr double same = 0.015; // two runs of a rung differ by that
+    using Pair = std::tuple<std::string, std::string, std::int64_t>;
+    const std::set<Pair> missed = {{"dense_tree", "conv2_wide", 128}}; // docs/networks.md names it
+    std::set<Pair> wrong;
     for (const char *name : recordings) {
         const LadderRun run = recorded(name);
-        for (const RungResult &a : run.rungs)
-            for (const RungResult &b : run.rungs)
-                if (a.graph_warm_s && b.graph_warm_s && a.predicted->graph_s && b.predicted->graph_s &&
-                    *a.graph_warm_s / *b.graph_warm_s < 1.0 - same) {
-                    EXPECT_LT(*a.predicted->graph_s, *b.predicted->graph_s)
-                        << a.id << ", " << b.id << ", batch " << run.batch;
-                }
+        const Ladder ladder = find_ladder(find_network(run.network));
+        const auto trains = [&](std::size_t rung) { return ladder.rungs[rung].trains.value_or(false); };
+        for (std::size_t i = 0; i < run.rungs.size(); ++i)
+            for (std::size_t j = 0; j < run.rungs.size(); ++j) {
+                const RungResult &a = run.rungs[i], &b = run.rungs[j];
+                if (a.graph_warm_s && b.graph_warm_s && trains(i) == trains(j) &&
+                    *a.graph_warm_s / *b.graph_warm_s < 1.0 - same &&
+                    a.predicted->graph_s >= b.predicted->graph_s)
+                    wrong.insert({a.id, b.id, run.batch});
+            }
     }
+    EXPECT_EQ(wrong, missed);
 }
 
 TEST(RungForecasts, OfAnotherGpuAreOfWhatItHas) {
@@ -231,7 +389,7 @@ TEST(RungForecasts, OfAnotherGpuAreOfWhatItHas) {
         else if (rung.id == "batch")
             EXPECT_THAT(*rung.reason, HasSubstr("pairs_batch does not fit an SM"));
         else if (rung.id == "step")
-            EXPECT_THAT(rung.predicted->why_not.value_or(""), HasSubstr("not been counted"));
+            EXPECT_THAT(rung.predicted->why_not.value_or(""), HasSubstr("does not fit an SM"));
         else
             EXPECT_TRUE(rung.predicted->stream_s && !rung.predicted->graph_s) << rung.id;
     }
