@@ -1,4 +1,5 @@
 #include "model/network/rung_forecast.hpp"
+#include "model/base/divide.hpp"
 
 #include "model/machine/machine.hpp"
 #include "model/network/atomic_adds.hpp"
@@ -17,8 +18,6 @@
 #include <vector>
 
 namespace convcast {
-
-using papers::ceil_div;
 
 namespace {
 

@@ -1,6 +1,7 @@
 // The work of the kernels of Cibil's thesis, naive and data-oriented, forward and back: mnist_thesis.cu of
 // executor/network. Where a count depends on the images, every pixel and every maximum is taken to be other
 // than zero and a window's maximum to lie at any of its pixels equally often.
+#include "model/base/divide.hpp"
 #include "model/network/counted_launch.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
@@ -14,8 +15,6 @@
 
 namespace convcast {
 namespace {
-
-using papers::ceil_div;
 
 constexpr double sector_floats = 8.0, sector_size = 32.0, line_floats = 32.0;
 constexpr double shuffles_of_a_sum = 5.0; ///< of 32 lanes, each halving adds once

@@ -1,5 +1,6 @@
 // The work of a step of training of fashion_mnist: the kernels of fashion_mnist_train.cu of executor/network.
 // Where a count depends on the images, every pooled maximum is taken to be positive.
+#include "model/base/divide.hpp"
 #include "model/network/counted_launch.hpp"
 #include "model/paper/papers.hpp"
 
@@ -12,8 +13,6 @@
 
 namespace convcast {
 namespace {
-
-using papers::ceil_div;
 
 constexpr double uniform_wide = 2.0;     ///< passes of a load of the same 16 bytes by all lanes (W3)
 constexpr double choice = 6.0;           ///< instructions of a switch over the four pixels of a window

@@ -135,10 +135,12 @@ TEST(ForecastProperty, NumbersOfClustersAndTensorCoresMatterOnlyToPlansThatUseTh
                 uses_clusters = uses_clusters || part.cluster.value_or(1) > 1;
                 uses_tensors = uses_tensors || part.step.tensor_fmas || part.drain.tensor_fmas;
             }
-        if (!uses_clusters)
+        if (!uses_clusters) {
             EXPECT_EQ(time_on(clusters), time_on(h200)) << shape.id() << *item.strategy;
-        if (!uses_tensors)
+        }
+        if (!uses_tensors) {
             EXPECT_EQ(time_on(tensors), time_on(h200)) << shape.id() << *item.strategy;
+        }
         same += uses_clusters && uses_tensors ? 0 : 1;
     });
     EXPECT_GT(same, 200);

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <regex>
 #include <stdexcept>
 #include <string>
@@ -109,7 +110,10 @@ TEST(Page, CarriesEveryCaseAndTheExplanationOfEveryForecast) {
 TEST(Page, KeepsTheTreesOfTheMostInterestingCasesWhereNotAllFit) {
     const convcast::Run run = sample::run(studies());
     const ReportStatistics statistics = summarize(run, studies());
-    const Explanations all = explain(run, statistics, {}), few = explain(run, statistics, {}, 1);
+    std::vector<std::size_t> shown(run.cases.size());
+    std::iota(shown.begin(), shown.end(), std::size_t(0));
+    const Explanations all = explain(run, statistics, shown, {}),
+                       few = explain(run, statistics, shown, {}, 1);
     EXPECT_EQ(all.without_tree, 0u);
     EXPECT_EQ(few.chunks.size(), all.chunks.size());
     std::size_t forecasts = 0;
