@@ -1,4 +1,4 @@
-// How long L2 takes for atomic adds that nobody waits for. Equation N9 of docs/equations.md.
+// How long L2 takes for atomic adds that nobody waits for. Equation N10 of docs/equations.md.
 #pragma once
 
 #include "model/machine/profile.hpp"
@@ -8,7 +8,7 @@ namespace convcast {
 /// Lines of the busiest of `slices` slices of L2, where `lines` lines are spread over them at random.
 double busiest_slice(double lines, double slices);
 
-/// N9, with two numbers of the profile: adds to one address, and to the most addresses that were measured.
+/// N10, with two numbers of the profile: adds to one address, and to the most addresses that were measured.
 class AtomicAdds {
   public:
     explicit AtomicAdds(const GpuProfile &profile);

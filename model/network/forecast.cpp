@@ -1,4 +1,5 @@
 #include "model/network/forecast.hpp"
+#include "model/network/rung_forecast.hpp"
 
 #include "model/base/errors.hpp"
 #include "model/choose/ranking.hpp"
@@ -339,6 +340,8 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
         NetworkLaunch launch = forecast_launch(network, forecaster, scheduled, batch);
         if (!forecast.launches.empty())
             launch.time_s = launch.time_s + forecaster.gap();
+        if (!one_stream) // none starts before what it waits for has ended
+            launch.time_s += Seconds(dependent_gap_s * static_cast<double>(launch.nodes));
         if (scheduled.shape)
             forecast.fmas += scheduled.shape->fmas().value;
         (scheduled.kind == LaunchKind::convolution ? forecast.convolutions_s
@@ -466,8 +469,8 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
                                   "graph_launch_period");
     if (streams_of(plan.schedule) > 1)
         out.assumptions.emplace_back(
-            "launches of several streams run at once and share the SMs by their CTAs; "
-            "nothing of this has been measured");
+            "launches of several streams run at once and share the SMs by their CTAs, and none starts early; "
+            "measured on one network only");
     out.assumptions.insert(out.assumptions.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
     if (given)
         out.chosen_s = planned(network, forecaster, question.batch).forecast.time_s;

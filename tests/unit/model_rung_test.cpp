@@ -294,7 +294,7 @@ TEST(EquationN7, StreamsAreBesideEachOther) {
                 HasSubstr("no rate of atomic adds"));
 }
 
-TEST(EquationN9, SlicesOfL2ThatAddsMeet) {
+TEST(EquationN10, SlicesOfL2ThatAddsMeet) {
     // One line has one slice. Two of two slices: one or both in a slice, 1.5 of the exact count, about that
     // here.
     EXPECT_EQ(busiest_slice(1.0, 80.0), 1.0);
