@@ -423,12 +423,11 @@ bool is_bars(const Series &series) {
 }
 
 double mark_size(const Series &series, const Sizes &sizes) {
-    constexpr std::size_t many = 150; // hide each other
-    const bool spread = std::any_of(series.points.begin(), series.points.end(),
-                                    [](const Point &point) { return point.low.has_value(); });
-    constexpr std::size_t very_many = 600;
+    constexpr std::size_t many = 150, very_many = 600; // hide each other
     if (series.points.size() > very_many)
         return 0.75 * sizes.small_mark;
+    const bool spread = std::any_of(series.points.begin(), series.points.end(),
+                                    [](const Point &point) { return point.low.has_value(); });
     return spread || series.drawn == Drawn::lines || series.points.size() > many ? sizes.small_mark
                                                                                  : sizes.mark;
 }

@@ -35,7 +35,7 @@ ARCHITECTURE = "data/architectures/sm_90.json"
 # over several GPUs (docs/constants.md).
 NO_FORECAST = {"base", "shape", "regime", "record", "architecture.cpp", "assume", "calibration.cpp", "compare", "facts.cpp", "reference.cpp", "network.cpp", "ladder.cpp", "idx.cpp", "training.hpp", "training.cpp", "descent.cpp", "descent.hpp", "drawn.hpp", "generated.cpp", "fit.cpp", "fit.hpp", "formula",
                "knowledge", "profile", "timeline", "why", "rung_work", "rung_work_fused", "rung_work_thesis", "rung_work_training", "atomic_adds", "rung_forecast", "counted_launch",
-               "scaling", "scaling_forecast", "scaling_kernels"}
+               "schedule_text", "scaling", "scaling_forecast", "scaling_kernels"}
 
 CATEGORIES = {
     "code": "read off the source or the machine code of our kernels",
