@@ -96,8 +96,8 @@ std::string outcome_text(const RunComparison &comparison, std::size_t width) {
     }
     if (comparison.fail_over)
         text += bold(comparison.passed ? "passed" : "failed") +
-                fmt::format(": {} slower by more than {:.3g} %, or broken\n",
-                            comparison.passed ? "no case is" : "there are cases that are",
+                fmt::format(": {} surely slower by more than {:.3g} %, or broken\n",
+                            comparison.passed ? "no kernel is" : "there are kernels that are",
                             100.0 * *comparison.fail_over);
     return text;
 }

@@ -346,9 +346,11 @@ Measurement Executor::time(const Subject &subject, L2State l2, ShapeData &data) 
     }
     const auto with_gaps = std::count_if(series.samples.begin(), series.samples.end(),
                                          [](const Sample &sample) { return sample.launch_gaps; });
-    if (with_gaps > 0)
+    if (with_gaps > 0) {
+        m.host_time_samples = with_gaps;
         say_once(fmt::format("{} on {}: host time may be inside {} of {} samples", subject.name,
                              data.shape.id(), with_gaps, series.samples.size()));
+    }
     return m;
 }
 

@@ -17,7 +17,8 @@ enum class CaseVerdict {
     broken,  ///< ok before, not ok after
     slower,  ///< the whole 95 % interval of the ratio is above 1, and not all of it within the tolerance
     faster,  ///< likewise below 1
-    unsure,  ///< the interval has 1 in it and is too wide for `same`, or there are too few samples for one
+    unsure,  ///< the interval has 1 in it and is too wide for `same`, there are too few samples for one, or
+             ///< time of the host may be inside of some
     same,    ///< the whole interval is within the tolerance
     mended,  ///< not ok before, ok after
     untimed, ///< one of the two has no time
@@ -42,7 +43,7 @@ struct ComparedCase {
     std::optional<double> ratio;                 ///< time after over time before
     std::optional<double> ratio_low, ratio_high; ///< its 95 % interval
     std::optional<MedianTime> before, after;     ///< the times of both documents
-    std::optional<std::string> reason;           ///< of `broken`, `mended` and `untimed`
+    std::optional<std::string> reason;           ///< of `broken`, `mended` and `untimed`, or why `unsure`
     BOOST_DESCRIBE_CLASS(ComparedCase, (),
                          (study, shape, name, strategy, baseline, verdict, ratio, ratio_low, ratio_high,
                           before, after, reason),
@@ -64,15 +65,16 @@ struct VerdictCount {
 
 struct RunComparison {
     std::string schema = "convcast/run_comparison/1";
-    std::string before, after;              ///< files
-    std::string times;                      ///< what is compared: "measured, cold L2", "forecast"
-    double tolerance = 0.0;                 ///< a share that counts as the same
-    std::optional<double> fail_over;        ///< the share that was allowed by --fail-over
-    bool passed = true;                     ///< nothing is slower by more than fail_over, nothing is broken
-    std::vector<RunDifference> differences; ///< of GPU, versions and conditions
-    std::vector<VerdictCount> counts;       ///< of every verdict that there is
-    std::optional<double> mean_ratio;       ///< geometric mean over all cases with two times
-    std::vector<ComparedCase> cases;        ///< by verdict, the largest ratio first
+    std::string before, after;       ///< files
+    std::string times;               ///< what is compared: "measured, cold L2", "forecast"
+    double tolerance = 0.0;          ///< a share that counts as the same
+    std::optional<double> fail_over; ///< the share that was allowed by --fail-over
+    bool passed =
+        true; ///< no kernel is surely slower by more than fail_over, none broken; baselines fail nothing
+    std::vector<RunDifference> differences;           ///< of GPU, versions and conditions
+    std::vector<VerdictCount> counts;                 ///< of every verdict that there is
+    std::optional<double> mean_ratio;                 ///< geometric mean over all cases with two times
+    std::vector<ComparedCase> cases;                  ///< by verdict, the largest ratio first
     std::vector<std::string> only_before, only_after; ///< shape and strategy of cases that one file lacks
     BOOST_DESCRIBE_CLASS(RunComparison, (),
                          (schema, before, after, times, tolerance, fail_over, passed, differences, counts,

@@ -73,9 +73,10 @@ struct Measurement {
     L2State l2 = L2State::cold;
     std::optional<Frequency> sm_clock_hz; ///< median over the samples
     std::optional<std::int64_t> throttled_samples;
-    std::string method;                  ///< "activity" or "events"
-    std::string stop_reason;             ///< "precision", "time" or "count"
-    std::optional<std::int64_t> kernels; ///< device activities per call
+    std::optional<std::int64_t> host_time_samples; ///< that time of the host may be inside of; absent: none
+    std::string method;                            ///< "activity" or "events"
+    std::string stop_reason;                       ///< "precision", "time" or "count"
+    std::optional<std::int64_t> kernels;           ///< device activities per call
     std::optional<Work> work;
     std::optional<Rates> rates; ///< of `work` in `time_s`, added where a document is forecast again
     std::optional<std::map<std::string, double>> counters; ///< further raw counters, by metric name
@@ -86,8 +87,8 @@ struct Measurement {
         timeline; ///< of a verified call beside the timed ones; only where it was asked for
     BOOST_DESCRIBE_CLASS(Measurement, (),
                          (time_s, prepared_time_s, samples_s, event_time_s, l2, sm_clock_hz,
-                          throttled_samples, method, stop_reason, kernels, work, rates, counters, regime,
-                          relative_l2_error, max_error_ratio, timeline),
+                          throttled_samples, host_time_samples, method, stop_reason, kernels, work, rates,
+                          counters, regime, relative_l2_error, max_error_ratio, timeline),
                          (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view field) {

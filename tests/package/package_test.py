@@ -215,7 +215,7 @@ class Installed(unittest.TestCase):
 
     def test_a_program_of_somebody_elses_uses_the_library(self):
         build = pathlib.Path(self.folder.name) / "consumer"
-        ok("cmake", "-S", HERE / "consumer", "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", "-DCMAKE_BUILD_TYPE=Release",
+        ok("cmake", "-G", "Ninja", "-S", HERE / "consumer", "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", "-DCMAKE_BUILD_TYPE=Release",
            "-DCMAKE_CXX_FLAGS_RELEASE=-O0")
         ok("cmake", "--build", build)
         strategy, time = ok(build / "consumer").split()

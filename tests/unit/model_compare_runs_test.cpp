@@ -1,6 +1,7 @@
 // Two runs side by side, with intervals worked out by hand.
 #include "model/record/compare_runs.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -112,6 +113,36 @@ TEST(CompareRuns, EachVerdict) {
     EXPECT_FALSE(compare_runs(before, "b", slower_only, "a", options).passed);
     options.fail_over = std::nullopt;
     EXPECT_TRUE(compare_runs(before, "b", after, "a", options).passed) << "nothing was asked";
+}
+
+TEST(CompareRuns, FailsOnlyWhereAKernelIsSurelySlower) {
+    const std::vector<double> tight = {10, 10, 10, 10, 10, 10};
+    const convcast::Run before = run_of({measured("a", 10, tight)});
+    CompareRunsOptions options;
+    options.fail_over = 0.05;
+    // 8 % slower in the median, but it may be 4 %.
+    const convcast::Run wide = run_of({measured("a", 10.8, {10.4, 10.8, 10.8, 10.8, 10.8, 11.2})});
+    EXPECT_EQ(compare_runs(before, "b", wide, "a", options).cases.at(0).verdict, CaseVerdict::slower);
+    EXPECT_TRUE(compare_runs(before, "b", wide, "a", options).passed);
+    const std::vector<double> slow = {12, 12, 12, 12, 12, 12};
+    EXPECT_FALSE(compare_runs(before, "b", run_of({measured("a", 12, slow)}), "a", options).passed);
+
+    const auto as_baseline = [](Case item) {
+        item.strategy.reset();
+        item.baseline = "cudnn:gemm";
+        return item;
+    };
+    const RunComparison library = compare_runs(run_of({as_baseline(measured("a", 10, tight))}), "b",
+                                               run_of({as_baseline(measured("a", 12, slow))}), "a", options);
+    EXPECT_EQ(library.cases.at(0).verdict, CaseVerdict::slower);
+    EXPECT_TRUE(library.passed) << "a library is not what was changed";
+
+    Case host = measured("a", 12, slow);
+    host.measurements.front().host_time_samples = 2;
+    const RunComparison inside = compare_runs(before, "b", run_of({host}), "a", options);
+    EXPECT_EQ(inside.cases.at(0).verdict, CaseVerdict::unsure);
+    EXPECT_THAT(inside.cases.at(0).reason.value_or(""), testing::HasSubstr("2 of the samples"));
+    EXPECT_TRUE(inside.passed);
 }
 
 TEST(CompareRuns, ForecastsWhereNothingWasMeasured) {
