@@ -87,6 +87,20 @@ Arguments::Arguments(const std::string &verb, const std::vector<std::string> &wo
     positional_ = std::move(rest);
 }
 
+std::vector<std::string> Arguments::given() const {
+    std::vector<std::string> names;
+    for (const auto &[name, value] : map_)
+        names.push_back(name);
+    return names;
+}
+
+void Arguments::refuse_all_but(const std::vector<std::string> &names, const std::string &what,
+                               const std::string &instead) const {
+    for (const std::string &name : given())
+        if (std::find(names.begin(), names.end(), name) == names.end())
+            throw UsageError(verb_ + ": --" + name + " does not go with " + what + "; " + instead);
+}
+
 std::string Arguments::text(const std::string &name, const std::string &otherwise) const {
     if (!has(name))
         return otherwise;

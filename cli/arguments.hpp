@@ -21,6 +21,12 @@ class Arguments {
               const std::vector<Option> &options, std::size_t most_positional);
 
     bool has(const std::string &name) const { return map_.count(name) != 0; }
+    /// The options that were given, without dashes.
+    std::vector<std::string> given() const;
+    /// Throws UsageError if an option was given that `what`, for example "--network", does not go with.
+    /// `instead` says what does.
+    void refuse_all_but(const std::vector<std::string> &names, const std::string &what,
+                        const std::string &instead) const;
     std::string text(const std::string &name, const std::string &otherwise) const;
     std::vector<std::string> texts(const std::string &name) const;
     /// Throws UsageError unless the option's text is an integer in [low, high].

@@ -40,9 +40,20 @@ void note_knowledge(Run &run, const Knowledge &knowledge) {
 }
 
 std::string assumptions_text(const Knowledge &knowledge) {
-    std::string text;
-    for (const std::string &said : knowledge.assumptions)
-        text += headed("  - ", said, 4, terminal_width());
+    std::string text, numbers;
+    for (const std::string &said : knowledge.assumptions) {
+        // "NAME VALUE, in LOW to HIGH: assumed, REASON AND SOURCE", of which there may be many
+        const std::size_t reason = std::min(said.find(": assumed, "), said.find(": published, "));
+        if (reason == std::string::npos)
+            text += headed("  - ", said, 4, terminal_width());
+        else
+            numbers += (numbers.empty() ? "" : "; ") + said.substr(0, reason);
+    }
+    if (!numbers.empty())
+        text += headed("  - ",
+                       numbers + "; where each comes from: the page that `convcast report` makes of the "
+                                 "profile, or --json",
+                       4, terminal_width());
     return text.empty() ? text : "assumed of all these forecasts:\n" + text;
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/knowledge.hpp"
 #include "cli/network.hpp"
+#include "cli/question.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
@@ -172,10 +173,13 @@ int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReadi
     const bool training = arguments.has("training");
     const std::string asked = training ? "training" : "ladder";
     for (const char *other : {"shape", "study", "strategy", "timeline", "diagram", "explain", "rules",
-                              "sweep", "set", "facts", "calibration"})
+                              "sweep", "facts", "calibration"})
         if (arguments.has(other))
             throw UsageError("predict: --" + asked + " and --" + std::string(other) +
                              " were both given; a ladder's rungs have kernels of their own");
+    arguments.refuse_all_but({"network", "ladder", "training", "schedule", "batch", "gpu", "sms", "set",
+                              "assume", "format", "json", "output"},
+                             "--" + asked, "a ladder's rungs have kernels of their own");
     const Network network = find_network(arguments.text("network", ""));
     Ladder ladder = find_ladder(network);
     if (training)
@@ -185,10 +189,11 @@ int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReadi
     const Format format = format_of("predict", arguments, true);
     if (format == Format::csv || format == Format::markdown)
         throw UsageError("predict: the formats of a ladder are text, json and schedule");
-    GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
-    supply_assumed(profile, arguments);
-    if (arguments.has("sms"))
-        profile = with_sms(std::move(profile), arguments.integer("sms", 1, 1, profile.limits.sm_count));
+    std::vector<ProfileVariant> variants = asked_profiles("predict", arguments, false);
+    if (variants.size() > 1)
+        throw UsageError("predict: --" + asked +
+                         " takes one GPU, one number of SMs and one value of each --set");
+    const GpuProfile profile = std::move(variants.front().profile);
     require_times(profile, "predict --" + asked);
     LadderRun run = forecast_ladder(ladder, network, batch, profile);
     run.conditions["version"] = producer().version;

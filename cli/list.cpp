@@ -3,6 +3,7 @@
 #include "cli/completion.hpp"
 #include "cli/manual.hpp"
 #include "cli/schemas.hpp"
+#include "cli/shipped.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines/names.hpp"
@@ -55,6 +56,11 @@ std::string as_text() {
         const Network network = find_network(name);
         text += "  " + name + std::string(18 - std::min<std::size_t>(name.size(), 17), ' ') +
                 std::to_string(network.operators.size()) + " operators. " + network.title + "\n";
+    }
+    if (const std::vector<std::string> recordings = shipped_recordings(); !recordings.empty()) {
+        text += "\n" + bold("recorded runs") + " (report, predict, compare)\n";
+        for (const std::string &name : recordings)
+            text += "  " + name + "\n";
     }
     return text;
 }

@@ -1,5 +1,6 @@
 // convcast VERB [options]: finds the verb, and turns what went wrong into one sentence and an exit code.
 #include "cli/interrupt.hpp"
+#include "cli/shipped.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
@@ -82,6 +83,14 @@ std::string overview() {
     return text + "\n";
 }
 
+/// Commands of help and docs work where the program is installed. What is written is not looked for there.
+Words with_shipped_files(Words words) {
+    for (std::size_t i = 0; i < words.size(); ++i)
+        if (i == 0 || (words[i - 1] != "-o" && words[i - 1] != "--output"))
+            words[i] = shipped_file(words[i]);
+    return words;
+}
+
 int dispatch(const Words &words) {
     if (words.empty())
         throw UsageError("no verb given\n\n" + overview());
@@ -102,7 +111,7 @@ int dispatch(const Words &words) {
     std::vector<std::string> names;
     for (const Verb &verb : verbs) {
         if (name == verb.name)
-            return verb.run(Words(words.begin() + 1, words.end()));
+            return verb.run(with_shipped_files(Words(words.begin() + 1, words.end())));
         names.emplace_back(verb.name);
     }
     throw UsageError("unknown verb '" + name + "'" + did_you_mean(name, names) + " Verbs: " + join(names));

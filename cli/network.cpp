@@ -2,6 +2,7 @@
 
 #include "cli/knowledge.hpp"
 #include "cli/ladder.hpp"
+#include "cli/question.hpp"
 #include "cli/scaling.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
@@ -50,17 +51,34 @@ std::string given_schedule(const ScheduleReading &reading) {
     return "given, content " + content_hash({to_text(reading.schedule)});
 }
 
-void refuse_questions(const std::string &verb, const Arguments &arguments) {
-    for (const char *other :
-         {"shape", "study", "shapes", "timeline", "given", "measure", "place", "device", "why"})
+/// Nothing that was asked is passed over in silence.
+void refuse_questions(const std::string &verb, const Arguments &arguments,
+                      const std::vector<std::string> &more = {}) {
+    for (const char *other : {"shape", "study", "shapes"})
         if (arguments.has(other))
             throw UsageError(verb + ": --network and --" + other +
                              " were both given; a network already says which shapes");
+    std::vector<std::string> taken = {"network", "batch", "schedule", "strategy",    "gpu",
+                                      "sms",     "set",   "facts",    "calibration", "assume",
+                                      "format",  "json",  "output"};
+    taken.insert(taken.end(), more.begin(), more.end());
+    const Network network = without_losses(find_network(arguments.text("network", "")));
+    const std::vector<ScheduledLaunch> schedule =
+        schedule_of(network, 1, [](const ConvShape &) { return false; });
+    const auto first = std::find_if(schedule.begin(), schedule.end(), [](const ScheduledLaunch &launch) {
+        return launch.kind == LaunchKind::convolution;
+    });
+    arguments.refuse_all_but(taken, "--network",
+                             first == schedule.end()
+                                 ? "it is of single shapes"
+                                 : "it is of single shapes, for example the network's first one: --shape " +
+                                       first->shape->id());
 }
 
-Asked read_asked(const std::string &verb, const Arguments &arguments,
+Asked read_asked(const std::string &verb, const Arguments &arguments, GpuProfile profile,
                  std::optional<ScheduleReading> schedule = std::nullopt) {
     Asked asked;
+    asked.profile = std::move(profile);
     asked.network = without_losses(find_network(arguments.text("network", "")));
     const std::int64_t most =
         std::min<std::int64_t>(most_images(asked.network), std::numeric_limits<int>::max());
@@ -75,11 +93,6 @@ Asked read_asked(const std::string &verb, const Arguments &arguments,
             throw UsageError(
                 verb + ": --network chooses the knobs itself; --strategy takes a strategy's name, got '" +
                 name + "'" + did_you_mean(name, names) + " Known: " + join(names));
-    asked.profile = find_profile(arguments.text("gpu", "h200"));
-    supply_assumed(asked.profile, arguments);
-    if (arguments.has("sms"))
-        asked.profile =
-            with_sms(std::move(asked.profile), arguments.integer("sms", 1, 1, asked.profile.limits.sm_count));
     require_times(asked.profile, verb + " --network");
     asked.knowledge = read_knowledge(arguments, asked.profile);
     return asked;
@@ -173,12 +186,21 @@ std::string candidates_text(const NetworkForecast &forecast) {
                 layers += (layers.empty() ? "" : ", ") + other.operators.front();
         text += headed(bold(*launch.shape) + "  ", layers, 2, terminal_width());
         std::vector<std::vector<std::string>> rows;
-        const Seconds best = launch.candidates.front().time_s;
+        const Seconds best = std::min_element(launch.candidates.begin(), launch.candidates.end(),
+                                              [](const NetworkCandidate &a, const NetworkCandidate &b) {
+                                                  return a.time_s < b.time_s;
+                                              })
+                                 ->time_s;
         for (const NetworkCandidate &way : launch.candidates)
             rows.push_back({short_time(way.time_s), fmt::format("{:.2f}", way.time_s / best), way.strategy});
         text +=
-            table({{"time", Align::right}, {"/ best", Align::right}, {"strategy"}}, rows, terminal_width()) +
-            "\n";
+            table({{"time", Align::right}, {"/ best", Align::right}, {"strategy"}}, rows, terminal_width());
+        if (best < launch.candidates.front().time_s)
+            text +=
+                wrapped("The first is taken: the forecast cannot tell these apart, and it is of those that "
+                        "prepare their filters once.",
+                        2, terminal_width());
+        text += "\n";
     }
     return text;
 }
@@ -269,7 +291,9 @@ bool names_rungs(const std::optional<ScheduleReading> &schedule) {
 
 AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments,
                              std::optional<ScheduleReading> schedule) {
-    Asked asked = read_asked(verb, arguments, std::move(schedule));
+    GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
+    supply_assumed(profile, arguments);
+    Asked asked = read_asked(verb, arguments, std::move(profile), std::move(schedule));
     asked.question.what_if = false;
     AskedPlan planned;
     planned.plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
@@ -280,6 +304,46 @@ AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments
     return planned;
 }
 
+namespace {
+
+/// The network on each GPU, number of SMs or supposed number, held against the first.
+int compare_variants(const std::vector<ProfileVariant> &variants, const Arguments &arguments,
+                     const std::optional<ScheduleReading> &schedule) {
+    if (format_of("predict", arguments, true) != Format::text)
+        throw UsageError(
+            "predict: a document of a network is of one GPU, one number of SMs and one value of each "
+            "--set; ask once for each");
+    std::vector<std::vector<std::string>> rows;
+    std::string title;
+    std::optional<Seconds> first;
+    for (const ProfileVariant &variant : variants) {
+        Asked asked = read_asked("predict", arguments, variant.profile, schedule);
+        asked.question.what_if = false;
+        const NetworkForecast forecast =
+            plan_network(asked.network, asked.profile, asked.knowledge, asked.question).forecast;
+        if (!first)
+            title = bold(fmt::format("{}, batch {}", forecast.network, forecast.batch));
+        rows.push_back({variant.name, short_time(forecast.time_s),
+                        first ? fmt::format("{:+.1f} %", 100.0 * (forecast.time_s / *first - 1.0)) : "",
+                        fmt::format("{:.0f}", static_cast<double>(forecast.batch) / forecast.time_s.value),
+                        short_time(forecast.convolutions_s), short_time(forecast.dense_s),
+                        short_time(forecast.others_s)});
+        first = first.value_or(forecast.time_s);
+    }
+    write_file_atomically(arguments.text("output", "-"), printable(title + "\n" +
+                                                                   table({{"GPU"},
+                                                                          {"time", Align::right},
+                                                                          {"change", Align::right},
+                                                                          {"images a second", Align::right},
+                                                                          {"convolutions", Align::right},
+                                                                          {"dense layers", Align::right},
+                                                                          {"the rest", Align::right}},
+                                                                         rows, terminal_width())));
+    return 0;
+}
+
+} // namespace
+
 int predict_network(const Arguments &arguments) {
     if (asks_scaling("predict", arguments))
         return predict_scaling(arguments);
@@ -287,7 +351,12 @@ int predict_network(const Arguments &arguments) {
     auto schedule = asked_schedule("predict", arguments);
     if (names_rungs(schedule))
         return predict_ladder(arguments, schedule);
-    const Asked asked = read_asked("predict", arguments, std::move(schedule));
+    const bool as_text = format_of("predict", arguments, true) == Format::text;
+    std::vector<ProfileVariant> variants = asked_profiles("predict", arguments, as_text);
+    if (variants.size() > 1)
+        return compare_variants(variants, arguments, schedule);
+    const Asked asked =
+        read_asked("predict", arguments, std::move(variants.front().profile), std::move(schedule));
     const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
     const NetworkForecast &forecast = plan.forecast;
     write_answer(plan, asked, "predict", arguments,
@@ -297,11 +366,15 @@ int predict_network(const Arguments &arguments) {
 }
 
 int choose_network(const Arguments &arguments) {
-    refuse_questions("choose", arguments);
+    refuse_questions("choose", arguments, {"top", "no-tensor-cores"});
     if (arguments.has("schedule"))
         throw UsageError("choose: a schedule has chosen already; predict --network NAME --schedule FILE "
                          "forecasts it as it stands");
-    Asked asked = read_asked("choose", arguments);
+    std::vector<ProfileVariant> variants = asked_profiles("choose", arguments, false);
+    if (variants.size() > 1)
+        throw UsageError("choose: --network takes one GPU, one number of SMs and one value of each --set; "
+                         "`convcast predict --network` sets several side by side");
+    Asked asked = read_asked("choose", arguments, std::move(variants.front().profile));
     asked.question.top = static_cast<std::size_t>(arguments.integer("top", 3, 1, 100000));
     asked.question.what_if = false;
     const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);

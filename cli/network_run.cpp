@@ -207,6 +207,10 @@ int run_network(const Arguments &arguments) {
     if (arguments.has("data") && arguments.has("schedule"))
         throw UsageError("run: --data and --schedule were both given; training has a schedule of its own");
     auto schedule = asked_schedule("run", arguments);
+    std::vector<std::string> taken = {"network", "batch",  "schedule",    "strategy", "gpu",  "device",
+                                      "facts",   "assume", "calibration", "format",   "json", "output"};
+    taken.insert(taken.end(), training_options.begin(), training_options.end());
+    arguments.refuse_all_but(taken, "--network", "it is of single shapes");
     if (!arguments.has("data") && (schedule ? !names_rungs(schedule) : !has_ladder(network)))
         return run_whole_network(arguments, std::move(schedule));
     if (arguments.has("strategy"))

@@ -205,46 +205,58 @@ Question read_question(const std::string &verb, const Arguments &arguments,
     return question;
 }
 
-std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments,
-                                     bool beside_itself) {
-    const Question asked = asked_of(verb, arguments);
+std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Arguments &arguments,
+                                           bool beside_itself) {
     std::vector<std::string> gpus = arguments.texts("gpu");
     if (gpus.empty())
         gpus.emplace_back("h200");
     std::vector<std::optional<int>> sms = {std::nullopt};
-    if (const std::string text = arguments.text("sms", ""); !text.empty())
+    if (const std::string text = arguments.text("sms", ""); !text.empty()) {
         sms.clear();
-    if (sms.empty())
-        for (const std::int64_t number : number_list(arguments.text("sms", ""), verb + ": --sms"))
+        for (const std::int64_t number : number_list(text, verb + ": --sms"))
             sms.emplace_back(static_cast<int>(std::min<std::int64_t>(number, 1 << 20)));
+    }
     const std::vector<std::vector<std::string>> settings = settings_of(arguments, beside_itself);
     const bool several = gpus.size() * sms.size() * settings.size() > 1;
     if (gpus.size() * sms.size() * settings.size() > most_variants)
         throw UsageError(verb + ": more than " + std::to_string(most_variants) + " GPUs, SMs and --set");
-    std::vector<Question> questions;
+    std::vector<ProfileVariant> variants;
     for (const std::string &gpu : gpus)
         for (const std::optional<int> &limit : sms)
             for (const std::vector<std::string> &setting : settings) {
-                Question &question = questions.emplace_back(asked);
-                question.profile = find_profile(gpu);
-                supply_assumed(question.profile, arguments);
+                ProfileVariant &variant = variants.emplace_back();
+                variant.profile = find_profile(gpu);
+                supply_assumed(variant.profile, arguments);
                 for (const std::string &text : setting)
-                    set_number(question.profile, text);
-                question.sms = limit;
+                    set_number(variant.profile, text);
+                variant.sms = limit;
                 if (limit) {
-                    if (*limit < 1 || *limit > question.profile.limits.sm_count)
+                    if (*limit < 1 || *limit > variant.profile.limits.sm_count)
                         throw UsageError(verb + ": --sms must be integers from 1 to " +
-                                         std::to_string(question.profile.limits.sm_count) + ", the SMs of " +
-                                         question.profile.id + ", got '" + std::to_string(*limit) + "'");
-                    question.profile = with_sms(std::move(question.profile), *limit);
+                                         std::to_string(variant.profile.limits.sm_count) + ", the SMs of " +
+                                         variant.profile.id + ", got '" + std::to_string(*limit) + "'");
+                    variant.profile = with_sms(std::move(variant.profile), *limit);
                 }
-                question.knowledge = read_knowledge(arguments, question.profile);
-                question.own_kernels = read_own_kernels(arguments, question.shapes, question.profile);
                 if (several)
-                    question.variant = question.profile.id +
-                                       (limit ? ", " + std::to_string(*limit) + " SMs" : "") +
-                                       (setting.empty() ? "" : ", " + join(setting));
+                    variant.name = variant.profile.id +
+                                   (limit ? ", " + std::to_string(*limit) + " SMs" : "") +
+                                   (setting.empty() ? "" : ", " + join(setting));
             }
+    return variants;
+}
+
+std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments,
+                                     bool beside_itself) {
+    const Question asked = asked_of(verb, arguments);
+    std::vector<Question> questions;
+    for (ProfileVariant &variant : asked_profiles(verb, arguments, beside_itself)) {
+        Question &question = questions.emplace_back(asked);
+        question.profile = std::move(variant.profile);
+        question.sms = variant.sms;
+        question.variant = std::move(variant.name);
+        question.knowledge = read_knowledge(arguments, question.profile);
+        question.own_kernels = read_own_kernels(arguments, question.shapes, question.profile);
+    }
     return questions;
 }
 

@@ -47,6 +47,17 @@ Question read_question(const std::string &verb, const Arguments &arguments,
 /// there are several. Throws UsageError, also where they are too many to read.
 std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments, bool beside_itself);
 
+/// A GPU as it is asked about.
+struct ProfileVariant {
+    GpuProfile profile;     ///< with what --assume and --set suppose, limited to `sms`
+    std::optional<int> sms; ///< of --sms
+    std::string name;       ///< of several, what this one has of its own: "h200, 64 SMs"; "" of one
+};
+
+/// Each --gpu with each number of --sms and each value of --set, in the order of read_questions.
+std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Arguments &arguments,
+                                           bool beside_itself);
+
 /// The SMs that a document's cases are limited to, of its conditions. Throws InputError if they are no
 /// number.
 std::optional<int> sms_of(const Run &document, const std::string &file);

@@ -32,6 +32,7 @@ install(FILES ${convcast_made}/convcast.fish DESTINATION ${CMAKE_INSTALL_DATADIR
 # The program has a copy of most of these inside. They are here to be read, and as examples of their formats.
 install(DIRECTORY profiles data DESTINATION ${CMAKE_INSTALL_DATADIR}/convcast COMPONENT program
     PATTERN "*.md" EXCLUDE PATTERN "benchmark.json" EXCLUDE)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/convcast COMPONENT program)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT program)
 install(FILES README.md CITATION.cff LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 

@@ -1,0 +1,51 @@
+#include "cli/shipped.hpp"
+
+#include "model/base/files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace convcast::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// PREFIX/share/convcast of the program that runs as PREFIX/bin/convcast.
+fs::path installed_folder() {
+    std::error_code none;
+    return fs::read_symlink("/proc/self/exe", none).parent_path().parent_path() / "share" / "convcast";
+}
+
+} // namespace
+
+std::string shipped_file(const std::string &path) {
+    constexpr std::array folders = {"data/", "examples/", "profiles/"};
+    const bool may_ship = std::any_of(folders.begin(), folders.end(),
+                                      [&](const char *folder) { return path.starts_with(folder); });
+    if (!may_ship || file_exists(path))
+        return path;
+    const std::string installed = (installed_folder() / path).string();
+    return file_exists(installed) ? installed : path;
+}
+
+std::vector<std::string> shipped_recordings() {
+    const std::string recorded = "data/recorded";
+    std::vector<std::string> names;
+    for (const fs::path &folder : {fs::path(), installed_folder()}) {
+        std::error_code none;
+        for (const fs::directory_entry &gpu : fs::directory_iterator(folder / recorded, none))
+            for (const fs::directory_entry &file : fs::directory_iterator(gpu.path(), none))
+                if (file.path().string().ends_with(".json.gz"))
+                    names.push_back(recorded + "/" + gpu.path().filename().string() + "/" +
+                                    file.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+} // namespace convcast::cli

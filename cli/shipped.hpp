@@ -1,0 +1,16 @@
+// Documents and examples that lie beside an installed program, by the paths that help and docs give them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace convcast::cli {
+
+/// The path itself, or, where it names no file here but one that was installed, such as
+/// data/recorded/h200/sweep.json.gz or examples/own_kernel/four_filters.json, the path of that one.
+std::string shipped_file(const std::string &path);
+
+/// The recorded Run documents, by paths that shipped_file takes. Empty where none lie here or are installed.
+std::vector<std::string> shipped_recordings();
+
+} // namespace convcast::cli
