@@ -45,10 +45,10 @@ Arguments::Arguments(const std::string &verb, const std::vector<std::string> &wo
                      const std::vector<Option> &options, std::size_t most_positional)
     : verb_(verb) {
     po::options_description known;
-    std::vector<std::string> names = {"help"};
+    std::vector<std::string> dashed = {"--help"};
     known.add_options()("help,h", "");
     for (const Option &option : options) {
-        names.push_back(long_name(option));
+        dashed.push_back("--" + long_name(option));
         if (option.kind == Option::flag)
             known.add_options()(option.name, "");
         else if (option.kind == Option::text)
@@ -69,7 +69,8 @@ Arguments::Arguments(const std::string &verb, const std::vector<std::string> &wo
         for (const po::option &item : parsed.options) {
             if (item.unregistered)
                 throw UsageError(verb + ": unknown option '" + item.original_tokens.front() + "'" +
-                                 did_you_mean(item.string_key, names) + " Options: --" + join(names, ", --"));
+                                 did_you_mean(item.original_tokens.front(), dashed) +
+                                 " Options: " + join(dashed));
             if (item.position_key >= 0)
                 rest.insert(rest.end(), item.value.begin(), item.value.end());
         }

@@ -67,7 +67,7 @@ class MemoryFile {
 
 } // namespace
 
-ShapeList read_onnx(const std::string &bytes, const std::string &file) {
+ShapeList read_onnx(const std::string &bytes, const std::string &file, const std::string &input_size) {
     std::string program = reader_program();
     if (program.empty())
         throw InputError(file,
@@ -75,7 +75,8 @@ ShapeList read_onnx(const std::string &bytes, const std::string &file) {
                          "the package of that name, or build convcast where libonnx-dev and "
                          "libprotobuf-dev are; other formats of lists need neither (docs/study.md)");
     const MemoryFile in(bytes), out, log;
-    std::array<char *, 2> arguments = {program.data(), nullptr};
+    std::string size = input_size;
+    std::array<char *, 3> arguments = {program.data(), size.empty() ? nullptr : size.data(), nullptr};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in.descriptor(), STDIN_FILENO);

@@ -7,8 +7,9 @@
 
 namespace convcast::cli {
 
-/// Throws InputError where the bytes are no model, no convolution in them can be forecast, or convcast-onnx
+/// `input_size`, "640x640" or "": height and width of the input where the file leaves them open. Throws
+/// InputError where the bytes are no model, no convolution in them can be forecast, or convcast-onnx
 /// is not there.
-ShapeList read_onnx(const std::string &bytes, const std::string &file);
+ShapeList read_onnx(const std::string &bytes, const std::string &file, const std::string &input_size);
 
 } // namespace convcast::cli

@@ -251,6 +251,15 @@ std::string sheet_text(const Run &document, Format format) {
     return format == Format::csv ? as_csv(case_sheet(rows)) : as_markdown(case_sheet(rows));
 }
 
+/// Whether the word is a shape and no file.
+bool names_shape(const std::string &word) {
+    try {
+        return !ConvShape::parse(word).id().empty();
+    } catch (const UsageError &) {
+        return false;
+    }
+}
+
 } // namespace
 
 int predict(const Words &words) {
@@ -290,6 +299,8 @@ int predict(const Words &words) {
             throw UsageError("predict: --format text is of shapes; a Run document has json, csv or markdown");
         const bool as_sheet = format == Format::csv || format == Format::markdown;
         const std::string file = arguments.positional().front(), output = arguments.text("output", "-");
+        if (!file_exists(file) && names_shape(file))
+            throw UsageError("predict: a shape stands behind --shape: predict --shape " + file);
         const bool adds = arguments.has("time") || arguments.has("times");
         if (names_lines(output) && holds_lines(file) && !adds && !as_sheet)
             return forecast_lines(file, output, arguments);

@@ -57,10 +57,11 @@ bool has_timeline(const Case &item) {
 } // namespace
 
 std::vector<Option> question_options() {
-    std::vector<Option> options = {
-        {"gpu", Option::text},       {"sms", Option::text},    {"shape", Option::texts},
-        {"sweep", Option::texts},    {"study", Option::texts}, {"shapes", Option::texts},
-        {"strategy", Option::texts}, {"json", Option::flag},   {"output,o", Option::text}};
+    std::vector<Option> options = {{"gpu", Option::text},        {"sms", Option::text},
+                                   {"shape", Option::texts},     {"sweep", Option::texts},
+                                   {"study", Option::texts},     {"shapes", Option::texts},
+                                   {"input-size", Option::text}, {"strategy", Option::texts},
+                                   {"json", Option::flag},       {"output,o", Option::text}};
     for (const Option &option : knowledge_options())
         options.push_back(option);
     return options;
@@ -93,15 +94,36 @@ void add_shapes(Question &question, const Arguments &arguments) {
         question.shapes.push_back({shape, std::nullopt, {}, {}, 1, ""});
 }
 
+/// --input-size, "640x640", or "". Throws UsageError where it is none.
+std::string input_size(const Arguments &arguments) {
+    const std::string text = arguments.text("input-size", "");
+    if (text.empty())
+        return text;
+    if (!arguments.has("shapes"))
+        throw UsageError("--input-size is of an ONNX file: --shapes model.onnx --input-size 640x640");
+    int height = 0, width = 0;
+    const char *const end = text.data() + text.size();
+    const auto [x, first] = std::from_chars(text.data(), end, height);
+    if (first == std::errc{} && x != end && *x == 'x') {
+        const auto [last, second] = std::from_chars(x + 1, end, width);
+        if (second == std::errc{} && last == end && std::min(height, width) > 0)
+            return text;
+    }
+    throw UsageError(
+        "--input-size takes height x width of the input, for example --input-size 640x640, got '" + text +
+        "'");
+}
+
 /// Files of --shapes, in any format; - is standard input. What is asked already is asked once, more often.
 void add_lists(Question &question, const Arguments &arguments) {
     std::map<std::string, std::size_t> places;
     for (std::size_t i = 0; i < question.shapes.size(); ++i)
         if (!question.shapes[i].study)
             places.emplace(question.shapes[i].shape.id(), i);
+    const std::string size = input_size(arguments);
     for (const std::string &name : arguments.texts("shapes")) {
         const std::string shown = name == "-" ? "standard input" : name, text = read_file(name);
-        ShapeList list = is_onnx(text) ? read_onnx(text, shown) : read_shape_list(text, shown);
+        ShapeList list = is_onnx(text) ? read_onnx(text, shown, size) : read_shape_list(text, shown);
         if (arguments.has("batch"))
             list = with_images(list, arguments.integer("batch", 1, 1, 1 << 30), shown);
         for (const std::string &remark : list.remarks)

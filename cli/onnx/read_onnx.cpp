@@ -18,6 +18,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -134,36 +135,53 @@ void skip_bodies(const onnx::NodeProto &node, OnnxReading &out) {
             }
 }
 
-/// An open number of images becomes one; other sizes that are open stay so.
-void set_images(onnx::GraphProto &graph, OnnxReading &out) {
+/// Height and width that inputs get where the file leaves them open; 0: they stay open.
+struct InputSize {
+    int height = 0, width = 0;
+};
+
+/// An open number of images becomes one, and open heights and widths become `size`.
+void set_open_sizes(onnx::GraphProto &graph, const InputSize &size, OnnxReading &out) {
     std::set<std::string> constants;
     for (const onnx::TensorProto &tensor : graph.initializer())
         constants.insert(tensor.name());
-    bool open = false;
+    bool open = false, images = false;
+    const auto set = [](onnx::TensorShapeProto &shape, int at, int value) {
+        if (value <= 0 || (shape.dim(at).has_dim_value() && shape.dim(at).dim_value() > 0))
+            return false;
+        shape.mutable_dim(at)->set_dim_value(value);
+        return true;
+    };
     for (onnx::ValueInfoProto &input : *graph.mutable_input()) {
         if (constants.count(input.name()) != 0 || !input.type().has_tensor_type())
             continue;
         onnx::TensorShapeProto &shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
-        if (shape.dim_size() == 0 || (shape.dim(0).has_dim_value() && shape.dim(0).dim_value() > 0))
+        if (shape.dim_size() == 0)
             continue;
-        shape.mutable_dim(0)->set_dim_value(1);
-        open = true;
+        images = set(shape, 0, 1) || images;
+        if (shape.dim_size() == 4) {
+            open = set(shape, 2, size.height) || open;
+            open = set(shape, 3, size.width) || open;
+        }
     }
+    open = open || images;
     if (!open)
         return;
     graph.clear_value_info(); // what it says of other tensors has the open number
     for (onnx::ValueInfoProto &output : *graph.mutable_output())
         if (output.type().has_tensor_type())
             output.mutable_type()->mutable_tensor_type()->clear_shape();
-    out.remarks.push_back("the file leaves the number of images open: 1 is taken, and --batch N sets it");
+    if (images)
+        out.remarks.push_back("the file leaves the number of images open: 1 is taken, and --batch N sets it");
 }
 
-OnnxReading reading_of(onnx::ModelProto &model) {
+OnnxReading reading_of(onnx::ModelProto &model, const InputSize &size) {
     OnnxReading out;
     onnx::GraphProto &graph = *model.mutable_graph();
-    set_images(graph, out);
-    try {
-        onnx::shape_inference::InferShapes(model);
+    set_open_sizes(graph, size, out);
+    try { // sizes that nodes compute of sizes are followed too
+        onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
+                                           onnx::ShapeInferenceOptions(false, 0, true));
     } catch (const std::exception &error) {
         out.remarks.push_back("not every size could be inferred: " + plain(error.what()));
     }
@@ -189,7 +207,7 @@ OnnxReading reading_of(onnx::ModelProto &model) {
     return out;
 }
 
-int read_and_write() {
+int read_and_write(const InputSize &size) {
     const std::string bytes{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
     onnx::ModelProto model;
     if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
@@ -197,16 +215,19 @@ int read_and_write() {
         std::fputs("it is no model of ONNX\n", stderr);
         return 1;
     }
-    std::cout << to_text(described::write(reading_of(model)));
+    std::cout << to_text(described::write(reading_of(model, size)));
     return std::cout.flush() ? 0 : 1;
 }
 
 } // namespace
 } // namespace convcast
 
-int main() try {
+int main(int count, char **words) try {
+    convcast::InputSize size;
+    if (count > 1 && std::sscanf(words[1], "%dx%d", &size.height, &size.width) != 2)
+        throw std::invalid_argument("expected height and width, for example 640x640");
     google::protobuf::SetLogHandler(nullptr); // what is wrong is said by convcast
-    return convcast::read_and_write();
+    return convcast::read_and_write(size);
 } catch (const std::exception &error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -138,17 +138,31 @@ std::vector<std::string> shipped_profiles() {
     return names;
 }
 
+namespace {
+
+/// "GTX 1080 Ti" and "gtx1080ti" are one name.
+std::string in_small_letters(const std::string &name) {
+    std::string out;
+    for (const char c : name)
+        if (c != ' ')
+            out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return out;
+}
+
+} // namespace
+
 GpuProfile find_profile(const std::string &name_or_file) {
-    if (const EmbeddedFile *file = find_embedded(shipped_profile_files, name_or_file + ".json");
-        file != nullptr && name_or_file.find('/') == std::string::npos)
+    const std::string name = in_small_letters(name_or_file);
+    if (const EmbeddedFile *file = find_embedded(shipped_profile_files, name + ".json");
+        file != nullptr && name.find('/') == std::string::npos && !file_exists(name_or_file))
         return read_profile(file->text, file->path);
     const bool looks_like_a_file = name_or_file == "-" || name_or_file.find('/') != std::string::npos ||
                                    name_or_file.ends_with(".json") || file_exists(name_or_file);
     if (!looks_like_a_file)
-        throw UsageError(
-            "unknown GPU '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_profiles()) +
-            " Known: " + join(shipped_profiles()) +
-            "; or a profile file, which `convcast measure` writes, for example --gpu my_gpu.json");
+        throw UsageError("unknown GPU '" + name_or_file + "'" + did_you_mean(name, shipped_profiles()) +
+                         " Known: " + join(shipped_profiles()) +
+                         "; of any other GPU, a profile file that `convcast measure` writes there, for "
+                         "example --gpu my_gpu.json");
     return read_profile(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
 }
 

@@ -20,6 +20,13 @@ std::string sizes_text(const std::vector<std::int64_t> &sizes) {
     return text.empty() ? "of no known size" : text;
 }
 
+/// Of a 2D convolution: a size that the file does not have.
+bool leaves_open(const OnnxConvolution &conv) {
+    const auto open = [](std::int64_t size) { return size == 0; };
+    return conv.input.size() == 4 && conv.filters.size() == 4 &&
+           std::any_of(conv.input.begin(), conv.input.end(), open);
+}
+
 void require_sizes(const OnnxConvolution &conv) {
     if (conv.input.size() != 4 || conv.filters.size() != 4) {
         const std::size_t spatial =
@@ -104,10 +111,17 @@ ConvShape shape_of(const OnnxConvolution &conv, bool &moved) {
 ShapeList list_of(const OnnxReading &reading, const std::string &file) {
     ListBuilder list(file, "ONNX");
     std::vector<std::string> skipped;
+    std::size_t open = 0;
+    std::string first_open;
     for (const OnnxSkipped &node : reading.skipped)
         skipped.push_back(shortened(node.name, 80) + ": " + node.reason);
     bool moved = false;
     for (const OnnxConvolution &conv : reading.convolutions) {
+        if (leaves_open(conv)) {
+            if (++open == 1)
+                first_open = shortened(conv.name, 80) + ", whose input is " + sizes_text(conv.input);
+            continue;
+        }
         try {
             list.add(shape_of(conv, moved), shortened(conv.name, 120), 1);
         } catch (const UsageError &error) {
@@ -116,6 +130,13 @@ ShapeList list_of(const OnnxReading &reading, const std::string &file) {
     }
     for (const std::string &remark : reading.remarks)
         list.remark(remark);
+    const std::string of_all = " of " + std::to_string(reading.convolutions.size()) + " convolutions";
+    const std::string left_open =
+        std::to_string(open) + of_all + " left out, as the file leaves sizes open, for example " +
+        first_open +
+        "; --input-size HxW says height and width of the model's input, for example --input-size 640x640";
+    if (open > 0)
+        list.remark(left_open);
     if (moved)
         list.remark("padding that differs by one between both sides counts as the same on both, which gives "
                     "the same output");
@@ -129,10 +150,11 @@ ShapeList list_of(const OnnxReading &reading, const std::string &file) {
     try {
         return list.finish("a node of type Conv on images, for example of ResNet");
     } catch (const InputError &) {
-        throw InputError(
-            file + " (ONNX)",
-            "expected a 2D convolution that can be forecast, found none" +
-                (skipped.empty() ? std::string(" of any kind") : "; " + join(skipped, "; ").substr(0, 2000)));
+        throw InputError(file + " (ONNX)",
+                         "expected a 2D convolution that can be forecast, found none" +
+                             (open > 0          ? "; " + left_open
+                              : skipped.empty() ? std::string(" of any kind")
+                                                : "; " + join(skipped, "; ").substr(0, 2000)));
     }
 }
 

@@ -15,7 +15,7 @@
 namespace convcast {
 namespace {
 
-constexpr std::string_view example = "n1c64h56w56k64r3s3";
+constexpr std::string_view example = "n1c64h56w56k64r3s3_pad1x1";
 
 [[noreturn]] void reject(const std::string &text, const std::string &why) {
     throw UsageError("shape '" + text + "': " + why + ". Example: " + std::string(example));
@@ -101,8 +101,9 @@ ConvShape ConvShape::parse(const std::string &text) {
                                                                    {'s', &shape.s}}};
     for (const auto &[letter, size] : sizes) {
         if (!rest.starts_with(letter))
-            reject(text, std::string("expected '") + letter + "' at '" + std::string(rest) +
-                             "'; the sizes n c h w k r s come in this order");
+            reject(text, std::string("expected '") + letter + "' " +
+                             (rest.empty() ? "at the end" : "at '" + std::string(rest) + "'") +
+                             "; the sizes n c h w k r s come in this order");
         rest.remove_prefix(1);
         *size = take_number(text, rest, std::string(1, letter));
     }

@@ -581,9 +581,16 @@ class Lists(Cli):
             ("n2c3h224w224k64r7s7_str2x2_pad3x3", "conv1", None), ("n2c64h56w56k64r3s3_pad1x1_g2", "conv2 and 1 more", 2),
             ("n2c64h56w56k16r3s3_str2x2_pad1x1", "same", None)])
         for needle in ("up: operator ConvTranspose", "inner: it is in the body of branch", "uneven: its padding is 0 and 5",
-                       "line: it is 1D", r"unknown: its input is 1 x 64 x \? x \?", "left out: 1 If, 1 MaxPool, 1 Relu",
+                       "line: it is 1D", r"1 of 7 convolutions left out, .* for example unknown, whose input is 1 x 64 x \? x \?; --input-size HxW", "left out: 1 If, 1 MaxPool, 1 Relu",
                        "number of images open"):
             self.assertRegex(got.err, needle)
+        self.refused(2, ["predict", "--shapes", "net.onnx", "--input-size", "640"], "height x width.*--input-size 640x640")
+        self.refused(2, ["predict", "--shape", MULTI, "--input-size", "640x640"], "--input-size is of an ONNX file")
+        open_sizes = onnx_file.model(onnx_file.graph(onnx_file.node("Conv", ["x", "w"], "y", pads=[1, 1, 1, 1]),
+                                                     onnx_file.weights("w", [8, 3, 3, 3]), inputs=[("x", ["n", 3, "h", "w"])]))
+        sized = self.cli("choose", "--shapes", "-", "--input-size", "40x60", "--top", "1", "--json", stdin=open_sizes).json()
+        self.assertEqual(sized["cases"][0]["shape"], "n1c3h40w60k8r3s3_pad1x1")
+        self.assertIn("--input-size HxW", self.cli("choose", "--shapes", "-", stdin=open_sizes).err)
         whole = onnx_file.small_network()
         self.refused(3, ["predict", "--shapes", "-"], r"\(ONNX\).*no model", stdin=whole[:len(whole) // 2])
         self.refused(3, ["predict", "--shapes", "-"], r"\(ONNX\)", stdin=b"\x08\x07" + b"\xff" * 1000)
@@ -686,6 +693,14 @@ class CompareRuns(Cli):
         result = self.cli("compare", "before.json", "wrong.json", "--fail-over", "90%")
         self.assertEqual(result.code, 1)
         self.assertRegex(result.out, "(?m)^broken .*\n? +wrong_result: off by one")
+
+    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200" / "equal").is_dir(), "nothing recorded")
+    def test_equal_runs_pass(self):
+        """Three runs of the same binary on one GPU, one after the other."""
+        runs = [str(SOURCE / "data" / "recorded" / "h200" / "equal" / f"run_{i}.json.gz") for i in (1, 2, 3)]
+        for before, after in itertools.permutations(runs, 2):
+            self.ok("compare", before, after, "--fail-over", "5%")
+        self.assertEqual(self.cli("compare", runs[0], runs[1], "--fail-over", "0.5%").code, 1)
 
     def test_formats(self):
         document = self.ok("compare", "before.json", "after.json", "--json").json()
@@ -1425,7 +1440,7 @@ class Json(Cli):
             (["predict", "--network", "vgg16", "--batch", "0"], "--batch"),
             (["choose", "--network", "vgg16", "--batch", "1000000"], "--batch"),
             (["choose", "--network", "vgg16", "--strategy", "winograd:tile=4"], "takes a strategy's name"),
-            (["choose", "--network", "vgg16", "--measure", "2"], "--network and --measure"),
+            (["choose", "--network", "vgg16", "--measure", "2"], "--measure does not go with --network"),
             (["predict", "--network", "resnet18", "--strategy", "row_register"], "no strategy does"),
         ])
 
@@ -1514,6 +1529,23 @@ class Json(Cli):
         end = max(float(row["x (time since the start of the call, \u00b5s)"]) for row in measured)
         self.assertAlmostEqual(end, 1e6 * launches[-1]["ends_s"], 3)
         self.refused(2, ["report", recorded, "--figure", "ladder", "-o", "e.svg"], "there are network_timeline|there is network_timeline")
+
+    def test_a_network_passes_nothing_over(self):
+        itself = self.ok("predict", "--network", "alexnet", "--json").json()["time_s"]
+        double = ["--set", "dram_read_bandwidth=x2", "--set", "dram_write_bandwidth=x2"]
+        self.assertLess(self.ok("predict", "--network", "alexnet", "--json", *double).json()["time_s"], 0.9 * itself)
+        self.assertRegex(self.ok("predict", "--network", "alexnet", *double).out, r"(?s)h200 .*dram_read_bandwidth=x2.*-\d+\.\d %")
+        self.assertRegex(self.ok("predict", "--network", "alexnet", "--sms", "32,132").out, r"(?s)h200, 32 SMs .*h200, 132 SMs .*-\d")
+        self.all_refused(2, [
+            (["predict", "--network", "alexnet", "--set", "nonsense=x2"], "no number 'nonsense'"),
+            (["predict", "--network", "alexnet", "--explain"], "--explain does not go with --network.*--shape n1c3h224"),
+            (["predict", "--network", "alexnet", "--recorded", "no.json"], "--recorded does not go with --network"),
+            (["choose", "--network", "alexnet", "--why"], "--why does not go with --network"),
+            (["choose", "--network", "alexnet", "--sms", "32,64"], "predict --network. sets several side by side"),
+            (["predict", "--network", "alexnet", "--sms", "32,64", "--json"], "ask once for each"),
+            (["run", "--network", "alexnet", "--no-baselines"], "--no-baselines does not go with --network"),
+            (["predict", "--network", "fashion_mnist", "--ladder", "--rules"], "--rules were both given|--rules does not go"),
+        ])
 
     def test_running_networks(self):
         self.refused(4, ["run", "--network", "fashion_mnist"], NO_GPU)
