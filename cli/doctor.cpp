@@ -1,15 +1,33 @@
 #include "cli/arguments.hpp"
 #include "cli/device.hpp"
+#include "cli/onnx_list.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "model/base/described.hpp"
 #include "model/base/files.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace convcast::cli {
+namespace {
+
+bool can_start(const std::string &program) {
+    const char *const path = std::getenv("PATH");
+    std::istringstream folders(path == nullptr ? "" : path);
+    for (std::string folder; std::getline(folders, folder, ':');)
+        if (::access((folder + "/" + program).c_str(), X_OK) == 0)
+            return true;
+    return false;
+}
+
+} // namespace
 
 int doctor(const Words &words) {
     const Arguments arguments("doctor", words, {{"json", Option::flag}}, 0);
@@ -17,6 +35,15 @@ int doctor(const Words &words) {
         return write_file_atomically("-", help_text("doctor")), 0;
     std::vector<Finding> findings = {
         {"predict, choose, report", Health::works, "need no GPU; GPUs shipped: " + join(shipped_profiles())}};
+    findings.push_back(reads_onnx() ? Finding{"ONNX files", Health::works, "convcast-onnx reads them"}
+                                    : Finding{"ONNX files", Health::absent,
+                                              "convcast-onnx is not installed; the package has that name"});
+    findings.push_back(
+        can_start("rsvg-convert")
+            ? Finding{"figures as PDF", Health::works, "by rsvg-convert"}
+            : Finding{"figures as PDF", Health::absent,
+                      "rsvg-convert is not installed: apt-get install librsvg2-bin; SVG, TeX and "
+                      "CSV need nothing"});
     for (Finding &finding : examine_device())
         findings.push_back(std::move(finding));
     if (arguments.has("json")) {

@@ -193,17 +193,27 @@ int explain(const Words &words) {
     for (const std::string &word : arguments.positional())
         sentence += (sentence.empty() ? "" : " ") + word;
     const bool one_name = arguments.positional().size() > 1 && is_name(all, short_name(sentence));
+    std::vector<std::string> unclear; // what is clear is answered beside it
     for (const std::string &word : one_name ? std::vector<std::string>{sentence} : arguments.positional()) {
-        for (Explanation &one : answers_to(all, short_name(word))) {
-            text += (text.empty() ? "" : "\n") + as_text(one);
-            found.push_back(std::move(one));
+        try {
+            for (Explanation &one : answers_to(all, short_name(word))) {
+                text += (text.empty() ? "" : "\n") + as_text(one);
+                found.push_back(std::move(one));
+            }
+            text += further_names(all, short_name(word));
+        } catch (const UsageError &error) {
+            unclear.emplace_back(error.what());
         }
-        text += further_names(all, short_name(word));
     }
     const bool asked = !arguments.positional().empty();
+    if (found.empty() && !unclear.empty())
+        throw UsageError(unclear.front());
     if (arguments.has("json"))
-        return write_file_atomically("-", to_text(described::write(asked ? found : all))), 0;
-    write_file_atomically("-", asked ? text : all_names(all));
+        write_file_atomically("-", to_text(described::write(asked ? found : all)));
+    else
+        write_file_atomically("-", asked ? text : all_names(all));
+    if (!unclear.empty())
+        throw UsageError(join(unclear, "\n"));
     return 0;
 }
 

@@ -67,6 +67,10 @@ class MemoryFile {
 
 } // namespace
 
+bool reads_onnx() {
+    return !reader_program().empty();
+}
+
 ShapeList read_onnx(const std::string &bytes, const std::string &file, const std::string &input_size) {
     std::string program = reader_program();
     if (program.empty())

@@ -7,6 +7,9 @@
 
 namespace convcast::cli {
 
+/// Whether convcast-onnx is there.
+bool reads_onnx();
+
 /// `input_size`, "640x640" or "": height and width of the input where the file leaves them open. Throws
 /// InputError where the bytes are no model, no convolution in them can be forecast, or convcast-onnx
 /// is not there.
