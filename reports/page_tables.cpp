@@ -64,12 +64,16 @@ void PageWriter::farthest() {
                           return x != y ? x > y : a->id < b->id;
                       });
     out_ += "<div><h3>Where it is farthest off</h3>\n";
-    head(2, {"shape", "strategy", "forecast, µs", "measured, µs", "error"});
+    out_ += "<div class=\"scroll\"><table class=\"farthest\"><thead><tr><th scope=\"col\">shape</th>"
+            "<th scope=\"col\">error</th><th scope=\"col\">forecast, µs</th>"
+            "<th scope=\"col\">measured, µs</th><th scope=\"col\" class=\"beside\">strategy</th></tr>"
+            "</thead><tbody>\n";
     for (std::size_t i = 0; i < shown; ++i) {
         const CaseRow &row = *rows[i];
-        add("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-            case_link(row.id, row.shape), escape_xml(row.group), time(row.predicted_s), time(row.cold_s),
-            signed_percent(*row.error));
+        add("<tr><th scope=\"row\">{0}<small class=\"under\">{4}</small></th><td>{1}</td><td>{2}</td>"
+            "<td>{3}</td><td class=\"beside\">{4}</td></tr>\n",
+            case_link(row.id, row.shape), signed_percent(*row.error), time(row.predicted_s), time(row.cold_s),
+            escape_xml(row.group));
     }
     tail();
     out_ += "</div>\n";
