@@ -213,7 +213,8 @@ void place_columns(Layout &layout, const Figure &figure, std::size_t plots) {
                 std::max(1.0, std::floor((all + layout.plot_gap) / (least + layout.plot_gap))));
             const std::size_t rows = (plots + most - 1) / most;
             layout.columns = (plots + rows - 1) / rows;
-            if (layout.columns > 2 && plots % layout.columns == 1 && plots % (layout.columns - 1) == 0)
+            if (plots <= 10 && layout.columns > 2 && plots % layout.columns == 1 &&
+                plots % (layout.columns - 1) == 0)
                 --layout.columns; // no plot stands alone in the last row
         }
         const double gaps = layout.plot_gap * static_cast<double>(layout.columns - 1);
