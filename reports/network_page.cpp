@@ -63,17 +63,17 @@ class LadderPage : HtmlWriter {
     void section(const char *id, const char *title) { add("<section id=\"{}\"><h2>{}</h2>\n", id, title); }
 
     void rungs() {
-        head(2, {"rung", "what it does", "kernels", "published, µs", "forecast, µs", "measured, µs",
-                 "forecast / measured", "cold L2, µs", "stream, µs", "stream forecast, µs"});
+        head(2, {"rung", "what it does", "measured, µs", "forecast, µs", "forecast / measured", "cold L2, µs",
+                 "stream, µs", "stream forecast, µs", "published, µs", "kernels"});
         for (const RungResult &rung : run_.rungs) {
             const auto forecast = forecast_of(rung);
             line({rung.id, rung.reason ? rung.title + ": " + *rung.reason : rung.title,
-                  std::to_string(rung.launches), run_.batch == 1 ? micro(rung.published_s) : dash,
-                  micro(forecast), micro(rung.graph_warm_s),
+                  micro(rung.graph_warm_s), micro(forecast),
                   forecast && rung.graph_warm_s ? fmt::format("{:.3f}", *forecast / *rung.graph_warm_s)
                                                 : std::string(dash),
                   micro(rung.graph_cold_s), micro(rung.stream_warm_s),
-                  micro(rung.predicted ? rung.predicted->stream_s : std::nullopt)});
+                  micro(rung.predicted ? rung.predicted->stream_s : std::nullopt),
+                  run_.batch == 1 ? micro(rung.published_s) : dash, std::to_string(rung.launches)});
         }
         tail();
     }
