@@ -22,8 +22,8 @@
 namespace convcast {
 namespace {
 
-/// A time this many times the fastest, and a longer one, stands at the edge of the plot.
-constexpr double farthest = 2.0;
+/// The axis of times ends here, or before where all that is drawn does; what is farther stands at its edge.
+constexpr double farthest = 4.0;
 /// A strategy that never comes as close as this is not drawn.
 constexpr double worth_a_line = 1.5;
 
@@ -141,6 +141,17 @@ std::map<std::string, std::size_t> drawn_strategies(std::span<const ChoiceAnswer
     return styles;
 }
 
+/// The end of the axis of times: all that is drawn, in steps of a half.
+double axis_end(std::span<const ChoiceAnswer> answers, const std::map<std::string, std::size_t> &styles) {
+    constexpr double least = 1.5, step = 0.5;
+    double end = least;
+    for (const ChoiceAnswer &answer : answers)
+        for (const StrategyTime &setting : answer.fastest)
+            if (styles.contains(name_of(setting)))
+                end = std::max(end, std::ceil(setting.time / answer.fastest.front().time / step) * step);
+    return std::min(end, farthest);
+}
+
 std::optional<Regime> regime_of(const ChoiceAnswer &answer) {
     return answer.fastest.front().regime;
 }
@@ -163,7 +174,7 @@ std::optional<double> tie_of(std::span<const ChoiceAnswer> answers) {
 class Drawing {
   public:
     explicit Drawing(std::span<const ChoiceAnswer> answers)
-        : answers_(answers), styles_(drawn_strategies(answers)) {
+        : answers_(answers), styles_(drawn_strategies(answers)), end_(axis_end(answers, styles_)) {
         out_.figure = {"who_wins", "Which strategy is the fastest", "", {}, {}};
         for (const ChoiceAnswer &answer : answers)
             gpus_.insert(answer.gpu);
@@ -237,7 +248,7 @@ class Drawing {
     void lines(const Swept &swept) {
         Figure &figure = out_.figure;
         figure.x = axis_of(answers_, swept);
-        figure.y = {"time / the fastest", Scale::linear, 0.95, farthest, {}};
+        figure.y = {"time / the fastest", Scale::linear, 0.95, end_, {}};
         figure.caption = fmt::format("Forecast time of each strategy's fastest setting over that of the "
                                      "fastest of all, {}; the one at "
                                      "1 is what to take.",
@@ -271,7 +282,7 @@ class Drawing {
                 figure.panels.push_back({gpu, std::move(series)});
         }
         if (turns)
-            figure.caption += " Vertical lines: between these two sizes the regime of the fastest turns.";
+            figure.caption += " Vertical lines: from here to the right the fastest has another regime.";
         say_left_out();
     }
 
@@ -295,19 +306,19 @@ class Drawing {
             const double from = size_of(*along[i - 1], swept), to = size_of(*along[i], swept);
             const double x =
                 from > 0.0 && out_.figure.x.scale != Scale::linear ? std::sqrt(from * to) : (from + to) / 2.0;
-            const std::string name =
-                fmt::format("{} left, {} right", regime_text(*before), regime_text(*now));
+            const std::string name = "turns " + regime_text(*now);
             const auto &known = out_.figure.references;
             const bool named = std::any_of(known.begin(), known.end(),
                                            [&](const Reference &other) { return other.label == name; });
             if (gpus_.size() == 1)
-                out_.figure.references.push_back({Guide::vertical, x, named ? "" : name});
+                out_.figure.references.push_back(
+                    {Guide::vertical, x, named ? "" : name, static_cast<std::size_t>(*now)});
             else
                 series.push_back({name,
                                   turn_style(name),
                                   Drawn::curve,
                                   false,
-                                  {{x, 0.95, name, {}}, {x, farthest, name, {}}}});
+                                  {{x, 0.95, name, {}}, {x, end_, name, {}}}});
         }
         return any;
     }
@@ -361,7 +372,7 @@ class Drawing {
                             "for example: --sweep h=w=28:224:28",
                             answers_.size(), most));
         Figure &figure = out_.figure;
-        figure.x = {"time / the fastest", Scale::linear, 0.95, farthest, {}};
+        figure.x = {"time / the fastest", Scale::linear, 0.95, end_, {}};
         figure.y.scale = Scale::category;
         figure.caption =
             "Forecast time of each strategy's fastest setting over that of the fastest of all, whose "
@@ -390,6 +401,7 @@ class Drawing {
 
     std::span<const ChoiceAnswer> answers_;
     std::map<std::string, std::size_t> styles_, turn_styles_;
+    double end_; ///< of the axis of times
     std::set<std::string> gpus_;
     ChoiceFigure out_;
 };

@@ -60,7 +60,8 @@ enum class Guide { horizontal, vertical, diagonal };
 struct Reference {
     Guide guide = Guide::horizontal;
     double value = 0.0;
-    std::string label; ///< "" draws the line without a legend entry
+    std::string label;                  ///< "" draws the line without a legend entry
+    std::optional<std::size_t> style{}; ///< of its dashes; absent: its place among the references
 };
 
 /// The area between two such lines.
@@ -126,6 +127,7 @@ enum class SvgUse {
     standalone, ///< concrete colours, a white ground and the size on paper, for papers and other programs
     in_page,    ///< classes only, a size for screens: page.css gives the colours, light or dark
     in_column,  ///< the same for a narrow column of the page, or a phone
+    in_width,   ///< the same for the whole width of the page; a phone scrolls it
 };
 std::string to_svg(const Figure &figure, SvgUse use, const PaperWidth &width = PaperWidth::column());
 

@@ -213,6 +213,9 @@ void place_columns(Layout &layout, const Figure &figure, std::size_t plots) {
                 std::max(1.0, std::floor((all + layout.plot_gap) / (least + layout.plot_gap))));
             const std::size_t rows = (plots + most - 1) / most;
             layout.columns = (plots + rows - 1) / rows;
+            if (plots <= 10 && layout.columns > 2 && plots % layout.columns == 1 &&
+                plots % (layout.columns - 1) == 0)
+                --layout.columns; // no plot stands alone in the last row
         }
         const double gaps = layout.plot_gap * static_cast<double>(layout.columns - 1);
         const double length = (all - gaps) / static_cast<double>(layout.columns);
@@ -261,6 +264,10 @@ Sizes screen_sizes() {
 
 Sizes screen_column_sizes() {
     return {420.0, 11.0, 5.0, 17.0, 260.0, 330.0, 3.6, 2.4, 18.0, 1.6, 1.0, 1.0, 100.0, 170.0};
+}
+
+Sizes screen_width_sizes() {
+    return {1200.0, 12.0, 6.0, 24.0, 300.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 120.0, 200.0};
 }
 
 Sizes paper_sizes(double width_bp) {

@@ -54,6 +54,7 @@ struct Sizes {
 };
 Sizes screen_sizes();
 Sizes screen_column_sizes();
+Sizes screen_width_sizes();
 Sizes paper_sizes(double width_bp);
 
 struct Tick {

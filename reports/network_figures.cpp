@@ -137,7 +137,8 @@ Figure timeline_of(const std::vector<LaunchBar> &bars, const std::string &title)
     Figure figure{"network_timeline", title, "", {}, {}};
     figure.x = {"time since the start of the call, µs", Scale::linear, 0.0, {}, {}};
     figure.y.scale = Scale::category;
-    Series convolutions{"convolution", 0, Drawn::bars}, second{"every second one", 1, Drawn::bars},
+    Series convolutions{"convolution", 0, Drawn::bars},
+        second{"every second convolution, to tell neighbours apart", 1, Drawn::bars},
         dense{"dense layer", 2, Drawn::bars}, others{"other", 3, Drawn::bars};
     std::int64_t streams = 1;
     for (const LaunchBar &bar : bars)
@@ -256,7 +257,7 @@ Figure network_timeline_figure(const NetworkForecast &forecast) {
     }
     Figure figure = timeline_of(
         bars, fmt::format("Timeline of {}, batch {}, as forecast", forecast.network, forecast.batch));
-    figure.caption = "Each launch with the gap before it. Convolutions have two colours in turn.";
+    figure.caption = "Each launch with the gap before it.";
     return figure;
 }
 
@@ -288,9 +289,8 @@ Figure network_timeline_figure(const WholeRun &run) {
                         ends[i], launch.time_s->median_s});
     }
     Figure figure = timeline_of(bars, fmt::format("Timeline of {}, batch {}", run.network, run.batch));
-    figure.caption =
-        "Each launch from the end of what it waits for to its own. Convolutions have two colours in turn; a "
-        "launch has the same in both rows.";
+    figure.caption = "Each launch from the end of what it waits for to its own. A launch has the same colour "
+                     "in both rows.";
     const bool kept = !run.launches.empty() && run.launches.front().ends_s.has_value();
     if (!ends.empty())
         figure.caption +=

@@ -40,9 +40,6 @@ class LadderPage : HtmlWriter {
             add("<p class=\"answer\">{}</p>\n", escape_xml(judged));
         out_ += "<dl class=\"facts\">";
         fact("GPU", report_.gpu);
-        for (const char *key : {"date", "version", "toolkit"})
-            if (const auto found = run_.conditions.find(key); found != run_.conditions.end())
-                fact(key, found->second);
         if (run_.sequential_s)
             fact("one thread of the host's CPU, an image", micro(run_.sequential_s) + " µs");
         if (run_.published_cpu_s)
@@ -54,7 +51,11 @@ class LadderPage : HtmlWriter {
                 figure(its);
         rungs();
         launches();
-        out_ += "</section>\n";
+        out_ += "</section>\n<section><h2>Conditions</h2>\n<dl class=\"facts\">";
+        for (const char *key : {"date", "version", "toolkit"})
+            if (const auto found = run_.conditions.find(key); found != run_.conditions.end())
+                fact(key, found->second);
+        out_ += "</dl></section>\n";
         return close();
     }
 
@@ -62,17 +63,17 @@ class LadderPage : HtmlWriter {
     void section(const char *id, const char *title) { add("<section id=\"{}\"><h2>{}</h2>\n", id, title); }
 
     void rungs() {
-        head(2, {"rung", "what it does", "kernels", "published, µs", "forecast, µs", "measured, µs",
-                 "forecast / measured", "cold L2, µs", "stream, µs", "stream forecast, µs"});
+        head(2, {"rung", "what it does", "measured, µs", "forecast, µs", "forecast / measured", "cold L2, µs",
+                 "stream, µs", "stream forecast, µs", "published, µs", "kernels"});
         for (const RungResult &rung : run_.rungs) {
             const auto forecast = forecast_of(rung);
             line({rung.id, rung.reason ? rung.title + ": " + *rung.reason : rung.title,
-                  std::to_string(rung.launches), run_.batch == 1 ? micro(rung.published_s) : dash,
-                  micro(forecast), micro(rung.graph_warm_s),
+                  micro(rung.graph_warm_s), micro(forecast),
                   forecast && rung.graph_warm_s ? fmt::format("{:.3f}", *forecast / *rung.graph_warm_s)
                                                 : std::string(dash),
                   micro(rung.graph_cold_s), micro(rung.stream_warm_s),
-                  micro(rung.predicted ? rung.predicted->stream_s : std::nullopt)});
+                  micro(rung.predicted ? rung.predicted->stream_s : std::nullopt),
+                  run_.batch == 1 ? micro(rung.published_s) : dash, std::to_string(rung.launches)});
         }
         tail();
     }
@@ -123,33 +124,34 @@ class NetworkPage : HtmlWriter {
             100.0 * (forecast_.convolutions_s / all), 100.0 * (forecast_.dense_s / all),
             100.0 * (forecast_.others_s / all));
         open(fmt::format("{}, batch {}: forecast", forecast_.network, forecast_.batch), answer);
-        add("<p class=\"answer\">{}</p>\n<dl class=\"facts\">", escape_xml(answer));
-        fact("profile", forecast_.profile_id);
-        for (const auto &[key, text] : forecast_.conditions)
-            fact(key, text);
-        out_ += "</dl>\n</header>\n<main>\n<section id=\"layers\"><h2>Layers</h2>\n";
-        figure(network_timeline_figure(forecast_), SvgUse::in_column);
+        add("<p class=\"answer\">{}</p>\n</header>\n<main>\n<section id=\"layers\"><h2>Layers</h2>\n",
+            escape_xml(answer));
+        figure(network_timeline_figure(forecast_), SvgUse::in_width);
         figure(network_layers_figure(forecast_));
         layers();
         changes();
         out_ += "<h3>Assumed</h3>\n<ul>";
         for (const std::string &text : forecast_.assumptions)
             add("<li>{}</li>", escape_xml(text));
-        out_ += "</ul>\n</section>\n";
+        out_ += "</ul>\n<h3>Conditions</h3>\n<dl class=\"facts\">";
+        fact("profile", forecast_.profile_id);
+        for (const auto &[key, text] : forecast_.conditions)
+            fact(key, text);
+        out_ += "</dl>\n</section>\n";
         return close();
     }
 
   private:
     void layers() {
-        head(3, {"operators", "shape", "strategy", "time, µs", "share, %", "over its bound"});
+        head(1, {"operators", "time, µs", "share, %", "over its bound", "shape", "strategy"});
         for (const NetworkLaunch &launch : forecast_.launches) {
             std::string operators;
             for (const std::string &name : launch.operators)
                 operators += (operators.empty() ? "" : " + ") + name;
-            line({operators, launch.shape.value_or(dash),
-                  launch.candidates.empty() ? dash : name_of(launch.candidates.front().strategy),
-                  microseconds(launch.time_s), fmt::format("{:.1f}", 100.0 * launch.share),
-                  launch.light_s ? times(launch.time_s / *launch.light_s) : std::string(dash)});
+            line({operators, microseconds(launch.time_s), fmt::format("{:.1f}", 100.0 * launch.share),
+                  launch.light_s ? times(launch.time_s / *launch.light_s) : std::string(dash),
+                  launch.shape.value_or(dash),
+                  launch.candidates.empty() ? dash : name_of(launch.candidates.front().strategy)});
         }
         tail();
     }
@@ -175,19 +177,13 @@ class WholePage : HtmlWriter {
     std::string write() {
         const std::string answer = judgement_of(run_);
         open(fmt::format("{}, batch {}: run", run_.network, run_.batch), answer);
-        add("<p class=\"answer\">{}</p>\n<dl class=\"facts\">", escape_xml(answer));
-        for (const auto &[key, text] : run_.conditions)
-            fact(key, text);
-        fact("forecast from profile", run_.profile_id);
-        fact("weights", run_.weights);
-        fact("relative L2 error of the outputs", fmt::format("{:.1e}", run_.l2_error));
-        fact("nodes of the graph", std::to_string(run_.nodes));
-        fact("bound", microseconds(run_.light_s) + " µs");
+        add("<p class=\"answer\">{}{}</p>\n<dl class=\"facts\">", escape_xml(answer), escape_xml(traced()));
         spread("one call, kernels traced", run_.graph_s);
         spread("the same with cold L2", run_.graph_cold_s);
         spread("launch by launch", run_.stream_s);
+        fact("bound", microseconds(run_.light_s) + " µs");
         out_ += "</dl>\n</header>\n<main>\n<section id=\"timeline\"><h2>Timeline</h2>\n";
-        figure(network_timeline_figure(run_), SvgUse::in_column);
+        figure(network_timeline_figure(run_), SvgUse::in_width);
         out_ += "<h3>Launches</h3>\n";
         launches();
         if (!run_.assumptions.empty()) {
@@ -196,11 +192,29 @@ class WholePage : HtmlWriter {
                 add("<li>{}</li>", escape_xml(text));
             out_ += "</ul>\n";
         }
-        out_ += "</section>\n";
+        out_ += "<h3>Conditions</h3>\n<dl class=\"facts\">";
+        fact("relative error of the outputs (L2 norm)", fmt::format("{:.1e}", run_.l2_error));
+        fact("weights", run_.weights);
+        fact("nodes of the graph", std::to_string(run_.nodes));
+        fact("forecast from profile", run_.profile_id);
+        for (const auto &[key, text] : run_.conditions)
+            fact(key, text);
+        out_ += "</dl>\n</section>\n";
         return close();
     }
 
   private:
+    /// Why the timeline ends later than the headline says.
+    std::string traced() const {
+        const std::vector<Seconds> ends = ends_of(run_);
+        if (ends.empty() || !run_.replayed_s)
+            return "";
+        return fmt::format(" Nothing traces these calls: 5 % to 95 % of them take {} to {} µs. The timeline "
+                           "below is of traced calls and ends at {} µs.",
+                           microseconds(run_.replayed_s->p05_s), microseconds(run_.replayed_s->p95_s),
+                           microseconds(*std::max_element(ends.begin(), ends.end())));
+    }
+
     void spread(const char *name, const std::optional<TimeSpread> &time) {
         if (time)
             fact(name, fmt::format("{} µs ({} to {})", microseconds(time->median_s),
@@ -208,19 +222,20 @@ class WholePage : HtmlWriter {
     }
 
     void launches() {
-        head(3, {"operators", "shape", "strategy", "stream", "ends at, µs", "measured, µs", "share, %",
-                 "forecast, µs", "forecast / measured", "L2 error"});
+        head(1, {"operators", "measured, µs", "forecast, µs", "forecast / measured", "share, %",
+                 "ends at, µs", "stream", "relative error (L2 norm)", "shape", "strategy"});
         const std::vector<Seconds> ends = ends_of(run_);
         for (std::size_t i = 0; i < run_.launches.size(); ++i) {
             const WholeLaunch &launch = run_.launches[i];
             const bool timed = launch.time_s.has_value();
-            line({join(launch.operators, " + "), launch.shape.value_or(dash),
-                  launch.strategy ? name_of(*launch.strategy) : std::string(dash),
-                  std::to_string(launch.stream.value_or(0)), i < ends.size() ? microseconds(ends[i]) : dash,
-                  timed ? microseconds(launch.time_s->median_s) : dash,
-                  timed ? fmt::format("{:.1f}", 100.0 * launch.share) : dash, microseconds(launch.forecast_s),
+            line({join(launch.operators, " + "), timed ? microseconds(launch.time_s->median_s) : dash,
+                  microseconds(launch.forecast_s),
                   timed ? fmt::format("{:.3f}", launch.forecast_s / launch.time_s->median_s) : dash,
-                  launch.l2_error ? fmt::format("{:.0e}", *launch.l2_error) : dash});
+                  timed ? fmt::format("{:.1f}", 100.0 * launch.share) : dash,
+                  i < ends.size() ? microseconds(ends[i]) : dash, std::to_string(launch.stream.value_or(0)),
+                  launch.l2_error ? fmt::format("{:.0e}", *launch.l2_error) : dash,
+                  launch.shape.value_or(dash),
+                  launch.strategy ? name_of(*launch.strategy) : std::string(dash)});
         }
         tail();
     }

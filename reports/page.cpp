@@ -1,6 +1,7 @@
 #include "reports/page.hpp"
 
 #include "model/base/described.hpp"
+#include "model/machine/profile.hpp"
 #include "reports/page_writer.hpp"
 #include "reports/report_figures.hpp"
 
@@ -78,7 +79,8 @@ constexpr std::array<Word, 14> words = {{
     {"speed of light", "launch floor, peak FMAs and bytes alone: no kernel can be faster"},
     {"vs cuDNN",
      "time of cuDNN's fastest in true FP32 on NCHW tensors over this one, cold; above 1 is faster"},
-    {"rel. L2 error", "norm of the difference from the double-precision reference over the reference's norm"},
+    {"relative error (L2 norm)",
+     "norm of the difference from the double-precision reference over the reference's norm"},
     {"regret",
      "what following the forecast costs: the time of the setting that it ranks first over the fastest's, "
      "less 1"},
@@ -119,7 +121,8 @@ PageWriter::PageWriter(const Run &run, std::span<const Study> studies, const Rep
 }
 
 std::string PageWriter::write() {
-    open("convcast: forecast and measured" + (gpu().empty() ? std::string() : " on " + gpu()),
+    open((timed() ? "convcast: forecast and measured" : "convcast: forecast") +
+             (gpu().empty() ? std::string() : (timed() ? " on " : " for ") + gpu()),
          answer(statistics_));
     masthead();
     first_screen();
@@ -136,7 +139,17 @@ std::string PageWriter::write() {
 
 std::string PageWriter::gpu() const {
     const auto entry = run_.conditions.find("gpu");
-    return entry == run_.conditions.end() ? "" : entry->second;
+    if (entry != run_.conditions.end())
+        return entry->second;
+    const std::vector<std::string> shipped = shipped_profiles();
+    return std::find(shipped.begin(), shipped.end(), run_.profile_id) == shipped.end()
+               ? run_.profile_id
+               : find_profile(run_.profile_id).name;
+}
+
+bool PageWriter::timed() const {
+    return std::any_of(run_.cases.begin(), run_.cases.end(),
+                       [](const Case &c) { return !c.measurements.empty(); });
 }
 
 bool PageWriter::measured() const {
@@ -217,10 +230,8 @@ void PageWriter::stale_note() {
     const Producer &recorded = run_.producer;
     const auto note = [&](const char *what, const std::string &then, const std::string &now) {
         if (!now.empty() && then != now)
-            add("<details class=\"note\"><summary>Recorded with other {0} code than this program's.</summary>"
-                "The {0} code behind these measurements has the hash {1}, that of this program {2}. Run "
-                "again "
-                "before drawing conclusions about the present one.</details>\n",
+            add("<p class=\"small\">Recorded with other {0} code than this program's: its hash is {1}, that "
+                "of this program {2}. What was measured stands; to judge the present code, run again.</p>\n",
                 what, then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now));
     };
     note("device", recorded.device_code_hash, current_.device_code_hash);
@@ -230,15 +241,19 @@ void PageWriter::stale_note() {
 /// What was asked, in one line, and the way to each part of the page.
 void PageWriter::masthead() {
     std::set<std::string> studies, shapes;
+    std::set<std::pair<std::string, std::string>> asked_shapes; // of each study
     for (const CaseRow &r : statistics_.cases) {
         shapes.insert(r.shape);
+        asked_shapes.emplace(r.study.value_or(""), r.shape);
         if (r.study)
             studies.insert(*r.study);
     }
     const auto date = run_.conditions.find("date");
     std::string asked = studies.empty() ? "" : join({studies.begin(), studies.end()}) + " · ";
-    asked +=
-        count(std::ssize(shapes), "shape", "shapes") + ", " + count(std::ssize(run_.cases), "case", "cases");
+    asked += count(std::ssize(asked_shapes), "shape", "shapes");
+    if (asked_shapes.size() > shapes.size())
+        asked += fmt::format(" ({} of them distinct)", shapes.size());
+    asked += ", " + count(std::ssize(run_.cases), "case", "cases");
     if (date != run_.conditions.end())
         asked += " · " + date->second.substr(0, 10);
     add("<p class=\"asked\">{}</p>\n", escape_xml(asked));
@@ -255,7 +270,6 @@ void PageWriter::masthead() {
         if (there)
             add("<a href=\"#{0}\">{0}</a>", id);
     out_ += "</nav>\n";
-    stale_note();
     out_ += "</header>\n<main>\n";
 }
 
@@ -353,7 +367,8 @@ std::string PageWriter::strip(const std::string &group) const {
     const ErrorStatistics &e = *find_errors(statistics_, group);
     const double middle = half_width * (1.0 + std::clamp(*e.bias - 1.0, -limit, limit) / limit);
     return fmt::format(
-        "<svg class=\"strip\" viewBox=\"0 0 240 16\" role=\"img\" aria-label=\"errors of {0} from "
+        "<svg class=\"strip\" viewBox=\"0 0 240 16\" preserveAspectRatio=\"none\" role=\"img\" "
+        "aria-label=\"errors of {0} from "
         "−50 % to +50 %\"><path class=\"band\" d=\"M96 0h48v16h-48z\"/><path class=\"grid\" d=\"M120 "
         "0v16\"/><path class=\"marks dots\" data-cases=\"{1}\" d=\"{2}\"/><path class=\"bias\" "
         "d=\"M{3:.1f} 0v16\"/></svg>",
@@ -400,21 +415,49 @@ void PageWriter::choices() {
         return;
     constexpr std::size_t most = 500;
     begin("choices", "What the forecast would take");
-    head(3, {"shape", "strategy", "limiter", "forecast, µs", "least, µs", "most, µs", "× speed of light"});
+    total_of(best);
+    out_ += "<div class=\"scroll\"><table class=\"choices\"><thead><tr><th scope=\"col\">shape</th>"
+            "<th scope=\"col\">forecast, µs</th><th scope=\"col\">interval, µs</th>"
+            "<th scope=\"col\">over the speed of light</th><th scope=\"col\" class=\"beside\">strategy</th>"
+            "<th scope=\"col\">limiter</th></tr></thead><tbody>\n";
     for (std::size_t i = 0; i < std::min(order.size(), most); ++i) {
         const CaseRow &r = *best[order[i]];
         const Prediction &p = *run_.cases[static_cast<std::size_t>(r.id)].prediction;
-        add("<tr><th "
-            "scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-            escape_xml(r.shape), case_link(r.id, r.group) + knobs(r), escape_xml(r.limiter.value_or(dash)),
-            shown::time(r.predicted_s), shown::time(p.time_low_s), shown::time(p.time_high_s),
-            r.tier0_s && r.tier0_s->value > 0.0 ? fmt::format("{:.1f}", *r.predicted_s / *r.tier0_s)
-                                                : std::string(dash));
+        add("<tr><th scope=\"row\">{}<small class=\"under\">{}</small></th><td>{}</td><td>{}</td><td>{}</td>"
+            "<td class=\"beside\">{}</td><td>{}</td></tr>\n",
+            case_link(r.id, r.shape), escape_xml(r.group), shown::time(r.predicted_s),
+            p.time_low_s && p.time_high_s
+                ? microseconds(*p.time_low_s) + " to " + microseconds(*p.time_high_s)
+                : std::string(dash),
+            r.tier0_s && r.tier0_s->value > 0.0 ? times(*r.predicted_s / *r.tier0_s) : std::string(dash),
+            escape_xml(r.group) + knobs(r), escape_xml(r.limiter.value_or(dash)));
     }
     tail();
     if (order.size() > most)
         add("<p class=\"small\">The first {} of {} shapes.</p>\n", most, order.size());
     end();
+}
+
+/// All layers by the fastest of each shape, where the shapes come several times.
+void PageWriter::total_of(const std::map<std::string, const CaseRow *> &best) {
+    std::map<std::pair<std::string, std::string>, std::int64_t> layers; // of a study's shape
+    for (const Case &c : run_.cases)
+        layers.emplace(std::pair(c.study.value_or(""), c.shape), c.count.value_or(1));
+    for (const Study &study : studies_)
+        for (std::size_t i = 0; i < std::min(study.counts.size(), study.shapes.size()); ++i)
+            if (const auto of = layers.find({study.id, study.shapes[i]}); of != layers.end())
+                of->second = study.counts[i];
+    Seconds sum(0.0);
+    std::int64_t all = 0;
+    for (const auto &[of, n] : layers)
+        if (const auto fastest = best.find(of.second); fastest != best.end()) {
+            sum += *fastest->second->predicted_s * static_cast<double>(n);
+            all += n;
+        }
+    if (all > std::ssize(best))
+        add("<p>The {} layers that have these {} shapes take {} µs one after another, each by the "
+            "fastest.</p>\n",
+            all, best.size(), microseconds(sum));
 }
 
 void PageWriter::cases() {
@@ -460,6 +503,31 @@ void PageWriter::conditions() {
     out_ += "<h3 id=\"conditions\">Conditions</h3>\n<dl class=\"facts\">\n";
     for (const auto &[name, value] : run_.conditions)
         fact(name, value);
+    if (timed())
+        clocks();
+    fact("convcast", run_.producer.version);
+    fact("profile", run_.profile_id + (run_.profile_hash.empty() ? "" : " " + run_.profile_hash));
+    fact("device code", run_.producer.device_code_hash);
+    fact("measuring code", run_.producer.measuring_code_hash);
+    out_ += "</dl>\n";
+    stale_note();
+    for (const std::string &assumption : common_)
+        add("<p class=\"small\">Assumed of every forecast: {}</p>\n", escape_xml(assumption));
+    if (!statistics_.statuses.empty()) {
+        const bool any_ok = std::any_of(statistics_.cases.begin(), statistics_.cases.end(),
+                                        [](const CaseRow &r) { return r.status == Status::ok; });
+        add("<details{}><summary>{}: what became of them</summary>\n", any_ok ? "" : " open",
+            count(std::ssize(run_.cases), "case", "cases"));
+        head(3, {"strategy or baseline", "status", "reason", "cases"});
+        for (const StatusCount &s : statistics_.statuses)
+            line({s.group, shown::word(s.status), s.reason, std::to_string(s.n)});
+        tail();
+        out_ += "</details>\n";
+    }
+}
+
+/// The state of the GPU while it was measured.
+void PageWriter::clocks() {
     double clock_low = 0.0, clock_high = 0.0;
     std::int64_t throttled = 0;
     std::set<std::string> methods;
@@ -484,24 +552,6 @@ void PageWriter::conditions() {
         fact("L2", join({l2.begin(), l2.end()}, " and ") + "; cold is the headline");
         fact("throttled samples", std::to_string(throttled));
     }
-    fact("convcast", run_.producer.version);
-    fact("profile", run_.profile_id + (run_.profile_hash.empty() ? "" : " " + run_.profile_hash));
-    fact("device code", run_.producer.device_code_hash);
-    fact("measuring code", run_.producer.measuring_code_hash);
-    out_ += "</dl>\n";
-    for (const std::string &assumption : common_)
-        add("<p class=\"small\">Assumed of every forecast: {}</p>\n", escape_xml(assumption));
-    if (!statistics_.statuses.empty()) {
-        const bool any_ok = std::any_of(statistics_.cases.begin(), statistics_.cases.end(),
-                                        [](const CaseRow &r) { return r.status == Status::ok; });
-        add("<details{}><summary>{}: what became of them</summary>\n", any_ok ? "" : " open",
-            count(std::ssize(run_.cases), "case", "cases"));
-        head(3, {"strategy or baseline", "status", "reason", "cases"});
-        for (const StatusCount &s : statistics_.statuses)
-            line({s.group, shown::word(s.status), s.reason, std::to_string(s.n)});
-        tail();
-        out_ += "</details>\n";
-    }
 }
 
 void PageWriter::notation() {
@@ -516,7 +566,18 @@ void PageWriter::notation() {
 }
 
 void PageWriter::method() {
-    out_ += "<h3 id=\"method\">How it was measured</h3>\n"
+    if (timed())
+        measuring();
+    out_ += "<h3 id=\"method\">Where the forecast is from</h3>\n"
+            "<p>The forecast uses numbers of the GPU that come from separate "
+            "probes, never from these convolutions. Beside them the program contains four numbers fitted to "
+            "times, 187 coefficients regressed on counters, and 150 constants, "
+            "of which 74 were read off code, 23 off counters and 20 off times and 33 are given "
+            "(docs/constants.md).</p>\n";
+}
+
+void PageWriter::measuring() {
+    out_ += "<h3 id=\"measuring\">How it was measured</h3>\n"
             "<p>Each case is verified, then timed, then counted, in three separate phases. The result is "
             "compared with a "
             "double-precision reference; a case that fails has no time. The time of a case is the end of "
@@ -534,12 +595,7 @@ void PageWriter::method() {
             "with its reason. cudnn:graph is the fastest of all plans of cuDNN's graph interface, picked by "
             "timing them; cudnn:tf32, where it was run, may use tensor cores and is never part of a "
             "comparison. cudnn:graph_nhwc, whose tensors lay in another layout beforehand, is in "
-            "the lines <q>NHWC too</q> alone.</p>\n<p>The forecast uses numbers of the GPU that come from "
-            "separate "
-            "probes, never from these convolutions. Beside them the program contains four numbers fitted to "
-            "times, 187 coefficients regressed on counters, and 150 constants, "
-            "of which 74 were read off code, 23 off counters and 20 off times and 33 are given "
-            "(docs/constants.md).</p>\n";
+            "the lines <q>NHWC too</q> alone.</p>\n";
 }
 
 std::string answer(const ReportStatistics &statistics) {

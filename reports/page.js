@@ -222,11 +222,12 @@
     { key: 'size', name: 'GFMA', number: true, text: (one) => absent(one.size) ? '–' : one.size < 0.01 ? one.size.toExponential(1) : one.size.toPrecision(3) },
   ];
 
-  // Only the rows in view are in the document.
+  // Only the rows in view are in the document, and of the columns those that any case has.
   function makeGrid(place, cases, open) {
+    const columns = gridColumns.filter((column) => cases.length === 0 || cases.some((one) => column.key === 'cold' ? !absent(one.cold) || one.status !== 'ok' : !absent(one[column.key])));
     const height = 28;
     let rows = cases, first = -1, selected = 0, sorted = { key: null, down: false };
-    const heads = gridColumns.map((column) => {
+    const heads = columns.map((column) => {
       const button = make('button', { type: 'button' }, column.name);
       const head = make('th', { scope: 'col', class: column.number ? 'number' : null, 'data-key': column.key }, button);
       button.addEventListener('click', () => {
@@ -239,13 +240,13 @@
       });
       return head;
     });
-    const before = make('tr', { class: 'space' }, make('td', { colspan: gridColumns.length }));
-    const after = make('tr', { class: 'space' }, make('td', { colspan: gridColumns.length }));
+    const before = make('tr', { class: 'space' }, make('td', { colspan: columns.length }));
+    const after = make('tr', { class: 'space' }, make('td', { colspan: columns.length }));
     const body = make('tbody');
     place.append(make('table', {}, make('thead', {}, make('tr', {}, ...heads)), body));
     function row(one, i) {
       return make('tr', { 'data-case': one.id, class: i === selected ? 'selected' : null, 'aria-rowindex': i + 1 },
-        ...gridColumns.map((column) => make('td', { class: column.number ? 'number' : null, title: column.key === 'name' ? one.name : null }, column.text(one))));
+        ...columns.map((column) => make('td', { class: column.number ? 'number' : null, title: column.key === 'name' ? one.name : column.key === 'shape' ? one.shape : null }, column.text(one))));
     }
     function draw(force) {
       const from = Math.max(0, Math.floor(place.scrollTop / height) - 8);
@@ -378,7 +379,7 @@
           ['warm', absent(one.warm) ? null : micro(one.warm) + ' µs'],
           ['speed of light', absent(one.tier0) ? null : `${micro(one.tier0)} µs` + (absent(one.cold ?? one.predicted) || one.tier0 <= 0 ? '' : `, ${((one.cold ?? one.predicted) / one.tier0).toFixed(1)}× away`)],
           ['regime', regimesOf(one) || null], ['limiter', one.limiter], ['vs cuDNN', absent(one.speedup) ? null : factor(one.speedup)],
-          ['rel. L2 error', absent(one.l2_error) ? null : one.l2_error.toExponential(1)], ['study', one.study],
+          ['relative error (L2 norm)', absent(one.l2_error) ? null : one.l2_error.toExponential(1)], ['study', one.study],
         ]),
       ];
       if (why?.bars) parts.push(make('h3', {}, 'Where the time goes, µs'), bars(why.bars, one.cold));
@@ -409,6 +410,7 @@
         select.append(make('option', { value }, key === 'regime' ? regimeWord[value] : value.replace('_', key === 'status' ? ' ' : '_')));
       select.parentElement.hidden = select.options.length < 3;
     }
+    byId('least-error').parentElement.hidden = cases.every((one) => absent(one.error));
     const number = (id, otherwise) => byId(id).value === '' ? otherwise : Number(byId(id).value);
     const regimeOf = { 'compute hidden': 'c', 'bulk hidden': 'b', exposed: 'e' };
     function filter() {

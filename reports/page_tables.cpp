@@ -64,12 +64,16 @@ void PageWriter::farthest() {
                           return x != y ? x > y : a->id < b->id;
                       });
     out_ += "<div><h3>Where it is farthest off</h3>\n";
-    head(2, {"shape", "strategy", "forecast, µs", "measured, µs", "error"});
+    out_ += "<div class=\"scroll\"><table class=\"farthest\"><thead><tr><th scope=\"col\">shape</th>"
+            "<th scope=\"col\">error</th><th scope=\"col\">forecast, µs</th>"
+            "<th scope=\"col\">measured, µs</th><th scope=\"col\" class=\"beside\">strategy</th></tr>"
+            "</thead><tbody>\n";
     for (std::size_t i = 0; i < shown; ++i) {
         const CaseRow &row = *rows[i];
-        add("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-            case_link(row.id, row.shape), escape_xml(row.group), time(row.predicted_s), time(row.cold_s),
-            signed_percent(*row.error));
+        add("<tr><th scope=\"row\">{0}<small class=\"under\">{4}</small></th><td>{1}</td><td>{2}</td>"
+            "<td>{3}</td><td class=\"beside\">{4}</td></tr>\n",
+            case_link(row.id, row.shape), signed_percent(*row.error), time(row.predicted_s), time(row.cold_s),
+            escape_xml(row.group));
     }
     tail();
     out_ += "</div>\n";
@@ -187,11 +191,11 @@ void PageWriter::speed() {
     out_ += "<div class=\"pair\">";
     figures_with("speedup_");
     out_ += "</div>\n";
-    head(3,
-         {"study", "of", "against", "shapes", "faster", "geometric mean", "least", "most", "not comparable"});
+    head(2,
+         {"study", "speed-up of", "geometric mean", "least", "most", "faster", "shapes", "not comparable"});
     for (const SpeedupStatistics &s : statistics_.speedups)
-        line({s.study, s.ours, s.against, std::to_string(s.n), std::to_string(s.wins), factor(s.geomean),
-              factor(s.min), factor(s.max), std::to_string(s.without)});
+        line({s.study, s.ours + " over " + s.against, factor(s.geomean), factor(s.min), factor(s.max),
+              std::to_string(s.wins), std::to_string(s.n), std::to_string(s.without)});
     tail();
     out_ += "<p class=\"small\">cuDNN computes in true FP32. Where nothing else is said its tensors lie in "
             "NCHW and "
@@ -214,14 +218,14 @@ void PageWriter::networks() {
     if (statistics_.networks.empty())
         return;
     out_ += "<h3>Networks: all convolutions, each with its fastest</h3>\n";
-    head(1, {"study", "layers", "distinct shapes", "not run by us", "ours, µs", "cuDNN, µs",
+    head(1, {"study", "ours, µs", "cuDNN, µs", "speed-up", "layers", "distinct shapes", "not run by us",
              "deterministic, µs", "without Winograd and FFT, µs", "NHWC too, µs",
-             "with tensor cores (TF32), µs", "ours on tensor cores (3xTF32), µs", "speed-up"});
+             "with tensor cores (TF32), µs", "ours on tensor cores (3xTF32), µs"});
     for (const NetworkStatistics &n : statistics_.networks)
-        line({n.study, std::to_string(n.layers), std::to_string(n.shapes), std::to_string(n.without),
-              time(n.ours_s), time(n.cudnn_s), time(n.cudnn_deterministic_s), time(n.cudnn_direct_s),
-              time(n.cudnn_any_layout_s), time(n.cudnn_tf32_s), time(n.ours_tensor_cores_s),
-              factor(n.speedup)});
+        line({n.study, time(n.ours_s), time(n.cudnn_s), factor(n.speedup), std::to_string(n.layers),
+              std::to_string(n.shapes), std::to_string(n.without), time(n.cudnn_deterministic_s),
+              time(n.cudnn_direct_s), time(n.cudnn_any_layout_s), time(n.cudnn_tf32_s),
+              time(n.ours_tensor_cores_s)});
     tail();
 }
 

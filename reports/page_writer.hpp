@@ -7,6 +7,7 @@
 #include "reports/statistics.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -36,11 +37,14 @@ class PageWriter : HtmlWriter {
     void strips();
     std::string strip(const std::string &group) const;
     void choices();
+    void total_of(const std::map<std::string, const CaseRow *> &best);
     void cases();
     void about();
     void conditions();
+    void clocks();
     void notation();
     void method();
+    void measuring();
 
     // page_tables.cpp
     void accuracy();
@@ -56,6 +60,7 @@ class PageWriter : HtmlWriter {
     void stamped_call(const Case &item);
     void timeline_lines(const TimelineRow &row);
 
+    bool timed() const;    ///< at least one case has a time
     bool measured() const; ///< at least one case of ours has a forecast and a time
     bool compared() const; ///< at least one shape of ours beside cuDNN's
     const CaseRow &row(std::int64_t id) const { return statistics_.cases[static_cast<std::size_t>(id)]; }
@@ -65,7 +70,7 @@ class PageWriter : HtmlWriter {
     std::string case_link(std::int64_t id, const std::string &text) const;
     /// Each figure stands on the page once: the first call that asks for it draws it. Nothing where it has no
     /// point.
-    void figure(const std::string &id, SvgUse use = SvgUse::in_page);
+    void figure(const std::string &id, SvgUse use = SvgUse::in_column);
     void figures_with(const std::string &prefix);
     bool can_draw(const std::string &prefix) const;
     void begin(const char *id, const std::string &heading);

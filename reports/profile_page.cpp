@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <regex>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -134,6 +135,26 @@ std::string meaning(const std::string &field) {
     return text;
 }
 
+/// A recorded text with its numbers for people: "4.6613e+12 B/s" is "4.661 TB/s".
+std::string readable_text(const std::string &recorded) {
+    static const std::regex pair("([0-9.]+e[+-][0-9]+) and ([0-9.]+e[+-][0-9]+) ([A-Za-z]+(/[a-z]+)?)");
+    static const std::regex number("([0-9.]+e[+-][0-9]+) ([A-Za-z]+(/[a-z]+)?)");
+    const std::string text = std::regex_replace(recorded, pair, "$1 $3 and $2 $3");
+    std::string out;
+    auto rest = text.begin();
+    for (std::sregex_iterator found(text.begin(), text.end(), number), end; found != end; ++found) {
+        out.append(rest, (*found)[0].first);
+        const double value = std::stod((*found)[1]);
+        const bool flops = (*found)[2] == "FLOP/s"; // has the prefixes of hertz
+        ReadableUnit unit = readable_unit(value, flops ? "Hz" : (*found)[2].str());
+        if (flops)
+            unit.text.replace(unit.text.find("Hz"), 2, "FLOP/s");
+        out += short_number(value / unit.size) + "\u00a0" + with_micro(unit.text);
+        rest = (*found)[0].second;
+    }
+    return out.append(rest, text.end());
+}
+
 struct Column {
     const char *name, *key, *meaning;
 };
@@ -162,12 +183,12 @@ class ProfilePageWriter : HtmlWriter {
         open("convcast: what " + (profile_.name.empty() ? profile_.id : profile_.name) + " can do");
         add("<p class=\"answer\">{}</p>\n", escape_xml(answer(profile_)));
         out_ += "</header>\n<main>\n";
-        conditions();
-        checks();
         numbers();
+        checks();
         missing();
         curves();
         peers();
+        conditions();
         method();
         JsonArray rows;
         for (const Number &number : numbers_)
@@ -194,7 +215,7 @@ class ProfilePageWriter : HtmlWriter {
         if (!profile_.notes.empty()) {
             out_ += "<h3>Notes</h3>\n<ul>\n";
             for (const std::string &note : profile_.notes)
-                add("<li>{}</li>\n", escape_xml(note));
+                add("<li>{}</li>\n", escape_xml(readable_text(note)));
             out_ += "</ul>\n";
         }
         out_ += "</section>\n";
@@ -212,7 +233,7 @@ class ProfilePageWriter : HtmlWriter {
                 if (check.passed == passed)
                     add("<tr><th scope=\"row\">{}</th><td class=\"{}\">{}</td><td>{}</td></tr>\n",
                         escape_xml(check.name), passed ? "ok" : "failed", passed ? "holds" : "fails",
-                        escape_xml(check.text));
+                        escape_xml(readable_text(check.text)));
         tail();
         out_ += "</section>\n";
     }
@@ -305,7 +326,7 @@ class ProfilePageWriter : HtmlWriter {
                 if (!any)
                     add("<h3 class=\"group\">{}</h3>\n<div class=\"pair\">", title);
                 any = true;
-                figure(f);
+                figure(f, SvgUse::in_column);
                 drawn.insert(f.id);
             }
             if (any)

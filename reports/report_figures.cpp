@@ -64,12 +64,13 @@ std::vector<Series> by_regime(const ReportStatistics &statistics, const std::str
 void square_axes(Figure &figure) {
     double low = 0.0, high = 0.0;
     for (const Series &series : figure.series)
-        for (const Point &point : series.points)
-            for (const double value : {point.x, point.y})
-                if (value > 0.0) {
-                    low = low > 0.0 ? std::min(low, value) : value;
-                    high = std::max(high, value);
-                }
+        for (const Point &point : series.points) {
+            if (point.x <= 0.0 || point.y <= 0.0)
+                continue; // at the edge anyway
+            const double least = std::min(point.x, point.y);
+            low = low > 0.0 ? std::min(low, least) : least;
+            high = std::max({high, point.x, point.y});
+        }
     if (high <= 0.0)
         return;
     low = round_number(low, false);
@@ -87,6 +88,22 @@ double error_limit(const ReportStatistics &statistics) {
                 if (1.5 * percent * *errors.p90 <= limit)
                     return limit;
     return 100.0;
+}
+
+std::string cases_text(std::size_t n) {
+    return fmt::format(" {} {}.", n, n == 1 ? "case" : "cases");
+}
+
+/// A logarithmic axis has no place for 0: such a mark stands at the edge.
+std::string zeros_text(const Figure &figure) {
+    std::size_t any = 0, both = 0;
+    for (const Series &series : figure.series)
+        for (const Point &point : series.points) {
+            any += point.x == 0.0 || point.y == 0.0 ? 1 : 0;
+            both += point.x == 0.0 && point.y == 0.0 ? 1 : 0;
+        }
+    return any == 0 ? ""
+                    : fmt::format(" At the edge: {} that are 0, {} of them forecast and counted.", any, both);
 }
 
 const char *const no_pair = "no case has both a forecast and a measured time";
@@ -134,6 +151,7 @@ Figure predicted_vs_measured(const ReportStatistics &statistics) {
         return Point{row.cold_s->value * micro, row.predicted_s->value * micro, describe(row), row.id};
     });
     figure.no_data = no_pair;
+    figure.caption += cases_text(figure.point_count());
     square_axes(figure);
     return figure;
 }
@@ -154,6 +172,7 @@ Figure relative_error(const ReportStatistics &statistics) {
         if (!series.empty())
             figure.panels.push_back({strategy, std::move(series)});
     }
+    figure.caption += cases_text(figure.point_count());
     const double limit = error_limit(statistics);
     figure.y = {"error of the forecast, %", Scale::linear, -limit, limit, {}};
     figure.no_data = no_pair;
@@ -191,6 +210,8 @@ Figure error_cdf(const ReportStatistics &statistics) {
         if (!series.points.empty())
             figure.series.push_back(std::move(series));
     }
+    if (!figure.series.empty())
+        figure.caption += cases_text(figure.series.front().points.size());
     figure.no_data = no_pair;
     return figure;
 }
@@ -240,6 +261,7 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
                                          " over the fastest without Winograd and FFT",
                                      shape.ours});
     }
+    figure.caption += fmt::format(" {} of {} shapes.", all.points.size(), figure.y.categories.size());
     // The hollow mark goes below, so that both show where they coincide.
     figure.series = {std::move(direct), std::move(all)};
     if (!papers.points.empty())
@@ -274,6 +296,7 @@ Figure work_bytes(const ReportStatistics &statistics, const std::string &level) 
     for (Series *s : {&reads, &writes})
         if (!s->points.empty())
             figure.series.push_back(std::move(*s));
+    figure.caption += fmt::format(" {} marks.", figure.point_count()) + zeros_text(figure);
     figure.no_data = "no case has both a forecast and a counter of its " + name + " traffic";
     square_axes(figure);
     return figure;

@@ -90,8 +90,8 @@ std::string strength_attribute(std::size_t style) {
     return strength < 1.0 ? " fill-opacity=\"" + coordinate(strength) + "\"" : "";
 }
 
-std::string reference_class(std::size_t index) {
-    return fmt::format("ref ref{}", index % 4);
+std::string reference_class(const Figure &figure, std::size_t index) {
+    return fmt::format("ref ref{}", figure.references[index].style.value_or(index) % 4);
 }
 
 class SvgWriter {
@@ -100,6 +100,7 @@ class SvgWriter {
         : figure_(figure), use_(use),
           layout_(layout_of(figure, use == SvgUse::in_page     ? screen_sizes()
                                     : use == SvgUse::in_column ? screen_column_sizes()
+                                    : use == SvgUse::in_width  ? screen_width_sizes()
                                                                : paper_sizes(width.bp))),
           sizes_(layout_.sizes) {}
 
@@ -107,9 +108,12 @@ class SvgWriter {
         const std::string label = escape_xml(figure_.title);
         const char *unit = use_ == SvgUse::standalone ? "pt" : "";
         out_ = fmt::format(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" viewBox=\"0 0 {0} {1}\" "
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure{4}\" viewBox=\"0 0 {0} {1}\" "
             "width=\"{0}{2}\" height=\"{1}{2}\" role=\"img\" aria-label=\"{3}\">\n<title>{3}</title>\n",
-            coordinate(sizes_.width), coordinate(layout_.height), unit, label);
+            coordinate(sizes_.width), coordinate(layout_.height), unit, label,
+            use_ == SvgUse::in_width    ? " wide"
+            : use_ == SvgUse::in_column ? " column"
+                                        : "");
         if (use_ == SvgUse::standalone)
             out_ +=
                 fmt::format("<style>{}</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n",
@@ -165,7 +169,8 @@ class SvgWriter {
         for (std::size_t i = 0; i < figure_.references.size() && !empty; ++i)
             if (const auto s =
                     guide_segment(layout_.ranges, figure_.references[i].guide, figure_.references[i].value))
-                out_ += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", reference_class(i), line(plot, *s));
+                out_ += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", reference_class(figure_, i),
+                                    line(plot, *s));
         for (const Series *series : plot.series)
             draw(plot, *series);
     }
@@ -350,7 +355,8 @@ class SvgWriter {
                                             coordinate(high), coordinate(1.5 * half), coordinate(2.0 * high));
         switch (entry.of) {
         case LegendEntry::Of::reference:
-            return fmt::format("<path class=\"{}\" d=\"{}\"/>", reference_class(entry.index), stroke);
+            return fmt::format("<path class=\"{}\" d=\"{}\"/>", reference_class(figure_, entry.index),
+                               stroke);
         case LegendEntry::Of::band:
             return "<path class=\"band\" d=\"" + box + "\"/>";
         case LegendEntry::Of::beyond:

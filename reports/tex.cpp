@@ -65,11 +65,12 @@ std::string mark_look(const Series &series, const Sizes &sizes) {
                        series.hollow ? ", fill=white" : "", marks[mark_of(series.style)]);
 }
 
-std::string reference_look(std::size_t index, const Sizes &sizes) {
+std::string reference_look(const Figure &figure, std::size_t index, const Sizes &sizes) {
     constexpr std::array<const char *, 4> dashes = {"solid", "dash pattern=on 6bp off 3bp",
                                                     "dash pattern=on 2bp off 2bp",
                                                     "dash pattern=on 8bp off 3bp on 2bp off 3bp"};
-    return fmt::format("black, no marks, line width={}, {}", bp(sizes.thin), dashes[index % dashes.size()]);
+    return fmt::format("black, no marks, line width={}, {}", bp(sizes.thin),
+                       dashes[figure.references[index].style.value_or(index) % dashes.size()]);
 }
 
 /// One plot of points: "x,y" as they are drawn.
@@ -171,7 +172,7 @@ class TexWriter {
         for (std::size_t i = 0; i < figure_.references.size(); ++i)
             if (const auto s =
                     guide_segment(layout_.ranges, figure_.references[i].guide, figure_.references[i].value))
-                out_ += plot_of(reference_look(i, sizes_), {{s->x1, s->y1}, {s->x2, s->y2}});
+                out_ += plot_of(reference_look(figure_, i, sizes_), {{s->x1, s->y1}, {s->x2, s->y2}});
         for (const Series *series : plot.series)
             draw(*series, plot);
         if (with_legend)
@@ -196,7 +197,7 @@ class TexWriter {
     std::string symbol(const LegendEntry &entry) const {
         switch (entry.of) {
         case LegendEntry::Of::reference:
-            return reference_look(entry.index, sizes_);
+            return reference_look(figure_, entry.index, sizes_);
         case LegendEntry::Of::band:
             return "area legend, draw=none, fill=black!11";
         case LegendEntry::Of::beyond:

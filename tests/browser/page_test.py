@@ -271,8 +271,9 @@ def check_page(driver, page):
                   if (at < 0) continue;
                   path.ownerSVGElement.scrollIntoView({ block: 'center' });
                   const [, x, y] = /^M\\s*(-?[\\d.]+)[ ,]*(-?[\\d.]+)/.exec(path.getAttribute('d').split(/(?=M)/)[at]);
-                  const p = new DOMPoint(x, y).matrixTransform(path.ownerSVGElement.getScreenCTM());
-                  return [Math.round(p.x), Math.round(p.y)];
+                  const place = () => new DOMPoint(x, y).matrixTransform(path.ownerSVGElement.getScreenCTM());
+                  scrollBy(0, place().y - innerHeight / 2); // a figure may be higher than the window
+                  return [Math.round(place().x), Math.round(place().y)];
                 }""", figure, id)
 
         def move(x, y, *more):

@@ -56,7 +56,7 @@ TEST(WhoWins, OneSizeGivesALineForEachStrategy) {
     EXPECT_DOUBLE_EQ(figure.bands[0].high, 1.2);
     ASSERT_EQ(figure.references.size(), 1u);
     EXPECT_DOUBLE_EQ(figure.references[0].value, 28.0); // between 16 and 40
-    EXPECT_EQ(figure.references[0].label, "exposed left, compute hidden right");
+    EXPECT_EQ(figure.references[0].label, "turns compute hidden");
     const CaseColumns &its = drawn.cases.at(static_cast<std::size_t>(a.points[1].id.value()));
     EXPECT_EQ(its.shape, "n1c4h16w16k4r3s3");
     EXPECT_EQ(its.strategy, "a");

@@ -200,6 +200,8 @@ TEST(Page, PredictionsAloneMakeSense) {
     EXPECT_TRUE(has(page, "Nothing was measured in this run: 116 of 120 cases have a forecast") ||
                 has(page, "Nothing was measured in this run: 119 of 120 cases have a forecast"))
         << answer(summarize(run, studies()));
+    EXPECT_TRUE(has(page, "<title>convcast: forecast for "));
+    EXPECT_FALSE(has(page, "How it was measured"));
     EXPECT_TRUE(has(page, "<h2>What the forecast would take</h2>"));
     EXPECT_FALSE(has(page, "<figure id=\"f-relative_error\"")) << "an empty figure says nothing";
     EXPECT_FALSE(has(page, "How far off is the forecast?"));
