@@ -89,10 +89,10 @@ std::string ladder_text(const LadderRun &run, const std::string &gpu) {
         return std::none_of(run.rungs.begin(), run.rungs.end(),
                             [&](const RungResult &rung) { return column.of(rung).has_value(); });
     });
-    std::vector<Column> head = {{"rung"}, {"kernels", Align::right}};
+    std::vector<Column> head = {{"rung"}, {"kernels", Align::right, Keep::low}};
     for (const TimeColumn &column : columns)
-        head.push_back({column.title, Align::right});
-    head.push_back({"what it does"});
+        head.push_back({column.title, Align::right, head.size() < 4 ? Keep::must : Keep::high});
+    head.push_back({"what it does", Align::left, Keep::high, Fit::wrap});
     std::vector<std::vector<std::string>> rows;
     for (const RungResult &rung : run.rungs) {
         std::vector<std::string> row = {rung.id, std::to_string(rung.launches)};
@@ -148,12 +148,12 @@ std::string step_text(const RungResult &result, const Rung &rung) {
                         ""});
     }
     return text + table({{"kernel"},
-                         {"launches", Align::right},
-                         {"one", Align::right},
-                         {"all", Align::right},
-                         {"share", Align::right},
-                         {"waves", Align::right},
-                         {"most of one"}},
+                         {"launches", Align::right, Keep::high},
+                         {"one launch", Align::right},
+                         {"in a step", Align::right, Keep::must},
+                         {"share", Align::right, Keep::must},
+                         {"waves", Align::right, Keep::low},
+                         {"longest part of a launch"}},
                         rows, terminal_width());
 }
 
