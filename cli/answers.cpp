@@ -362,7 +362,7 @@ std::vector<Column> titles(const CaseColumns &columns) {
         titles.push_back({"limiter", Align::left, Keep::low});
         titles.push_back({"GFLOP/s", Align::right, Keep::low});
     }
-    titles.push_back({"strategy", Align::left, Keep::high, Fit::cut});
+    titles.push_back({"strategy", Align::left, Keep::high, Fit::knobs});
     return titles;
 }
 

@@ -120,7 +120,7 @@ std::string light_words(const NetworkForecast &forecast) {
 }
 
 std::string heading(const NetworkForecast &forecast, const Asked &asked) {
-    const auto line = [](const std::string &text) { return headed("  ", text, 4, terminal_width()); };
+    const auto line = [](const std::string &text) { return headed("  ", text, 2, terminal_width()); };
     return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.profile.name, forecast.batch)) +
            "\n" +
            line(fmt::format("{} in one CUDA graph of {} nodes, {:.0f} images a second; {:.3g} G FMAs",
@@ -152,7 +152,7 @@ std::string launches_table(const NetworkForecast &forecast) {
                   {"share", Align::right, Keep::must},
                   {"/ direct", Align::right, Keep::low},
                   {"shape", Align::left, Keep::must},
-                  {"strategy", Align::left, Keep::high, Fit::cut}},
+                  {"strategy", Align::left, Keep::high, Fit::knobs}},
                  rows, terminal_width());
 }
 

@@ -60,7 +60,9 @@ bool width_is_known() {
 std::vector<std::string> cut(const std::string &text, std::size_t width) {
     std::vector<std::string> parts(1);
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find_first_of(" ,:", at), text.size() - 1) + 1;
+        std::size_t end = std::min(text.find_first_of(" ,:", at), text.size() - 1) + 1;
+        if (text.compare(end, std::string::npos, "*") == 0) // a mark stays behind what it is of
+            end = text.size();
         std::string word = text.substr(at, end - at);
         if (!parts.back().empty() &&
             shown_width(parts.back()) + shown_width(word) > width + word.ends_with(' '))
@@ -219,29 +221,30 @@ std::string first_columns(const std::string &text, std::size_t width) {
     return text.substr(0, end);
 }
 
-/// A strategy's name with as many whole knobs as fit, or the beginning of any other text; both with an
-/// ellipsis where something is lost. Of a strategy whose first knob finds no room, the name.
-std::string abridged(const std::string &text, std::size_t width) {
+/// A strategy's name with as many whole knobs as fit, at least the name.
+std::string with_fewer_knobs(const std::string &text, std::size_t width) {
     if (shown_width(text) <= width)
         return text;
     if (is_marked(text) && width > mark.size())
-        return abridged(text.substr(0, text.size() - mark.size()), width - mark.size()) + mark;
-    const std::size_t colon = text.find(':');
-    if (colon == std::string::npos || colon > width)
-        return width < 2 ? first_columns(text, width) : first_columns(text, width - 1) + ellipsis;
+        return with_fewer_knobs(text.substr(0, text.size() - mark.size()), width - mark.size()) + mark;
+    const std::size_t colon = std::min(text.find(':'), text.size());
     const std::size_t comma = width < 2 ? std::string::npos : text.rfind(',', width - 2);
     return comma == std::string::npos || comma < colon ? text.substr(0, colon)
                                                        : text.substr(0, comma + 1) + ellipsis;
 }
 
+std::string abridged(const std::string &text, std::size_t width, Fit fit) {
+    if (shown_width(text) <= width)
+        return text;
+    return fit == Fit::knobs ? with_fewer_knobs(text, width) : first_columns(text, width - 1) + ellipsis;
+}
+
 /// The least that a cell needs of a column that gives way.
 std::size_t least_width(const std::string &cell, Fit fit) {
-    const std::size_t whole = shown_width(cell);
-    if (fit == Fit::whole)
+    const std::size_t whole = shown_width(cell), colon = cell.find(':');
+    if (fit == Fit::whole || (fit == Fit::knobs && colon == std::string::npos))
         return whole;
-    const std::size_t colon = cell.find(':');
-    return fit == Fit::cut && colon != std::string::npos ? colon + (is_marked(cell) ? mark.size() : 0)
-                                                         : std::min(whole, least_of_text);
+    return fit == Fit::knobs ? colon + (is_marked(cell) ? mark.size() : 0) : std::min(whole, least_of_text);
 }
 
 /// Which columns are shown in a window, and how wide each is.
@@ -303,9 +306,9 @@ std::string table(const std::vector<Column> &columns, const std::vector<std::vec
                 cell = parts.front();
                 for (std::size_t i = 1; i < parts.size(); ++i)
                     below += std::string(start, ' ') + parts[i] + "\n";
-            } else if (columns[c].fit == Fit::cut && shown_width(cell) > room) {
-                knobs_cut = knobs_cut || cell.find(':') != std::string::npos;
-                cell = abridged(cell, room);
+            } else if (shown_width(cell) > room) {
+                knobs_cut = knobs_cut || columns[c].fit == Fit::knobs;
+                cell = abridged(cell, room, columns[c].fit);
             }
             const std::string padding(room - std::min(room, shown_width(cell)), ' ');
             text += (start == 0 ? "" : std::string(gap, ' ')) +

@@ -43,9 +43,9 @@ std::string headed(const std::string &lead, const std::string &text, std::size_t
 enum class Align { left, right };
 /// How long a column stays when a window is too narrow for all: `must` is always there, `low` goes first.
 enum class Keep { low, normal, high, must };
-/// What a cell may lose: nothing; `cut`: a strategy its knobs, which end in an ellipsis, other text its end;
-/// `wrap`: nothing, but it goes on in lines below.
-enum class Fit { whole, cut, wrap };
+/// What a cell may lose: nothing; `knobs`: a strategy its knobs, but not its name; `cut`: a text its end;
+/// `wrap`: nothing, but it goes on in lines below. An ellipsis stands for what is lost.
+enum class Fit { whole, knobs, cut, wrap };
 struct Column {
     std::string title;
     Align align = Align::left;
