@@ -176,6 +176,13 @@ std::string known_words(const Case &item, const Question &question, const KnownT
     return text;
 }
 
+std::string said_of(const std::string &variant, const std::string &said) {
+    const std::size_t first = std::min(said.find('\n'), said.size() - 1) + 1;
+    return variant.empty()
+               ? said
+               : wrapped(variant + ": " + said.substr(0, first), 0, terminal_width()) + said.substr(first);
+}
+
 std::string hanging(const std::string &text) {
     return wrapped(text, 2, terminal_width()).substr(std::min<std::size_t>(2, text.size()));
 }

@@ -42,6 +42,9 @@ std::string rate_words(const Rates &rates, const std::string &strategy);
 /// nothing.
 std::string known_words(const Case &item, const Question &question, const KnownTimes &known);
 
+/// What is said of a GPU or a setting of it, with its name before the first line unless that is empty.
+std::string said_of(const std::string &variant, const std::string &said);
+
 /// A paragraph whose further lines are indented.
 std::string hanging(const std::string &text);
 

@@ -224,15 +224,7 @@ std::string forecast_table(const Ranking &ranking, const KnownTimes &known) {
         row.push_back(strategy_cell(ranking, i) + (on_tensor_cores(*item.strategy) ? " *" : ""));
         rows.push_back(std::move(row));
     }
-    std::string text = rows.empty() ? "" : table(columns, rows, terminal_width());
-    for (std::size_t i = 1; i < ranking.ranked.size(); ++i)
-        if (is_of_the_first(ranking, i)) {
-            text += wrapped("(" + name_in(ranking.ranked.front()) +
-                                " with the knobs that differ from those of rank 1)",
-                            0, terminal_width());
-            break;
-        }
-    return text + (tensor ? tensor_core_remark : "");
+    return (rows.empty() ? "" : table(columns, rows, terminal_width())) + (tensor ? tensor_core_remark : "");
 }
 
 /// What is refused, in a line of names; `why`: with the reasons, also where nothing else is left to say.
@@ -655,6 +647,15 @@ std::string text_of(const std::vector<Answer> &answers, const Arguments &argumen
         }
         text += (asked.extent.why ? reasons(ranking) : "") + (i + 1 < answers.size() ? "\n" : "");
     }
+    const bool shortened = std::any_of(answers.begin(), answers.end(), [](const Answer &answer) {
+        for (std::size_t i = 1; i < answer.ranking.ranked.size(); ++i)
+            if (is_of_the_first(answer.ranking, i))
+                return true;
+        return false;
+    });
+    if (shortened && asked.measured == 0)
+        text += wrapped("knobs: of rank 1's strategy the tables have only those that differ from rank 1", 0,
+                        terminal_width());
     return text + places_text(answers, asked.extent.placed);
 }
 
@@ -663,7 +664,7 @@ std::string assumptions_of(const std::vector<Question> &questions) {
     for (const Question &question : questions)
         if (const std::string said = assumptions_text(question.knowledge);
             !said.empty() && text.find(said) == std::string::npos)
-            text += (question.variant.empty() ? "" : question.variant + ": ") + said;
+            text += said_of(question.variant, said);
     return text;
 }
 

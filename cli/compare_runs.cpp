@@ -3,6 +3,7 @@
 #include "cli/document.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
+#include "executor/baselines/names.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -100,8 +101,11 @@ std::string remedy_for(const std::vector<std::string> &lacking, const std::vecto
             known.insert(wider(key, by));
         for (const ComparedCase &item : comparison.cases)
             known.insert(wider(item.shape + "  " + item.strategy.value_or(item.baseline.value_or("")), by));
-        if (std::any_of(lacking.begin(), lacking.end(),
-                        [&](const std::string &key) { return known.count(wider(key, by)) != 0; }))
+        if (std::any_of(lacking.begin(), lacking.end(), [&](const std::string &key) {
+                const std::size_t blanks = key.find("  ");
+                const bool library = blanks != std::string::npos && is_baseline(key.substr(blanks + 2));
+                return !library && known.count(wider(key, by)) != 0;
+            }))
             return by == CompareBy::strategy ? "--by strategy compares the fastest setting of each strategy"
                                              : "--by shape compares the fastest FP32 setting of each shape";
     }
@@ -119,7 +123,9 @@ std::string dropped_text(const RunComparison &comparison, bool all, std::size_t 
         text += headed("  ",
                        fmt::format("only in {}: {} case{}{}{}", file, names.size(),
                                    names.size() == 1 ? "" : "s", remedy.empty() ? "" : "; ", remedy) +
-                           (all ? "" : "; --all lists them"),
+                           (all                 ? ""
+                            : names.size() == 1 ? "; --all names it"
+                                                : "; --all names them"),
                        4, width);
         for (std::size_t i = 0; all && i < names.size(); ++i)
             text += headed("    ", names[i], 6, width);

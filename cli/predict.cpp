@@ -219,7 +219,7 @@ std::string text_of(const std::vector<Answered> &answers, const Arguments &argum
         });
         if (const std::string said = timed ? assumptions_text(answer.question->knowledge) : "";
             !said.empty() && out.find(said) == std::string::npos)
-            out += (answers.size() > 1 ? answer.question->variant + ": " : "") + said;
+            out += said_of(answers.size() > 1 ? answer.question->variant : "", said);
     }
     return printable(out);
 }
