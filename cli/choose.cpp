@@ -357,7 +357,7 @@ std::string gpus_of(const std::vector<Answer> &answers) {
     if (names.size() > 1 || variants.size() == 1)
         return listed(names);
     if (sms.size() != variants.size())
-        return fmt::format("{}, {} settings of it", names.front(), variants.size());
+        return fmt::format("{} with {} settings", names.front(), variants.size());
     std::vector<std::string> counts;
     for (const int count : sms)
         counts.push_back(std::to_string(count));

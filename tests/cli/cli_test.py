@@ -456,7 +456,16 @@ class Answers(Cli):
         self.assertEqual((rows["rows"][1]["variant"], rows["rows"][1]["time_s"]), ("h200, 64 SMs", alone["prediction"]["time_s"]))
         text = self.ok("predict", "--shape", "n1c64h224w224k64r1s1", "--strategy", "naive_global", "--set", "dram_read_bandwidth=x2").out
         self.assertIn("dram_read_bandwidth 9.323 TB/s: supposed, x2, where the profile has 4.661 TB/s", " ".join(text.split()))
-        self.assertEqual(len(re.findall(r"(?m)^h200(, dram_read_bandwidth=x2)? +[\d.]+ ", text)), 2)
+        self.assertEqual(re.findall(r"(?m)^([AB]) +[\d.]+ ", text), ["A", "B"])
+        self.assertRegex(text, r"(?m)^A  h200\nB  h200, dram_read_bandwidth=x2$")
+        for columns in ("60", "80", "100"):
+            narrow = self.ok("choose", "--study", "alexnet_b1", "--set", "dram_read_bandwidth=x2", "--set", "dram_write_bandwidth=x2",
+                             env={"COLUMNS": columns}).out
+            self.assertLessEqual(max(map(len, narrow.splitlines())), int(columns), narrow)
+            self.assertRegex(narrow, r"(?m)^A +n1c64h27w27k192r5s5_pad2x2 +[\d.]+ ")
+            network = self.ok("predict", "--network", "resnet18", env={"COLUMNS": columns}).out
+            self.assertLessEqual(max(map(len, network.splitlines())), int(columns), network)
+            self.assertRegex(network, r"(?m)^conv2_1a\S+ +[\d.]+ us +[\d.]+ % .*n1c64h56w56k64r3s3_pad1x1")
         text = self.ok("choose", "--shape", MULTI, "--gpu", "h200", "--gpu", "toy").out
         self.assertRegex(text, r"(?m)^toy +[\d.]+ ")
         swept = self.ok("choose", "--shape", MULTI, "--sweep", "h=w=14:224:*2").out
