@@ -500,7 +500,7 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
     std::string out =
         lines.empty() ? "" : table(titles(columns), lines, terminal_width()) + legend_of(columns);
     if (tensor)
-        out += tensor_core_remark;
+        out += wrapped(tensor_core_remark, 0, terminal_width());
     if (total)
         out += total_text(rows);
     if (!refused.empty()) {

@@ -224,7 +224,8 @@ std::string forecast_table(const Ranking &ranking, const KnownTimes &known) {
         row.push_back(strategy_cell(ranking, i) + (on_tensor_cores(*item.strategy) ? " *" : ""));
         rows.push_back(std::move(row));
     }
-    return (rows.empty() ? "" : table(columns, rows, terminal_width())) + (tensor ? tensor_core_remark : "");
+    return (rows.empty() ? "" : table(columns, rows, terminal_width())) +
+           (tensor ? wrapped(tensor_core_remark, 0, terminal_width()) : "");
 }
 
 /// What is refused, in a line of names; `why`: with the reasons, also where nothing else is left to say.

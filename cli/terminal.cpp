@@ -275,6 +275,14 @@ Layout layout_of(const std::vector<Column> &columns, const std::vector<std::vect
             layout.widths[c] = least[c];
             used += more;
         }
+    constexpr std::size_t least_in_need = 6; // of a text beside columns that must stay
+    for (std::size_t c = 0; c < columns.size() && used > width; ++c)
+        if (columns[c].fit == Fit::cut && layout.widths[c] > least_in_need) {
+            const std::size_t less = std::min(used - width, layout.widths[c] - least_in_need);
+            layout.widths[c] -= less;
+            least[c] -= less;
+            used -= less;
+        }
     for (std::size_t c = 0; c < columns.size(); ++c) {
         if (layout.widths[c] == 0 && !columns[c].title.empty())
             layout.hidden += (layout.hidden.empty() ? "" : ", ") + columns[c].title;
@@ -317,7 +325,11 @@ std::string table(const std::vector<Column> &columns, const std::vector<std::vec
         }
         return text.substr(0, text.find_last_not_of(' ') + 1) + "\n" + below;
     };
-    std::string text = bold(line([&](std::size_t c) { return columns[c].title; }));
+    std::string text = bold(line([&](std::size_t c) {
+        return shown_width(columns[c].title) > layout.widths[c] && layout.widths[c] > 0
+                   ? first_columns(columns[c].title, layout.widths[c])
+                   : columns[c].title;
+    }));
     for (const auto &row : rows)
         text += line([&](std::size_t c) { return row[c]; });
     const std::string more = layout.hidden + (knobs_cut ? (layout.hidden.empty() ? "" : ", ") : "") +
