@@ -142,14 +142,15 @@ std::string largest_terms(const Term &term, std::size_t most) {
     return text;
 }
 
-std::string rate_words(const Rates &rates) {
+std::string rate_words(const Rates &rates, const std::string &strategy) {
     std::string text;
     if (rates.flop_per_s)
         text = fmt::format("{:.3g} GFLOP/s", *rates.flop_per_s / 1e9);
     if (rates.flop_per_s && *rates.flop_per_s >= 1e12)
         text = fmt::format("{:.3g} TFLOP/s", *rates.flop_per_s / 1e12);
     if (rates.peak_share)
-        text += fmt::format(", {:.0f} % of the FFMA peak", 100.0 * *rates.peak_share);
+        text += fmt::format(", {:.0f} % of the FFMA peak{}", 100.0 * *rates.peak_share,
+                            strategy.starts_with("winograd") ? ", counted as direct products" : "");
     if (rates.fmas_per_l2_byte)
         text +=
             fmt::format("{}{:.3g} FMAs per byte of L2", text.empty() ? "" : "; ", *rates.fmas_per_l2_byte);
@@ -165,14 +166,21 @@ std::string known_words(const Case &item, const Question &question, const KnownT
         const Rates rates =
             rates_of(ConvShape::parse(item.shape), std::nullopt, own->time_s, question.profile);
         text =
-            short_time(own->time_s) + ", " + rate_words(rates) +
+            short_time(own->time_s) + ", " + rate_words(rates, item.strategy.value_or("")) +
             (item.prediction->time_s ? "; forecast " + error_of(*item.prediction->time_s, own->time_s) : "") +
             " (recording " + own->recording + ")";
     }
     if (const std::optional<KnownTime> other = known.fastest_baseline(item.shape, comparable))
-        text += (text.empty() ? "not this setting; " : "; ") + std::string("fastest of others' ") +
-                other->name + " " + short_time(other->time_s);
+        text += (text.empty() ? "not this setting; " : "; ") + std::string("fastest library ") + other->name +
+                " " + short_time(other->time_s);
     return text;
+}
+
+std::string said_of(const std::string &variant, const std::string &said) {
+    const std::size_t first = std::min(said.find('\n'), said.size() - 1) + 1;
+    return variant.empty()
+               ? said
+               : wrapped(variant + ": " + said.substr(0, first), 0, terminal_width()) + said.substr(first);
 }
 
 std::string hanging(const std::string &text) {
@@ -210,7 +218,9 @@ std::string verdict(const Case &item, const Question &question, const KnownTimes
                     ? verdict_line("regime", std::string("by the paper's rule ") +
                                                  boost::describe::enum_to_string(*p.regimes->paper, "?"))
                     : "") +
-               (p.rates && p.rates->fmas_per_l2_byte ? verdict_line("rate", rate_words(*p.rates)) : "");
+               (p.rates && p.rates->fmas_per_l2_byte
+                    ? verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")))
+                    : "");
     out += verdict_line("time", time_words(p));
     if (const std::string regime = regime_words(p, question.profile); !regime.empty())
         out += verdict_line("regime", regime);
@@ -218,7 +228,7 @@ std::string verdict(const Case &item, const Question &question, const KnownTimes
         out += verdict_line("regime", boost::describe::enum_to_string(*p.regimes->tier2, "?"));
     out += verdict_line("time goes to", largest_terms(*p.term, 4));
     if (p.rates)
-        out += verdict_line("rate", rate_words(*p.rates));
+        out += verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")));
     if (const std::string measured = known_words(item, question, known); !measured.empty())
         out += verdict_line("measured", measured);
     if (faster && faster->prediction && faster->prediction->time_s)
@@ -256,6 +266,7 @@ struct CaseColumns {
     bool variants = false, names = false, shapes = false, counts = false, timed = false, measured = false,
          interval = false;
     TimeUnit unit;
+    std::vector<const Question *> lettered; ///< whose names are too long for a column: the first is A
     /// Of a question, shapes and strategies that have several settings in the table.
     std::set<std::tuple<const Question *, std::string, std::string>> ambiguous;
 
@@ -264,6 +275,41 @@ struct CaseColumns {
 
 std::string variant_of(const Row &row) {
     return row.question->variant.empty() ? row.question->profile.id : row.question->variant;
+}
+
+/// "A", "B", ..., "Z", "A2", ...
+std::string letter_of(std::size_t at) {
+    return std::string(1, static_cast<char>('A' + at % 26)) + (at < 26 ? "" : std::to_string(at / 26 + 1));
+}
+
+/// The questions in their order, if the name of one is too long for a column.
+std::vector<const Question *> lettered_questions(const std::vector<Row> &rows) {
+    constexpr std::size_t longest_name = 20;
+    std::vector<const Question *> questions;
+    bool is_long = false;
+    for (const Row &row : rows)
+        if (std::find(questions.begin(), questions.end(), row.question) == questions.end()) {
+            questions.push_back(row.question);
+            is_long = is_long || shown_width(variant_of(row)) > longest_name;
+        }
+    return is_long && questions.size() > 1 ? questions : std::vector<const Question *>();
+}
+
+std::string gpu_cell(const Row &row, const CaseColumns &columns) {
+    const auto found = std::find(columns.lettered.begin(), columns.lettered.end(), row.question);
+    return found == columns.lettered.end()
+               ? variant_of(row)
+               : letter_of(static_cast<std::size_t>(found - columns.lettered.begin()));
+}
+
+std::string legend_of(const CaseColumns &columns) {
+    std::string text;
+    for (std::size_t i = 0; i < columns.lettered.size(); ++i) {
+        const std::string letter = letter_of(i);
+        text += headed(letter + "  ", variant_of({nullptr, columns.lettered[i], nullptr}), letter.size() + 2,
+                       terminal_width());
+    }
+    return text;
 }
 
 CaseColumns columns_of(const std::vector<Row> &rows) {
@@ -287,6 +333,7 @@ CaseColumns columns_of(const std::vector<Row> &rows) {
         }
         columns.measured = columns.measured || measured_time(item, *rows[i].known);
     }
+    columns.lettered = lettered_questions(rows);
     columns.unit = time_unit(Seconds(columns.timed ? shortest : 1e-6));
     for (const auto &[key, texts] : settings)
         if (texts.size() > 1)
@@ -298,17 +345,17 @@ std::vector<Column> titles(const CaseColumns &columns) {
     const std::string unit = " (" + columns.unit.name + ")";
     std::vector<Column> titles;
     if (columns.variants)
-        titles.push_back({"GPU"});
-    const Column time = {"time" + unit, Align::right};
-    if (columns.names) { // a narrow terminal may leave out the shape then, but not the time
-        titles.push_back({"name"});
+        titles.push_back({"GPU", Align::left, Keep::must});
+    const Column time = {"time" + unit, Align::right, Keep::must};
+    if (columns.names) {
+        titles.push_back({"name", Align::left, Keep::high});
         if (columns.timed)
             titles.push_back(time);
     }
     if (columns.shapes)
-        titles.push_back({"shape"});
+        titles.push_back({"shape", Align::left, Keep::must});
     if (columns.counts)
-        titles.push_back({"calls", Align::right});
+        titles.push_back({"calls", Align::right, Keep::low});
     if (columns.timed) {
         if (!columns.names)
             titles.push_back(time);
@@ -317,12 +364,12 @@ std::vector<Column> titles(const CaseColumns &columns) {
     }
     titles.push_back({"regime"});
     if (columns.measured)
-        titles.push_back({"measured" + unit, Align::right});
+        titles.push_back({"measured" + unit, Align::right, Keep::high});
     if (columns.timed) {
-        titles.push_back({"limiter"});
-        titles.push_back({"GFLOP/s", Align::right});
+        titles.push_back({"limiter", Align::left, Keep::low});
+        titles.push_back({"GFLOP/s", Align::right, Keep::low});
     }
-    titles.push_back({"strategy"});
+    titles.push_back({"strategy", Align::left, Keep::high, Fit::knobs});
     return titles;
 }
 
@@ -340,7 +387,7 @@ std::vector<std::string> cells_of(const Row &row, const CaseColumns &columns) {
     const Prediction &p = *item.prediction;
     std::vector<std::string> cells;
     if (columns.variants)
-        cells.push_back(variant_of(row));
+        cells.push_back(gpu_cell(row, columns));
     const std::string time = p.time_s ? columns.seconds(*p.time_s) : "-";
     if (columns.names) {
         cells.push_back(item.name.value_or(item.shape));
@@ -450,9 +497,10 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
         tensor = tensor || (item.strategy && on_tensor_cores(*item.strategy));
         lines.push_back(cells_of(rows[i], columns));
     }
-    std::string out = lines.empty() ? "" : table(titles(columns), lines, terminal_width());
+    std::string out =
+        lines.empty() ? "" : table(titles(columns), lines, terminal_width()) + legend_of(columns);
     if (tensor)
-        out += tensor_core_remark;
+        out += wrapped(tensor_core_remark, 0, terminal_width());
     if (total)
         out += total_text(rows);
     if (!refused.empty()) {

@@ -34,12 +34,16 @@ std::string regime_words(const Prediction &prediction, const GpuProfile &profile
 /// the time (V1).
 std::string largest_terms(const Term &term, std::size_t most);
 
-/// "22.2 TFLOP/s, 34 % of the FFMA peak; 10.4 FMAs per byte of L2, 124 of DRAM"
-std::string rate_words(const Rates &rates);
+/// "22.2 TFLOP/s, 34 % of the FFMA peak; 10.4 FMAs per byte of L2, 124 of DRAM", of a strategy or a baseline
+/// by its text: what multiplies less is counted as direct products, and that is said.
+std::string rate_words(const Rates &rates, const std::string &strategy);
 
 /// What recordings have of a case: its time and the forecast's error, and the fastest of cuDNN; "" if
 /// nothing.
 std::string known_words(const Case &item, const Question &question, const KnownTimes &known);
+
+/// What is said of a GPU or a setting of it, with its name before the first line unless that is empty.
+std::string said_of(const std::string &variant, const std::string &said);
 
 /// A paragraph whose further lines are indented.
 std::string hanging(const std::string &text);
@@ -60,8 +64,9 @@ struct Row {
 
 /// A table of cases: shape, what of the question varies, strategy, time, interval, regime, limiter, distance
 /// to the speed of light, and the measured time where a recording has it. Cases that are refused stand in one
-/// line below, with their reasons where no strategy does the shape. `total`: adds up the fastest of every
-/// shape, as often as a network has it.
+/// line below, with their reasons where no strategy does the shape. Long names of GPUs and what is supposed
+/// of them become letters with a legend. `total`: adds up the fastest of every shape, as often as a network
+/// has it.
 std::string case_table(const std::vector<Row> &rows, bool total);
 
 /// For each question with several shapes: the fastest of every shape, as often as it is asked, added up.

@@ -29,6 +29,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -174,19 +175,20 @@ std::vector<std::string> knobs_of(const std::string &text) {
     return knobs;
 }
 
-/// A strategy in a table: its knobs where none of its name stands above it, else those that differ from the
-/// one above. Of the first of all, which the verdict names, none.
+/// Whether a setting is another one of the first's strategy.
+bool is_of_the_first(const Ranking &ranking, std::size_t at) {
+    return at > 0 && name_in(ranking.ranked[at]) == name_in(ranking.ranked.front());
+}
+
+/// A strategy in a table: of the first, whose knobs the verdict has, its name; of its strategy's other
+/// settings the knobs that differ from the first's; of other strategies all.
 std::string strategy_cell(const Ranking &ranking, std::size_t at) {
     const std::string &text = *ranking.ranked[at].strategy, name = name_in(ranking.ranked[at]);
-    std::size_t above = at;
-    while (above > 0 && name_in(ranking.ranked[above - 1]) != name)
-        --above;
     if (at == 0)
         return name;
-    if (above == 0)
+    if (!is_of_the_first(ranking, at))
         return text;
-    const std::vector<std::string> own = knobs_of(text),
-                                   other = knobs_of(*ranking.ranked[above - 1].strategy);
+    const std::vector<std::string> own = knobs_of(text), other = knobs_of(*ranking.ranked.front().strategy);
     std::string changed;
     for (std::size_t i = 0; i < own.size(); ++i)
         if (own.size() != other.size() || own[i] != other[i])
@@ -202,11 +204,12 @@ std::string forecast_table(const Ranking &ranking, const KnownTimes &known) {
         measured = measured || known.find(item.shape, *item.strategy);
         tensor = tensor || on_tensor_cores(*item.strategy);
     }
-    std::vector<Column> columns = {
-        {"rank", Align::right}, {"time (" + unit.name + ")", Align::right}, {"/ best", Align::right}};
+    std::vector<Column> columns = {{"rank", Align::right},
+                                   {"time (" + unit.name + ")", Align::right, Keep::must},
+                                   {"/ best", Align::right, Keep::high}};
     if (measured)
-        columns.push_back({"measured", Align::right});
-    columns.insert(columns.end(), {{"limiter"}, {"strategy"}});
+        columns.push_back({"measured", Align::right, Keep::high});
+    columns.insert(columns.end(), {{"limiter"}, {"strategy", Align::left, Keep::must, Fit::wrap}});
     std::vector<std::vector<std::string>> rows;
     for (std::size_t i = 0; i < ranking.ranked.size(); ++i) {
         const Case &item = ranking.ranked[i];
@@ -221,7 +224,8 @@ std::string forecast_table(const Ranking &ranking, const KnownTimes &known) {
         row.push_back(strategy_cell(ranking, i) + (on_tensor_cores(*item.strategy) ? " *" : ""));
         rows.push_back(std::move(row));
     }
-    return (rows.empty() ? "" : table(columns, rows, terminal_width())) + (tensor ? tensor_core_remark : "");
+    return (rows.empty() ? "" : table(columns, rows, terminal_width())) +
+           (tensor ? wrapped(tensor_core_remark, 0, terminal_width()) : "");
 }
 
 /// What is refused, in a line of names; `why`: with the reasons, also where nothing else is left to say.
@@ -317,7 +321,8 @@ std::vector<ChoiceAnswer> drawn_answers(const std::vector<Answer> &answers) {
     return out;
 }
 
-std::string compact(const std::vector<Answer> &answers) {
+/// `total`: of all shapes together, which a sweep does not ask for.
+std::string compact(const std::vector<Answer> &answers, bool total) {
     std::vector<Row> rows;
     std::string refused;
     for (const auto &[question, ranking, known] : answers) {
@@ -326,15 +331,46 @@ std::string compact(const std::vector<Answer> &answers) {
         if (ranking.ranked.empty() || ranking.named_refused)
             refused += ranking.asked.shape.id() + " " + refused_line(ranking, true);
     }
-    return case_table(rows, true) + refused;
+    return case_table(rows, total) + refused;
 }
 
-/// Where along the answers another strategy becomes the first, or the regime another one.
+/// The GPUs, and where all are settings of one what these are: "NVIDIA H200 with 66 and 132 SMs".
+std::string gpus_of(const std::vector<Answer> &answers) {
+    std::vector<std::string> names, variants;
+    std::set<int> sms;
+    const auto add = [](std::vector<std::string> &to, const std::string &name) {
+        if (std::find(to.begin(), to.end(), name) == to.end())
+            to.push_back(name);
+    };
+    for (const Answer &answer : answers) {
+        add(names, answer.question->profile.name);
+        add(variants, answer.question->variant);
+        sms.insert(answer.question->profile.limits.sm_count);
+    }
+    const auto listed = [](const std::vector<std::string> &of) {
+        constexpr std::size_t most = 4;
+        if (of.size() == 1)
+            return of.front();
+        if (of.size() > most)
+            return join({of.begin(), of.begin() + most}) + fmt::format(" and {} more", of.size() - most);
+        return join({of.begin(), of.end() - 1}) + " and " + of.back();
+    };
+    if (names.size() > 1 || variants.size() == 1)
+        return listed(names);
+    if (sms.size() != variants.size())
+        return fmt::format("{} with {} settings", names.front(), variants.size());
+    std::vector<std::string> counts;
+    for (const int count : sms)
+        counts.push_back(std::to_string(count));
+    return names.front() + " with " + listed(counts) + " SMs";
+}
+
+/// Where along the answers of a sweep another strategy becomes the first, or the regime another one.
 std::string turns(const std::vector<Answer> &answers) {
     std::string out;
     for (std::size_t i = 1; i < answers.size(); ++i) {
         const Answer &now = answers[i], &before = answers[i - 1];
-        if (now.ranking.ranked.empty() || before.ranking.ranked.empty())
+        if (now.ranking.ranked.empty() || before.ranking.ranked.empty() || now.question != before.question)
             continue;
         const Case &a = before.ranking.ranked.front(), &b = now.ranking.ranked.front();
         std::string what;
@@ -456,11 +492,11 @@ std::string measured_table(const Ranking &ranking, std::int64_t count) {
                         *item.strategy + (there || !item.reason ? "" : ": " + *item.reason)});
     }
     std::string text = table({{"rank", Align::right},
-                              {"forecast", Align::right},
-                              {"measured", Align::right},
-                              {"error", Align::right},
-                              {"place", Align::right},
-                              {"strategy"}},
+                              {"forecast", Align::right, Keep::must},
+                              {"measured", Align::right, Keep::must},
+                              {"error", Align::right, Keep::must},
+                              {"place", Align::right, Keep::high},
+                              {"strategy", Align::left, Keep::must, Fit::wrap}},
                              rows, terminal_width());
     text += refused_line(ranking, false);
     if (order.empty())
@@ -591,10 +627,11 @@ int choose_lines(const Question &question, const KnownTimes &known, const Asked 
 std::string text_of(const std::vector<Answer> &answers, const Arguments &arguments, const Asked &asked) {
     std::string text;
     if (answers.size() > 1 && !asked.blocks) {
-        text = bold("what to take, the first of each ranking on " + answers.front().question->profile.name +
-                    (answers.back().question != answers.front().question ? " and others" : "") + "\n") +
-               compact(answers);
-        if (arguments.has("sweep") || answers.back().question != answers.front().question)
+        const bool sweep = arguments.has("sweep");
+        text = bold(wrapped("what to take, the first of each ranking on " + gpus_of(answers), 0,
+                            terminal_width())) +
+               compact(answers, !sweep);
+        if (sweep)
             text += turns(answers);
         return text + "knobs: --top 1, or --json\n";
     }
@@ -611,6 +648,15 @@ std::string text_of(const std::vector<Answer> &answers, const Arguments &argumen
         }
         text += (asked.extent.why ? reasons(ranking) : "") + (i + 1 < answers.size() ? "\n" : "");
     }
+    const bool shortened = std::any_of(answers.begin(), answers.end(), [](const Answer &answer) {
+        for (std::size_t i = 1; i < answer.ranking.ranked.size(); ++i)
+            if (is_of_the_first(answer.ranking, i))
+                return true;
+        return false;
+    });
+    if (shortened && asked.measured == 0)
+        text += wrapped("knobs: of rank 1's strategy the tables have only those that differ from rank 1", 0,
+                        terminal_width());
     return text + places_text(answers, asked.extent.placed);
 }
 
@@ -619,12 +665,12 @@ std::string assumptions_of(const std::vector<Question> &questions) {
     for (const Question &question : questions)
         if (const std::string said = assumptions_text(question.knowledge);
             !said.empty() && text.find(said) == std::string::npos)
-            text += (question.variant.empty() ? "" : question.variant + ": ") + said;
+            text += said_of(question.variant, said);
     return text;
 }
 
 /// The rankings as a table for other programs or for texts.
-std::string sheet_text(const std::vector<Answer> &answers, Format format) {
+std::string sheet_text(const std::vector<Answer> &answers, Format format, bool total_asked) {
     std::vector<SheetRow> rows;
     std::vector<Row> firsts;
     for (const auto &[question, ranking, known] : answers)
@@ -638,7 +684,7 @@ std::string sheet_text(const std::vector<Answer> &answers, Format format) {
         }
     if (format == Format::csv)
         return as_csv(case_sheet(rows));
-    const std::string total = total_text(firsts);
+    const std::string total = total_asked ? total_text(firsts) : "";
     return as_markdown(case_sheet(rows)) + (total.empty() ? "" : "\n" + total);
 }
 
@@ -703,7 +749,7 @@ int choose(const Words &words) {
         else if (asked.format == Format::text)
             text = printable(text_of(answers, arguments, asked) + assumptions_of(questions));
         else
-            text = sheet_text(answers, asked.format);
+            text = sheet_text(answers, asked.format, !arguments.has("sweep"));
         write_file_atomically(asked.output, text);
     };
     DeviceRunEnd end = DeviceRunEnd::finished;

@@ -178,8 +178,11 @@ std::string curves_text(const ProfileComparison &comparison, std::size_t width) 
                         curve.at_x ? readable(*curve.at_x, curve.x_unit) +
                                          (curve.series.empty() ? "" : ", " + curve.series)
                                    : "no common x"});
-    return "\n" +
-           table({{"curve"}, {"ratio", Align::right}, {"points", Align::right}, {"largest at"}}, rows, width);
+    return "\n" + table({{"curve"},
+                         {"ratio", Align::right, Keep::must},
+                         {"points", Align::right, Keep::low},
+                         {"largest at", Align::left, Keep::normal, Fit::wrap}},
+                        rows, width);
 }
 
 std::string outcome_text(const ProfileComparison &comparison, std::size_t width) {
@@ -266,10 +269,21 @@ std::vector<Given> given_of(const std::vector<std::string> &names) {
     return given;
 }
 
+/// Refuses documents of convcast that are neither runs nor profiles, by their own names.
+void refuse_other_documents(const std::vector<Given> &given) {
+    for (const Given &one : given) {
+        const std::string schema = one.text ? schema_of(*one.text, one.shown) : "";
+        if (schema.starts_with("convcast/") && !schema.starts_with("convcast/run/") &&
+            !schema.starts_with("convcast/profile/"))
+            throw UsageError("compare: " + one.shown + " is a document of " + schema +
+                             "; expected two Run documents (convcast/run/1), or two or more profiles");
+    }
+}
+
 /// Whether two Run documents are given. Throws UsageError where one stands among other files.
 bool are_runs(const std::vector<Given> &given) {
     const auto runs = std::count_if(given.begin(), given.end(), [](const Given &one) {
-        return one.text && is_run_document(*one.text, one.shown);
+        return one.text && schema_of(*one.text, one.shown).starts_with("convcast/run/");
     });
     if (runs != 0 && (runs != 2 || given.size() != 2))
         throw UsageError("compare: expected two Run documents, or two or more profiles, got " +
@@ -280,10 +294,10 @@ bool are_runs(const std::vector<Given> &given) {
 
 /// Options that only Run documents know.
 void refuse_run_options(const Arguments &arguments) {
-    for (const char *option : {"fail-over", "l2", "all"})
+    for (const char *option : {"fail-over", "by", "l2", "all"})
         if (arguments.has(option))
             throw UsageError(std::string("compare: --") + option +
-                             " is of two Run documents, and these are profiles");
+                             " is of two Run documents, and these are profiles of GPUs");
 }
 
 } // namespace
@@ -293,6 +307,7 @@ int compare(const Words &words) {
                               {{"tolerance", Option::text},
                                {"only", Option::texts},
                                {"fail-over", Option::text},
+                               {"by", Option::text},
                                {"l2", Option::text},
                                {"all", Option::flag},
                                format_option(),
@@ -311,6 +326,7 @@ int compare(const Words &words) {
         throw UsageError("compare: standard input (-) can be only one of the files");
     const Format format = format_of("compare", arguments, false);
     const std::vector<Given> given = given_of(names);
+    refuse_other_documents(given);
     if (are_runs(given))
         return compare_run_documents(arguments, *given[0].text, *given[1].text);
     refuse_run_options(arguments);

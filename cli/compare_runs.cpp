@@ -3,6 +3,7 @@
 #include "cli/document.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
+#include "executor/baselines/names.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -15,7 +16,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -49,6 +52,9 @@ CompareRunsOptions options_of(const Arguments &arguments) {
     const std::string l2 = arguments.text("l2", "cold");
     if (!boost::describe::enum_from_string(l2.c_str(), options.l2))
         throw UsageError("compare: --l2 must be cold or warm, got '" + shortened(l2, 40) + "'");
+    const std::string by = arguments.text("by", "setting");
+    if (!boost::describe::enum_from_string(by.c_str(), options.by))
+        throw UsageError("compare: --by must be setting, strategy or shape, got '" + shortened(by, 40) + "'");
     return options;
 }
 
@@ -69,36 +75,95 @@ std::string interval_text(const ComparedCase &item) {
 
 std::string differences_text(const RunComparison &comparison, std::size_t width) {
     std::string text;
-    for (const RunDifference &difference : comparison.differences)
+    for (const RunDifference &difference : comparison.differences) {
+        const auto shown = [&](const std::string &value) {
+            return !value.empty() ? value : difference.what == "sms" ? std::string("all") : std::string("-");
+        };
         text += headed("  ",
-                       difference.what + ": " + (difference.before.empty() ? "-" : difference.before) +
-                           "  ->  " + (difference.after.empty() ? "-" : difference.after),
+                       difference.what + ": " + shown(difference.before) + "  ->  " + shown(difference.after),
                        4, width);
+    }
     return text.empty() ? "same GPU, versions and conditions\n"
                         : bold("not made under the same conditions") + "\n" + text;
 }
 
-std::string outcome_text(const RunComparison &comparison, std::size_t width) {
+/// The option by which cases that one document lacks would find others; "" if none would.
+std::string remedy_for(const std::vector<std::string> &lacking, const std::vector<std::string> &others,
+                       const RunComparison &comparison) {
+    const auto wider = [](const std::string &key, CompareBy by) {
+        return key.substr(0, by == CompareBy::strategy ? key.find(':') : key.find("  "));
+    };
+    for (const CompareBy by : {CompareBy::strategy, CompareBy::shape}) {
+        if (by <= comparison.by)
+            continue;
+        std::set<std::string> known;
+        for (const std::string &key : others)
+            known.insert(wider(key, by));
+        for (const ComparedCase &item : comparison.cases)
+            known.insert(wider(item.shape + "  " + item.strategy.value_or(item.baseline.value_or("")), by));
+        if (std::any_of(lacking.begin(), lacking.end(), [&](const std::string &key) {
+                const std::size_t blanks = key.find("  ");
+                const bool library = blanks != std::string::npos && is_baseline(key.substr(blanks + 2));
+                return !library && known.count(wider(key, by)) != 0;
+            }))
+            return by == CompareBy::strategy ? "--by strategy compares the fastest setting of each strategy"
+                                             : "--by shape compares the fastest FP32 setting of each shape";
+    }
+    return "";
+}
+
+/// Cases that only one document has: how many, or with `all` which.
+std::string dropped_text(const RunComparison &comparison, bool all, std::size_t width) {
     std::string text;
-    for (const VerdictCount &count : comparison.counts)
+    const auto add = [&](const std::string &file, const std::vector<std::string> &names,
+                         const std::vector<std::string> &others) {
+        if (names.empty())
+            return;
+        const std::string remedy = remedy_for(names, others, comparison);
+        text += headed("  ",
+                       fmt::format("only in {}: {} case{}{}{}", file, names.size(),
+                                   names.size() == 1 ? "" : "s", remedy.empty() ? "" : "; ", remedy) +
+                           (all                 ? ""
+                            : names.size() == 1 ? "; --all names it"
+                                                : "; --all names them"),
+                       4, width);
+        for (std::size_t i = 0; all && i < names.size(); ++i)
+            text += headed("    ", names[i], 6, width);
+    };
+    add(comparison.before, comparison.only_before, comparison.only_after);
+    add(comparison.after, comparison.only_after, comparison.only_before);
+    return text;
+}
+
+std::string passed_text(const RunComparison &comparison) {
+    const double percent = 100.0 * *comparison.fail_over;
+    if (comparison.passed)
+        return fmt::format(": no kernel is surely slower by more than {:.3g} %, or broken\n", percent);
+    const bool broken =
+        std::any_of(comparison.counts.begin(), comparison.counts.end(),
+                    [](const VerdictCount &count) { return count.verdict == CaseVerdict::broken; });
+    if (comparison.timed == 0 && !broken)
+        return ": no case has a time in both\n";
+    return fmt::format(": there are kernels that are surely slower by more than {:.3g} %, or broken\n",
+                       percent);
+}
+
+std::string outcome_text(const RunComparison &comparison, bool all, std::size_t width) {
+    std::string text;
+    std::int64_t untimed = 0;
+    for (const VerdictCount &count : comparison.counts) {
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count.cases, name_of(count.verdict));
-    text = fmt::format("{} cases: {}", comparison.cases.size(), text.empty() ? "none in common" : text);
+        if (count.verdict == CaseVerdict::untimed)
+            untimed = count.cases;
+    }
+    text = fmt::format("compared {} of {} cases: {}", std::ssize(comparison.cases) - untimed,
+                       comparison.cases.size() + comparison.only_before.size() + comparison.only_after.size(),
+                       text.empty() ? "none in common" : text);
     if (comparison.mean_ratio)
         text += fmt::format("; times {} in the geometric mean", percent_text(*comparison.mean_ratio));
-    text = wrapped(text, 0, width);
-    for (const auto &[what, names] : {std::pair{"only in " + comparison.before, &comparison.only_before},
-                                      {"only in " + comparison.after, &comparison.only_after}}) {
-        constexpr std::size_t shown = 10;
-        for (std::size_t i = 0; i < std::min(names->size(), shown); ++i)
-            text += headed("  ", what + ": " + (*names)[i], 4, width);
-        if (names->size() > shown)
-            text += fmt::format("  {}: {} more\n", what, names->size() - shown);
-    }
+    text = wrapped(text, 0, width) + dropped_text(comparison, all, width);
     if (comparison.fail_over)
-        text += bold(comparison.passed ? "passed" : "failed") +
-                fmt::format(": {} surely slower by more than {:.3g} %, or broken\n",
-                            comparison.passed ? "no kernel is" : "there are kernels that are",
-                            100.0 * *comparison.fail_over);
+        text += bold(comparison.passed ? "passed" : "failed") + passed_text(comparison);
     return text;
 }
 
@@ -110,42 +175,62 @@ bool is_notable(const ComparedCase &item, double tolerance) {
            *item.ratio < 1.0 / (1.0 + tolerance);
 }
 
+/// Which setting a case is of, and where another strategy was the fastest before, which.
+std::string strategy_text(const ComparedCase &item) {
+    const std::string text = item.strategy.value_or(item.baseline.value_or(""));
+    if (!item.strategy_before)
+        return text;
+    const auto name = [](const std::string &of) { return of.substr(0, of.find(':')); };
+    return name(*item.strategy_before) == name(text) ? text : name(*item.strategy_before) + " -> " + text;
+}
+
+/// Why cases are what the table says, those that have a reason.
+std::string reasons_text(const RunComparison &comparison, bool all, std::size_t width) {
+    std::string text;
+    for (const ComparedCase &item : comparison.cases)
+        if (item.reason && (all || is_notable(item, comparison.tolerance)))
+            text += headed("  ",
+                           name_of(item.verdict) + ", " + item.name.value_or(item.shape) + " " +
+                               strategy_text(item) + ": " + *item.reason,
+                           4, width);
+    return text;
+}
+
 /// Cases that changed, or all of them.
 std::string cases_table(const RunComparison &comparison, bool all, std::size_t width) {
     std::vector<std::vector<std::string>> rows;
     for (const ComparedCase &item : comparison.cases) {
         if (!all && !is_notable(item, comparison.tolerance))
             continue;
-        rows.push_back(
-            {item.verdict == CaseVerdict::slower || item.verdict == CaseVerdict::broken
-                 ? bold(name_of(item.verdict))
-                 : name_of(item.verdict),
-             item.ratio ? percent_text(*item.ratio) : "-", item.name.value_or(item.shape),
-             interval_text(item), item.before ? short_time(item.before->median_s) : "-",
-             item.after ? short_time(item.after->median_s) : "-",
-             item.strategy.value_or(item.baseline.value_or("")) + (item.reason ? ": " + *item.reason : "")});
+        rows.push_back({item.verdict == CaseVerdict::slower || item.verdict == CaseVerdict::broken
+                            ? bold(name_of(item.verdict))
+                            : name_of(item.verdict),
+                        item.ratio ? percent_text(*item.ratio) : "-", item.name.value_or(item.shape),
+                        interval_text(item), item.before ? short_time(item.before->median_s) : "-",
+                        item.after ? short_time(item.after->median_s) : "-", strategy_text(item)});
     }
     if (rows.empty())
         return "";
     return "\n" +
            table({{"verdict"},
-                  {"change", Align::right},
-                  {"shape"},
-                  {"95 %", Align::right},
+                  {"change", Align::right, Keep::must},
+                  {"shape", Align::left, Keep::must},
+                  {"95 %", Align::right, Keep::low},
                   {"before", Align::right},
                   {"after", Align::right},
-                  {"strategy"}},
+                  {"strategy", Align::left, Keep::high, Fit::knobs}},
                  rows, width) +
-           "\n";
+           reasons_text(comparison, all, width) + "\n";
 }
 
 Sheet sheet_of(const RunComparison &comparison, bool all) {
     Sheet sheet;
-    sheet.columns = {{"verdict", ""},  {"study", ""},       {"name", ""},         {"shape", ""},
-                     {"strategy", ""}, {"ratio", ""},       {"ratio_low", ""},    {"ratio_high", ""},
-                     {"before", "s"},  {"before_low", "s"}, {"before_high", "s"}, {"before_samples", ""},
-                     {"after", "s"},   {"after_low", "s"},  {"after_high", "s"},  {"after_samples", ""},
-                     {"reason", ""}};
+    sheet.columns = {{"verdict", ""},        {"study", ""},         {"name", ""},
+                     {"shape", ""},          {"strategy", ""},      {"strategy_before", ""},
+                     {"ratio", ""},          {"ratio_low", ""},     {"ratio_high", ""},
+                     {"before", "s"},        {"before_low", "s"},   {"before_high", "s"},
+                     {"before_samples", ""}, {"after", "s"},        {"after_low", "s"},
+                     {"after_high", "s"},    {"after_samples", ""}, {"reason", ""}};
     for (const ComparedCase &item : comparison.cases) {
         if (!all && !is_notable(item, comparison.tolerance))
             continue;
@@ -154,6 +239,7 @@ Sheet sheet_of(const RunComparison &comparison, bool all) {
                                       cell(item.name),
                                       item.shape,
                                       item.strategy.value_or(item.baseline.value_or("")),
+                                      cell(item.strategy_before),
                                       cell(item.ratio),
                                       cell(item.ratio_low),
                                       cell(item.ratio_high)};
@@ -172,10 +258,14 @@ Sheet sheet_of(const RunComparison &comparison, bool all) {
 
 std::string as_text(const RunComparison &comparison, bool all) {
     const std::size_t width = terminal_width();
-    return headed("", bold(comparison.before + " -> " + comparison.after) + ": times as " + comparison.times,
+    return headed("",
+                  bold(comparison.before + " -> " + comparison.after) + ": times as " + comparison.times +
+                      (comparison.by == CompareBy::setting    ? ""
+                       : comparison.by == CompareBy::strategy ? ", the fastest setting of each strategy"
+                                                              : ", the fastest FP32 setting of each shape"),
                   2, width) +
            differences_text(comparison, width) + cases_table(comparison, all, width) +
-           outcome_text(comparison, width);
+           outcome_text(comparison, all, width);
 }
 
 /// A summary that can stand in a pull request.
@@ -185,16 +275,10 @@ std::string markdown_of(const RunComparison &comparison, bool all) {
     for (const RunDifference &difference : comparison.differences)
         text += "- " + difference.what + ": `" + difference.before + "` -> `" + difference.after + "`\n";
     text += (comparison.differences.empty() ? "" : "\n") + as_markdown(sheet_of(comparison, all)) + "\n";
-    return printable(text + outcome_text(comparison, std::string::npos));
+    return printable(text + outcome_text(comparison, all, std::string::npos));
 }
 
 } // namespace
-
-bool is_run_document(const std::string &text, const std::string &shown) {
-    const JsonValue document = parse_json(text, shown);
-    const JsonValue *schema = document.find("schema");
-    return schema != nullptr && schema->text().value_or("").starts_with("convcast/run/");
-}
 
 int compare_run_documents(const Arguments &arguments, const std::string &before, const std::string &after) {
     const CompareRunsOptions options = options_of(arguments);

@@ -7,9 +7,6 @@
 
 namespace convcast::cli {
 
-/// Whether a word of the command line is a Run document, by its schema. `text` is what it reads.
-bool is_run_document(const std::string &text, const std::string &shown);
-
 /// Compares the documents, whose texts these are, and writes the answer. Returns the exit code.
 int compare_run_documents(const Arguments &arguments, const std::string &before, const std::string &after);
 

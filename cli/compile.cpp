@@ -86,11 +86,11 @@ std::string as_text(const CompileReport &report, std::size_t problems) {
     }
     std::string text = table({{"registers", Align::right},
                               {"shared, B", Align::right},
-                              {"spills, B", Align::right},
-                              {"stack, B", Align::right},
-                              {"CTAs/SM", Align::right},
-                              {"kernel"}},
-                             rows, terminal_width() * 2);
+                              {"spills, B", Align::right, Keep::high},
+                              {"stack, B", Align::right, Keep::low},
+                              {"CTAs/SM", Align::right, Keep::high},
+                              {"kernel", Align::left, Keep::must, Fit::wrap}},
+                             rows, terminal_width());
     text += fmt::format("\n{} kernels for {} by NVRTC {}, {}{}\n", report.kernels.size(), report.architecture,
                         report.nvrtc,
                         problems == 0 ? "none with a problem" : fmt::format("{} with a problem", problems),

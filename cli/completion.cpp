@@ -62,6 +62,8 @@ Candidates candidates_of(const HelpOption &option) {
                           : std::vector<std::string>{"text", "json", "csv", "markdown"};
     else if (name == "--l2")
         found.words = {"cold", "warm"};
+    else if (name == "--by")
+        found.words = {"setting", "strategy", "shape"};
     else if (name == "--schema")
         found.words = schema_names();
     else if (name == "--man") {

@@ -4,6 +4,7 @@
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/json.hpp"
 #include "model/record/run_lines.hpp"
 
 #include <fmt/format.h>
@@ -103,6 +104,12 @@ void read_document_pieces(const std::string &file, const std::function<void(Run,
         say_unread(piece, file);
         take(std::move(piece), cases);
     });
+}
+
+std::string schema_of(const std::string &text, const std::string &shown) {
+    const JsonValue document = parse_json(text, shown);
+    const JsonValue *schema = document.find("schema");
+    return std::string(schema != nullptr ? schema->text().value_or("") : "");
 }
 
 Run read_document(const std::string &file) {

@@ -10,6 +10,9 @@
 
 namespace convcast::cli {
 
+/// What a document says it is, "convcast/run/1", or "". `shown` is its name in messages.
+std::string schema_of(const std::string &text, const std::string &shown);
+
 /// Reads a Run document, - for standard input. Says on standard error, by file and place, which of its cases
 /// cannot be read; they are its Run::unread. Throws InputError where nothing of it can be read.
 Run read_document(const std::string &file);

@@ -33,13 +33,13 @@ std::string left_out_text(const std::vector<LeftOut> &rows) {
                          fmt::format("{:.3f}", row.new_kernel_bias), share(row.new_kernel)});
     return "mean |forecast / measured - 1| outside the training part, by what the forecast knew\n" +
            table({{"strategy"},
-                  {"cases", Align::right},
+                  {"cases", Align::right, Keep::low},
                   {"no counters", Align::right},
                   {"counters", Align::right},
                   {"fitted", Align::right},
-                  {"without it", Align::right},
+                  {"without it", Align::right, Keep::must},
                   {"bias", Align::right},
-                  {"new kernel", Align::right}},
+                  {"new kernel", Align::right, Keep::must}},
                  cells, terminal_width());
 }
 

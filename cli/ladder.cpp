@@ -67,14 +67,16 @@ std::string why_text(const RungResult &rung) {
 std::string ladder_text(const LadderRun &run, const std::string &gpu) {
     const bool measured = std::any_of(run.rungs.begin(), run.rungs.end(),
                                       [](const RungResult &rung) { return rung.graph_warm_s.has_value(); });
-    std::string text =
-        bold(fmt::format("{} on {}, batch {}{}", run.network, gpu, run.batch, measured ? "" : ", forecast")) +
-        "\n";
+    std::string text = bold(wrapped(
+        fmt::format("{} on {}, batch {}{}", run.network, gpu, run.batch, measured ? "" : ", forecast"), 0,
+        terminal_width()));
     if (run.sequential_s)
-        text += fmt::format("  one thread of this CPU, an image: {}\n", short_time(*run.sequential_s));
+        text += wrapped(fmt::format("one thread of this CPU, an image: {}", short_time(*run.sequential_s)), 2,
+                        terminal_width());
     if (run.published_cpu_s && run.published_gpu)
-        text += fmt::format("  published: one thread of a CPU, an image: {}; rungs on a {}\n",
-                            short_time(*run.published_cpu_s), *run.published_gpu);
+        text += wrapped(fmt::format("published: one thread of a CPU, an image: {}; rungs on a {}",
+                                    short_time(*run.published_cpu_s), *run.published_gpu),
+                        2, terminal_width());
     std::vector<TimeColumn> columns = {{measured ? "forecast" : "graph", forecast_graph}};
     if (measured)
         columns.push_back({"graph", [](const RungResult &rung) { return rung.graph_warm_s; }});
@@ -90,10 +92,10 @@ std::string ladder_text(const LadderRun &run, const std::string &gpu) {
         return std::none_of(run.rungs.begin(), run.rungs.end(),
                             [&](const RungResult &rung) { return column.of(rung).has_value(); });
     });
-    std::vector<Column> head = {{"rung"}, {"kernels", Align::right}};
+    std::vector<Column> head = {{"rung"}, {"kernels", Align::right, Keep::low}};
     for (const TimeColumn &column : columns)
-        head.push_back({column.title, Align::right});
-    head.push_back({"what it does"});
+        head.push_back({column.title, Align::right, head.size() < 4 ? Keep::must : Keep::high});
+    head.push_back({"what it does", Align::left, Keep::high, Fit::wrap});
     std::vector<std::vector<std::string>> rows;
     for (const RungResult &rung : run.rungs) {
         std::vector<std::string> row = {rung.id, std::to_string(rung.launches)};
@@ -124,7 +126,8 @@ std::vector<std::string> kernel_row(const RungLaunchForecast &launch, std::int64
 
 /// One step of a rung that trains.
 std::string step_text(const RungResult &result, const Rung &rung) {
-    std::string text = "\n" + bold(result.id) + ": " + result.title + "\n";
+    std::string text =
+        "\n" + headed(bold(result.id) + ": ", result.title, result.id.size() + 2, terminal_width());
     const RungForecast &forecast = *result.predicted;
     if (forecast.why_not)
         return text + "  no forecast: " + *forecast.why_not + "\n";
@@ -149,19 +152,19 @@ std::string step_text(const RungResult &result, const Rung &rung) {
                         ""});
     }
     return text + table({{"kernel"},
-                         {"launches", Align::right},
-                         {"one", Align::right},
-                         {"all", Align::right},
-                         {"share", Align::right},
-                         {"waves", Align::right},
-                         {"most of one"}},
+                         {"launches", Align::right, Keep::high},
+                         {"one launch", Align::right},
+                         {"in a step", Align::right, Keep::must},
+                         {"share", Align::right, Keep::must},
+                         {"waves", Align::right, Keep::low},
+                         {"longest part of a launch", Align::left, Keep::normal, Fit::wrap}},
                         rows, terminal_width());
 }
 
 std::string training_text(const LadderRun &run, const Ladder &ladder, const std::string &gpu) {
-    std::string text = bold(fmt::format("{} on {}, a step of training of {} images, forecast", run.network,
-                                        gpu, run.batch)) +
-                       "\n";
+    std::string text = bold(wrapped(
+        fmt::format("{} on {}, a step of training of {} images, forecast", run.network, gpu, run.batch), 0,
+        terminal_width()));
     for (std::size_t i = 0; i < run.rungs.size(); ++i)
         text += step_text(run.rungs[i], ladder.rungs[i]);
     return text;

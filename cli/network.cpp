@@ -123,22 +123,33 @@ std::string percent(double share) {
     return fmt::format("{:.1f} %", 100.0 * share);
 }
 
+/// What direct products would take; a bound of the network only where nothing multiplies less.
+std::string light_words(const NetworkForecast &forecast) {
+    const std::string light = short_time(forecast.light_s);
+    if (forecast.time_s < forecast.light_s)
+        return fmt::format("direct products at full rate would take {}; Winograd multiplies less", light);
+    return fmt::format("{:.2f}x the {} of direct products at full rate with every parameter read once",
+                       forecast.time_s / forecast.light_s, light);
+}
+
 std::string heading(const NetworkForecast &forecast, const Asked &asked) {
+    const auto line = [](const std::string &text) { return headed("  ", text, 2, terminal_width()); };
     return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.profile.name, forecast.batch)) +
-           fmt::format("\n  {} in one CUDA graph of {} nodes, {:.0f} images a second; {:.3g} G FMAs\n",
-                       short_time(forecast.time_s), forecast.nodes,
-                       static_cast<double>(forecast.batch) / forecast.time_s.value, forecast.fmas / 1e9) +
-           fmt::format("  {:.2f}x the bound {}: direct products at full rate, or every parameter read once; "
-                       "Winograd multiplies less\n",
-                       forecast.time_s / forecast.light_s, short_time(forecast.light_s)) +
+           "\n" +
+           line(fmt::format("{} in one CUDA graph of {} nodes, {:.0f} images a second; {:.3g} G FMAs",
+                            short_time(forecast.time_s), forecast.nodes,
+                            static_cast<double>(forecast.batch) / forecast.time_s.value,
+                            forecast.fmas / 1e9)) +
+           line(light_words(forecast)) +
            (forecast.chosen_s
-                ? fmt::format("  by the schedule that was given: {:.3f}x the {} of the forecast's own\n",
-                              forecast.time_s / *forecast.chosen_s, short_time(*forecast.chosen_s))
+                ? line(fmt::format("by the schedule that was given: {:.3f}x the {} of the forecast's own",
+                                   forecast.time_s / *forecast.chosen_s, short_time(*forecast.chosen_s)))
                 : "") +
-           fmt::format("  convolutions {}, dense layers {}, the rest {}\n\n",
-                       percent(forecast.convolutions_s / all_of(forecast)),
-                       percent(forecast.dense_s / all_of(forecast)),
-                       percent(forecast.others_s / all_of(forecast)));
+           line(fmt::format("convolutions {}, dense layers {}, the rest {}",
+                            percent(forecast.convolutions_s / all_of(forecast)),
+                            percent(forecast.dense_s / all_of(forecast)),
+                            percent(forecast.others_s / all_of(forecast)))) +
+           "\n";
 }
 
 std::string launches_table(const NetworkForecast &forecast) {
@@ -149,12 +160,12 @@ std::string launches_table(const NetworkForecast &forecast) {
                         launch.light_s ? fmt::format("{:.1f}x", launch.time_s / *launch.light_s) : "-",
                         launch.shape.value_or("-"),
                         launch.candidates.empty() ? "-" : launch.candidates.front().strategy});
-    return table({{"operators"},
-                  {"time", Align::right},
-                  {"share", Align::right},
-                  {"/ light", Align::right},
-                  {"shape"},
-                  {"strategy"}},
+    return table({{"operators", Align::left, Keep::must, Fit::cut},
+                  {"time", Align::right, Keep::must},
+                  {"share", Align::right, Keep::must},
+                  {"/ direct", Align::right, Keep::low},
+                  {"shape", Align::left, Keep::must},
+                  {"strategy", Align::left, Keep::high, Fit::knobs}},
                  rows, terminal_width());
 }
 
@@ -162,8 +173,9 @@ std::string what_if_text(const NetworkForecast &forecast) {
     std::string text = forecast.chosen_s ? "\nwhat would change it, with this schedule:\n"
                                          : "\nwhat would change it, strategies chosen anew:\n";
     for (const WhatIf &change : forecast.what_if)
-        text += fmt::format("  {:>10}  {:+6.1f} %  {}\n", short_time(change.time_s),
-                            100.0 * (change.time_s / forecast.time_s - 1.0), change.change);
+        text += headed(fmt::format("  {:>10}  {:+6.1f} %  ", short_time(change.time_s),
+                                   100.0 * (change.time_s / forecast.time_s - 1.0)),
+                       change.change, 24, terminal_width());
     return text;
 }
 
@@ -193,8 +205,10 @@ std::string candidates_text(const NetworkForecast &forecast) {
                                  ->time_s;
         for (const NetworkCandidate &way : launch.candidates)
             rows.push_back({short_time(way.time_s), fmt::format("{:.2f}", way.time_s / best), way.strategy});
-        text +=
-            table({{"time", Align::right}, {"/ best", Align::right}, {"strategy"}}, rows, terminal_width());
+        text += table({{"time", Align::right},
+                       {"/ best", Align::right},
+                       {"strategy", Align::left, Keep::must, Fit::wrap}},
+                      rows, terminal_width());
         if (best < launch.candidates.front().time_s)
             text +=
                 wrapped("The first is taken: the forecast cannot tell these apart, and it is of those that "

@@ -187,7 +187,7 @@ std::string many(const std::vector<Answered> &answers, const Arguments &argument
                             (answers.size() > 1 ? std::to_string(answers.size()) + " GPUs or settings of one"
                                                 : first.profile.name) +
                             "\n");
-    out += case_table(rows, true);
+    out += case_table(rows, !arguments.has("sweep"));
     out += blocks(answers, asked);
     const bool timed = std::any_of(rows.begin(), rows.end(), [](const Row &row) {
         return row.item->prediction && row.item->prediction->time_s;
@@ -219,7 +219,7 @@ std::string text_of(const std::vector<Answered> &answers, const Arguments &argum
         });
         if (const std::string said = timed ? assumptions_text(answer.question->knowledge) : "";
             !said.empty() && out.find(said) == std::string::npos)
-            out += (answers.size() > 1 ? answer.question->variant + ": " : "") + said;
+            out += said_of(answers.size() > 1 ? answer.question->variant : "", said);
     }
     return printable(out);
 }
@@ -239,7 +239,7 @@ std::string sheet_text(const std::vector<Answered> &answers, const Arguments &ar
     }
     if (format == Format::csv)
         return as_csv(case_sheet(rows));
-    const std::string total = total_text(totals);
+    const std::string total = arguments.has("sweep") ? "" : total_text(totals);
     return as_markdown(case_sheet(rows)) + (total.empty() ? "" : "\n" + total);
 }
 

@@ -101,9 +101,9 @@ std::string accuracy_text(const Accuracy &accuracy) {
         text += "\n\nerror: |forecast / measured - 1|; symmetric: max(forecast / measured, measured / "
                 "forecast) - 1\n" +
                 table({{"part"},
-                       {"time by"},
+                       {"time by", Align::left, Keep::must},
                        {"cases", Align::right},
-                       {"error", Align::right},
+                       {"error", Align::right, Keep::must},
                        {"symmetric", Align::right},
                        {"median", Align::right},
                        {"p90", Align::right},
@@ -117,7 +117,7 @@ std::string accuracy_text(const Accuracy &accuracy) {
     if (!rows.empty())
         text += "\n" + table({{"work, test part"},
                               {"cases", Align::right},
-                              {"mean |error|", Align::right},
+                              {"mean |error|", Align::right, Keep::must},
                               {"median", Align::right},
                               {"p90", Align::right},
                               {"within 1 %", Align::right}},
@@ -129,7 +129,7 @@ std::string accuracy_text(const Accuracy &accuracy) {
     if (!rows.empty())
         text += "\n" + table({{"ranking by, test part"},
                               {"shapes", Align::right},
-                              {"mean regret", Align::right},
+                              {"mean regret", Align::right, Keep::must},
                               {"first within 5 %", Align::right},
                               {"Kendall tau", Align::right}},
                              rows, terminal_width());
@@ -150,11 +150,11 @@ std::string speedups_text(const std::vector<SpeedupStatistics> &speedups) {
     return "\ncuDNN in true FP32, its tensors in NCHW; \"NHWC too\": also plans for tensors that lay in "
            "NHWC\n" +
            table({{"speed-up in"},
-                  {"of"},
-                  {"over"},
+                  {"of", Align::left, Keep::high},
+                  {"over", Align::left, Keep::must},
                   {"faster", Align::right},
                   {"least", Align::right},
-                  {"geomean", Align::right}},
+                  {"geomean", Align::right, Keep::must}},
                  rows, terminal_width());
 }
 
@@ -173,7 +173,7 @@ std::string regimes_text(const RegimeTables &tables) {
     if (rows.empty())
         return "";
     std::string text = "\n" + table({{"regime by"},
-                                     {"measured"},
+                                     {"measured", Align::left, Keep::must},
                                      {"said compute", Align::right},
                                      {"bulk", Align::right},
                                      {"exposed", Align::right}},
@@ -184,9 +184,9 @@ std::string regimes_text(const RegimeTables &tables) {
                         share(static_cast<double>(r.agree) / static_cast<double>(r.n)),
                         r.kappa ? fmt::format("{:.3f}", *r.kappa) : "-", share(*r.balanced)});
     text += "\n" + table({{"regimes of"},
-                          {"by"},
+                          {"by", Align::left, Keep::must},
                           {"cases", Align::right},
-                          {"agree", Align::right},
+                          {"agree", Align::right, Keep::must},
                           {"kappa", Align::right},
                           {"balanced", Align::right}},
                          rows, terminal_width());
@@ -196,17 +196,12 @@ std::string regimes_text(const RegimeTables &tables) {
         if (s.share >= worth_a_line)
             rows.push_back({name_of(s.measured), s.reason, std::to_string(s.n), share(s.share)});
     if (!rows.empty())
-        text +=
-            "\n" + table({{"measured"}, {"warps wait for"}, {"cases", Align::right}, {"share", Align::right}},
-                         rows, terminal_width());
+        text += "\n" + table({{"measured"},
+                              {"warps wait for", Align::left, Keep::must},
+                              {"cases", Align::right},
+                              {"share", Align::right, Keep::must}},
+                             rows, terminal_width());
     return text;
-}
-
-/// The document's schema; what else may be wrong with it, its reader says.
-std::string schema_of(const std::string &text, const std::string &name) {
-    const JsonValue document = parse_json(text, name);
-    const JsonValue *schema = document.find("schema");
-    return schema != nullptr ? std::string(schema->text().value_or("")) : "";
 }
 
 /// Of a case of a large run what a report says: not its plan, its terms and those counters that it does not

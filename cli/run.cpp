@@ -189,12 +189,12 @@ std::string summary(const Run &run) {
     }
     return table({{"shape"},
                   {"status"},
-                  {"forecast", Align::right},
-                  {"cold", Align::right},
+                  {"forecast", Align::right, Keep::high},
+                  {"cold", Align::right, Keep::must},
                   {"warm", Align::right},
-                  {"error", Align::right},
-                  {"strategy"}},
-                 rows, terminal_width() * 2);
+                  {"error", Align::right, Keep::must},
+                  {"strategy", Align::left, Keep::high, Fit::wrap}},
+                 rows, terminal_width());
 }
 
 std::string timelines(const Run &run) {

@@ -132,17 +132,19 @@ std::string cases_table(const Scaling &scaling, bool measured) {
         rows.push_back(std::move(row));
     }
     std::vector<Column> columns = {{"split"},
-                                   {"GPUs", Align::right},
-                                   {"images", Align::right},
+                                   {"GPUs", Align::right, Keep::must},
+                                   {"images", Align::right, Keep::must},
                                    {"forward", Align::right},
                                    {"backward", Align::right},
-                                   {"step", Align::right}};
+                                   {"step", Align::right, Keep::must}};
     if (measured)
-        columns.push_back({"forecast", Align::right});
-    for (const char *name : {"speed-up", "efficiency", "weak", "comp/comm"})
-        columns.push_back({name, Align::right});
-    columns.push_back({"shares"});
-    return table(columns, rows, terminal_width() * 2);
+        columns.push_back({"forecast", Align::right, Keep::high});
+    columns.insert(columns.end(), {{"speed-up", Align::right, Keep::high},
+                                   {"efficiency", Align::right, Keep::high},
+                                   {"weak", Align::right},
+                                   {"comp/comm", Align::right},
+                                   {"shares", Align::left, Keep::normal, Fit::wrap}});
+    return table(columns, rows, terminal_width());
 }
 
 std::string advice_text(const Scaling &scaling) {

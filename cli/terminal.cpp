@@ -56,13 +56,16 @@ bool width_is_known() {
     return isatty(STDOUT_FILENO) != 0 || (columns != nullptr && std::atoi(columns) > 0);
 }
 
-/// A text in pieces of at most `width` columns, cut behind blanks and commas.
+/// A text in pieces of at most `width` columns, cut behind blanks, commas and the colon of a strategy.
 std::vector<std::string> cut(const std::string &text, std::size_t width) {
     std::vector<std::string> parts(1);
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find_first_of(" ,", at), text.size() - 1) + 1;
-        const std::string word = text.substr(at, end - at);
-        if (!parts.back().empty() && shown_width(parts.back()) + shown_width(word) > width)
+        std::size_t end = std::min(text.find_first_of(" ,:", at), text.size() - 1) + 1;
+        if (text.compare(end, std::string::npos, "*") == 0) // a mark stays behind what it is of
+            end = text.size();
+        std::string word = text.substr(at, end - at);
+        if (!parts.back().empty() &&
+            shown_width(parts.back()) + shown_width(word) > width + word.ends_with(' '))
             parts.emplace_back();
         parts.back() += word;
         at = end;
@@ -198,57 +201,141 @@ std::string grouped(long long number) {
     return number < 0 ? "-" + digits : digits;
 }
 
-std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
-                  std::size_t width) {
-    std::vector<std::size_t> widths;
+namespace {
+
+const std::string ellipsis = "\u2026";
+constexpr std::size_t gap = 2, least_of_text = 16;
+
+/// Behind a strategy on tensor cores; it stays when knobs are cut.
+const std::string mark = " *";
+bool is_marked(const std::string &text) {
+    return text.ends_with(mark);
+}
+
+/// The first `width` columns of a text.
+std::string first_columns(const std::string &text, std::size_t width) {
+    std::size_t end = 0;
+    for (std::size_t shown = 0; end < text.size(); ++end)
+        if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80 && shown++ == width)
+            break;
+    return text.substr(0, end);
+}
+
+/// A strategy's name with as many whole knobs as fit, at least the name.
+std::string with_fewer_knobs(const std::string &text, std::size_t width) {
+    if (shown_width(text) <= width)
+        return text;
+    if (is_marked(text) && width > mark.size())
+        return with_fewer_knobs(text.substr(0, text.size() - mark.size()), width - mark.size()) + mark;
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const std::size_t comma = width < 2 ? std::string::npos : text.rfind(',', width - 2);
+    return comma == std::string::npos || comma < colon ? text.substr(0, colon)
+                                                       : text.substr(0, comma + 1) + ellipsis;
+}
+
+std::string abridged(const std::string &text, std::size_t width, Fit fit) {
+    if (shown_width(text) <= width)
+        return text;
+    return fit == Fit::knobs ? with_fewer_knobs(text, width) : first_columns(text, width - 1) + ellipsis;
+}
+
+/// The least that a cell needs of a column that gives way.
+std::size_t least_width(const std::string &cell, Fit fit) {
+    const std::size_t whole = shown_width(cell), colon = cell.find(':');
+    if (fit == Fit::whole || (fit == Fit::knobs && colon == std::string::npos))
+        return whole;
+    return fit == Fit::knobs ? colon + (is_marked(cell) ? mark.size() : 0) : std::min(whole, least_of_text);
+}
+
+/// Which columns are shown in a window, and how wide each is.
+struct Layout {
+    std::vector<std::size_t> widths; ///< 0: not shown
+    std::string hidden;              ///< titles
+};
+
+Layout layout_of(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
+                 std::size_t width) {
+    std::vector<std::size_t> whole, least;
     for (std::size_t c = 0; c < columns.size(); ++c) {
-        widths.push_back(shown_width(columns[c].title));
-        for (const auto &row : rows)
-            widths[c] = std::max(widths[c], shown_width(row.at(c)));
-    }
-    // A last column of numbers needs its own width; text, a strategy's, may be cut and has half of the
-    // window.
-    const std::size_t of_numbers = columns.back().align == Align::right ? widths.back() + 2 : 0;
-    const std::size_t before_last =
-        of_numbers == 0
-            ? std::max<std::size_t>(width - std::min(width, std::min(widths.back(), width / 2) + 2), 24)
-            : width - std::min(width, of_numbers);
-    std::vector<std::size_t> shown;
-    std::string hidden;
-    std::size_t used = 0;
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-        const bool last = c + 1 == columns.size();
-        if (last || shown.empty() || used + widths[c] <= before_last) {
-            shown.push_back(c);
-            used += widths[c] + 2;
-        } else {
-            hidden += (hidden.empty() ? "" : ", ") + columns[c].title;
+        whole.push_back(shown_width(columns[c].title));
+        least.push_back(whole.back());
+        for (const auto &row : rows) {
+            whole[c] = std::max(whole[c], shown_width(row.at(c)));
+            least[c] = std::max(least[c], least_width(row[c], columns[c].fit));
         }
     }
-    // Text of the last column that is wider than what is left of a known window goes on below.
-    const std::size_t start = used - widths.back() - 2;
-    const bool wraps = width_is_known() && columns.back().align == Align::left;
+    Layout layout{std::vector<std::size_t>(columns.size()), ""};
+    std::size_t used = 0;
+    for (const Keep keep : {Keep::must, Keep::high, Keep::normal, Keep::low})
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            const std::size_t more = least[c] + (used == 0 ? 0 : gap);
+            const Keep own = c == 0 ? Keep::must : columns[c].keep; // the first says what a row is of
+            if (own != keep || (keep != Keep::must && used + more > width))
+                continue;
+            layout.widths[c] = least[c];
+            used += more;
+        }
+    constexpr std::size_t least_in_need = 6; // of a text beside columns that must stay
+    for (std::size_t c = 0; c < columns.size() && used > width; ++c)
+        if (columns[c].fit == Fit::cut && layout.widths[c] > least_in_need) {
+            const std::size_t less = std::min(used - width, layout.widths[c] - least_in_need);
+            layout.widths[c] -= less;
+            least[c] -= less;
+            used -= less;
+        }
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        if (layout.widths[c] == 0 && !columns[c].title.empty())
+            layout.hidden += (layout.hidden.empty() ? "" : ", ") + columns[c].title;
+        if (layout.widths[c] == 0 || used >= width)
+            continue;
+        const std::size_t more = std::min(whole[c] - least[c], width - used);
+        layout.widths[c] += more;
+        used += more;
+    }
+    return layout;
+}
+
+} // namespace
+
+std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
+                  std::size_t width) {
+    const Layout layout = layout_of(columns, rows, width_is_known() ? width : std::string::npos);
+    bool knobs_cut = false;
     const auto line = [&](const auto &cell_of) {
         std::string text, below;
-        for (const std::size_t c : shown) {
+        std::size_t start = 0;
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            const std::size_t room = layout.widths[c];
+            if (room == 0)
+                continue;
             std::string cell = cell_of(c);
-            if (wraps && c + 1 == columns.size() && start + 20 < width) {
-                std::vector<std::string> parts = cut(cell, width - start);
+            if (columns[c].fit == Fit::wrap && shown_width(cell) > room) {
+                const std::vector<std::string> parts = cut(cell, room);
                 cell = parts.front();
                 for (std::size_t i = 1; i < parts.size(); ++i)
                     below += std::string(start, ' ') + parts[i] + "\n";
+            } else if (shown_width(cell) > room) {
+                knobs_cut = knobs_cut || columns[c].fit == Fit::knobs;
+                cell = abridged(cell, room, columns[c].fit);
             }
-            const std::string padding(widths[c] - shown_width(cell), ' ');
-            text += (text.empty() ? "" : "  ") +
+            const std::string padding(room - std::min(room, shown_width(cell)), ' ');
+            text += (start == 0 ? "" : std::string(gap, ' ')) +
                     (columns[c].align == Align::right ? padding + cell : cell + padding);
+            start += room + gap;
         }
         return text.substr(0, text.find_last_not_of(' ') + 1) + "\n" + below;
     };
-    std::string text = bold(line([&](std::size_t c) { return columns[c].title; }));
+    std::string text = bold(line([&](std::size_t c) {
+        return shown_width(columns[c].title) > layout.widths[c] && layout.widths[c] > 0
+                   ? first_columns(columns[c].title, layout.widths[c])
+                   : columns[c].title;
+    }));
     for (const auto &row : rows)
         text += line([&](std::size_t c) { return row[c]; });
-    if (!hidden.empty())
-        text += wrapped("(a wider terminal also shows: " + hidden + ")", 0, width);
+    const std::string more = layout.hidden + (knobs_cut ? (layout.hidden.empty() ? "" : ", ") : "") +
+                             (knobs_cut ? std::string("all knobs") : "");
+    if (!more.empty())
+        text += wrapped("(a wider terminal also shows: " + more + ")", 0, width);
     return text;
 }
 

@@ -41,15 +41,21 @@ std::string wrapped(const std::string &text, std::size_t indent, std::size_t wid
 std::string headed(const std::string &lead, const std::string &text, std::size_t indent, std::size_t width);
 
 enum class Align { left, right };
+/// How long a column stays when a window is too narrow for all: `must` is always there, `low` goes first.
+enum class Keep { low, normal, high, must };
+/// What a cell may lose: nothing; `knobs`: a strategy its knobs, but not its name; `cut`: a text its end;
+/// `wrap`: nothing, but it goes on in lines below. An ellipsis stands for what is lost.
+enum class Fit { whole, knobs, cut, wrap };
 struct Column {
     std::string title;
     Align align = Align::left;
+    Keep keep = Keep::normal;
+    Fit fit = Fit::whole;
 };
 
-/// A table for a terminal of `width` columns. The last column is never dropped and, where it is text, goes on
-/// in lines below, cut at blanks and commas, or over the edge of a pipe; of the others, those that find no
-/// room are dropped, and named below: before the last one starts past half the width, or where it is numbers,
-/// past what these leave.
+/// A table for a terminal of `width` columns. Where it is too wide, the columns that may be cut or wrapped
+/// give way first, then columns are left out, those of the lowest Keep first, and named below; the first
+/// column stays. A pipe that nobody gave a width has no edge: it gets all columns, whole.
 std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
                   std::size_t width);
 

@@ -88,12 +88,12 @@ std::string timeline_text(const Case &item) {
     if (rows.empty())
         return {};
     return table({{"timeline"},
-                  {""},
+                  {"", Align::left, Keep::must},
                   {"CTAs", Align::right},
                   {"SMs", Align::right},
                   {"at once", Align::right},
                   {"begins", Align::right},
-                  {"makespan", Align::right},
+                  {"makespan", Align::right, Keep::must},
                   {"mean CTA", Align::right},
                   {"5 to 95 %", Align::right},
                   {"tail", Align::right}},

@@ -42,8 +42,9 @@ std::string whole_heading(const WholeRun &run) {
            fmt::format("  one CUDA graph of {} nodes, replayed in a row: {}, {:.0f} images a second\n",
                        run.nodes, with_spread(run.replayed_s),
                        static_cast<double>(run.batch) / run.replayed_s->median_s.value) +
-           fmt::format("  forecast {}: {}; the bound is {}\n", short_time(run.forecast_s),
-                       over(run.forecast_s, run.replayed_s), short_time(run.light_s)) +
+           fmt::format("  forecast {}: {}; direct products at full rate would take {}\n",
+                       short_time(run.forecast_s), over(run.forecast_s, run.replayed_s),
+                       short_time(run.light_s)) +
            fmt::format("  one call while kernels are traced: {}, cold L2 {}; launch by launch {}\n\n",
                        with_spread(run.graph_s), with_spread(run.graph_cold_s), with_spread(run.stream_s));
 }
@@ -57,13 +58,13 @@ std::string whole_table(const WholeRun &run) {
                         short_time(launch.forecast_s), over(launch.forecast_s, launch.time_s),
                         launch.l2_error ? fmt::format("{:.0e}", *launch.l2_error) : "-",
                         launch.strategy.value_or(launch.shape.value_or("-"))});
-    return table({{"operators"},
-                  {"time", Align::right},
+    return table({{"operators", Align::left, Keep::must, Fit::cut},
+                  {"time", Align::right, Keep::must},
                   {"share", Align::right},
-                  {"forecast", Align::right},
-                  {"error", Align::right},
-                  {"off", Align::right},
-                  {"strategy or shape"}},
+                  {"forecast", Align::right, Keep::high},
+                  {"error", Align::right, Keep::must},
+                  {"off", Align::right, Keep::low},
+                  {"strategy or shape", Align::left, Keep::high, Fit::knobs}},
                  rows, terminal_width());
 }
 

@@ -460,10 +460,12 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
     out.profile_id = profile.id;
     out.profile_hash = profile_hash(profile);
     out.light_s = light_of(network, forecaster, question.batch, out.fmas);
-    out.assumptions = {
-        "filters are prepared once; each convolution reads its inputs from DRAM, though the "
-        "launch before it may have left them in L2",
-        "dense layers of fewer than 8 images at the speed of light, behind the start of their CTAs"};
+    out.assumptions = {"filters are prepared once; each convolution reads its inputs from DRAM, though the "
+                       "launch before it may have left them in L2"};
+    if (std::any_of(out.launches.begin(), out.launches.end(),
+                    [](const NetworkLaunch &launch) { return launch.kind == LaunchKind::dense; }))
+        out.assumptions.emplace_back(
+            "dense layers of fewer than 8 images at the speed of light, behind the start of their CTAs");
     if (!profile.graph_launch_period)
         out.assumptions.push_back("launches of a graph as far apart as those of a stream: the profile has no "
                                   "graph_launch_period");

@@ -1,5 +1,7 @@
 #include "model/record/compare_runs.hpp"
 
+#include "model/strategies/list.hpp"
+
 #include <boost/mp11.hpp>
 
 #include <algorithm>
@@ -34,8 +36,15 @@ std::size_t samples_outside(std::size_t n) {
     return 0;
 }
 
-std::string key_of(const Case &item) {
-    return item.shape + "  " + item.strategy.value_or(item.baseline.value_or(""));
+/// Cases of one key belong together; none: the case is left out.
+std::optional<std::string> key_of(const Case &item, CompareBy by) {
+    const std::string text = item.strategy.value_or(item.baseline.value_or(""));
+    if (by == CompareBy::setting || (by == CompareBy::strategy && !item.strategy))
+        return item.shape + "  " + text;
+    const std::string name = text.substr(0, text.find(':'));
+    if (by == CompareBy::strategy)
+        return item.shape + "  " + name;
+    return item.strategy && !uses_tensor_cores(name) ? std::optional(item.shape) : std::nullopt;
 }
 
 bool is_measured(const Run &run, L2State l2) {
@@ -73,6 +82,39 @@ CaseVerdict verdict_of(const ComparedCase &compared, double tolerance) {
     return *compared.ratio_high < 1.0 ? CaseVerdict::faster : CaseVerdict::unsure;
 }
 
+std::optional<MedianTime> time_in(const Case &item, bool measured, L2State l2) {
+    return measured ? measured_time(item, l2) : forecast_time(item);
+}
+
+/// A document's cases by key, in their order; of several with one key, settings by a wider key, the fastest,
+/// and else the first.
+struct KeyedCases {
+    std::vector<std::string> order;
+    std::map<std::string, const Case *> by_key;
+};
+
+KeyedCases keyed(const Run &run, bool measured, const CompareRunsOptions &options) {
+    KeyedCases out;
+    std::map<std::string, Seconds> fastest;
+    for (const Case &item : run.cases) {
+        const std::optional<std::string> key = key_of(item, options.by);
+        if (!key)
+            continue;
+        const bool first = out.by_key.emplace(*key, &item).second;
+        if (first)
+            out.order.push_back(*key);
+        const std::optional<MedianTime> time = time_in(item, measured, options.l2);
+        if (!time || (!first && options.by == CompareBy::setting))
+            continue;
+        const auto best = fastest.find(*key);
+        if (best == fastest.end() || time->median_s < best->second) {
+            fastest[*key] = time->median_s;
+            out.by_key[*key] = &item;
+        }
+    }
+    return out;
+}
+
 ComparedCase compare_case(const Case &before, const Case &after, bool measured,
                           const CompareRunsOptions &options) {
     ComparedCase out;
@@ -81,6 +123,8 @@ ComparedCase compare_case(const Case &before, const Case &after, bool measured,
     out.name = after.name ? after.name : before.name;
     out.strategy = after.strategy;
     out.baseline = after.baseline;
+    if (before.strategy != after.strategy)
+        out.strategy_before = before.strategy;
     if (before.status != after.status && (before.status == Status::ok || after.status == Status::ok)) {
         out.verdict = before.status == Status::ok ? CaseVerdict::broken : CaseVerdict::mended;
         out.reason = status_text(before.status == Status::ok ? after : before);
@@ -88,11 +132,8 @@ ComparedCase compare_case(const Case &before, const Case &after, bool measured,
             out.verdict = CaseVerdict::untimed;
         return out;
     }
-    const auto time = [&](const Case &item) {
-        return measured ? measured_time(item, options.l2) : forecast_time(item);
-    };
-    out.before = time(before);
-    out.after = time(after);
+    out.before = time_in(before, measured, options.l2);
+    out.after = time_in(after, measured, options.l2);
     if (!out.before || !out.after) {
         out.verdict = CaseVerdict::untimed;
         out.reason = before.status == Status::ok
@@ -164,11 +205,10 @@ void conclude(RunComparison &out) {
             out.counts.push_back({enumerator.value, cases});
     });
     double logs = 0.0;
-    std::int64_t timed = 0;
     for (const ComparedCase &item : out.cases) {
         if (item.ratio) {
             logs += std::log(*item.ratio);
-            ++timed;
+            ++out.timed;
         }
         if (!out.fail_over || item.baseline) // nobody who compares two runs has changed a vendor's library
             continue;
@@ -176,8 +216,10 @@ void conclude(RunComparison &out) {
             (item.verdict == CaseVerdict::slower && *item.ratio_low > 1.0 + *out.fail_over))
             out.passed = false;
     }
-    if (timed > 0)
-        out.mean_ratio = std::exp(logs / static_cast<double>(timed));
+    if (out.timed > 0)
+        out.mean_ratio = std::exp(logs / static_cast<double>(out.timed));
+    if (out.fail_over && out.timed == 0) // what nobody compared has not passed
+        out.passed = false;
 }
 
 } // namespace
@@ -199,6 +241,7 @@ RunComparison compare_runs(const Run &before, const std::string &before_file, co
     RunComparison out;
     out.before = before_file;
     out.after = after_file;
+    out.by = options.by;
     out.tolerance = options.tolerance;
     out.fail_over = options.fail_over;
     const bool measured = is_measured(before, options.l2) || is_measured(after, options.l2);
@@ -206,23 +249,17 @@ RunComparison compare_runs(const Run &before, const std::string &before_file, co
                     ? std::string("measured, ") + boost::describe::enum_to_string(options.l2, "?") + " L2"
                     : "forecast";
     out.differences = differences_of(before, after);
-    std::map<std::string, const Case *> earlier;
-    for (const Case &item : before.cases)
-        earlier.emplace(key_of(item), &item);
-    std::set<std::string> seen;
-    for (const Case &item : after.cases) {
-        const std::string key = key_of(item);
-        if (!seen.insert(key).second)
-            continue;
-        const auto found = earlier.find(key);
-        if (found == earlier.end())
+    const KeyedCases earlier = keyed(before, measured, options), later = keyed(after, measured, options);
+    for (const std::string &key : later.order) {
+        const auto found = earlier.by_key.find(key);
+        if (found == earlier.by_key.end())
             out.only_after.push_back(key);
         else
-            out.cases.push_back(compare_case(*found->second, item, measured, options));
+            out.cases.push_back(compare_case(*found->second, *later.by_key.at(key), measured, options));
     }
-    for (const Case &item : before.cases)
-        if (seen.insert(key_of(item)).second)
-            out.only_before.push_back(key_of(item));
+    for (const std::string &key : earlier.order)
+        if (later.by_key.count(key) == 0)
+            out.only_before.push_back(key);
     conclude(out);
     return out;
 }

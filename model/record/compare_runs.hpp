@@ -34,19 +34,28 @@ struct MedianTime {
 };
 MedianTime median_time(Seconds median, std::vector<Seconds> samples);
 
+/// Which cases of two documents belong together.
+enum class CompareBy {
+    setting,  ///< those of the same shape and the same strategy with all its knobs
+    strategy, ///< the fastest setting of each strategy and shape
+    shape,    ///< the fastest FP32 setting of each shape; libraries are left out
+};
+BOOST_DESCRIBE_ENUM(CompareBy, setting, strategy, shape)
+
 struct ComparedCase {
     std::optional<std::string> study;
     std::string shape;
     std::optional<std::string> name; ///< of the layer, where a list of shapes gave one
     std::optional<std::string> strategy, baseline;
+    std::optional<std::string> strategy_before;  ///< where it is another one, by strategy or by shape
     CaseVerdict verdict = CaseVerdict::unsure;   ///< what became of it
     std::optional<double> ratio;                 ///< time after over time before
     std::optional<double> ratio_low, ratio_high; ///< its 95 % interval
     std::optional<MedianTime> before, after;     ///< the times of both documents
     std::optional<std::string> reason;           ///< of `broken`, `mended` and `untimed`, or why `unsure`
     BOOST_DESCRIBE_CLASS(ComparedCase, (),
-                         (study, shape, name, strategy, baseline, verdict, ratio, ratio_low, ratio_high,
-                          before, after, reason),
+                         (study, shape, name, strategy, baseline, strategy_before, verdict, ratio, ratio_low,
+                          ratio_high, before, after, reason),
                          (), ())
 };
 
@@ -65,25 +74,29 @@ struct VerdictCount {
 
 struct RunComparison {
     std::string schema = "convcast/run_comparison/1";
-    std::string before, after;       ///< files
-    std::string times;               ///< what is compared: "measured, cold L2", "forecast"
-    double tolerance = 0.0;          ///< a share that counts as the same
-    std::optional<double> fail_over; ///< the share that was allowed by --fail-over
-    bool passed =
-        true; ///< no kernel is surely slower by more than fail_over, none broken; baselines fail nothing
+    std::string before, after;         ///< files
+    std::string times;                 ///< what is compared: "measured, cold L2", "forecast"
+    CompareBy by = CompareBy::setting; ///< what belongs together
+    double tolerance = 0.0;            ///< a share that counts as the same
+    std::optional<double> fail_over;   ///< the share that was allowed by --fail-over
+    /// With fail_over: there are kernels with a time in both, none is surely slower by more than fail_over
+    /// and none is broken. Baselines fail nothing.
+    bool passed = true;
+    std::int64_t timed = 0;                           ///< cases with a time in both, baselines among them
     std::vector<RunDifference> differences;           ///< of GPU, versions and conditions
     std::vector<VerdictCount> counts;                 ///< of every verdict that there is
     std::optional<double> mean_ratio;                 ///< geometric mean over all cases with two times
     std::vector<ComparedCase> cases;                  ///< by verdict, the largest ratio first
     std::vector<std::string> only_before, only_after; ///< shape and strategy of cases that one file lacks
     BOOST_DESCRIBE_CLASS(RunComparison, (),
-                         (schema, before, after, times, tolerance, fail_over, passed, differences, counts,
-                          mean_ratio, cases, only_before, only_after),
+                         (schema, before, after, times, by, tolerance, fail_over, passed, timed, differences,
+                          counts, mean_ratio, cases, only_before, only_after),
                          (), ())
 };
 
 struct CompareRunsOptions {
     L2State l2 = L2State::cold;
+    CompareBy by = CompareBy::setting;
     double tolerance = 0.03; ///< a share
     std::optional<double> fail_over;
 };

@@ -456,7 +456,16 @@ class Answers(Cli):
         self.assertEqual((rows["rows"][1]["variant"], rows["rows"][1]["time_s"]), ("h200, 64 SMs", alone["prediction"]["time_s"]))
         text = self.ok("predict", "--shape", "n1c64h224w224k64r1s1", "--strategy", "naive_global", "--set", "dram_read_bandwidth=x2").out
         self.assertIn("dram_read_bandwidth 9.323 TB/s: supposed, x2, where the profile has 4.661 TB/s", " ".join(text.split()))
-        self.assertEqual(len(re.findall(r"(?m)^h200(, dram_read_bandwidth=x2)? +[\d.]+ ", text)), 2)
+        self.assertEqual(re.findall(r"(?m)^([AB]) +[\d.]+ ", text), ["A", "B"])
+        self.assertRegex(text, r"(?m)^A  h200\nB  h200, dram_read_bandwidth=x2$")
+        for columns in ("60", "80", "100"):
+            narrow = self.ok("choose", "--study", "alexnet_b1", "--set", "dram_read_bandwidth=x2", "--set", "dram_write_bandwidth=x2",
+                             env={"COLUMNS": columns}).out
+            self.assertLessEqual(max(map(len, narrow.splitlines())), int(columns), narrow)
+            self.assertRegex(narrow, r"(?m)^A +n1c64h27w27k192r5s5_pad2x2 +[\d.]+ ")
+            network = self.ok("predict", "--network", "resnet18", env={"COLUMNS": columns}).out
+            self.assertLessEqual(max(map(len, network.splitlines())), int(columns), network)
+            self.assertRegex(network, r"(?m)^conv2_1\S+ +[\d.]+ us +[\d.]+ % .*n1c64h56w56k64r3s3_pad1x1")
         text = self.ok("choose", "--shape", MULTI, "--gpu", "h200", "--gpu", "toy").out
         self.assertRegex(text, r"(?m)^toy +[\d.]+ ")
         swept = self.ok("choose", "--shape", MULTI, "--sweep", "h=w=14:224:*2").out
@@ -677,8 +686,14 @@ class CompareRuns(Cli):
         self.assertRegex(out.splitlines()[1] + out.splitlines()[2], "not made under the same conditions.*driver_cuda: 13.0 +-> +99.0")
         self.assertRegex(out, r"(?m)^slower +\+25.0 %")
         self.assertRegex(out, r"(?m)^faster +-25.0 %")
-        self.assertRegex(out, r"11 cases: 1 slower, 1 faster")
-        self.assertIn("only in before.json: ", out)
+        self.assertRegex(out, r"compared 11 of 12 cases: 1 slower, 1 faster")
+        self.assertIn("only in before.json: 1 case", out)
+        self.assertEqual(out.count("only in "), 1)
+        lost = json.loads((self.folder / "before.json").read_text())["cases"][-1]
+        name = lost["shape"] + "  " + lost.get("strategy", lost.get("baseline"))
+        self.assertNotIn(name, out)
+        self.assertRegex(self.ok("compare", "before.json", "after.json", "--all", env={"COLUMNS": "400"}).out,
+                         re.escape(name).replace(r"\ \ ", " +"))
         same = self.ok("compare", "before.json", "before.json").out
         self.assertIn("same GPU, versions and conditions", same)
         self.assertNotRegex(same, "slower|faster")
@@ -692,7 +707,48 @@ class CompareRuns(Cli):
         self.write("wrong.json", run)
         result = self.cli("compare", "before.json", "wrong.json", "--fail-over", "90%")
         self.assertEqual(result.code, 1)
-        self.assertRegex(result.out, "(?m)^broken .*\n? +wrong_result: off by one")
+        self.assertRegex(result.out, r"broken, [^:]*:[^:]*: wrong_result:\s+off\s+by\s+one")
+
+    def test_what_was_not_compared_has_not_passed(self):
+        run = json.loads((self.folder / "before.json").read_text())
+        self.write("none.json", {**run, "cases": []})
+        untimed = json.loads((self.folder / "before.json").read_text())
+        for case in untimed["cases"]:
+            case.pop("measurements")
+        self.write("untimed.json", untimed)
+        for other in ("none.json", "untimed.json"):
+            result = self.cli("compare", "before.json", other, "--fail-over", "5%")
+            self.assertEqual(result.code, 1)
+            self.assertIn("failed: no case has a time in both", result.out)
+            self.ok("compare", "before.json", other)
+
+    def test_other_knobs_are_compared_by_strategy_and_by_shape(self):
+        self.write("a.json", self.ok("choose", "--shape", MULTI, "--strategy", "implicit_gemm", "--top", "2", "--json").out)
+        best, second = json.loads((self.folder / "a.json").read_text())["cases"]
+        run = json.loads((self.folder / "a.json").read_text())
+        self.write("a.json", {**run, "cases": [best]})
+        self.write("b.json", {**run, "cases": [second]})
+        alone = self.cli("compare", "a.json", "b.json", "--fail-over", "5%")
+        self.assertEqual(alone.code, 1)
+        self.assertIn("compared 0 of 2 cases", alone.out)
+        self.assertIn("--by strategy compares", " ".join(alone.out.split()))
+        for by in ("strategy", "shape"):
+            document = self.cli("compare", "a.json", "b.json", "--by", by, "--json").json()
+            self.assertEqual(document["by"], by)
+            (case,) = document["cases"]
+            self.assertEqual((case["strategy_before"], case["strategy"]), (best["strategy"], second["strategy"]))
+            self.assertAlmostEqual(case["ratio"], second["prediction"]["time_s"] / best["prediction"]["time_s"])
+        self.refused(2, ["compare", "a.json", "b.json", "--by", "name"], "setting, strategy or shape")
+
+    def test_narrow_tables_keep_the_shape(self):
+        for columns in (60, 80, 100):
+            out = self.ok("compare", "before.json", "after.json", env={"COLUMNS": str(columns)}).out
+            self.assertLessEqual(max(map(len, out.splitlines())), columns, out)
+            self.assertRegex(out, r"(?m)^slower +\+25.0 % +n\d+c\d+")
+
+    def test_other_documents_are_named(self):
+        ladder = str(SOURCE / "data" / "recorded" / "h200" / "ladders" / "fashion_mnist_b1.json")
+        self.refused(2, ["compare", ladder, ladder], "convcast/ladder_run/1", "expected two Run documents")
 
     @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200" / "equal").is_dir(), "nothing recorded")
     def test_equal_runs_pass(self):

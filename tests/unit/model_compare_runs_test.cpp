@@ -145,6 +145,48 @@ TEST(CompareRuns, FailsOnlyWhereAKernelIsSurelySlower) {
     EXPECT_TRUE(inside.passed);
 }
 
+TEST(CompareRuns, NothingComparedHasNotPassed) {
+    const std::vector<double> tight = {10, 10, 10, 10, 10, 10};
+    CompareRunsOptions options;
+    EXPECT_TRUE(compare_runs(run_of({}), "b", run_of({}), "a", options).passed) << "nothing was asked";
+    options.fail_over = 0.05;
+    EXPECT_FALSE(compare_runs(run_of({}), "b", run_of({}), "a", options).passed);
+    const convcast::Run one = run_of({measured("a", 10, tight)});
+    EXPECT_FALSE(compare_runs(one, "b", run_of({measured("c", 10, tight)}), "a", options).passed);
+    Case untimed = one.cases.front();
+    untimed.measurements.clear();
+    const RunComparison found = compare_runs(one, "b", run_of({untimed}), "a", options);
+    EXPECT_EQ(found.timed, 0);
+    EXPECT_FALSE(found.passed);
+}
+
+TEST(CompareRuns, TheFastestSettingOfEachStrategyOrShape) {
+    const auto at = [](const std::string &strategy, double us) {
+        return measured(strategy, us, {us, us, us, us, us, us});
+    };
+    const convcast::Run before = run_of({at("a:x=1", 12), at("a:x=2", 10), at("b:y=1", 9),
+                                         at("implicit_gemm_3xtf32:z=1", 1)}),
+                        after = run_of({at("a:x=3", 11), at("a:x=1", 13), at("b:y=2", 8),
+                                        at("implicit_gemm_3xtf32:z=2", 2)});
+    CompareRunsOptions options;
+    EXPECT_EQ(compare_runs(before, "b", after, "a", options).cases.size(), 1U);
+    options.by = CompareBy::strategy;
+    const RunComparison strategies = compare_runs(before, "b", after, "a", options);
+    ASSERT_EQ(strategies.cases.size(), 3U);
+    EXPECT_EQ(strategies.timed, 3);
+    EXPECT_TRUE(strategies.only_before.empty() && strategies.only_after.empty());
+    for (const ComparedCase &item : strategies.cases)
+        if (item.strategy == "a:x=3") {
+            EXPECT_EQ(item.strategy_before, "a:x=2");
+            EXPECT_DOUBLE_EQ(*item.ratio, 1.1);
+        }
+    options.by = CompareBy::shape;
+    const RunComparison shapes = compare_runs(before, "b", after, "a", options);
+    ASSERT_EQ(shapes.cases.size(), 1U) << "tensor cores are left out";
+    EXPECT_EQ(shapes.cases[0].strategy, "b:y=2");
+    EXPECT_DOUBLE_EQ(*shapes.cases[0].ratio, 8.0 / 9.0);
+}
+
 TEST(CompareRuns, ForecastsWhereNothingWasMeasured) {
     Case one;
     one.shape = shape;
