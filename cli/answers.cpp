@@ -355,7 +355,7 @@ std::vector<Column> titles(const CaseColumns &columns) {
     if (columns.shapes)
         titles.push_back({"shape", Align::left, Keep::must});
     if (columns.counts)
-        titles.push_back({"calls", Align::right, Keep::low});
+        titles.push_back({"calls", Align::right, Keep::high});
     if (columns.timed) {
         if (!columns.names)
             titles.push_back(time);

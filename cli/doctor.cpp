@@ -53,7 +53,7 @@ int doctor(const Words &words) {
         for (const Finding &finding : findings)
             rows.push_back(
                 {boost::describe::enum_to_string(finding.health, "?"), finding.what, finding.detail});
-        write_file_atomically("-", table({{"state"}, {"what"}, {"detail"}}, rows, terminal_width()));
+        write_file_atomically("-", table({{"state"}, {"what"}, {"detail", Align::left, Keep::must, Fit::wrap}}, rows, terminal_width()));
     }
     const bool broken = std::any_of(findings.begin(), findings.end(),
                                     [](const Finding &finding) { return finding.health == Health::broken; });

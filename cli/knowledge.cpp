@@ -44,7 +44,7 @@ std::string assumptions_text(const Knowledge &knowledge) {
     for (const std::string &said : knowledge.assumptions) {
         // "NAME VALUE, in LOW to HIGH: assumed, REASON AND SOURCE", of which there may be many
         const std::size_t reason = std::min(said.find(": assumed, "), said.find(": published, "));
-        if (reason == std::string::npos)
+        if (reason == std::string::npos || said.find(", in ") > reason)
             text += headed("  - ", said, 4, terminal_width());
         else
             numbers += (numbers.empty() ? "" : "; ") + said.substr(0, reason);

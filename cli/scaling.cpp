@@ -143,7 +143,7 @@ std::string cases_table(const Scaling &scaling, bool measured) {
                                    {"efficiency", Align::right, Keep::high},
                                    {"weak", Align::right},
                                    {"comp/comm", Align::right},
-                                   {"shares", Align::left, Keep::normal, Fit::wrap}});
+                                   {"shares", Align::left, Keep::must, Fit::wrap}});
     return table(columns, rows, terminal_width());
 }
 

@@ -92,11 +92,11 @@ std::string timeline_text(const Case &item) {
                   {"CTAs", Align::right},
                   {"SMs", Align::right},
                   {"at once", Align::right},
-                  {"begins", Align::right},
+                  {"begins", Align::right, Keep::low},
                   {"makespan", Align::right, Keep::must},
                   {"mean CTA", Align::right},
-                  {"5 to 95 %", Align::right},
-                  {"tail", Align::right}},
+                  {"5 to 95 %", Align::right, Keep::low},
+                  {"tail", Align::right, Keep::high}},
                  rows, terminal_width());
 }
 

@@ -111,7 +111,7 @@ std::string did_you_mean(const std::string &word, const std::vector<std::string>
     if (word.size() > longest)
         return ".";
     std::string best;
-    std::size_t best_distance = std::max<std::size_t>(word.size() < 5 ? 1 : 2, word.size() / 3) + 1;
+    std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
     for (const std::string &candidate : known) {
         const std::size_t distance = edit_distance(word, candidate);
         if (distance < best_distance && !another_number(word, candidate)) {

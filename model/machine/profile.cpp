@@ -152,17 +152,21 @@ std::string in_small_letters(const std::string &name) {
 } // namespace
 
 GpuProfile find_profile(const std::string &name_or_file) {
-    const std::string name = in_small_letters(name_or_file);
+    const std::string name = file_exists(name_or_file) ? name_or_file : in_small_letters(name_or_file);
     if (const EmbeddedFile *file = find_embedded(shipped_profile_files, name + ".json");
-        file != nullptr && name.find('/') == std::string::npos && !file_exists(name_or_file))
+        file != nullptr && name.find('/') == std::string::npos)
         return read_profile(file->text, file->path);
     const bool looks_like_a_file = name_or_file == "-" || name_or_file.find('/') != std::string::npos ||
                                    name_or_file.ends_with(".json") || file_exists(name_or_file);
-    if (!looks_like_a_file)
-        throw UsageError("unknown GPU '" + name_or_file + "'" + did_you_mean(name, shipped_profiles()) +
-                         " Known: " + join(shipped_profiles()) +
-                         "; of any other GPU, a profile file that `convcast measure` writes there, for "
-                         "example --gpu my_gpu.json");
+    if (!looks_like_a_file) {
+        std::vector<std::string> alike = shipped_profiles(); // an A100 is no misspelt H200
+        std::erase_if(alike, [&](const std::string &known) { return known.front() != name.front(); });
+        throw UsageError(
+            "unknown GPU '" + name_or_file + "'" + did_you_mean(name, alike) +
+            " Known: " + join(shipped_profiles()) +
+            "; of any other GPU, a profile file that `convcast measure` writes there, for example "
+            "--gpu my_gpu.json");
+    }
     return read_profile(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
 }
 
