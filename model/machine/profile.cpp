@@ -160,7 +160,9 @@ GpuProfile find_profile(const std::string &name_or_file) {
                                    name_or_file.ends_with(".json") || file_exists(name_or_file);
     if (!looks_like_a_file) {
         std::vector<std::string> alike = shipped_profiles(); // an A100 is no misspelt H200
-        std::erase_if(alike, [&](const std::string &known) { return known.front() != name.front(); });
+        std::erase_if(alike, [&](const std::string &known) {
+            return known.front() != name.front() && known.find(name) == std::string::npos;
+        });
         throw UsageError(
             "unknown GPU '" + name_or_file + "'" + did_you_mean(name, alike) +
             " Known: " + join(shipped_profiles()) +

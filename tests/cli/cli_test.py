@@ -2794,7 +2794,7 @@ class Merge(Cli):
     def test_words(self):
         one = self.shard("1.json", SINGLE)
         self.all_refused(2, [(["merge"], "two Run documents"), (["merge", one], "two Run documents"),
-                             (["merge", "-", "-"], "twice"), (["merge", one, one, "--newst"], "did you mean 'newest'")])
+                             (["merge", "-", "-"], "twice"), (["merge", one, one, "--newst"], "did you mean '--newest'")])
         self.refused(3, ["merge", one, "nowhere.json"], r"nowhere\.json", "cannot be opened")
 
 
