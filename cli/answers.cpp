@@ -245,7 +245,9 @@ std::string verdict(const Case &item, const Question &question, const KnownTimes
 std::string refused_words(const std::vector<const Case *> &refused) {
     std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
     for (const Case *item : refused) {
-        const std::string reason = item->reason.value_or(""), name = name_of(*item);
+        const std::string reason = item->prediction ? item->prediction->reason.value_or("")
+                                                    : item->reason.value_or(""),
+                          name = name_of(*item);
         auto same = std::find_if(by_reason.begin(), by_reason.end(),
                                  [&](const auto &entry) { return entry.first == reason; });
         if (same == by_reason.end())
@@ -484,7 +486,7 @@ std::string total_text(const std::vector<Row> &rows) {
 std::string case_table(const std::vector<Row> &rows, bool total) {
     const CaseColumns columns = columns_of(rows);
     std::vector<std::vector<std::string>> lines;
-    std::vector<const Case *> refused;
+    std::vector<const Case *> refused, timeless;
     std::set<std::string> done;
     bool tensor = false;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -494,6 +496,8 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
             continue;
         }
         done.insert(item.shape);
+        if (!item.prediction->time_s && item.prediction->reason)
+            timeless.push_back(&item);
         tensor = tensor || (item.strategy && on_tensor_cores(*item.strategy));
         lines.push_back(cells_of(rows[i], columns));
     }
@@ -503,6 +507,8 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
         out += wrapped(tensor_core_remark, 0, terminal_width());
     if (total)
         out += total_text(rows);
+    if (!timeless.empty())
+        out += hanging("no time for " + refused_words(timeless));
     if (!refused.empty()) {
         std::set<std::string> names, without;
         for (const Case *item : refused) {

@@ -385,8 +385,13 @@ class ScheduleBinder {
     }
 
     void missing() {
-        if (reading_.schedule.lines.empty()) // which has been said
+        if (reading_.schedule.lines.empty()) {
+            if (!reading_.schedule.rungs.empty()) // that there is neither has been said
+                problem("expected launches, found rungs of a ladder, whose launches are its own; for "
+                        "example: launch " +
+                        network_.operators.front().name + " layout=images stream=0");
             return;
+        }
         std::vector<std::string> names;
         for (std::size_t i = 0; i < network_.operators.size(); ++i)
             if (!computed_.contains(i))

@@ -59,6 +59,28 @@ JsonValue with_texts(const JsonValue &json) {
     return json;
 }
 
+/// A grid or block of one size may stand without brackets.
+JsonValue with_lists(const JsonValue &json) {
+    const JsonObject *object = json.object();
+    if (object == nullptr)
+        return json;
+    JsonObject made;
+    for (const JsonMember &member : *object) {
+        JsonValue value = member.value;
+        if ((member.key() == "grid" || member.key() == "block") && value.text()) {
+            JsonArray sizes;
+            sizes.push_back(value);
+            JsonValue list(std::move(sizes));
+            list.set_line(value.line());
+            value = std::move(list);
+        }
+        made.emplace_back(member.key(), std::move(value));
+    }
+    JsonValue out(std::move(made));
+    out.set_line(json.line());
+    return out;
+}
+
 /// `text` cut at each `separator` that stands in no parentheses, without spaces around the parts.
 std::vector<std::string> parts_of(std::string_view text, char separator) {
     std::vector<std::string> parts;
@@ -102,13 +124,12 @@ JsonValue launch_of_text(const std::string &text) {
         if (name == "template_arguments" || name == "parameters" || name == "grid" || name == "block" ||
             name == "conditions") {
             members.emplace_back(name, list_of(value));
-        } else if (name == "defines") {
-            JsonObject defines;
-            for (const std::string &define : parts_of(value, ','))
-                defines.emplace_back(
-                    define.substr(0, define.find('=')),
-                    JsonValue(define.substr(std::min(define.find('='), define.size() - 1) + 1)));
-            members.emplace_back(name, JsonValue(std::move(defines)));
+        } else if (name == "defines" || name == "work") {
+            JsonObject named;
+            for (const std::string &entry : parts_of(value, ','))
+                named.emplace_back(entry.substr(0, entry.find('=')),
+                                   JsonValue(entry.substr(std::min(entry.find('='), entry.size() - 1) + 1)));
+            members.emplace_back(name, JsonValue(std::move(named)));
         } else {
             members.emplace_back(name, JsonValue(value));
         }
@@ -171,7 +192,8 @@ OwnKernel read_own_kernel(const std::string &file, const std::string &launch) {
                          ": how is it launched? Give a launch file (docs/own_kernel.md), or for example "
                          "--launch 'grid=ceil_div(p * q, 128),k,n; block=128'");
     const std::string shown = json ? file : "--launch";
-    const JsonValue asked = json ? with_texts(parse_json(read_file(file), file)) : launch_of_text(launch);
+    const JsonValue asked =
+        json ? with_lists(with_texts(parse_json(read_file(file), file))) : launch_of_text(launch);
     described::require_schema(asked, shown, launch_schema);
     described::Reader reader(shown);
     LaunchFile read;

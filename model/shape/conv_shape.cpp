@@ -91,7 +91,10 @@ std::string ConvShape::id() const {
 
 ConvShape ConvShape::parse(const std::string &text) {
     ConvShape shape;
-    std::string_view rest = text;
+    std::string small = text; // papers write N, C, H, W, K, R, S
+    for (char &letter : small)
+        letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    std::string_view rest = small;
     const std::array<std::pair<char, std::int64_t *>, 7> sizes = {{{'n', &shape.n},
                                                                    {'c', &shape.c},
                                                                    {'h', &shape.h},

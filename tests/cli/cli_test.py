@@ -1802,7 +1802,7 @@ class Usage(Cli):
         self.all_refused(2, [(["predict", "--shape", text], re.escape(f"'{text}'"), needle, example) for text, needle in (
             ("", "expected 'n'"),
             ("1x1x28x28", "expected 'n' at '1x1x28x28'"),
-            ("N1C1H28W28K8R3S3", "expected 'n'"),
+            ("N1C1H28W28K8R3", "expected 's'"),
             ("n1c1", "expected 'h'"),
             ("c1n1h28w28k8r3s3", "expected 'n'"),
             ("n1c1h28w28k8r3", "expected 's'"),

@@ -203,6 +203,21 @@ TEST_F(OwnKernelFile, ALaunchOfTheCommandLineIsTheSame) {
     EXPECT_TRUE(same_kernel(kernel, kernel));
 }
 
+TEST_F(OwnKernelFile, ASingleSizeNeedsNoBracketsAndWorkIsDeclaredInBothPlaces) {
+    const std::string source = file("mine.cu", "// one\n");
+    const std::string launch =
+        file("mine.json", R"json({"schema": "convcast/kernel/1", "grid": "k", "block": 128,
+        "work": {"instructions": "2 * p", "l2_read_bytes": "max(p, q)"}})json");
+    const OwnKernel described = read_own_kernel(launch, "");
+    EXPECT_EQ(described.grid, (std::vector<std::string>{"k"}));
+    EXPECT_EQ(described.block, (std::vector<std::string>{"128"}));
+    const auto typed = [&](const std::string &work) {
+        return read_own_kernel(source, "grid=k; block=128" + work);
+    };
+    EXPECT_TRUE(same_kernel(described, typed("; work=instructions=2 * p,l2_read_bytes=max(p, q)")));
+    EXPECT_FALSE(same_kernel(described, typed("")));
+}
+
 TEST_F(OwnKernelFile, SaysWhatALaunchLacks) {
     const std::string source = file("mine.cu", "// one\n");
     const auto says = [&](const std::string &name, const std::string &launch, const std::string &what) {

@@ -162,6 +162,8 @@ TEST(Schedule, RungsAreTakenInItsOrder) {
                 testing::ThrowsMessage<InputError>(AllOf(
                     HasSubstr("r:3: the ladder of fashion_mnist has no rung"),
                     HasSubstr("did you mean 'one_kernel'"), HasSubstr("r:5: rung global is there twice"))));
+    EXPECT_THAT(refusal("network forked\nbatch 1\nrung global\n"),
+                HasSubstr("mine.schedule:3: expected launches, found rungs of a ladder"));
 }
 
 TEST(Schedule, OnSeveralStreamsLaunchesWaitForWhatTheyReadAndShareNoMemory) {

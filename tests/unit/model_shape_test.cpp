@@ -23,6 +23,7 @@ TEST(ConvShape, SizesOfTheOutput) {
 
 TEST(ConvShape, CanonicalIdNamesOnlyWhatIsNotDefault) {
     EXPECT_EQ(ConvShape::parse("n1c64h56w56k64r3s3").id(), "n1c64h56w56k64r3s3");
+    EXPECT_EQ(ConvShape::parse("N1C64H56W56K64R3S3_PAD1x1_F16").id(), "n1c64h56w56k64r3s3_pad1x1_f16");
     EXPECT_EQ(ConvShape::parse("n1c64h56w56k64r3s3_str1x1_pad0x0_f32").id(), "n1c64h56w56k64r3s3");
     EXPECT_EQ(ConvShape::parse("n1c64h56w56k64r3s3_g8_pad1x1_str2x2_dil2x2_f16").id(),
               "n1c64h56w56k64r3s3_str2x2_pad1x1_dil2x2_g8_f16");
