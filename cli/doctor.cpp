@@ -1,6 +1,7 @@
 #include "cli/arguments.hpp"
 #include "cli/device.hpp"
 #include "cli/onnx_list.hpp"
+#include "cli/shipped.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "model/base/described.hpp"
@@ -44,6 +45,8 @@ int doctor(const Words &words) {
             : Finding{"figures as PDF", Health::absent,
                       "rsvg-convert is not installed: apt-get install librsvg2-bin; SVG, TeX and "
                       "CSV need nothing"});
+    if (const auto docs = shipped_docs())
+        findings.push_back({"documentation", Health::works, "what help calls docs/ lies in " + *docs});
     for (Finding &finding : examine_device())
         findings.push_back(std::move(finding));
     if (arguments.has("json")) {
@@ -53,7 +56,9 @@ int doctor(const Words &words) {
         for (const Finding &finding : findings)
             rows.push_back(
                 {boost::describe::enum_to_string(finding.health, "?"), finding.what, finding.detail});
-        write_file_atomically("-", table({{"state"}, {"what"}, {"detail", Align::left, Keep::must, Fit::wrap}}, rows, terminal_width()));
+        write_file_atomically("-",
+                              table({{"state"}, {"what"}, {"detail", Align::left, Keep::must, Fit::wrap}},
+                                    rows, terminal_width()));
     }
     const bool broken = std::any_of(findings.begin(), findings.end(),
                                     [](const Finding &finding) { return finding.health == Health::broken; });

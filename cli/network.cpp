@@ -164,7 +164,7 @@ std::string launches_table(const NetworkForecast &forecast) {
                   {"time", Align::right, Keep::must},
                   {"share", Align::right, Keep::must},
                   {"/ direct", Align::right, Keep::low},
-                  {"shape", Align::left, Keep::must},
+                  {"shape"},
                   {"strategy", Align::left, Keep::high, Fit::knobs}},
                  rows, terminal_width());
 }

@@ -70,6 +70,10 @@ void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColu
         throw UsageError("report: no figure '" + id + "' of this document; " + there);
     if (found->point_count() == 0)
         throw UsageError("report: figure '" + id + "' is empty: " + found->no_data + "; " + there);
+    if (!arguments.has("output"))
+        throw UsageError("report: --figure needs -o, a file that ends in .svg, .pdf, .tex or .csv, or a "
+                         "folder for all four, for example: --figure " +
+                         id + " -o " + id + ".pdf");
     const PaperFiles written = write_paper_figure(
         *found, cases, PaperWidth::parse(arguments.text("width", "column")), arguments.text("output", ""),
         "GPU profile " + gpu + ", convcast " + producer().version);
@@ -298,7 +302,7 @@ Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) 
     return out;
 }
 
-/// --figure and --width belong together, and to -o.
+/// --figure and --width belong together.
 void check_figure_options(const Arguments &arguments) {
     if (!arguments.has("figure")) {
         if (arguments.has("width"))
@@ -308,9 +312,6 @@ void check_figure_options(const Arguments &arguments) {
     }
     if (arguments.has("json"))
         throw UsageError("report: --figure writes files; leave out --json");
-    if (!arguments.has("output"))
-        throw UsageError("report: --figure needs -o, a file that ends in .svg, .pdf, .tex or .csv, or a "
-                         "folder for all four, for example: --figure error_cdf -o error_cdf.pdf");
     PaperWidth::parse(arguments.text("width", "column"));
 }
 

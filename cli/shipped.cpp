@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -14,10 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// PREFIX/share/convcast of the program that runs as PREFIX/bin/convcast.
-fs::path installed_folder() {
+/// PREFIX/share of the program that runs as PREFIX/bin/convcast.
+fs::path share() {
     std::error_code none;
-    return fs::read_symlink("/proc/self/exe", none).parent_path().parent_path() / "share" / "convcast";
+    return fs::read_symlink("/proc/self/exe", none).parent_path().parent_path() / "share";
+}
+
+fs::path installed_folder() {
+    return share() / "convcast";
 }
 
 } // namespace
@@ -30,6 +35,13 @@ std::string shipped_file(const std::string &path) {
         return path;
     const std::string installed = (installed_folder() / path).string();
     return file_exists(installed) ? installed : path;
+}
+
+std::optional<std::string> shipped_docs() {
+    for (const fs::path &folder : {fs::path("docs"), share() / "doc" / "convcast" / "docs"})
+        if (file_exists((folder / "cli" / "predict.md").string()))
+            return folder.string();
+    return std::nullopt;
 }
 
 std::vector<std::string> shipped_recordings() {

@@ -36,8 +36,8 @@ std::vector<std::size_t> cases_of_page(const ReportStatistics &statistics);
 /// they are.
 void draw_for_page(std::vector<Figure> &figures, std::span<const std::size_t> cases, std::size_t all_cases);
 
-/// A drawing of very many cases: of marks of a series that would lie on one another the first, and of lines no
-/// more points than can be told apart. Its axes, and its count of marks beyond them, stay as they were.
+/// A drawing of very many cases: of marks of a series that would lie on one another the first, and of lines
+/// no more points than can be told apart. Its axes, and its count of marks beyond them, stay as they were.
 Figure drawn_once(Figure figure);
 
 /// More cases than a page shows one by one, and than a drawing has marks of.

@@ -38,7 +38,8 @@ struct ConvShape {
     /// "n1c64h56w56k64r3s3", then only what differs from the default: "_str2x2_pad1x1_dil2x2_g8_f16".
     std::string id() const;
 
-    /// Inverse of `id`, in small or capital letters. Throws UsageError naming the part that is wrong, with an example.
+    /// Inverse of `id`, in small or capital letters. Throws UsageError naming the part that is wrong, with an
+    /// example.
     static ConvShape parse(const std::string &text);
 
     /// Throws UsageError unless every size is positive, groups divide c and k, the filter fits the padded

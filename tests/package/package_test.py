@@ -6,6 +6,7 @@ Needs no network. A part whose tools are missing (bash, dpkg-deb) is skipped wit
 """
 import gzip
 import hashlib
+import json
 import os
 import pathlib
 import pty
@@ -212,6 +213,9 @@ class Installed(unittest.TestCase):
         for name in ("convcast/profiles/h200.json", "convcast/data/studies/vgg16_b1.json",
                      "convcast/data/recorded/h200/chang.json.gz", "doc/convcast/LICENSE", "doc/convcast/docs/model.md"):
             self.assertTrue((share / name).is_file(), name)
+        findings = json.loads(ok(self.prefix / "bin" / "convcast", "doctor", "--json", cwd=self.folder.name))
+        docs = [finding["detail"] for finding in findings if finding["what"] == "documentation"]
+        self.assertEqual(docs, [f"what help calls docs/ lies in {share / 'doc' / 'convcast' / 'docs'}"])
 
     def test_a_program_of_somebody_elses_uses_the_library(self):
         build = pathlib.Path(self.folder.name) / "consumer"
