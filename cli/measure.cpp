@@ -161,7 +161,7 @@ int measure(const Words &words) {
                                {"only", Option::texts},
                                {"list", Option::flag},
                                {"raw", Option::text},
-                               {"from-raw", Option::text},
+                               {"from-raw", Option::texts},
                                {"resume", Option::flag},
                                {"strict", Option::flag},
                                {"device", Option::text},
@@ -188,17 +188,22 @@ int measure(const Words &words) {
             if (arguments.has(other))
                 throw UsageError(std::string("measure: --from-raw measures nothing, so --") + other +
                                  " has no meaning beside it");
-    for (const char *samples : {"raw", "from-raw"})
-        if (arguments.has("output") && arguments.has(samples) &&
-            same_file(arguments.text("output", ""), arguments.text(samples, "")))
-            throw UsageError(std::string("measure: -o and --") + samples +
+    std::vector<std::string> inputs = arguments.texts("from-raw");
+    if (arguments.has("raw"))
+        inputs.push_back(arguments.text("raw", ""));
+    for (const std::string &samples : inputs)
+        if (arguments.has("output") && same_file(arguments.text("output", ""), samples))
+            throw UsageError("measure: -o and --" + std::string(arguments.has("raw") ? "raw" : "from-raw") +
                              " name one file; the profile would take the place of the samples");
     for (const char *option : {"output", "raw"}) // found before the work
         if (arguments.has(option))
             check_writable(arguments.text(option, ""));
     RawSamples raw;
     if (arguments.has("from-raw")) {
-        raw = samples_of_file(arguments.text("from-raw", ""));
+        std::vector<RawSamples> documents;
+        for (const std::string &file : arguments.texts("from-raw"))
+            documents.push_back(samples_of_file(file));
+        raw = joined(documents, arguments.texts("from-raw"));
         note_other_probes(raw);
     } else {
         const std::string keep_file = arguments.text("raw", "");

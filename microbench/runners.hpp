@@ -45,7 +45,8 @@ Run sm_clock, ffma_latency, ffma_rate, ffma_by_ilp, ffma_by_operands, ffma_besid
     l2_write_curve, l1_bandwidth, shared_bandwidth, shared_broadcast, banks, conflicts, element_width,
     stride_granularity, segment_granularity, barrier_latency, atomic_latency, atomic_rate, grid_sync,
     cluster_latency, cluster_bandwidth, cluster_barrier, cluster_room, store_sectors, launch_floor,
-    launch_gap, launch_period, launch_by_grid, shared_capacity, host_copy, peer_copy, peer_all_pairs;
+    launch_gap, launch_period, launch_by_grid, graph_meets, stream_meets, shared_capacity, host_copy,
+    peer_copy, peer_all_pairs;
 } // namespace probe
 
 struct ProbeRunner {
@@ -103,6 +104,8 @@ inline constexpr std::array<ProbeRunner, probes.size()> probe_runners = {{
     {"launch_gap", "empty.cu", probe::launch_gap},
     {"launch_period", "empty.cu", probe::launch_period},
     {"launch_by_grid", "empty.cu", probe::launch_by_grid},
+    {"graph_meets", "empty.cu", probe::graph_meets},
+    {"stream_meets", "empty.cu", probe::stream_meets},
     {"shared_capacity", "shared_capacity.cu", probe::shared_capacity},
     {"host_copy", "", probe::host_copy},
     {"peer_copy", "chase.cu", probe::peer_copy},

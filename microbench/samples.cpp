@@ -10,6 +10,45 @@
 
 namespace convcast {
 
+RawSamples joined(const std::vector<RawSamples> &documents, const std::vector<std::string> &files) {
+    RawSamples raw = documents.front();
+    for (std::size_t i = 1; i < documents.size(); ++i) {
+        const RawSamples &later = documents[i];
+        if (later.name != raw.name || later.compute_capability != raw.compute_capability ||
+            to_text(described::write(later.limits)) != to_text(described::write(raw.limits)))
+            throw InputError(files[i],
+                             "these samples are of another GPU (" + later.name + ", compute capability " +
+                                 later.compute_capability + ", " + std::to_string(later.limits.sm_count) +
+                                 " SMs) than those of " + files.front() + " (" + raw.name + ", " +
+                                 raw.compute_capability + ", " + std::to_string(raw.limits.sm_count) +
+                                 " SMs); a profile is of one model, for example the same one measured "
+                                 "again with --only");
+        std::vector<std::string> added;
+        for (const ProbeInfo &probe : probes) {
+            const std::string name(probe.name);
+            if (!is_open(raw, name) || is_open(later, name))
+                continue;
+            for (const ProbeSamples &samples : later.samples)
+                if (samples.probe == name)
+                    raw.samples.push_back(samples);
+            raw.failed.erase(name);
+            if (const auto skipped = later.skipped.find(name); skipped != later.skipped.end())
+                raw.skipped[name] = skipped->second;
+            added.push_back(name);
+        }
+        if (added.empty())
+            continue;
+        const auto condition = [&](const char *what) {
+            const auto found = later.conditions.find(what);
+            return found == later.conditions.end() ? std::string("not known") : found->second;
+        };
+        std::string &text = raw.conditions["added"];
+        text += (text.empty() ? "" : "; ") + join(added) + " on " + condition("date") + ", GPU " +
+                condition("gpu") + ", probes " + condition("probes");
+    }
+    return raw;
+}
+
 bool is_open(const RawSamples &raw, std::string_view probe) {
     return !raw.skipped.contains(std::string(probe)) &&
            std::none_of(raw.samples.begin(), raw.samples.end(),

@@ -90,6 +90,9 @@ inline constexpr std::array probes = {
     ProbeInfo{"launch_period", "How often can kernels be launched, from a stream and from a graph?",
               "stream_launch_period graph_launch_period"},
     ProbeInfo{"launch_by_grid", "How long does an empty kernel of so many CTAs take?", "cta_launch_time"},
+    ProbeInfo{"graph_meets", "How often can streams of a graph start a kernel each and wait for each other?",
+              ""},
+    ProbeInfo{"stream_meets", "How often can streams that the host launches on?", ""},
     ProbeInfo{"shared_capacity", "How much shared memory can CTAs get?",
               "shared_per_sm_seen_bytes shared_per_cta_seen_bytes"},
     ProbeInfo{"host_copy", "How fast are copies from and to the host?",
@@ -138,6 +141,12 @@ struct RawSamples {
     }
     void check(const FieldProblem &problem) const;
 };
+
+/// The samples of several sittings with the same GPU model, one document for each: those of a probe come from
+/// the first document that has them. The conditions are the first one's; "added" says what the others gave,
+/// when and with which probes. Throws InputError where a document is of another GPU model than the first, and
+/// names its file. At least one of each.
+RawSamples joined(const std::vector<RawSamples> &documents, const std::vector<std::string> &files);
 
 /// Whether a probe needs to run (again) to complete `raw`: it gave no samples, and was not skipped.
 bool is_open(const RawSamples &raw, std::string_view probe);

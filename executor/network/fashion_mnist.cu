@@ -10,7 +10,8 @@
 //   shared      one layer after the other keeps what its block reads in shared memory
 //   constant    the image too in constant memory, and the first filters without a copy in shared memory
 //   fused       convolution and pooling in one kernel: six kernels become five, then four
-// Behind the paper: sums of dense layers by all threads of a block, more threads in conv2, and one kernel for all.
+// Behind the paper: sums of dense layers by all threads of a block, more threads in conv2, channels of conv2 copied while
+// others are added up, and one kernel for all.
 
 namespace {
 
@@ -45,6 +46,25 @@ __device__ float warp_sum(float x) {
     for (int lanes = 16; lanes > 0; lanes /= 2)
         x += __shfl_xor_sync(all_lanes, x, lanes);
     return x;
+}
+
+/// Starts a copy of 16 bytes to shared memory.
+__device__ void start_copy(float4 *to, const float4 *from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
+                 "l"(from)
+                 : "memory");
+}
+
+/// Waits until all but the last `left` groups of this thread's copies are there.
+__device__ void wait_copies(int left) {
+    if (left == 3)
+        asm volatile("cp.async.wait_group 3;" ::: "memory");
+    else if (left == 2)
+        asm volatile("cp.async.wait_group 2;" ::: "memory");
+    else if (left == 1)
+        asm volatile("cp.async.wait_group 1;" ::: "memory");
+    else
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
 }
 
 } // namespace
@@ -229,6 +249,50 @@ extern "C" __global__ void conv2_pool2_wide(const float *in, const float *filter
     if (threadIdx.x < pooled_area2)
         out[(blockIdx.y * channels2 + blockIdx.x) * pooled_area2 + threadIdx.x] =
             largest(part[0] + 2 * (threadIdx.x / pooled2 * edge2 + threadIdx.x % pooled2), edge2);
+}
+
+/// The same, and the copies of the next channels are under way while some are added up: a group takes every eighth channel,
+/// so that the first eight are there for all groups when the first quarter of the block's data has come.
+extern "C" __global__ void conv2_pool2_prefetch(const float *in, const float *filters, const float *biases, float *out) {
+    constexpr int groups = 8, stages = channels1 / groups, threads = groups * area2;
+    constexpr int map_loads = groups * pooled_area1 / 4, filter_loads = groups * filter_area / 4; // of a stage, 16 bytes each
+    static_assert(map_loads + filter_loads <= threads);
+    __shared__ float4 map[stages * map_loads], filter[stages * filter_loads];
+    __shared__ float part[groups][area2];
+    const int thread = threadIdx.x, pixel = thread % area2, group = thread / area2;
+    const float4 *its_filter = reinterpret_cast<const float4 *>(filters) + blockIdx.x * stages * filter_loads;
+    const float4 *its_input = reinterpret_cast<const float4 *>(in) + blockIdx.y * stages * map_loads;
+#pragma unroll
+    for (int stage = 0; stage < stages; ++stage) {
+        if (thread < map_loads)
+            start_copy(map + stage * map_loads + thread, its_input + stage * map_loads + thread);
+        else if (thread - map_loads < filter_loads)
+            start_copy(filter + stage * filter_loads + thread - map_loads,
+                       its_filter + stage * filter_loads + thread - map_loads);
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    }
+    const float bias = biases[blockIdx.x];
+    const float *weights = reinterpret_cast<const float *>(filter) + group * filter_area;
+    const float *pixels =
+        reinterpret_cast<const float *>(map) + group * pooled_area1 + pixel / edge2 * pooled1 + pixel % edge2;
+    float sum = 0.0f;
+#pragma unroll
+    for (int stage = 0; stage < stages; ++stage) {
+        wait_copies(stages - 1 - stage);
+        __syncthreads();
+        sum += filtered(weights + stage * groups * filter_area, pixels + stage * groups * pooled_area1, pooled1);
+    }
+    part[group][pixel] = sum;
+    __syncthreads();
+    if (thread < area2) {
+        for (int other = 1; other < groups; ++other)
+            sum += part[other][pixel];
+        part[0][pixel] = relu(sum + bias);
+    }
+    __syncthreads();
+    if (thread < pooled_area2)
+        out[(blockIdx.y * channels2 + blockIdx.x) * pooled_area2 + thread] =
+            largest(part[0] + 2 * (thread / pooled2 * edge2 + thread % pooled2), edge2);
 }
 
 // ---- dense layers ----

@@ -10,6 +10,7 @@
 #include "model/base/errors.hpp"
 #include "model/network/drawn.hpp"
 #include "model/network/reference.hpp"
+#include "model/network/rung_times.hpp"
 
 #include <fmt/format.h>
 
@@ -100,7 +101,7 @@ class Ladders {
             result.reason = verify(bound, rung, result);
             result.status = result.reason ? Status::wrong_result : Status::ok;
             if (!result.reason && options_.time)
-                time(bound, result);
+                time(bound, rung, result);
         } catch (const DeviceLost &error) {
             result.status = Status::failed;
             result.reason = error.what();
@@ -114,14 +115,13 @@ class Ladders {
 
     bool lost() const { return lost_; }
 
-    static RungResult begun(const Rung &rung) {
+    RungResult begun(const Rung &rung) const {
         RungResult result;
         result.id = rung.id;
         result.title = rung.title;
         result.published_s = rung.published_s;
         for (const LadderLaunch &launch : rung.launches)
-            result.launches +=
-                launch.repeat.value_or(1) * (launch.each_stream.value_or(false) ? *rung.streams : 1);
+            result.launches += launch_count(rung, launch, options_.batch);
         return result;
     }
 
@@ -231,7 +231,7 @@ class Ladders {
         return INFINITY;
     }
 
-    void time(BoundRung &bound, RungResult &result) {
+    void time(BoundRung &bound, const Rung &rung, RungResult &result) {
         const CallGraph graph(bound, watch_.stream());
         const auto measured = [&](L2State l2, const StopWatch::Call &call) {
             StopWatchOptions options;
@@ -246,6 +246,29 @@ class Ladders {
         result.graph_cold_s = measured(L2State::cold, as_graph);
         result.stream_warm_s = measured(L2State::warm, one_by_one);
         result.stream_cold_s = measured(L2State::cold, one_by_one);
+        // Of several streams only calls launch by launch tell which record belongs to which launch.
+        result.kernels = rung.streams ? kernels_of(rung, one_by_one) : kernels_of(rung, as_graph);
+    }
+
+    std::vector<RungKernelTime> kernels_of(const Rung &rung, const StopWatch::Call &call) {
+        constexpr int calls = 15;
+        StopWatchOptions how;
+        how.l2 = L2State::warm;
+        how.min_samples = how.max_samples = 1;
+        how.warm_up = Seconds(0.0);
+        std::vector<std::vector<NodeSpan>> all;
+        for (int i = 0; i < calls; ++i) {
+            SampleSeries series = watch_.measure(call, how);
+            if (rung.streams)
+                std::stable_sort(
+                    series.activities.begin(), series.activities.end(),
+                    [](const ActivityRecord &a, const ActivityRecord &b) { return a.call < b.call; });
+            std::vector<NodeSpan> &spans = all.emplace_back();
+            for (const ActivityRecord &record : series.activities)
+                if (record.kind == ActivityKind::kernel)
+                    spans.push_back({record.start_ns, record.end_ns});
+        }
+        return kernel_times(rung, options_.batch, all);
     }
 
     Compiler &compiler_;
@@ -280,7 +303,7 @@ LadderRun run_ladder(Compiler &compiler, const Device &device, const Ladder &lad
     Ladders ladders(compiler, device, ladder, network, options);
     for (const Rung &rung : ladder.rungs) {
         if (ladders.lost()) {
-            RungResult result = Ladders::begun(rung);
+            RungResult result = ladders.begun(rung);
             result.reason = "the GPU stopped answering before";
             run.rungs.push_back(std::move(result));
             continue;

@@ -89,29 +89,98 @@ Samples launch_gap(ProbeContext &context, const Module &module) {
     return {samples};
 }
 
+namespace {
+
+/// Seconds of what `queue` queues while the stream is held, so that the host's time is not inside.
+template <class Queue>
+double held_time(ProbeContext &context, const Kernel &hold, const std::string &what, const Queue &queue) {
+    constexpr unsigned long long longest_ns = 100'000'000;
+    const cudaStream_t stream = context.watch.stream();
+    Event begin, end;
+    for (unsigned long long held_ns = 2'000'000; held_ns < longest_ns; held_ns *= 2) {
+        hold.launch_with(dim3(1), dim3(1), 0, stream, held_ns);
+        begin.record(stream);
+        queue();
+        end.record(stream);
+        const bool in_time = !begin.passed();
+        wait(context, "cudaStreamSynchronize after empty kernels");
+        if (in_time)
+            return end.since(begin).value;
+    }
+    throw GpuError("the host took longer than 50 ms to queue " + what);
+}
+
+/// Rounds in which each of some streams runs an empty kernel and then waits for all others.
+Samples meets(ProbeContext &context, const Module &module, bool in_graph) {
+    constexpr int least = 2, most = 10, most_streams = 16;
+    const Kernel empty = module.kernel("empty"), hold = module.kernel("hold");
+    const cudaStream_t stream = context.watch.stream();
+    std::vector<Stream> others(most_streams);
+    std::vector<Event> ends(most_streams);
+    Event start;
+    const auto rounds = [&](int count, std::size_t width) {
+        for (int round = 0; round < count; ++round) {
+            start.record(stream);
+            for (std::size_t i = 0; i < width; ++i) {
+                start.hold_back(others[i].handle());
+                empty.launch_with(dim3(sms(context)), dim3(empty_threads), 0, others[i].handle());
+            }
+            for (std::size_t i = 0; i < width; ++i) {
+                ends[i].record(others[i].handle());
+                ends[i].hold_back(stream);
+            }
+        }
+    };
+    rounds(1, most_streams); // loads the code, which cannot be done while a graph is captured
+    wait(context, "cudaStreamSynchronize after a meeting");
+    const std::string name = in_graph ? "graph_meets" : "stream_meets";
+    Samples all;
+    for (std::size_t width = 2; width <= most_streams; width *= 2) {
+        const std::string what = std::to_string(width) + " streams that meet";
+        const auto time_of = [&](int count) {
+            if (!in_graph)
+                return held_time(context, hold, what, [&] { rounds(count, width); });
+            const Graph graph(stream, [&] { rounds(count, width); });
+            return held_time(context, hold, what, [&] { graph.launch(stream); });
+        };
+        ProbeSamples samples{
+            name,
+            "s",
+            {{"streams", static_cast<double>(width)},
+             {"ctas_per_sm", 1},
+             {"threads", empty_threads},
+             {"rounds", most},
+             {"rounds_less", least}},
+            {},
+            {},
+            in_graph ? "10 rounds of a graph minus 2, each an empty kernel a stream and a meeting of "
+                       "all, by events"
+                     : "10 rounds minus 2, each an empty kernel a stream and a meeting of all, queued "
+                       "ahead, by events"};
+        for (std::size_t i = 0; i <= sample_count; ++i) { // the first is to warm up
+            const double shorter = time_of(least), longer = time_of(most);
+            if (i == 0)
+                continue;
+            samples.values.push_back((longer - shorter) / (most - least));
+            samples.sm_clock_hz.push_back(context.watch.sm_clock().value);
+        }
+        all.push_back(std::move(samples));
+    }
+    return all;
+}
+
+} // namespace
+
 Samples launch_period(ProbeContext &context, const Module &module) {
     constexpr int few = 64, many = 256; // far fewer than what a queue holds before the host must wait
     const Kernel empty = module.kernel("empty"), hold = module.kernel("hold");
     const cudaStream_t stream = context.watch.stream();
-    Event begin, end;
     const auto launch = [&](int kernels) {
         for (int i = 0; i < kernels; ++i)
             empty.launch_with(dim3(sms(context)), dim3(empty_threads), 0, stream);
     };
-    /// Of what `queue` queues while the stream is held, so that the host's time is not inside.
     const auto time_of = [&](const auto &queue) {
-        constexpr unsigned long long longest_ns = 100'000'000;
-        for (unsigned long long held_ns = 2'000'000; held_ns < longest_ns; held_ns *= 2) {
-            hold.launch_with(dim3(1), dim3(1), 0, stream, held_ns);
-            begin.record(stream);
-            queue();
-            end.record(stream);
-            const bool in_time = !begin.passed();
-            wait(context, "cudaStreamSynchronize after empty kernels");
-            if (in_time)
-                return end.since(begin).value;
-        }
-        throw GpuError("the host took longer than 50 ms to queue " + std::to_string(many) + " empty kernels");
+        return held_time(context, hold, std::to_string(many) + " empty kernels", queue);
     };
     launch(1); // loads the code, which cannot be done while a graph is captured
     wait(context, "cudaStreamSynchronize after an empty kernel");
@@ -140,6 +209,14 @@ Samples launch_period(ProbeContext &context, const Module &module) {
         all.push_back(std::move(samples));
     }
     return all;
+}
+
+Samples graph_meets(ProbeContext &context, const Module &module) {
+    return meets(context, module, true);
+}
+
+Samples stream_meets(ProbeContext &context, const Module &module) {
+    return meets(context, module, false);
 }
 
 Samples launch_by_grid(ProbeContext &context, const Module &module) {

@@ -153,6 +153,16 @@ struct ImageShare {
 };
 ImageShare share_of(const Rung &rung, std::int64_t images, std::int64_t stream);
 
+/// What the launches of a line of the ladder took in a call, by their activity records: medians of several
+/// calls.
+struct RungKernelTime {
+    std::string kernel;
+    std::int64_t launches = 0; ///< of all streams and repetitions
+    Seconds time_s;            ///< of one of them, from its start to its end; their mean
+    Seconds begins_s, ends_s;  ///< of the first and the last of them, from the start of the call
+    BOOST_DESCRIBE_CLASS(RungKernelTime, (), (kernel, launches, time_s, begins_s, ends_s), (), ())
+};
+
 /// What running a rung gave.
 struct RungResult {
     std::string id, title;
@@ -164,11 +174,15 @@ struct RungResult {
     std::optional<Seconds> graph_warm_s,
         graph_cold_s; ///< as one CUDA graph; L2 as it is after a call, and flushed
     std::optional<Seconds> stream_warm_s, stream_cold_s; ///< one launch after the other
-    std::optional<double> relative_l2_error;             ///< of the outputs against double
-    std::optional<double> gradient_error;                ///< the same of the gradient
+    /// In the ladder's order, warm: in the graph, of several streams in calls launch by launch. Empty where
+    /// there are no activity records.
+    std::vector<RungKernelTime> kernels;
+    std::optional<double> relative_l2_error; ///< of the outputs against double
+    std::optional<double> gradient_error;    ///< the same of the gradient
     BOOST_DESCRIBE_CLASS(RungResult, (),
                          (id, title, status, reason, launches, published_s, predicted, graph_warm_s,
-                          graph_cold_s, stream_warm_s, stream_cold_s, relative_l2_error, gradient_error),
+                          graph_cold_s, stream_warm_s, stream_cold_s, kernels, relative_l2_error,
+                          gradient_error),
                          (), ())
 };
 

@@ -198,17 +198,17 @@ void conv2(const CountedLaunch &of, LaunchWork &work, bool pools) {
     work.phases.back().barriers = 1.0;
 }
 
-/// Groups of threads take a part of the channels each; their sums meet in shared memory.
-void conv2_wide(const CountedLaunch &of, LaunchWork &work) {
+/// Groups of threads take a part of the channels each, `barriers` of the block among them; their sums meet in
+/// shared memory and are pooled.
+void groups_of_channels(const CountedLaunch &of, LaunchWork &work, double barriers) {
     const ConvShape &s = of.convolutions.front();
     const std::int64_t pixels = s.p() * s.q(), groups = of.threads() / pixels;
-    conv2_copies(of, work, 4);
     LadderLaunch of_group = of.launch; // whose threads lie as those of a block of one group
     of_group.block = {s.q(), s.p(), 1};
     const CountedLaunch one(of_group, of.rung, of.network, of.images, of.gpu);
     LaunchPhase phase = convolution_phase(one, From::shared, From::shared, s.c / groups);
     phase.warps *= number(groups);
-    phase.barriers = 1.0 / phase.rounds;
+    phase.barriers = barriers / phase.rounds;
     work.phases.push_back(phase);
     LaunchPhase sum;
     sum.name = "sum of groups";
@@ -217,8 +217,26 @@ void conv2_wide(const CountedLaunch &of, LaunchWork &work) {
     sum.passes = number(groups) + 1.0;
     sum.chain = number(groups), sum.shared_waits = 1.0, sum.barriers = 1.0;
     work.phases.push_back(sum);
-    LaunchPhase pool = pooling_phase(one, From::shared);
-    work.phases.push_back(pool);
+    work.phases.push_back(pooling_phase(one, From::shared));
+}
+
+void conv2_wide(const CountedLaunch &of, LaunchWork &work) {
+    conv2_copies(of, work, 4);
+    groups_of_channels(of, work, 1.0);
+}
+
+/// All copies start at once; a round of the convolution waits for a part of them, and only the first for L2.
+void conv2_prefetch(const CountedLaunch &of, LaunchWork &work) {
+    const ConvShape &s = of.convolutions.front();
+    const std::int64_t stages = s.c * s.p() * s.q() / of.threads(), elements = s.c * (s.r * s.s + s.h * s.w);
+    constexpr std::int64_t wide = 4;
+    LaunchPhase start = copy_phase(of, elements / stages / wide, wide);
+    start.instructions += number(stages - 1) * copy_instructions, start.passes *= number(stages);
+    start.l2_read_bytes = sizeof(float) * number(elements / stages);
+    start.barriers = 1.0;
+    work.phases = {start};
+    groups_of_channels(of, work, number(stages));
+    work.l2_read_bytes = number(work.ctas * elements) * sizeof(float);
 }
 
 /// A thread an output: its lanes read rows of weights far apart.
@@ -311,6 +329,7 @@ const std::map<std::string, Counter> &counters() {
         list["conv2_shared"] = [](const CountedLaunch &of, LaunchWork &work) { conv2(of, work, false); };
         list["conv2_pool2"] = [](const CountedLaunch &of, LaunchWork &work) { conv2(of, work, true); };
         list["conv2_pool2_wide"] = conv2_wide;
+        list["conv2_pool2_prefetch"] = conv2_prefetch;
         for (const char *name : {"dense1_global", "dense2_global"})
             list[name] = dense_global;
         for (const char *name : {"dense1_shared", "dense2_shared"})
@@ -372,6 +391,7 @@ const std::vector<CompiledKernel> &compiled_kernels() {
         {"conv2_shared", 472, 32, 21632},
         {"conv2_pool2", 496, 32, 21888},
         {"conv2_pool2_wide", 448, 38, 23680},
+        {"conv2_pool2_prefetch", 448, 38, 23680},
         {"dense1_global", 96, 30, 0},
         {"dense2_global", 224, 32, 0},
         {"dense1_shared", 104, 22, 12288},

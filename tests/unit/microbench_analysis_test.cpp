@@ -282,14 +282,16 @@ TEST(Analysis, EverySweepIsACurve) {
             }
         }
     }
-    EXPECT_THAT(names,
-                UnorderedElementsAre(
-                    "ffma_by_ilp", "ffma_by_operands", "ffma_beside_shared", "l2_latency",
-                    "latency_by_footprint", "tlb_latency", "constant_latency", "dram_read_curve",
-                    "dram_write_curve", "dram_copy_curve", "l2_read_curve", "l2_write_curve", "l1_bandwidth",
-                    "shared_bandwidth", "shared_broadcast", "banks", "conflicts", "element_width",
-                    "stride_granularity", "segment_granularity", "barrier_latency", "atomic_rate",
-                    "cluster_bandwidth", "cluster_barrier", "store_sectors", "launch_by_grid"));
+    EXPECT_THAT(names, UnorderedElementsAre(
+                           "ffma_by_ilp", "ffma_by_operands", "ffma_beside_shared", "l2_latency",
+                           "latency_by_footprint", "tlb_latency", "constant_latency", "dram_read_curve",
+                           "dram_write_curve", "dram_copy_curve", "l2_read_curve", "l2_write_curve",
+                           "l1_bandwidth", "shared_bandwidth", "shared_broadcast", "banks", "conflicts",
+                           "element_width", "stride_granularity", "segment_granularity", "barrier_latency",
+                           "atomic_rate", "cluster_bandwidth", "cluster_barrier", "store_sectors",
+                           "launch_by_grid", "graph_meets", "stream_meets"));
+    EXPECT_THAT(profile.curves.at("graph_meets").series.at(0).x, ElementsAre(2, 4, 8, 16));
+    EXPECT_NEAR(profile.curves.at("stream_meets").series.at(0).y.back(), 3e-6 * 16.0, 1e-9);
     const Curve &ilp = profile.curves.at("ffma_by_ilp");
     EXPECT_EQ(ilp.series.size(), 4u);
     EXPECT_EQ(ilp.series[3].name, "8 independent FFMAs");

@@ -242,6 +242,10 @@ class Maker {
         exact("launch_period", "s", 1.3e-6, {{"graph", 1.0}});
         for (double ctas = 1.0; ctas <= 6400.0; ctas *= 2.0)
             exact("launch_by_grid", "s", std::max(1.2e-6, 0.9e-6 + 1e-9 * ctas), {{"ctas", ctas}});
+        for (const double streams : {2.0, 4.0, 8.0, 16.0}) {
+            exact("graph_meets", "s", 1e-6 * streams, {{"streams", streams}});
+            exact("stream_meets", "s", 3e-6 * streams, {{"streams", streams}});
+        }
         raw_.samples.push_back(
             samples("shared_capacity", "B", {1.0 * raw_.limits.shared_bytes_per_cta}, {{"kind", 1.0}}));
         raw_.samples.push_back(
