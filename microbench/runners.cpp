@@ -52,6 +52,7 @@ const std::vector<ProbeSource> probe_files = {
                     "segment_sum<64, false>"}},
     {"barrier.cu", {"barrier<1>", "barrier<2>"}},
     {"atomic_rate.cu", {}},
+    {"float_adds.cu", {}},
     {"grid_sync.cu", {}},
     {"cluster.cu", {"cluster_read<4>", "cluster_read<16>", "cluster_barrier<1>", "cluster_barrier<2>"}},
     {"empty.cu", {}},

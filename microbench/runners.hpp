@@ -43,10 +43,10 @@ Run sm_clock, ffma_latency, ffma_rate, ffma_by_ilp, ffma_by_operands, ffma_besid
     tlb_latency, constant_latency, dram_read_bandwidth, dram_write_bandwidth, dram_copy_bandwidth,
     dram_read_curve, dram_write_curve, dram_copy_curve, l2_read_bandwidth, l2_write_bandwidth, l2_read_curve,
     l2_write_curve, l1_bandwidth, shared_bandwidth, shared_broadcast, banks, conflicts, element_width,
-    stride_granularity, segment_granularity, barrier_latency, atomic_latency, atomic_rate, grid_sync,
-    cluster_latency, cluster_bandwidth, cluster_barrier, cluster_room, store_sectors, launch_floor,
+    stride_granularity, segment_granularity, barrier_latency, atomic_latency, atomic_rate, float_adds,
+    grid_sync, cluster_latency, cluster_bandwidth, cluster_barrier, cluster_room, store_sectors, launch_floor,
     launch_gap, launch_period, launch_by_grid, graph_meets, stream_meets, shared_capacity, host_copy,
-    peer_copy, peer_all_pairs;
+    peer_copy, peer_meets, peer_all_pairs;
 } // namespace probe
 
 struct ProbeRunner {
@@ -95,6 +95,7 @@ inline constexpr std::array<ProbeRunner, probes.size()> probe_runners = {{
     {"barrier_latency", "barrier.cu", probe::barrier_latency},
     {"atomic_latency", "chase.cu", probe::atomic_latency},
     {"atomic_rate", "atomic_rate.cu", probe::atomic_rate},
+    {"float_adds", "float_adds.cu", probe::float_adds},
     {"grid_sync", "grid_sync.cu", probe::grid_sync},
     {"cluster_latency", "cluster.cu", probe::cluster_latency},
     {"cluster_bandwidth", "cluster.cu", probe::cluster_bandwidth},
@@ -109,6 +110,7 @@ inline constexpr std::array<ProbeRunner, probes.size()> probe_runners = {{
     {"shared_capacity", "shared_capacity.cu", probe::shared_capacity},
     {"host_copy", "", probe::host_copy},
     {"peer_copy", "chase.cu", probe::peer_copy},
+    {"peer_meets", "empty.cu", probe::peer_meets},
     {"peer_all_pairs", "", probe::peer_all_pairs},
 }};
 

@@ -77,6 +77,7 @@ inline constexpr std::array probes = {
     ProbeInfo{"atomic_latency", "How long does an atomic add take whose result is needed?", "atomic_latency"},
     ProbeInfo{"atomic_rate", "How fast are atomic adds to one address and to many?",
               "atomic_same_address_time"},
+    ProbeInfo{"float_adds", "How fast are atomic adds of floats to so many lines?", ""},
     ProbeInfo{"grid_sync", "How long does a barrier of the whole grid take?", "grid_sync_time"},
     ProbeInfo{"cluster_latency", "How long does one dependent load of another CTA's shared memory take?",
               "cluster_latency"},
@@ -98,6 +99,7 @@ inline constexpr std::array probes = {
     ProbeInfo{"host_copy", "How fast are copies from and to the host?",
               "host_to_device_bandwidth device_to_host_bandwidth host_both_ways_bandwidth"},
     ProbeInfo{"peer_copy", "How fast are copies between each two GPUs?", "peers"},
+    ProbeInfo{"peer_meets", "How often can GPUs send each other a little and wait for each other?", ""},
     ProbeInfo{"peer_all_pairs", "How fast are copies when every GPU copies to every other?",
               "peer_all_pairs_bandwidth"},
 };

@@ -24,7 +24,7 @@ struct CurveText {
     Drawn drawn = Drawn::lines;
 };
 
-constexpr std::array<CurveText, 28> curve_texts = {{
+constexpr std::array<CurveText, 30> curve_texts = {{
     {"dram_read_curve", "DRAM reads against bytes in flight", ""},
     {"dram_write_curve", "DRAM writes against bytes in flight", ""},
     {"dram_copy_curve", "DRAM copies against bytes in flight", ""},
@@ -76,10 +76,15 @@ constexpr std::array<CurveText, 28> curve_texts = {{
      "Clocks of an SM for a sector of 32 bytes while all SMs store; fewer than eight lanes leave it in "
      "part."},
     {"atomic_rate", "Atomic adds against distinct addresses", "Time per add of the whole GPU."},
+    {"float_adds", "Atomic adds of floats against lines",
+     "Time per add of the whole GPU, whose result nobody waits for."},
     {"launch_by_grid", "An empty kernel against its CTAs",
      "Its duration by its activity record. The slope at the right is the time of one more CTA."},
     {"graph_meets", "Streams of a graph that wait for each other",
      "Each stream runs an empty kernel, then all wait for all: how long until the next ones do."},
+    {"peer_meets", "GPUs that wait for each other",
+     "Each GPU runs an empty kernel and sends 4 KiB to every other, all in one graph: how long until the "
+     "next round does."},
     {"stream_meets", "Streams that wait for each other, launched by the host",
      "Each stream runs an empty kernel, then all wait for all, by events that are queued ahead."},
 }};
@@ -165,8 +170,8 @@ std::span<const FigureGroup> figure_groups() {
         {"What memory moves at least", {"stride_granularity", "segment_granularity", "store_sectors"}},
         {"Arithmetic", {"ffma_by_ilp", "ffma_by_operands", "ffma_beside_shared"}},
         {"Synchronisation and launches",
-         {"barrier_latency", "cluster_barrier", "cluster_bandwidth", "atomic_rate", "launch_by_grid",
-          "graph_meets", "stream_meets"}},
+         {"barrier_latency", "cluster_barrier", "cluster_bandwidth", "atomic_rate", "float_adds",
+          "launch_by_grid", "graph_meets", "stream_meets", "peer_meets"}},
     }};
     return groups;
 }

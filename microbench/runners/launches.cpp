@@ -1,3 +1,4 @@
+#include "microbench/runners/graphs.hpp"
 #include "microbench/runners/harness.hpp"
 #include "microbench/runners/streams.hpp"
 
@@ -5,35 +6,6 @@ namespace convcast::probe {
 namespace {
 
 constexpr unsigned empty_threads = 128; // a CTA on each SM
-
-/// What a function queues on a stream, to be launched as one.
-class Graph {
-  public:
-    template <class Queue> Graph(cudaStream_t stream, const Queue &queue) {
-        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-        cudaGraph_t graph = nullptr;
-        try {
-            queue();
-        } catch (...) {
-            (void)cudaStreamEndCapture(stream, &graph);
-            (void)cudaGraphDestroy(graph);
-            throw;
-        }
-        check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
-        const cudaError_t made = cudaGraphInstantiate(&executable_, graph, 0);
-        (void)cudaGraphDestroy(graph);
-        check(made, "cudaGraphInstantiate");
-        check(cudaGraphUpload(executable_, stream), "cudaGraphUpload");
-    }
-    Graph(const Graph &) = delete;
-    Graph &operator=(const Graph &) = delete;
-    ~Graph() { (void)cudaGraphExecDestroy(executable_); }
-
-    void launch(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch"); }
-
-  private:
-    cudaGraphExec_t executable_ = nullptr;
-};
 
 } // namespace
 
@@ -91,25 +63,6 @@ Samples launch_gap(ProbeContext &context, const Module &module) {
 
 namespace {
 
-/// Seconds of what `queue` queues while the stream is held, so that the host's time is not inside.
-template <class Queue>
-double held_time(ProbeContext &context, const Kernel &hold, const std::string &what, const Queue &queue) {
-    constexpr unsigned long long longest_ns = 100'000'000;
-    const cudaStream_t stream = context.watch.stream();
-    Event begin, end;
-    for (unsigned long long held_ns = 2'000'000; held_ns < longest_ns; held_ns *= 2) {
-        hold.launch_with(dim3(1), dim3(1), 0, stream, held_ns);
-        begin.record(stream);
-        queue();
-        end.record(stream);
-        const bool in_time = !begin.passed();
-        wait(context, "cudaStreamSynchronize after empty kernels");
-        if (in_time)
-            return end.since(begin).value;
-    }
-    throw GpuError("the host took longer than 50 ms to queue " + what);
-}
-
 /// Rounds in which each of some streams runs an empty kernel and then waits for all others.
 Samples meets(ProbeContext &context, const Module &module, bool in_graph) {
     constexpr int least = 2, most = 10, most_streams = 16;
@@ -139,9 +92,9 @@ Samples meets(ProbeContext &context, const Module &module, bool in_graph) {
         const std::string what = std::to_string(width) + " streams that meet";
         const auto time_of = [&](int count) {
             if (!in_graph)
-                return held_time(context, hold, what, [&] { rounds(count, width); });
+                return held_time(hold, stream, what, [&] { rounds(count, width); });
             const Graph graph(stream, [&] { rounds(count, width); });
-            return held_time(context, hold, what, [&] { graph.launch(stream); });
+            return held_time(hold, stream, what, [&] { graph.launch(stream); });
         };
         ProbeSamples samples{
             name,
@@ -180,7 +133,7 @@ Samples launch_period(ProbeContext &context, const Module &module) {
             empty.launch_with(dim3(sms(context)), dim3(empty_threads), 0, stream);
     };
     const auto time_of = [&](const auto &queue) {
-        return held_time(context, hold, std::to_string(many) + " empty kernels", queue);
+        return held_time(hold, stream, std::to_string(many) + " empty kernels", queue);
     };
     launch(1); // loads the code, which cannot be done while a graph is captured
     wait(context, "cudaStreamSynchronize after an empty kernel");

@@ -161,6 +161,43 @@ Samples atomic_rate(ProbeContext &context, const Module &module) {
     return all;
 }
 
+Samples float_adds(ProbeContext &context, const Module &module) {
+    constexpr unsigned ctas_per_sm = 2, threads = 512, line_words = line_bytes / 4, lanes = 32;
+    constexpr unsigned adds = 8; // to one line a million altogether: whole floats up to 16 million are exact
+    const Kernel kernel = module.kernel("float_adds");
+    const unsigned ctas = ctas_per_sm * sms(context), warps = ctas * threads / lanes;
+    Samples all;
+    for (unsigned lines = 1; lines <= 16384; lines *= 2) {
+        DeviceBuffer<float> words(std::size_t{lines} * line_words);
+        float *const data = words.data();
+        const auto series_of = [&](unsigned adds_of_warp) {
+            return context.watch.measure(
+                [&](cudaStream_t stream) {
+                    kernel.launch_with(dim3(ctas), dim3(threads), 0, stream, data, lines, line_words,
+                                       adds_of_warp);
+                },
+                short_options());
+        };
+        const unsigned least = lines < 32 ? adds : 8 * adds;
+        const SampleSeries shorter = series_of(least), longer = series_of(3 * least);
+        words.fill_bytes(0);
+        kernel.launch_with(dim3(ctas), dim3(threads), 0, context.watch.stream(), data, lines, line_words,
+                           adds);
+        wait(context, "cudaStreamSynchronize after adds");
+        double sum = 0.0;
+        for (const float word : words.to_host())
+            sum += static_cast<double>(word);
+        if (sum != static_cast<double>(adds) * warps * lanes)
+            throw GpuError("float_adds: the sums are not what was added");
+        all.push_back(difference(
+            shorter, longer, 2.0 * least * warps * lanes, "float_adds",
+            {{"lines", lines}, {"ctas_per_sm", ctas_per_sm}, {"threads", threads}, {"adds", least}},
+            "all lanes of a warp add to the first word of a line and want no result (RED); three "
+            "times as many adds minus once as many"));
+    }
+    return all;
+}
+
 Samples grid_sync(ProbeContext &context, const Module &module) {
     int cooperative = 0;
     check(cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, context.device.ordinal),

@@ -1,3 +1,4 @@
+#include "microbench/runners/graphs.hpp"
 #include "microbench/runners/pointer_ring.hpp"
 #include "microbench/runners/streams.hpp"
 
@@ -377,6 +378,118 @@ Samples peer_copy(ProbeContext &context, const Module &module) {
             if (there.direct())
                 all.push_back(peer_latency(module, from.ordinal, to.ordinal));
         }
+    return all;
+}
+
+namespace {
+
+/// Streams of a GPU that exchanges with others: one that computes, and one to each of them.
+struct Meeting {
+    explicit Meeting(int its_ordinal, std::size_t gpus)
+        : ordinal(its_ordinal), memory(gpus * meeting_bytes), sends(gpus), sent(gpus) {}
+
+    static constexpr std::size_t meeting_bytes = 4096;
+    int ordinal;
+    DeviceBuffer<unsigned char> memory; ///< a part of each GPU
+    Stream stream;
+    Event ordered;
+    std::vector<Stream> sends;
+    std::vector<Event> sent;
+};
+
+/// Rounds of an empty kernel on each GPU, behind which it sends to every other one and waits for all it gets. All is
+/// ordered behind and before the first one's stream.
+void enqueue_meetings(std::deque<Meeting> &all, const Kernel &empty, int rounds) {
+    const auto on_each = [&](const auto &what) {
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const CurrentDevice here(all[i].ordinal);
+            what(i);
+        }
+    };
+    {
+        const CurrentDevice here(all.front().ordinal);
+        all.front().ordered.record(all.front().stream.handle());
+    }
+    on_each([&](std::size_t i) {
+        if (i > 0)
+            all.front().ordered.hold_back(all[i].stream.handle());
+    });
+    for (int round = 0; round < rounds; ++round) {
+        on_each([&](std::size_t i) {
+            empty.launch_with(dim3(1), dim3(128), 0, all[i].stream.handle());
+            all[i].ordered.record(all[i].stream.handle());
+            for (std::size_t to = 0; to < all.size(); ++to) {
+                if (to == i)
+                    continue;
+                all[i].ordered.hold_back(all[i].sends[to].handle());
+                check(cudaMemcpyAsync(all[to].memory.data() + i * Meeting::meeting_bytes,
+                                      all[i].memory.data() + i * Meeting::meeting_bytes, Meeting::meeting_bytes,
+                                      cudaMemcpyDefault, all[i].sends[to].handle()),
+                      "cudaMemcpyAsync between GPUs");
+                all[i].sent[to].record(all[i].sends[to].handle());
+            }
+        });
+        on_each([&](std::size_t i) {
+            for (std::size_t from = 0; from < all.size(); ++from)
+                if (from != i)
+                    all[from].sent[i].hold_back(all[i].stream.handle());
+        });
+    }
+    on_each([&](std::size_t i) {
+        if (i > 0) {
+            all[i].ordered.record(all[i].stream.handle());
+            all[i].ordered.hold_back(all.front().stream.handle());
+        }
+    });
+}
+
+} // namespace
+
+Samples peer_meets(ProbeContext &context, const Module &module) {
+    constexpr int least = 2, most = 10;
+    const std::vector<int> ordinals = gpus(context);
+    const Kernel empty = module.kernel("empty"), hold = module.kernel("hold");
+    std::deque<PeerAccess> access;
+    for (const int from : ordinals)
+        for (const int to : ordinals)
+            if (from != to && !access.emplace_back(from, to).direct())
+                throw ProbeSkipped("GPU " + std::to_string(from) + " cannot reach the memory of GPU " +
+                                   std::to_string(to) + ", and copies through the host are not in graphs");
+    Samples all;
+    for (std::size_t count = 2; count <= ordinals.size(); ++count) {
+        std::deque<Meeting> meetings;
+        for (std::size_t i = 0; i < count; ++i) {
+            const CurrentDevice here(ordinals[i]);
+            meetings.emplace_back(ordinals[i], count);
+        }
+        const cudaStream_t first = meetings.front().stream.handle();
+        const CurrentDevice here(ordinals.front());
+        enqueue_meetings(meetings, empty, 1); // loads the code, which cannot be done while a graph is captured
+        check(cudaStreamSynchronize(first), "cudaStreamSynchronize after GPUs met");
+        const Graph shorter(first, [&] { enqueue_meetings(meetings, empty, least); }),
+            longer(first, [&] { enqueue_meetings(meetings, empty, most); });
+        ProbeSamples samples{"peer_meets",
+                             "s",
+                             {{"gpus", static_cast<double>(count)},
+                              {"bytes", static_cast<double>(Meeting::meeting_bytes)},
+                              {"rounds", most},
+                              {"rounds_less", least}},
+                             {},
+                             {},
+                             "10 rounds of a graph over the GPUs minus 2, each an empty kernel on every GPU and 4 KiB from "
+                             "each to each other, by events"};
+        const auto time_of = [&](const Graph &graph) {
+            return held_time(hold, first, "a graph over several GPUs", [&] { graph.launch(first); });
+        };
+        for (std::size_t i = 0; i <= copy_samples; ++i) { // the first is to warm up
+            const double few = time_of(shorter), many = time_of(longer);
+            if (i == 0)
+                continue;
+            samples.values.push_back((many - few) / (most - least));
+            samples.sm_clock_hz.push_back(context.watch.sm_clock().value);
+        }
+        all.push_back(std::move(samples));
+    }
     return all;
 }
 

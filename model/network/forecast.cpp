@@ -57,14 +57,33 @@ class Forecaster {
         std::vector<NetworkCandidate> candidates;
         Strategy strategy; ///< the first
         Plan plan;
-        Seconds time_s;      ///< N8
-        Seconds best_s{1e9}; ///< the shortest forecast
+        Seconds time_s;               ///< N8
+        Seconds best_s{1e9};          ///< the shortest forecast
+        std::optional<Strategy> ends; ///< the first that can do bias, add and ReLU where it stores
     };
     const Ways &ways_of(const ConvShape &shape) {
-        const auto [found, fresh] = ways_.try_emplace(shape.id());
-        if (fresh)
-            found->second = ranked(shape);
-        return found->second;
+        const auto ending = ending_.find(shape.id());
+        return ending == ending_.end() ? best_of(shape) : ending->second;
+    }
+
+    /// N1: whether the shape takes a strategy that ends launches, though another is faster without the end.
+    /// Only where there is one.
+    void prefer_ending(const ConvShape &shape, bool ends) {
+        if (!ends)
+            return (void)ending_.erase(shape.id());
+        const Ways &best = best_of(shape);
+        Ways ways = std::get<Ways>(way_of(shape, *best.ends));
+        for (const NetworkCandidate &candidate : best.candidates)
+            if (candidate.strategy != ways.candidates.front().strategy &&
+                ways.candidates.size() < question_.top)
+                ways.candidates.push_back(candidate);
+        ending_.insert_or_assign(shape.id(), std::move(ways));
+    }
+    void prefer_none() { ending_.clear(); }
+    bool could_end(const ConvShape &shape) {
+        const Ways &best = best_of(shape);
+        return best.ends && !ends_launch(best.plan) &&
+               std::holds_alternative<Ways>(way_of(shape, *best.ends));
     }
 
     /// The one way that a schedule names, or why it is none.
@@ -125,6 +144,13 @@ class Forecaster {
     }
 
   private:
+    const Ways &best_of(const ConvShape &shape) {
+        const auto [found, fresh] = ways_.try_emplace(shape.id());
+        if (fresh)
+            found->second = ranked(shape);
+        return found->second;
+    }
+
     Ways ranked(const ConvShape &shape) const {
         std::vector<std::pair<NetworkCandidate, const Plan *>> all;
         const Ranking ranking = rank(shape, profile_, knowledge_, question_.strategies);
@@ -154,6 +180,10 @@ class Forecaster {
         ways.time_s = mean_of_ties(all);
         for (const auto &[candidate, plan] : all)
             ways.best_s = std::min(ways.best_s, candidate.time_s);
+        const auto ending =
+            std::find_if(all.begin(), all.end(), [](const auto &way) { return ends_launch(*way.second); });
+        if (ending != all.end())
+            ways.ends = parse_strategy(ending->first.strategy);
         for (std::size_t i = 0; i < std::min(all.size(), question_.top); ++i)
             ways.candidates.push_back(std::move(all[i].first));
         return ways;
@@ -174,7 +204,7 @@ class Forecaster {
         ways.candidates = {{to_text(good.strategy), *time}};
         ways.time_s = ways.best_s = *time;
         if (!uses_tensor_cores(good.feasible.plan))
-            if (const Ways &chosen = ways_of(shape); *time <= chosen.best_s * tie)
+            if (const Ways &chosen = best_of(shape); *time <= chosen.best_s * tie)
                 ways.time_s = chosen.time_s; // N8: which of those that tie is faster nobody can say
         ways.plan = std::move(good.feasible.plan);
         return ways;
@@ -199,6 +229,7 @@ class Forecaster {
     Machine machine_;
     std::map<std::string, Ways> ways_;
     std::map<std::string, NamedWay> named_;
+    std::map<std::string, Ways> ending_; ///< of the shapes that take a strategy that ends launches
 };
 
 /// Bytes of a launch: what it reads, parameters included, and writes.
@@ -372,12 +403,32 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
     return out;
 }
 
-/// By the forecast's choice. Without `ended` every bias, activation and addition is a launch of its own.
+/// By the forecast's choice. A strategy that can do bias, addition and ReLU where it stores is taken before a
+/// faster one that cannot, where the network is faster with it. Without `ended` each of these is a launch of
+/// its own.
 PlannedNetwork planned(const Network &network, Forecaster &forecaster, std::int64_t batch,
                        bool ended = true) {
-    return timed(network, forecaster, batch, schedule_of(network, batch, [&](const ConvShape &shape) {
-                     return ended && ends_launch(forecaster.ways_of(shape).plan);
-                 }));
+    const auto by_choice = [&] {
+        return timed(network, forecaster, batch, schedule_of(network, batch, [&](const ConvShape &shape) {
+                         return ended && ends_launch(forecaster.ways_of(shape).plan);
+                     }));
+    };
+    forecaster.prefer_none();
+    PlannedNetwork best = by_choice();
+    std::map<std::string, ConvShape> shapes; // that could take one
+    if (ended)
+        for (const ScheduledLaunch &launch : best.schedule)
+            if (launch.shape && launch.kind != LaunchKind::dense && forecaster.could_end(*launch.shape))
+                shapes.emplace(launch.shape->id(), *launch.shape);
+    for (const auto &[id, shape] : shapes) {
+        forecaster.prefer_ending(shape, true);
+        PlannedNetwork other = by_choice();
+        if (other.forecast.time_s < best.forecast.time_s)
+            best = std::move(other);
+        else
+            forecaster.prefer_ending(shape, false);
+    }
+    return best;
 }
 
 /// As a schedule says it.

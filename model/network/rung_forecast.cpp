@@ -1,8 +1,10 @@
 #include "model/network/rung_forecast.hpp"
 #include "model/base/divide.hpp"
 
+#include "model/machine/curve.hpp"
 #include "model/machine/machine.hpp"
 #include "model/network/atomic_adds.hpp"
+#include "model/network/rung_times.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
 #include "model/time/call.hpp"
@@ -38,30 +40,55 @@ struct Services {
     double most() const { return std::max({issue, passes, constants}); }
 };
 
-Services services_of(const LaunchPhase &phase, const Machine &m) {
+/// What a multiply-add of three registers takes of its scheduler, in clocks.
+double product_clocks(const Machine &m) {
     constexpr double warp_width = 32.0;
     const double full_rate = warp_width * m.schedulers;
-    // Products of three registers keep their scheduler busy for longer than a clock.
-    const double slower = phase.products * (full_rate / std::min(full_rate, m.outer_rate) - 1.0);
-    return {(phase.instructions + slower) / m.schedulers, phase.passes * m.pass_bytes / m.shared_bw,
+    return full_rate / std::min(full_rate, m.outer_rate);
+}
+
+Services services_of(const LaunchPhase &phase, const Machine &m) {
+    const double issued = phase.instructions + phase.products * (product_clocks(m) - 1.0);
+    return {issued / m.schedulers, phase.passes * m.pass_bytes / m.shared_bw,
             phase.constants * constant_address_clocks};
+}
+
+/// Warps of the busiest scheduler over the mean. CTAs of a whole number of warps for each scheduler begin
+/// with the same one; the warps of others go on where the CTA before ended.
+double imbalance_of(const LaunchPhase &phase, double ctas, std::int64_t cta_warps, const Machine &m) {
+    const auto schedulers = static_cast<double>(m.schedulers);
+    const double dealt =
+        cta_warps % static_cast<std::int64_t>(m.schedulers) == 0 ? phase.warps : phase.warps * ctas;
+    return dealt > 0.0 ? std::ceil(dealt / schedulers) * schedulers / dealt : 1.0;
 }
 
 class Phases {
   public:
-    Phases(const GpuProfile &profile, const Machine &m) : m_(m), latency_(latencies_of(profile, m)) {}
+    /// `from_dram`: share of the loads that L2 does not have.
+    Phases(const GpuProfile &profile, const Machine &m, double from_dram = 0.0)
+        : m_(m), latency_(latencies_of(profile, m)),
+          load_s_(m.l2_latency_s + from_dram * (m.latency_s - m.l2_latency_s)) {}
 
-    /// N5, in clocks.
-    double time(const LaunchPhase &phase, double ctas) const {
-        const Services one = services_of(phase, m_);
-        const double warps = std::max(1.0, ctas * phase.warps), busy = warps * one.most();
+    /// N5, in clocks. `cta_warps`: of a CTA, also those that have no work in the phase.
+    double time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps) const {
+        Services one = services_of(phase, m_);
         const double own =
             std::max({phase.chain * m_.ffma_latency, one.issue * m_.schedulers, one.passes, one.constants});
+        one.issue *= imbalance_of(phase, ctas, cta_warps, m_);
+        const double warps = std::max(1.0, ctas * phase.warps), busy = warps * one.most();
         const std::array<Seconds, 3> services = {
             Seconds(busy), Seconds(ctas * phase.l2_read_bytes / of_sm(m_.l2_bw)),
             Seconds(ctas * phase.l2_written_bytes / of_sm(m_.l2_write_bw))};
         const double turn = combined::queue(warps, services, waits(phase) + own);
         return phase.rounds * (turn + phase.barriers * m_.barrier_s * m_.clock);
+    }
+
+    /// Clocks that a phase's first round waits for code that the SM has not run yet: where so many
+    /// instructions come more slowly than warps issue them.
+    double fetch(const LaunchPhase &phase, double code, double ctas, std::int64_t cta_warps) const {
+        const double issue = std::max(1.0, ctas * phase.warps) * services_of(phase, m_).issue *
+                             imbalance_of(phase, ctas, cta_warps, m_);
+        return std::max(0.0, code_clocks * code - issue);
     }
 
     /// All that a CTA keeps an SM busy with.
@@ -79,7 +106,7 @@ class Phases {
   private:
     /// Clocks of a warp and round in which nothing of it is under way but loads and shuffles.
     double waits(const LaunchPhase &phase) const {
-        return phase.l2_waits * m_.l2_latency_s * m_.clock + phase.dram_waits * m_.latency_s * m_.clock +
+        return phase.l2_waits * load_s_ * m_.clock + phase.dram_waits * m_.latency_s * m_.clock +
                phase.l1_waits * latency_.l1 + phase.shared_waits * m_.shared_latency +
                phase.constant_waits * latency_.constant +
                phase.shuffles * (m_.shared_latency + m_.ffma_latency) +
@@ -92,19 +119,25 @@ class Phases {
 
     const Machine &m_;
     Latencies latency_;
+    double load_s_; ///< latency of a load of what another launch wrote
 };
 
 /// The least time that the bytes of a launch take on the chip.
-double bytes_time(const LaunchWork &work, const GpuProfile &profile, const Machine &m) {
-    const double moved = work.read_bytes + work.written_bytes;
-    const bool kept = moved <= static_cast<double>(profile.limits.l2_bytes);
-    const double dram = kept ? 0.0 : work.read_bytes / m.read_bw + work.written_bytes / m.write_bw;
+double bytes_time(const LaunchWork &work, const GpuProfile &profile, const Machine &m, bool images_in_l2) {
+    double dram = 0.0;
+    if (!images_in_l2) {
+        const double read = work.read_bytes, written = work.written_bytes,
+                     both = profile.dram_copy_bandwidth ? std::min(read, written) : 0.0;
+        dram = (read - both) / m.read_bw + (written - both) / m.write_bw;
+        if (both > 0.0)
+            dram += 2.0 * both / profile.dram_copy_bandwidth->value.value;
+    }
     const double stored = work.written_bytes + m.partial_sector * work.partial_bytes;
     return std::max({work.l2_read_bytes / m.l2_bw, stored / m.l2_write_bw, dram});
 }
 
 double atomics_time(const LaunchWork &work, const GpuProfile &profile) {
-    return work.atomics > 0.0 ? AtomicAdds(profile).time(work.atomics, work.atomic_lines).value : 0.0;
+    return work.atomics > 0.0 ? atomic_adds_time(work.atomics, work.atomic_lines, profile).value : 0.0;
 }
 
 /// Why a launch has no CTA on an SM; "" if it has one.
@@ -122,8 +155,11 @@ struct ForecastLaunch {
 };
 
 ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, const Gpu &gpu,
-                           const Machine &m) {
-    const Phases phases(gpu.profile, m);
+                           const Machine &m, bool images_in_l2) {
+    // Of CTAs that read the same at the same time the first brings it from DRAM.
+    const double from_dram =
+        images_in_l2 || work.l2_read_bytes <= 0.0 ? 0.0 : std::min(1.0, work.read_bytes / work.l2_read_bytes);
+    const Phases phases(gpu.profile, m, from_dram);
     Partition placed; // F9: SMs that clusters of so many CTAs can use
     placed.cluster = work.cluster;
     const auto sms = static_cast<double>(launch_terms::usable_sms(placed, m));
@@ -138,11 +174,21 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
         out.parts.push_back({name, Seconds(clocks / m.clock)});
         return clocks;
     };
-    double first = part("cold code", code_clocks * work.code);
+    const std::int64_t cta_warps = ceil_div(work.threads, warp_lanes);
+    double first = 0.0, instructions = 0.0, fetched = 0.0;
+    for (const auto *all : {&work.phases, &work.last})
+        for (const LaunchPhase &phase : *all)
+            instructions += phase.instructions;
+    // A loop's text is as long as its iteration.
+    for (const auto *all : {&work.phases, &work.last})
+        for (const LaunchPhase &phase : *all)
+            fetched += phases.fetch(phase, work.code * phase.instructions / std::max(1.0, instructions),
+                                    all == &work.last ? 1.0 : busiest, cta_warps);
+    first += part("cold code", instructions > 0.0 ? fetched : code_clocks * work.code);
     for (const LaunchPhase &phase : work.phases)
-        first += part(phase.name, phases.time(phase, busiest));
+        first += part(phase.name, phases.time(phase, busiest, cta_warps));
     for (const LaunchPhase &phase : work.last)
-        first += part(phase.name, phases.time(phase, 1.0));
+        first += part(phase.name, phases.time(phase, 1.0, cta_warps));
     first += part("last store", m.l2_latency_s * m.clock);
     double time = first / m.clock;
     if (out.waves > 1.0) {
@@ -151,7 +197,7 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
         const auto wave = [&](double resident) {
             double together = m.turnover_clocks;
             for (const LaunchPhase &phase : work.phases)
-                together += phases.time(phase, resident);
+                together += phases.time(phase, resident, cta_warps);
             return together;
         };
         const double full = std::floor(out.waves), rest = std::ceil((out.waves - full) * most),
@@ -159,7 +205,8 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
         time += further;
         out.parts.push_back({"further waves", Seconds(further)});
     }
-    const double bytes = bytes_time(work, gpu.profile, m), adds = atomics_time(work, gpu.profile);
+    const double bytes = bytes_time(work, gpu.profile, m, images_in_l2),
+                 adds = atomics_time(work, gpu.profile);
     if (std::max(bytes, adds) > time) {
         out.parts.push_back({bytes > adds ? "bytes beyond that" : "atomic adds beyond that",
                              Seconds(std::max(bytes, adds) - time)});
@@ -168,16 +215,29 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
     const double started = ctas * m.cta_s;
     out.time_s = Seconds(std::max(time, started));
     const double cores = ctas / sms * phases.service(work.phases) / m.clock;
-    return {std::move(out), std::max({cores, bytes, adds, started})};
+    // Its CTAs leave other launches only the SMs that they do not fill (N9).
+    const double slots = time * std::min(1.0, out.waves);
+    return {std::move(out), std::max({cores, bytes, adds, started, slots})};
 }
 
 // ---- launches behind and beside each other ----
 
-/// Seconds from a launch's end to the start of one that needs what it wrote, and between the starts of
-/// launches that need nothing of each other.
-struct Pace {
-    double step, issue;
+/// Seconds from a launch's end to the start of one that needs what it wrote, between the starts of launches
+/// that need nothing of each other, and what it takes beside these that all streams wait for each other.
+struct LaunchPace {
+    double step, issue, meet;
 };
+
+/// N7: what the measured round of empty kernels and a meeting takes beyond its kernels.
+double meeting(const GpuProfile &profile, const char *curve, std::int64_t streams, const LaunchPace &pace,
+               double floor_s) {
+    const CurveSeries *line = line_of(profile, curve);
+    if (streams < 2 || line == nullptr)
+        return 0.0;
+    const auto wide = static_cast<double>(streams);
+    const double beyond = std::max(1.0, wide / line->x.back()), round = value_at(*line, wide) * beyond;
+    return std::max(0.0, round - std::max(floor_s + pace.step, wide * pace.issue));
+}
 
 /// N7: the call of a rung.
 struct Calls {
@@ -187,7 +247,7 @@ struct Calls {
     double copy;          ///< of all images from the host, seconds
 
     /// `each`: what the launches of a kernel take of it.
-    double time(const Pace &pace, std::vector<double> &each) const {
+    double time(const LaunchPace &pace, std::vector<double> &each) const {
         double all = 0.0;
         each.assign(launches.size(), 0.0);
         const auto nodes =
@@ -215,7 +275,7 @@ struct Calls {
     }
 
     /// Launches `first` to `end` - 1 on all streams, of which each begins when its images are there.
-    double beside(std::size_t first, std::size_t end, double uploads, const Pace &pace,
+    double beside(std::size_t first, std::size_t end, double uploads, const LaunchPace &pace,
                   std::vector<double> &each) const {
         const auto wide = static_cast<double>(streams);
         double chain = 0.0, issue = 0.0, busy = 0.0, parts = 0.0;
@@ -227,7 +287,8 @@ struct Calls {
             chain += its_chain, issue += its_issue, busy += its_busy;
             each[i] = std::max({its_chain, its_issue, its_busy}), parts += each[i];
         }
-        const double together = std::max({chain, issue, busy}), begun = uploads / wide,
+        // Meetings are work of what starts kernels: they are hidden where the SMs are busy for longer.
+        const double together = std::max(std::max(chain, issue) + pace.meet, busy), begun = uploads / wide,
                      all = uploads > 0.0 ? std::max(begun + together, uploads + chain) : together;
         for (std::size_t i = first; i < end; ++i)
             each[i] *= (all - begun) / parts;
@@ -237,16 +298,17 @@ struct Calls {
 
 } // namespace
 
-Seconds phase_time(const LaunchPhase &phase, double ctas, const GpuProfile &profile) {
+Seconds phase_time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps, const GpuProfile &profile) {
     const Gpu gpu(profile);
     const Machine m = machine_of(gpu, DataType::f32, {});
-    return Seconds(Phases(profile, m).time(phase, ctas) / m.clock);
+    return Seconds(Phases(profile, m).time(phase, ctas, cta_warps) / m.clock);
 }
 
 RungLaunchForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &work,
                                    const GpuProfile &profile) {
     const Gpu gpu(profile);
-    return forecast_of(launch, work, gpu, machine_of(gpu, DataType::f32, {})).forecast;
+    const bool in_l2 = work.read_bytes + work.written_bytes <= static_cast<double>(profile.limits.l2_bytes);
+    return forecast_of(launch, work, gpu, machine_of(gpu, DataType::f32, {}), in_l2).forecast;
 }
 
 RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_t images,
@@ -267,7 +329,8 @@ RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_
         return out;
     }
     const std::int64_t streams = rung.streams.value_or(1), of_stream = share_of(rung, images, 0).count;
-    std::vector<ForecastLaunch> launches;
+    std::vector<LaunchWork> works;
+    double moved = sizeof(float) * static_cast<double>(images * elements(network.input));
     for (const LadderLaunch &launch : rung.launches) {
         const auto work =
             work_of(launch, rung, network, launch.each_stream.value_or(false) ? of_stream : images, gpu);
@@ -275,12 +338,21 @@ RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_
             out.why_not = "the work of the kernel " + launch.kernel + " has not been counted";
         else if (std::string why = too_large(launch, *work, gpu); !why.empty())
             out.why_not = std::move(why);
-        else if (work->atomics > 0.0 && !AtomicAdds(profile).known())
+        else if (work->atomics > 0.0 && !knows_atomic_adds(profile))
             out.why_not = "the profile has no rate of atomic adds, which " + launch.kernel + " needs";
         if (out.why_not)
             return out;
-        launches.push_back(forecast_of(launch, *work, gpu, m));
+        const double streams_of_launch = static_cast<double>(launch_count(rung, launch, images)) /
+                                         static_cast<double>(launch.repeat.value_or(1));
+        moved += streams_of_launch * work->written_bytes;
+        works.push_back(*work);
     }
+    // What one launch wrote is still in L2 when the next reads it if all that a call writes fits, with its
+    // images.
+    const bool in_l2 = moved <= static_cast<double>(profile.limits.l2_bytes);
+    std::vector<ForecastLaunch> launches;
+    for (std::size_t i = 0; i < works.size(); ++i)
+        launches.push_back(forecast_of(rung.launches[i], works[i], gpu, m, in_l2));
     const Calls calls{rung, launches, std::min(streams, ceil_div(images, of_stream)),
                       rung.upload ? sizeof(float) * static_cast<double>(images * elements(network.input)) /
                                         profile.host_to_device_bandwidth->value.value
@@ -289,10 +361,14 @@ RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_
         out.copy_s = Seconds(calls.copy);
     const double issued = profile.stream_launch_period ? profile.stream_launch_period->value.value : 0.0;
     std::vector<double> each;
-    out.stream_s = Seconds(m.launch_s + calls.time({m.launch_s + m.gap_s, issued}, each));
+    LaunchPace one_by_one{m.launch_s + m.gap_s, issued, 0.0};
+    one_by_one.meet = meeting(profile, "stream_meets", calls.streams, one_by_one, m.launch_s);
+    out.stream_s = Seconds(m.launch_s + calls.time(one_by_one, each));
     if (profile.graph_launch_period) {
         const double period = profile.graph_launch_period->value.value;
-        out.graph_s = Seconds(m.launch_s + calls.time({period + dependent_gap_s, period}, each));
+        LaunchPace in_graph{period + dependent_gap_s, period, 0.0};
+        in_graph.meet = meeting(profile, "graph_meets", calls.streams, in_graph, m.launch_s);
+        out.graph_s = Seconds(m.launch_s + calls.time(in_graph, each));
         for (std::size_t i = 0; i < launches.size(); ++i)
             launches[i].forecast.in_graph_s = Seconds(each[i]);
     }
@@ -333,7 +409,8 @@ LadderRun forecast_ladder(const Ladder &ladder, const Network &network, std::int
     for (const Rung &rung : ladder.rungs) {
         RungResult result;
         result.id = rung.id, result.title = rung.title;
-        result.launches = std::ssize(rung.launches);
+        for (const LadderLaunch &launch : rung.launches)
+            result.launches += launch_count(rung, launch, images);
         result.published_s = rung.published_s;
         run.rungs.push_back(std::move(result));
     }

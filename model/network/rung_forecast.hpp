@@ -12,13 +12,13 @@ namespace convcast {
 
 // Three numbers that no probe gives, read off the recorded times of the ladders of fashion_mnist and mnist on
 // an H200. They are the same for all rungs.
-inline constexpr double code_clocks = 3.0; ///< of a launch's first CTAs, for each instruction of its code
+inline constexpr double code_clocks = 3.6; ///< of a launch's first CTAs, for each instruction of its code
 inline constexpr double constant_address_clocks = 2.0; ///< of an SM, for each address of constant memory
 inline constexpr double dependent_gap_s =
-    0.65e-6; ///< of a graph, where a launch reads what the last one wrote
+    0.7e-6; ///< of a graph, where a launch reads what the last one wrote
 
-/// N5: one phase of `ctas` CTAs that share an SM.
-Seconds phase_time(const LaunchPhase &phase, double ctas, const GpuProfile &profile);
+/// N5: one phase of `ctas` CTAs that share an SM, of `cta_warps` warps each.
+Seconds phase_time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps, const GpuProfile &profile);
 
 /// N6: a launch from the start of its first CTA to the end of its last one.
 RungLaunchForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &work,

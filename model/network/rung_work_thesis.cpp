@@ -187,17 +187,16 @@ void naive_dense_back(const CountedLaunch &of, LaunchWork &work) {
              s.images * as_real(s.features));
 }
 
-/// Zeroes for 16 pixels a window, each store of which touches sectors that it does not fill.
+/// Zeroes for 16 pixels a window, which fill their sectors in turn, so that L2 gets them whole; the maxima do
+/// not.
 void naive_pool_back(const CountedLaunch &of, LaunchWork &work) {
     const Thesis s(of);
     LaunchPhase phase = largest_phase(of, "zeroes and maxima");
     const double pixels = as_real(s.pool * s.pool);
     phase.instructions += pixels + 2.0, phase.passes += (pixels + 1.0) * window_passes(s);
     work.phases = {phase};
-    const double of_sector = sector_floats / as_real(s.pool); // windows that share one
-    const double sectors = std::ceil(as_real(s.pooled) / of_sector) * pixels + as_real(s.pooled);
-    work.partial_bytes = s.images * as_real(s.filters) * sectors * sector_size;
-    of_bytes(work, s.images * as_real(s.filters * s.map + s.features), 0.0);
+    work.partial_bytes = s.images * as_real(s.features) * sector_size;
+    of_bytes(work, s.images * as_real(s.filters * s.map + s.features), s.images * as_real(s.filters * s.map));
 }
 
 /// Of the maps about half is positive: hardly a sector is all zero or has none.

@@ -14,8 +14,13 @@
 namespace convcast {
 namespace {
 
-constexpr double uniform_wide = 2.0;     ///< passes of a load of the same 16 bytes by all lanes (W3)
-constexpr double choice = 6.0;           ///< instructions of a switch over the four pixels of a window
+constexpr double uniform_wide = 2.0; ///< passes of a load of the same 16 bytes by all lanes (W3)
+constexpr double choice = 6.0;       ///< instructions of a switch over the four pixels of a window
+/// Waits of a thread for eight loads under way, of which the slowest counts: by the clocks of train_update.
+constexpr double slowest_of_eight = 1.5;
+/// Multiply-adds that take as long as the switch's chain: comparison, jump, first instruction behind it. By
+/// the stalls of train_inputs_back and train_filters_back 110 clocks.
+constexpr double choice_chain = 27.0;
 constexpr double maximum_of_four = 16.0; ///< comparisons, which pixel it was, bias, ReLU, and three stores
 constexpr double float4_width = 4.0;
 
@@ -252,7 +257,7 @@ void train_inputs_back(const CountedLaunch &of, LaunchWork &work) {
     LaunchPhase back = part_of("back through the second convolution", warps, filters_of_warp);
     back.instructions = taps + 2.0 + windows * (1.0 + choice + taps) + round_instructions;
     back.passes = taps + uniform_wide + 1.0;
-    back.chain = taps / 5.0, back.shared_waits = 1.0;
+    back.chain = taps / 5.0 + windows * choice_chain, back.shared_waits = 1.0;
     back.barriers = (S::stages + 1.0) / filters_of_warp;
     constexpr std::int64_t strip = 6 * S::pooled_edge1; // pixels under a row of windows
     LaunchPhase strips = part_of("strips to shared memory", warps);
@@ -288,7 +293,7 @@ void train_filters_back(const CountedLaunch &of, LaunchWork &work) {
     const std::int64_t elements = images * S::map;
     LaunchPhase maps = part_of("maps", warps, count_of(ceil_div(elements, threads * at_once)));
     maps.instructions = at_once * (copy_instructions + place), maps.passes = at_once * 2.0,
-    maps.l2_waits = 1.0;
+    maps.l2_waits = slowest_of_eight;
     maps.l2_read_bytes = sizeof(float) * count_of(elements) / maps.rounds;
     LaunchPhase slopes = copied(of, images * filters * S::pooled2, 1, 1.0);
     slopes.instructions *= 2.0,
@@ -299,7 +304,7 @@ void train_filters_back(const CountedLaunch &of, LaunchWork &work) {
     constexpr double pixels = 36.0; // under a window
     windows.instructions = pixels + warp_filters * (2.0 + choice + taps) + round_instructions;
     windows.passes = pixels + 2.0 * warp_filters;
-    windows.chain = 1.0, windows.shared_waits = count_of(warp_filters);
+    windows.chain = warp_filters * choice_chain, windows.shared_waits = count_of(warp_filters);
     windows.barriers = 1.0 / windows.rounds;
     LaunchPhase parts = part_of("sums to shared memory", warps);
     parts.instructions = warp_filters * taps + thread_instructions, parts.passes = warp_filters * taps;
@@ -330,7 +335,8 @@ void train_update(const CountedLaunch &of, LaunchWork &work) {
     LaunchPhase sum = part_of("sums of parts", warps, count_of(of.images / at_once + of.images % at_once));
     const double each = count_of(of.images) / sum.rounds;
     sum.instructions = each * 4.0 + round_instructions;
-    sum.chain = 1.0, sum.l2_waits = 1.0;
+
+    sum.chain = 1.0, sum.l2_waits = slowest_of_eight;
     const double parts2 = count_of(ceil_div(of.images, 4)),
                  dense = count_of(ceil_div(of.images, S::dense_images)),
                  read = count_of(of.images * S::part1) + parts2 * count_of(S::part2) +
@@ -339,8 +345,6 @@ void train_update(const CountedLaunch &of, LaunchWork &work) {
     const double mean = read / count_of(S::parameters);
     sum.passes = mean / sum.rounds, sum.instructions *= mean / count_of(of.images);
     sum.l2_read_bytes = sizeof(float) * mean * count_of(of.threads()) / sum.rounds;
-    if (sizeof(float) * read > static_cast<double>(of.gpu.limits.l2_bytes))
-        sum.dram_waits = 1.0, sum.l2_waits = 0.0;
     LaunchPhase end = part_of("update", warps);
     constexpr double accesses = 6.0; // of parameter, velocity and gradient, and both copies of the filters
     // Neighbouring threads have neighbouring channels, whose filters lie apart.

@@ -1,6 +1,7 @@
 #include "model/network/scaling_forecast.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/machine/curve.hpp"
 #include "model/machine/machine.hpp"
 #include "model/network/scaling_kernels.hpp"
 
@@ -96,10 +97,18 @@ class Steps {
     }
 
     /// Sc3: a GPU sends `floats` to each other one. The copies are nodes of the graph that run at once and
-    /// share its link. They arrive a latency later, and so does the word that they have.
+    /// share its link.
     double exchange(double floats, double devices) const {
-        return gap_ + machine_.launch_s + 2.0 * peers_.latency_s.value +
-               (devices - 1.0) * 4.0 * floats / peers_.bandwidth_bytes_per_s.value;
+        return meeting(devices) + (devices - 1.0) * 4.0 * floats / peers_.bandwidth_bytes_per_s.value;
+    }
+
+    /// What a measured round of an empty kernel and an exchange of next to nothing takes beyond the kernel.
+    /// Where nobody measured it, a copy arrives a latency later, and so does the word that it has.
+    double meeting(double devices) const {
+        const CurveSeries *rounds = line_of(gpu_.profile, "peer_meets");
+        if (rounds == nullptr)
+            return gap_ + machine_.launch_s + 2.0 * peers_.latency_s.value;
+        return std::max(0.0, value_at(*rounds, devices) - machine_.launch_s - gap_);
     }
 
     Gpu gpu_;
@@ -262,6 +271,10 @@ Scaling forecast_scaling(const Network &network, const GpuProfile &profile, cons
         }
     }
     add_rates(scaling.cases);
+    if (line_of(profile, "peer_meets") == nullptr)
+        scaling.assumptions.push_back("GPUs wait for each other for two latencies of their link: the profile "
+                                      "has no measured meetings (probe "
+                                      "peer_meets); two H100s took 10 us longer for each exchange");
     if (std::find(question.splits.begin(), question.splits.end(), DeviceSplit::batch_nccl) !=
         question.splits.end())
         scaling.assumptions.push_back("NCCL's sum takes as long as our exchange by copies");

@@ -66,7 +66,12 @@ template <class Check> void for_own_cases(Check check) {
 }
 
 TEST(Recorded, TheProfileComesFromTheSamples) {
-    const RawSamples raw = read_samples(read_file(folder + "samples.json"), "samples.json");
+    // Three sittings: probes of streams and GPUs that meet and of adds of floats are younger than the first.
+    const RawSamples raw =
+        joined({read_samples(read_file(folder + "samples.json"), "samples.json"),
+                read_samples(read_file(folder + "samples_streams.json"), "samples_streams.json"),
+                read_samples(read_file(folder + "samples_two_gpus.json"), "samples_two_gpus.json")},
+               {"samples.json", "samples_streams.json", "samples_two_gpus.json"});
     GpuProfile profile = analyze(raw, "h200");
     if (is_open(raw, "tf32_mma_rate")) // a probe younger than the recording
         profile.missing.erase("tf32_mma_rate");

@@ -136,6 +136,29 @@ const std::vector<std::string> all_checks = {"sm_clock_limit",
                                              "sector_by_time",
                                              "launch_period_order"};
 
+TEST(Samples, LaterSittingsAddWhatTheFirstLacks) {
+    RawSamples first = whole_gpu(), later = whole_gpu();
+    std::erase_if(first.samples, [](const ProbeSamples &s) { return s.probe == "graph_meets"; });
+    later.conditions = {{"date", "2026-11-24"}, {"gpu", "GPU-2"}, {"probes", "abc"}};
+    for (ProbeSamples &s : later.samples)
+        for (double &value : s.values)
+            value *= 3.0;
+    const RawSamples both = joined({first, later}, {"first.json", "later.json"});
+    const GpuProfile profile = analyze(both, "both");
+    EXPECT_NEAR(profile.curves.at("graph_meets").series.at(0).y.back(), 3.0 * 16e-6, 1e-9);
+    EXPECT_NEAR(profile.curves.at("stream_meets").series.at(0).y.back(), 3e-6 * 16.0, 1e-9)
+        << "the first's stay";
+    EXPECT_EQ(both.conditions.at("added"), "graph_meets on 2026-11-24, GPU GPU-2, probes abc");
+    later.name = "another GPU";
+    try {
+        (void)joined({first, later}, {"first.json", "later.json"});
+        FAIL() << "samples of two GPUs were joined";
+    } catch (const InputError &error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("later.json"));
+        EXPECT_THAT(error.what(), testing::HasSubstr("another GPU"));
+    }
+}
+
 TEST(Analysis, EveryPlantedNumberIsFound) {
     const GpuProfile profile = analyze(whole_gpu(), "planted");
     expect_whole(profile);
@@ -289,7 +312,7 @@ TEST(Analysis, EverySweepIsACurve) {
                            "l1_bandwidth", "shared_bandwidth", "shared_broadcast", "banks", "conflicts",
                            "element_width", "stride_granularity", "segment_granularity", "barrier_latency",
                            "atomic_rate", "cluster_bandwidth", "cluster_barrier", "store_sectors",
-                           "launch_by_grid", "graph_meets", "stream_meets"));
+                           "launch_by_grid", "graph_meets", "stream_meets", "peer_meets", "float_adds"));
     EXPECT_THAT(profile.curves.at("graph_meets").series.at(0).x, ElementsAre(2, 4, 8, 16));
     EXPECT_NEAR(profile.curves.at("stream_meets").series.at(0).y.back(), 3e-6 * 16.0, 1e-9);
     const Curve &ilp = profile.curves.at("ffma_by_ilp");

@@ -1,6 +1,7 @@
 // Training split over several GPUs: who has what, what it costs by the profile, and what is refused.
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 #include "model/machine/machine.hpp"
 #include "model/network/scaling_forecast.hpp"
 #include "model/network/scaling_kernels.hpp"
@@ -145,7 +146,19 @@ GpuProfile with_link(GpuProfile profile, double bandwidth, double latency) {
     return profile;
 }
 
-TEST(EquationSc3, AnExchangeIsTwoLatenciesAndItsBytes) {
+TEST(EquationSc3, AnExchangeIsAMeetingAndItsBytes) {
+    GpuProfile toy = with_link(find_profile("toy"), 10e9, 1e-6);
+    toy.curves["peer_meets"].series = {{"", {2.0}, {50e-6}, {50e-6}, {50e-6}}};
+    toy.graph_launch_period =
+        Param<Seconds>{toy.launch_floor->value + Seconds(1e-6), Source::assumed, "test"};
+    const std::vector<ScalingCase> cases =
+        scaling_cases(find_network("mnist"), {{0, 1}, {DeviceSplit::batch}, {64}, false});
+    const PeerNumbers peers{Bandwidth(10e9), Seconds(1e-6), Source::assumed, "test"};
+    EXPECT_NEAR(forecast_case(cases[1], toy, peers).communication_s.value,
+                50e-6 - toy.launch_floor->value.value - 1e-6 + 9304 / 10e9, 1e-15);
+}
+
+TEST(EquationSc3, WithoutAMeasuredMeetingItIsTwoLatencies) {
     const GpuProfile toy = with_link(find_profile("toy"), 10e9, 1e-6);
     const std::vector<ScalingCase> cases = scaling_cases(
         find_network("mnist"), {{0, 1}, {DeviceSplit::batch, DeviceSplit::parameters}, {64}, false});
@@ -161,6 +174,20 @@ TEST(EquationSc3, AnExchangeIsTwoLatenciesAndItsBytes) {
     EXPECT_NEAR(communication(cases[2], 10e9, 1e-6) - communication(cases[2], 20e9, 1e-6),
                 (2560 + 624) / 20e9, 1e-15);
     EXPECT_NEAR(communication(cases[2], 10e9, 2e-6) - communication(cases[2], 10e9, 1e-6), 4e-6, 1e-15);
+}
+
+TEST(Scaling, TwoH200sAreForecastWithinTenPercent) {
+    const std::string file = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/scaling/two_gpus.json";
+    const Scaling recorded = described::read_document<Scaling>(read_file(file), file, "convcast/scaling/1");
+    const GpuProfile h200 = find_profile("h200");
+    std::size_t judged = 0;
+    for (const ScalingCase &item : recorded.cases) {
+        ASSERT_TRUE(item.measured) << item.batch;
+        ++judged;
+        EXPECT_NEAR(forecast_case(item, h200, recorded.peers).step_s / item.measured->step_s, 1.0, 0.1)
+            << boost::describe::enum_to_string(item.split, "?") << " of " << item.batch << " images";
+    }
+    EXPECT_GE(judged, 45U);
 }
 
 TEST(Scaling, TheMatrixOfCopiesSaysWhereItIsFrom) {

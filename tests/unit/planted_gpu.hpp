@@ -224,6 +224,8 @@ class Maker {
         exact("atomic_latency", "clk", 350.0);
         for (const double addresses : {1.0, 32.0, 1024.0, 65536.0})
             add("atomic_rate", "s", 1e-9 / std::min(addresses, 64.0), {{"addresses", addresses}});
+        for (double lines = 1.0; lines <= 16384.0; lines *= 2.0)
+            add("float_adds", "s", 2e-9 / std::min(lines, 128.0), {{"lines", lines}});
         for (const double ctas : {1.0, 2.0})
             exact("grid_sync", "s", ctas * 1.2e-6, {{"ctas_per_sm", ctas}});
         for (const double cluster : {2.0, 4.0, 8.0}) {
@@ -257,9 +259,12 @@ class Maker {
         exact("host_copy", "B/s", 54e9, {{"direction", 2.0}});
         exact("host_copy", "B/s", 90e9, {{"direction", 3.0}});
         if (gpu_.gpus < 2) {
-            raw_.skipped["peer_copy"] = raw_.skipped["peer_all_pairs"] = "one GPU";
+            raw_.skipped["peer_copy"] = raw_.skipped["peer_meets"] = raw_.skipped["peer_all_pairs"] =
+                "one GPU";
             return;
         }
+        for (int gpus = 2; gpus <= gpu_.gpus; ++gpus)
+            exact("peer_meets", "s", 12e-6 + 1e-6 * gpus, {{"gpus", 1.0 * gpus}});
         for (int from = 0; from < gpu_.gpus; ++from)
             for (int to = 0; to < gpu_.gpus; ++to)
                 if (from != to) {

@@ -1,0 +1,59 @@
+// CUDA graphs of what is captured, and times that have nothing of the host in them.
+#pragma once
+
+#include "microbench/runners/harness.hpp"
+#include "microbench/runners/streams.hpp"
+
+#include <string>
+
+namespace convcast::probe {
+
+/// What a function queues on a stream, to be launched as one.
+class Graph {
+  public:
+    template <class Queue> Graph(cudaStream_t stream, const Queue &queue) {
+        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+        cudaGraph_t graph = nullptr;
+        try {
+            queue();
+        } catch (...) {
+            (void)cudaStreamEndCapture(stream, &graph);
+            (void)cudaGraphDestroy(graph);
+            throw;
+        }
+        check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+        const cudaError_t made = cudaGraphInstantiate(&executable_, graph, 0);
+        (void)cudaGraphDestroy(graph);
+        check(made, "cudaGraphInstantiate");
+        check(cudaGraphUpload(executable_, stream), "cudaGraphUpload");
+    }
+    Graph(const Graph &) = delete;
+    Graph &operator=(const Graph &) = delete;
+    ~Graph() { (void)cudaGraphExecDestroy(executable_); }
+
+    void launch(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch"); }
+
+  private:
+    cudaGraphExec_t executable_ = nullptr;
+};
+
+/// Seconds of what `queue` queues while the stream is held, so that the host's time is not inside.
+template <class Queue>
+double held_time(const Kernel &hold, cudaStream_t stream, const std::string &what,
+                 const Queue &queue) {
+    constexpr unsigned long long longest_ns = 100'000'000;
+    Event begin, end;
+    for (unsigned long long held_ns = 2'000'000; held_ns < longest_ns; held_ns *= 2) {
+        hold.launch_with(dim3(1), dim3(1), 0, stream, held_ns);
+        begin.record(stream);
+        queue();
+        end.record(stream);
+        const bool in_time = !begin.passed();
+        check(cudaStreamSynchronize(stream), "cudaStreamSynchronize after empty kernels");
+        if (in_time)
+            return end.since(begin).value;
+    }
+    throw GpuError("the host took longer than 50 ms to queue " + what);
+}
+
+} // namespace convcast::probe
