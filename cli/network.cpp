@@ -140,6 +140,9 @@ std::string heading(const NetworkForecast &forecast, const Asked &asked) {
                             short_time(forecast.time_s), forecast.nodes,
                             static_cast<double>(forecast.batch) / forecast.time_s.value,
                             forecast.fmas / 1e9)) +
+           (forecast.low_s ? line(fmt::format("{} to {} as the numbers that were assumed lie in their ranges",
+                                              short_time(*forecast.low_s), short_time(*forecast.high_s)))
+                           : "") +
            line(light_words(forecast)) +
            (forecast.chosen_s
                 ? line(fmt::format("by the schedule that was given: {:.3f}x the {} of the forecast's own",

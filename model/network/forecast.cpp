@@ -5,6 +5,7 @@
 #include "model/choose/ranking.hpp"
 #include "model/choose/setting.hpp"
 #include "model/machine/machine.hpp"
+#include "model/time/assumed_range.hpp"
 #include "model/time/call.hpp"
 #include "model/time/formula.hpp"
 #include "model/time/memory_terms.hpp"
@@ -65,6 +66,9 @@ class Forecaster {
         const auto ending = ending_.find(shape.id());
         return ending == ending_.end() ? best_of(shape) : ending->second;
     }
+
+    /// Settings that tie have their own forecasts and not their mean, which takes a ranking of all.
+    void leave_ties() { ties_ = false; }
 
     /// N1: whether the shape takes a strategy that ends launches, though another is faster without the end.
     /// Only where there is one.
@@ -203,7 +207,7 @@ class Forecaster {
         ways.strategy = good.strategy;
         ways.candidates = {{to_text(good.strategy), *time}};
         ways.time_s = ways.best_s = *time;
-        if (!uses_tensor_cores(good.feasible.plan))
+        if (ties_ && !uses_tensor_cores(good.feasible.plan))
             if (const Ways &chosen = best_of(shape); *time <= chosen.best_s * tie)
                 ways.time_s = chosen.time_s; // N8: which of those that tie is faster nobody can say
         ways.plan = std::move(good.feasible.plan);
@@ -227,6 +231,7 @@ class Forecaster {
     const Knowledge &knowledge_;
     const NetworkQuestion &question_;
     Machine machine_;
+    bool ties_ = true;
     std::map<std::string, Ways> ways_;
     std::map<std::string, NamedWay> named_;
     std::map<std::string, Ways> ending_; ///< of the shapes that take a strategy that ends launches
@@ -451,6 +456,21 @@ std::vector<ScheduledLaunch> as_given(const Network &network, Forecaster &foreca
                        });
 }
 
+/// I3, of the launches as they are planned.
+std::optional<TimeRange> range_of(const PlannedNetwork &plan, const GpuProfile &profile,
+                                  const Knowledge &knowledge, const NetworkQuestion &question) {
+    const auto time_on = [&](const GpuProfile &other) {
+        Forecaster forecaster(other, knowledge, question);
+        forecaster.leave_ties();
+        return timed(plan.network, forecaster, question.batch, plan.schedule).forecast.time_s;
+    };
+    const std::optional<TimeRange> range = range_of_assumed(profile, time_on);
+    if (!range)
+        return std::nullopt;
+    const Seconds own = time_on(profile), all = plan.forecast.time_s;
+    return TimeRange{all * (range->low / own), all * (range->high / own)};
+}
+
 template <class Q> void scale(std::optional<Param<Q>> &param, double by) {
     if (param)
         param->value = param->value * by;
@@ -525,6 +545,8 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
             "launches of several streams run at once and share the SMs by their CTAs, and none starts early; "
             "measured on one network only");
     out.assumptions.insert(out.assumptions.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
+    if (const auto range = range_of(plan, profile, knowledge, question))
+        out.low_s = range->low, out.high_s = range->high;
     if (given)
         out.chosen_s = planned(network, forecaster, question.batch).forecast.time_s;
     if (!question.what_if)

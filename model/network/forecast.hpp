@@ -67,9 +67,12 @@ struct NetworkForecast {
     std::vector<WhatIf> what_if;
     std::vector<std::string> assumptions;
     std::optional<Seconds> chosen_s; ///< of a schedule that was given: what the forecast's own would take
+    /// I3: of these launches, as the profile's assumed numbers lie in their ranges. Absent where it has none.
+    std::optional<Seconds> low_s, high_s;
     BOOST_DESCRIBE_CLASS(NetworkForecast, (),
                          (schema, network, batch, profile_id, profile_hash, conditions, time_s, light_s, fmas,
-                          convolutions_s, dense_s, others_s, nodes, launches, what_if, assumptions, chosen_s),
+                          convolutions_s, dense_s, others_s, nodes, launches, what_if, assumptions, chosen_s,
+                          low_s, high_s),
                          (), ())
 };
 

@@ -9,25 +9,31 @@
 
 namespace convcast {
 
-std::optional<TimeRange> assumed_range(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
-                                       const std::optional<Calibration> &fitted) {
-    const std::vector<RangedNumber> numbers = ranged_numbers(gpu.profile);
-    const auto time_on = [&](const GpuProfile &profile) {
-        return forecast_call_time(plan, shape, profile, fitted);
-    };
-    const std::optional<Seconds> time = time_on(gpu.profile);
-    if (numbers.empty() || !time)
+std::optional<TimeRange> range_of_assumed(const GpuProfile &profile,
+                                          const std::function<Seconds(const GpuProfile &)> &time_on) {
+    const std::vector<RangedNumber> numbers = ranged_numbers(profile);
+    if (numbers.empty())
         return std::nullopt;
-    GpuProfile fast = gpu.profile, slow = gpu.profile;
+    GpuProfile fast = profile, slow = profile;
     for (const RangedNumber &number : numbers) {
         double faster = number.low, slower = number.high;
-        if (*time_on(with_number(gpu.profile, number.name, slower)) <
-            *time_on(with_number(gpu.profile, number.name, faster)))
+        if (time_on(with_number(profile, number.name, slower)) <
+            time_on(with_number(profile, number.name, faster)))
             std::swap(faster, slower);
         fast = with_number(std::move(fast), number.name, faster);
         slow = with_number(std::move(slow), number.name, slower);
     }
-    return TimeRange{std::min(*time, *time_on(fast)), std::max(*time, *time_on(slow))};
+    const Seconds time = time_on(profile);
+    return TimeRange{std::min(time, time_on(fast)), std::max(time, time_on(slow))};
+}
+
+std::optional<TimeRange> assumed_range(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
+                                       const std::optional<Calibration> &fitted) {
+    if (!forecast_call_time(plan, shape, gpu.profile, fitted))
+        return std::nullopt;
+    return range_of_assumed(gpu.profile, [&](const GpuProfile &profile) {
+        return *forecast_call_time(plan, shape, profile, fitted);
+    });
 }
 
 } // namespace convcast

@@ -6,6 +6,7 @@
 #include "model/plan/plan.hpp"
 #include "model/shape/conv_shape.hpp"
 
+#include <functional>
 #include <optional>
 
 namespace convcast {
@@ -13,6 +14,10 @@ namespace convcast {
 struct TimeRange {
     Seconds low, high;
 };
+
+/// I3: of anything that has a time on a profile.
+std::optional<TimeRange> range_of_assumed(const GpuProfile &profile,
+                                          const std::function<Seconds(const GpuProfile &)> &time_on);
 
 /// I3: the time of `plan` with each ranged number of the profile at that end of its range which makes the
 /// time shorter, all at once, and with each at the other end. Which end that is each number tells by itself,

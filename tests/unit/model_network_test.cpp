@@ -1,5 +1,6 @@
 // Networks: what files say, what studies count of them, and their forecast.
 #include "model/base/errors.hpp"
+#include "model/machine/assume.hpp"
 #include "model/machine/knowledge.hpp"
 #include "model/network/forecast.hpp"
 #include "model/network/network.hpp"
@@ -332,6 +333,24 @@ TEST(EquationN8, ATieTakesTheMeanOfItsForecasts) {
     EXPECT_GT(ties, 1.0);
     EXPECT_NEAR(launch.time_s.value, total / ties, 1e-15);
     EXPECT_LE(launch.candidates.front().time_s.value, 1.15 * best);
+}
+
+TEST(EquationI3, ANetworkOnAnOldGpuHasTheRangeOfWhatIsAssumed) {
+    NetworkQuestion question;
+    question.what_if = false;
+    const Network network = without_losses(find_network("fashion_mnist"));
+    const GpuProfile k80 = find_profile("k80"), h200 = find_profile("h200");
+    const NetworkForecast old = forecast_network(network, k80, knowledge_for(k80), question);
+    ASSERT_TRUE(old.low_s && old.high_s);
+    EXPECT_LT(*old.low_s, old.time_s);
+    EXPECT_GT(*old.high_s, old.time_s);
+    GpuProfile slower = k80; // the floor of each launch at the end of its range
+    for (const RangedNumber &number : ranged_numbers(k80))
+        if (number.name == "launch_floor")
+            slower = with_number(k80, number.name, number.high);
+    EXPECT_LE(forecast_network(network, slower, knowledge_for(slower), question).time_s.value,
+              old.high_s->value * 1.02);
+    EXPECT_FALSE(forecast_network(network, h200, knowledge_for(h200), question).low_s);
 }
 
 TEST(EquationN2, AGraphsGapIsItsPeriodWithoutTheKernel) {
