@@ -1,5 +1,5 @@
 // Ways to run a network, one better than the other, as data: which kernel computes which operators, with
-// which grid, from which memory. Files: data/ladders; docs/networks.md.
+// which grid, from which memory. Files: data/ladders; docs/ladders.md.
 #pragma once
 
 #include "model/network/descent.hpp"
