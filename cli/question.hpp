@@ -62,16 +62,17 @@ std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Argume
 /// number.
 std::optional<int> sms_of(const Run &document, const std::string &file);
 
-/// Writes into a case which study, name and count its shape was asked with.
+/// Sets the study, the name and the count of a case to those that its shape was asked with.
 void label(Case &item, const AskedShape &asked);
 
-/// Strategies and baselines for every shape, predicted. No --strategy: every strategy that does the shape,
-/// then every cuDNN algorithm where `with_baselines`. Of every shape also the `best` settings that `choose`
-/// ranks first, and `drawn` settings of each strategy at random (model/record/sweep.hpp).
+/// The cases that a question asks for, with their forecasts. For each shape these are what --strategy names,
+/// or without --strategy every strategy that does the shape, followed by every cuDNN algorithm if
+/// `with_baselines`. For each shape it adds the `best` settings that `choose` ranks first, and `drawn` random
+/// settings of each strategy (model/record/sweep.hpp).
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0, int drawn = 0);
 
-/// Whether a strategy that --strategy names does not do a shape, of which `cases` has the reason. `aloud`:
-/// says so on standard error, for answers that are documents; others show it.
+/// Whether `cases` has a shape that a strategy named by --strategy does not do; the case has the reason.
+/// `aloud`: also prints the reason on standard error, for answers that are documents and do not show it.
 bool named_refused(const Question &question, const std::vector<Case> &cases, bool aloud);
 
 /// The profile that a document's cases are forecast from: --gpu, or the document's own where it ships as it

@@ -23,8 +23,8 @@
 
 namespace convcast {
 
-/// What is enqueued: forward and backward, the forward part alone, or a step whose GPUs exchange nothing,
-/// which is wrong and takes as long as the computation does.
+/// What is enqueued. step: a whole step, forward and backward. forward: its forward part alone. computation:
+/// a step in which the GPUs exchange nothing; its results are wrong, and its time is that of the computation.
 enum class StepPart { step, forward, computation };
 
 /// Kernels for shares of one, two, three or all six rows of windows.

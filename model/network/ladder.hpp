@@ -1,5 +1,5 @@
 // Ways to run a network, one better than the other, as data: which kernel computes which operators, with
-// which grid, from which memory. Files: data/ladders; docs/networks.md.
+// which grid, from which memory. Files: data/ladders; docs/ladders.md.
 #pragma once
 
 #include "model/network/descent.hpp"
@@ -18,13 +18,18 @@
 
 namespace convcast {
 
-/// A launch of a kernel of the rung's source. Operands are named: "input" is the images, "conv1" the output
-/// of the operator conv1 (of several that a launch computes the last one's is written), "conv1.parameters"
-/// its filters, "parameters" those of all operators behind each other, "labels", "count" the number of
-/// images, "total" the same of all streams, "groups" how many groups of `group_images` they make, "turn"
-/// which repetition it is, "order" which image comes when (null: as they lie), "settings" rate, momentum and
-/// decay of a step of training, "gradient", "none", and the rung's own memory. A launch on every stream gets
-/// of what each image has that of its share.
+/// A launch of a kernel of the rung's source. Its operands are named:
+/// "input" is the images, "labels" their labels, "order" which image comes when (null: as they lie).
+/// "conv1" is the output of the operator conv1. A launch that computes several writes that of the last one.
+/// "conv1.parameters" is the filters of conv1, "parameters" those of all operators, one behind the other.
+/// "gradient" is that of all parameters, in the same order.
+/// "settings" is rate, momentum and decay of a step of training.
+/// "count" is the number of images, "total" that of all streams together.
+/// "groups" is the number of groups of `group_images` that the images make.
+/// "turn" is which repetition of the launch this is, from 0.
+/// "none" is a null pointer.
+/// Any other name is of the rung's `memory` or `image_memory`.
+/// A launch on every stream gets the part of each image's data that belongs to the stream's share.
 struct LadderLaunch {
     std::string kernel;
     std::vector<std::string> operators; ///< that it computes; none: it prepares or updates

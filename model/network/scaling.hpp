@@ -1,5 +1,5 @@
 // A network's training on several GPUs of one host: who has which rows or images, and the document that sets
-// forecast and measurement side by side. Equations Sc1 to Sc4; docs/networks.md.
+// forecast and measurement side by side. Equations Sc1 to Sc4; docs/several_gpus.md.
 #pragma once
 
 #include "model/machine/profile.hpp"

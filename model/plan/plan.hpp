@@ -70,28 +70,29 @@ struct Counts {
     std::int64_t copy_warps = 0; ///< of a CTA that only copy, beside the busy ones; 0: all warps copy
     std::int64_t barriers = 1;   ///< of a step: 0 where no warp waits for another
     double copy_passes =
-        0.0; ///< of the shared memory pipe, per 128 bytes that a step copies there asynchronously
+        0.0; ///< wavefronts of shared memory per 128 bytes that a step copies there by cp.async
     std::int64_t independent_sums = 1; ///< accumulators of a thread: FFMAs that do not wait for each other
-    bool snaked =
-        false; ///< its FFMAs walk an outer product back and forth: each shares an operand with the one before
-    /// Where warps share a step unevenly: the work of the scheduler that has most over that of an average
-    /// one. Absent: 1.
+    bool snaked = false; ///< serpentine: neighbouring FFMAs of its outer product share an operand
+    /// Work of the busiest scheduler in a step, divided by the mean of all schedulers (F31). Absent: 1, as
+    /// warps share a step evenly.
     std::optional<double> busiest_scheduler;
-    /// What the warp copies that copies most, over what an average one does. Absent: 1.
+    /// What the warp that copies most copies, divided by the mean of all warps (F6). Absent: 1.
     std::optional<double> longest_copier;
-    /// Of a CTA, busy warps of the scheduler that has most. Absent: the first warps are busy.
+    /// How many busy warps of one CTA the busiest scheduler has (F11). Absent: as many as it gets if the busy
+    /// warps are the first `busy_warps` of the CTA.
     std::optional<std::int64_t> scheduler_warps;
     /// How often a busy warp computes outputs and then stores them in a step (F32). Absent: so often that
-    /// stores always lie beside arithmetic.
+    /// stores always overlap with arithmetic.
     std::optional<double> store_rounds;
     StepWork step;  ///< of one full CTA
     StepWork drain; ///< what a CTA does once: loads before its first step, the rest after its last
-    std::optional<MergeableReads> mergeable_reads; ///< of work.l2_read_bytes; absent: none
-    /// Of work.l2_write_bytes the sectors that a store leaves written in part. Absent: none, or the same warp
-    /// writes the rest at once.
+    std::optional<MergeableReads> mergeable_reads; ///< part of work.l2_read_bytes; absent: none
+    /// Part of work.l2_write_bytes: sectors that a store writes only in part (F21). Absent: there are none,
+    /// or the same warp writes the rest of the sector right behind.
     std::optional<double> partial_write_bytes;
-    std::optional<double> new_share; ///< of its steps that read what the CTA has not read yet; absent: all
-    /// CTAs, one after another in the grid, that read the same pixels. Absent: the launch before wrote them.
+    std::optional<double> new_share; ///< share of the steps that read data new to the CTA (F8); absent: all
+    /// How many CTAs, neighbours in the grid, read the same pixels (F8). Absent: the pixels are in L2, since
+    /// the launch before wrote them.
     std::optional<double> sharing_ctas;
     Work work; ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Counts, (),

@@ -41,23 +41,23 @@ inline constexpr double products_of_parts = 3.0;
 struct StepWork {
     double fmas = 0;                   ///< thread-level
     std::optional<double> tensor_fmas; ///< of tensor cores, TF32; absent: the launch does not use them
-    double instructions = 0;           ///< warp instructions, FFMA included
-    /// Of them those that are not left to the busy warps: Partition::copy_warps do them, or all warps of the
-    /// CTA.
+    double instructions = 0;           ///< warp instructions, FFMAs included
+    /// The part of `instructions` that copies. Partition::copy_warps execute them, or all warps of the CTA if
+    /// none are set apart; the busy warps execute the rest.
     double copying = 0;
-    double shared_wavefronts = 0; ///< and those of global loads that hit L1, which share the data path
+    double shared_wavefronts =
+        0; ///< of shared memory and of global loads that hit L1: they share a data path
     /// Warp instructions that load from global memory to registers, and others that no counter tells from
-    /// integers and logic; for the facts only (W2).
+    /// integers and logic. Only the facts read it (W2).
     double loads = 0;
-    /// Times that the slowest warp waits for lines new to L1: in a step (F17), or once per CTA behind its
-    /// first loads (F26).
+    /// How often the slowest warp waits for lines new to L1: in a step (F17), or once per CTA, for loads that
+    /// need the result of the first ones (F26).
     double line_waits = 0;
     double turns =
-        0; ///< iterations of the busy warps' innermost loops: each waits for shared memory first (F16)
-    double constant_lines =
-        0;                  ///< of 64 bytes of constant memory, that the busy warps come to one by one (F24)
-    double load_bytes = 0;  ///< global to shared memory or registers
-    double store_bytes = 0; ///< written to the output in this step
+        0; ///< iterations of the busy warps' innermost loops; each waits for shared memory first (F16)
+    double constant_lines = 0; ///< lines of 64 B of constant memory that the busy warps load one by one (F24)
+    double load_bytes = 0;     ///< global to shared memory or registers
+    double store_bytes = 0;    ///< written to the output in this step
     bool operator==(const StepWork &) const = default;
     BOOST_DESCRIBE_CLASS(StepWork, (),
                          (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, line_waits,
@@ -68,7 +68,7 @@ struct StepWork {
 /// `times` of `a` added to `sum`, every field.
 void add(StepWork &sum, const StepWork &a, double times);
 
-/// Bytes that SMs ask L2 for, each of which `readers` SMs of a GPC ask for.
+/// Bytes requested from L2, each of them by `readers` SMs of the same GPC. `bytes` counts every request.
 struct ReadersInGpc {
     double readers = 1.0, bytes = 0.0;
     BOOST_DESCRIBE_CLASS(ReadersInGpc, (), (readers, bytes), (), ())
@@ -78,9 +78,9 @@ struct ReadersInGpc {
 /// in front of L2 (W6): the closer the SMs are to lockstep, the more.
 struct MergeableReads {
     std::vector<ReadersInGpc> reads;
-    double sms = 1.0;   ///< that have CTAs
-    double warps = 1.0; ///< that are there at once, of all SMs
-    double waves = 1.0; ///< of CTAs
+    double sms = 1.0;   ///< SMs that have CTAs
+    double warps = 1.0; ///< resident warps of all SMs
+    double waves = 1.0; ///< waves of CTAs
     BOOST_DESCRIBE_CLASS(MergeableReads, (), (reads, sms, warps, waves), (), ())
 };
 

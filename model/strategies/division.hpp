@@ -67,8 +67,9 @@ struct FirstHalf {
 void fill_cta(Partition &part, const ConvShape &shape, const Gpu &gpu, std::int64_t shares,
               const FirstHalf &half);
 
-/// Calls add_cta(half, share, CTAs) for both halves of the full shares of `all`, and of the last one, which
-/// has the rest.
+/// Goes over the CTAs of a division. `all` rows or filters are cut into shares of `share`; the last share has
+/// the rest if it is no multiple. Two CTAs have a share, one for each half (0 and 1). For each kind of CTA it
+/// calls add_cta(half, size of the share, number of such CTAs over all images).
 template <class Add>
 void over_ctas(std::int64_t all, std::int64_t share, std::int64_t images, const Add &add_cta) {
     const std::int64_t full = all / share, rest = all % share;
@@ -79,8 +80,8 @@ void over_ctas(std::int64_t all, std::int64_t share, std::int64_t images, const 
     }
 }
 
-/// What follows from the work of all CTAs that have a share: the average step of `copying`, the warp
-/// instructions of the copies of all steps, the idle CTAs, and what DRAM sees.
+/// Fills in what follows from the work of all CTAs that have a share: the average step, the idle CTAs, and
+/// the traffic of DRAM. `copying`: warp instructions of the copies of all steps.
 void finish_work(Partition &part, const ConvShape &shape, const Gpu &gpu, double copying);
 
 /// What the knobs of a division say; 0 leaves a number to the rules.

@@ -1,5 +1,6 @@
-// What an SM's cores take for work: issue slots and pipes, shared memory, tensor cores and chains of
-// dependent instructions. Formulas F3, F5, F6, F10, F11, F14, F23, F27 and F31 of docs/equations.md; seconds.
+// How long an SM's cores are busy with given work: issue slots and pipes, shared memory, tensor cores, and
+// the chains of dependent instructions. Formulas F3, F5, F6, F10, F11, F14, F16, F17, F23, F24, F27 and F31
+// of docs/equations.md. All times are in seconds.
 #pragma once
 
 #include "model/machine/machine.hpp"
@@ -92,11 +93,12 @@ inline double overlap_exponent(double warps) {
     return std::log(2.0) / std::log1p(1.0 / std::max(1.0, warps));
 }
 
-/// Who does a work: each warp what its role is, or all of them alike, as at a CTA's start and end.
+/// Which warps do the work. roles: busy warps compute and copy warps copy, as in a step. all: every warp has
+/// the same share, as at the start and the end of a CTA.
 enum class By : std::uint8_t { roles, all };
 
-/// Times of works that machines with the same CoreNumbers take, so that an interval, which asks for the same
-/// plan on many machines, computes each once.
+/// Remembers times that were computed with one set of CoreNumbers. An interval (I1, I3) asks for the time of
+/// the same plan on many machines, most of which have the same CoreNumbers; each time is then computed once.
 class CoreTimes {
   public:
     enum class Formula : std::uint8_t { busy, core };

@@ -1,6 +1,7 @@
 // The time of one launch, as a tree of terms or as its value alone: its steps, its waves and what lies
-// between them. Formulas F1 to F4, F22, F25, F26, F28 to F30, F32 and F33 of docs/equations.md. Work and
-// counts come from its Partition, rates and latencies from the Machine; seconds.
+// between them. Formulas F1 to F4, F15, F19, F22, F25, F26, F28 to F30, F32 and F33 of docs/equations.md;
+// queues are those of F5. Work and counts come from its Partition, rates and latencies from the Machine;
+// seconds.
 #pragma once
 
 #include "model/base/divide.hpp"
@@ -74,16 +75,17 @@ inline StepWork of_all_warps(StepWork work) {
     return work;
 }
 
-/// How the CTAs of a wave begin.
+/// How the CTAs of a wave start.
 struct Start {
-    bool follows;     ///< a launch before it, beside whose end it started (F30)
-    bool waits_first; ///< with all its warps for that one's end, and finds its code meanwhile
-    double latency;   ///< of its first loads
+    bool follows;     ///< the launch started early, while the launch before it still ran (F30)
+    bool waits_first; ///< all its warps wait for the end of that launch first, and fetch their code meanwhile
+    double latency;   ///< latency of its first loads, in seconds
     double cold;      ///< clocks that its first warps wait for code (F15)
 };
 
-/// In the first wave all CTAs request new data at once: the first of them fetches the data from DRAM, and all
-/// wait. What the launch before has written lies in L2 (F30).
+/// The start of one wave. In the first wave all CTAs request new data at the same time: the first of them
+/// fetches the data from DRAM, and all wait for DRAM. If the launch started early and reads what the launch
+/// before it has written, the data are in L2 (F30).
 inline Start start_of(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
     Start start{};
     start.follows =

@@ -87,34 +87,35 @@ Activity stored(std::int64_t floats);  ///< to the output
 /// Sets what cores and shared memory do in the whole launch.
 void set_core_work(Partition &part, const Activity &launch);
 
-/// How a step's work is dealt out to schedulers: warp w goes to scheduler w modulo their number, and has
-/// shares_of(w) of it. Sets scheduler_warps and busiest_scheduler.
+/// Deals the work of a step out to the schedulers. Warp w belongs to scheduler w modulo their number and has
+/// shares_of(w) shares of the work. Sets scheduler_warps and busiest_scheduler of `part`.
 void deal_out(Partition &part, const Gpu &gpu, std::int64_t warps,
               const std::function<std::int64_t(std::int64_t warp)> &shares_of);
 
-/// A loop that a copy stands in: how far each turn moves its source and its destination. A destination of
-/// several buffers starts again after the last.
+/// A loop around a copy: its iterations, and how far each moves the source and the destination. If the
+/// destination has several buffers, it starts again at the first after the last.
 struct CopyLoop {
-    std::int64_t turns = 1, from_bytes = 0, to_bytes = 0, buffers = 0; ///< no buffers: it moves on
+    std::int64_t turns = 1, from_bytes = 0, to_bytes = 0, buffers = 0; ///< buffers 0: it always moves on
 };
 
 /// Asynchronous copies of contiguous runs, from global memory to shared memory.
 struct Copies {
     bool wide = false; ///< 16 bytes a lane, past L1
     double runs = 0.0, run_bytes = 0.0;
-    std::int64_t to = 0;         ///< place of the first in shared memory, in bytes
-    std::vector<CopyLoop> loops; ///< that place the runs
+    std::int64_t to = 0;         ///< where the first run begins in shared memory, in bytes
+    std::vector<CopyLoop> loops; ///< the loops around the copy; with `to` they say where each run begins
 };
 
-/// What L2 sees of copies that find nothing in L1: bytes requested, and of them those of runs that can be
-/// coalesced with the same run of other SMs (W4, W6).
+/// What L2 sees of copies that miss L1: the bytes requested, and the part of them whose runs can be coalesced
+/// with the same run of other SMs (W4, W6).
 struct CopiedBytes {
     double requested = 0.0, alike = 0.0;
 };
 CopiedBytes copied(const Copies &copies);
 
-/// Bytes that one SM requests from L2 of what it reads `all` in all, `once` of them for the first time, where
-/// `between` bytes pass through L1 before it reads the same again.
+/// Bytes that one SM requests from L2 when it reads `all` bytes through L1, of which `once` are different
+/// ones. Of the re-reads L1 has lost a part, since `between` bytes pass through it before the same byte is
+/// read again (W10).
 double kept_by_l1(double once, double all, double between, const Partition &part, const Gpu &gpu);
 
 } // namespace convcast

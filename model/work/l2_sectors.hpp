@@ -15,9 +15,9 @@ struct Stride {
     std::int64_t bytes = 0, count = 1;
 };
 
-/// A pipeline's step t fills buffer t mod `stages`: what destination less source moves by from one buffer to
-/// the next, and from one turn of all buffers to the next, where buffers lie `buffer` bytes apart and steps
-/// read `step` bytes further.
+/// Step t of a pipeline fills buffer t mod `stages`. Buffers lie `buffer` bytes apart, and each step reads
+/// `step` bytes further on. next_buffer: by how much destination minus source changes from one step to the
+/// next. next_turn: by how much it changes from one round through all buffers to the next round.
 constexpr Stride next_buffer(std::int64_t buffer, std::int64_t step, std::int64_t stages,
                              std::int64_t steps) {
     return {buffer - step, stages < steps ? stages : steps};
@@ -90,7 +90,8 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
 /// L1. If L1 has room for all, a sector that two filters share is requested once.
 double filter_run_bytes(double filters, double bytes, const Partition &part, const Gpu &gpu);
 
-/// CTAs of a grid that read the same: how many, and how far apart in the order of the grid.
+/// CTAs of a grid that read the same data: how many they are, and how far apart their numbers in the grid
+/// are.
 struct Readers {
     double ctas = 1.0, apart = 1.0;
 };
@@ -110,7 +111,8 @@ struct Merging {
     double drift = 0.5;
 };
 
-/// Bytes of them that coalescing keeps from L2 (W6), of a launch of `instructions` warp instructions.
+/// How many of the mergeable bytes never reach L2, because coalescing answers their requests (W6).
+/// `instructions`: warp instructions of the whole launch, by which its SMs drift apart.
 double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging,
                     const Architecture &architecture);
 

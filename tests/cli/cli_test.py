@@ -266,7 +266,8 @@ class Golden(Cli):
         (self.folder / "examples").symlink_to(SOURCE / "examples")
         for name in ("my_gpu.json", "run1.json", "run2.json", "run3.json"):
             shutil.copy(SOURCE / "profiles" / "toy.json", self.folder / name)
-        (self.folder / "samples.json").symlink_to(SOURCE / "data" / "recorded" / "h200" / "samples.json")
+        for name in ("samples.json", "later.json"):
+            (self.folder / name).symlink_to(SOURCE / "data" / "recorded" / "h200" / "samples.json")
         self.write("layers.csv", "name,c,h,w,k,r,s,pad,count\nconv2,64,56,56,64,3,3,1,3\n")
         self.write("resnet50.onnx", onnx_file.small_network())
         forecast = self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out

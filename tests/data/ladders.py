@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of docs/networks.md about rungs: what was recorded of each, and how good its forecast is.
+"""The tables of docs/ladders.md about rungs: what was recorded of each, and how good its forecast is.
 
     ladders.py BINARY             exit code 1 where the page says something else than convcast does of the recordings
     ladders.py BINARY --update    writes them
@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PAGE = ROOT / "docs" / "networks.md"
+PAGE = ROOT / "docs" / "ladders.md"
 RECORDED = ROOT / "data" / "recorded" / "h200" / "ladders"
 RECORDINGS = ["fashion_mnist_b1", "fashion_mnist_b128", "fashion_mnist_b1024", "fashion_mnist_b10000", "mnist_b2048"]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keeps the tables of docs/networks.md true that show trainings and Cibil's rungs on an H200.
+"""Keeps the tables of docs/ladders.md true that show trainings and Cibil's rungs on an H200.
 
     trainings.py            compares them with data/recorded/h200; exit code 1 says which table differs
     trainings.py --update   writes them anew
@@ -11,7 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RECORDED = ROOT / "data" / "recorded" / "h200"
-TEXT = ROOT / "docs" / "networks.md"
+TEXT = ROOT / "docs" / "ladders.md"
 
 
 def read(name):
@@ -58,7 +58,7 @@ def main():
         assert text.count(begin) == 1 and text.count(end) == 1, f"{TEXT} has no table {name}"
         text = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: begin + made + end, text, flags=re.S)
         if text != before and "--update" not in sys.argv:
-            print(f"docs/networks.md: the table {name} is not what data/recorded/h200 says; tests/data/trainings.py --update")
+            print(f"docs/ladders.md: the table {name} is not what data/recorded/h200 says; tests/data/trainings.py --update")
             return 1
     TEXT.write_text(text)
     return 0

@@ -387,7 +387,7 @@ constexpr std::array<const char *, 5> recordings = {
     "fashion_mnist_b1", "fashion_mnist_b128", "fashion_mnist_b1024", "fashion_mnist_b10000", "mnist_b2048"};
 
 TEST(RungForecasts, AreWithinTenPercentOfTheRecordings) {
-    // What docs/networks.md names as missed, as a graph and in a stream.
+    // What docs/ladders.md names as missed, as a graph and in a stream.
     struct Limits {
         double graph, stream;
     };
@@ -417,7 +417,7 @@ TEST(RungForecasts, AreWithinTenPercentOfTheRecordings) {
 TEST(RungForecasts, AreInTheOrderOfTheRecordings) {
     constexpr double same = 0.015; // two runs of a rung differ by that
     using Pair = std::tuple<std::string, std::string, std::int64_t>;
-    const std::set<Pair> missed = {{"dense_tree", "conv2_wide", 128}}; // docs/networks.md names it
+    const std::set<Pair> missed = {{"dense_tree", "conv2_wide", 128}}; // docs/ladders.md names it
     std::set<Pair> wrong;
     for (const char *name : recordings) {
         const LadderRun run = recorded(name);

@@ -171,6 +171,8 @@ TEST(Bibliography, IsOfTheCitationFile) {
         << text;
     EXPECT_NE(text.find("@inproceedings{chen_optimizing,"), std::string::npos) << text;
     EXPECT_NE(text.find("year = {2017}"), std::string::npos) << text;
+    EXPECT_NE(text.find("@misc{vadlamudi_parallel,"), std::string::npos) << text;
+    EXPECT_NE(text.find("author = {Cibil, Erinç}"), std::string::npos) << text;
     EXPECT_EQ(bibtex_of(""), "@misc{,\n  author = {},\n  title = {}\n}\n");
 }
 
