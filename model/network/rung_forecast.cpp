@@ -106,9 +106,8 @@ class Phases {
   private:
     /// Clocks of a warp and round in which nothing of it is under way but loads and shuffles.
     double waits(const LaunchPhase &phase) const {
-        return phase.l2_waits * load_s_ * m_.clock + phase.dram_waits * m_.latency_s * m_.clock +
-               phase.l1_waits * latency_.l1 + phase.shared_waits * m_.shared_latency +
-               phase.constant_waits * latency_.constant +
+        return phase.l2_waits * load_s_ * m_.clock + phase.l1_waits * latency_.l1 +
+               phase.shared_waits * m_.shared_latency + phase.constant_waits * latency_.constant +
                phase.shuffles * (m_.shared_latency + m_.ffma_latency) +
                phase.cluster_waits * m_.cluster_latency +
                phase.cluster_meets * m_.cluster_barrier_s * m_.clock + phase.grid_meets * latency_.grid_meet;
@@ -149,6 +148,21 @@ std::string too_large(const LadderLaunch &launch, const LaunchWork &work, const 
                      " bytes of shared memory";
 }
 
+/// Clocks that the first CTAs wait for code. A loop's text is taken to be as long as its iteration.
+double cold_code(const Phases &phases, const LaunchWork &work, double ctas, std::int64_t cta_warps) {
+    double instructions = 0.0, clocks = 0.0;
+    for (const auto *all : {&work.phases, &work.last})
+        for (const LaunchPhase &phase : *all)
+            instructions += phase.instructions;
+    if (instructions == 0.0)
+        return code_clocks * work.code;
+    for (const auto *all : {&work.phases, &work.last})
+        for (const LaunchPhase &phase : *all)
+            clocks += phases.fetch(phase, work.code * phase.instructions / instructions,
+                                   all == &work.last ? 1.0 : ctas, cta_warps);
+    return clocks;
+}
+
 struct ForecastLaunch {
     RungLaunchForecast forecast;
     double busy_s = 0.0; ///< of the whole GPU, which other launches cannot use
@@ -175,16 +189,7 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
         return clocks;
     };
     const std::int64_t cta_warps = ceil_div(work.threads, warp_lanes);
-    double first = 0.0, instructions = 0.0, fetched = 0.0;
-    for (const auto *all : {&work.phases, &work.last})
-        for (const LaunchPhase &phase : *all)
-            instructions += phase.instructions;
-    // A loop's text is as long as its iteration.
-    for (const auto *all : {&work.phases, &work.last})
-        for (const LaunchPhase &phase : *all)
-            fetched += phases.fetch(phase, work.code * phase.instructions / std::max(1.0, instructions),
-                                    all == &work.last ? 1.0 : busiest, cta_warps);
-    first += part("cold code", instructions > 0.0 ? fetched : code_clocks * work.code);
+    double first = part("cold code", cold_code(phases, work, busiest, cta_warps));
     for (const LaunchPhase &phase : work.phases)
         first += part(phase.name, phases.time(phase, busiest, cta_warps));
     for (const LaunchPhase &phase : work.last)

@@ -25,8 +25,9 @@ struct LaunchPhase {
     double constants = 0.0; ///< different addresses of constant memory, served one after another
     double chain = 0.0;     ///< dependent additions and multiply-adds
     double shuffles = 0.0;  ///< that wait for each other
-    double l2_waits = 0.0, l1_waits = 0.0, shared_waits = 0.0; ///< loads that wait for each other
-    double dram_waits = 0.0, constant_waits = 0.0;
+    /// Loads that wait for each other. Those of L2 wait for DRAM where L2 has lost what they read (N7).
+    double l2_waits = 0.0, l1_waits = 0.0, shared_waits = 0.0;
+    double constant_waits = 0.0;
     double cluster_waits = 0.0, cluster_meets = 0.0; ///< reads of another CTA's memory; meetings of a cluster
     double grid_meets = 0.0;                         ///< of all CTAs of an image
     double barriers = 0.0;                           ///< of the CTA, in a round
