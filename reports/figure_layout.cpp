@@ -254,7 +254,7 @@ void y_ticks_of(Layout &layout, const Figure &figure, double height) {
     if (figure.y.scale == Scale::category) {
         for (std::size_t i = 0; i < figure.y.categories.size(); ++i)
             layout.y_ticks.push_back(
-                {static_cast<double>(i), fitted(figure.y.categories[i], sizes.width * 0.6, sizes.text)});
+                {static_cast<double>(i), fitted(figure.y.categories[i], sizes.width * 0.68, sizes.text)});
     } else {
         layout.y_ticks = ticks_of(figure.y, layout.ranges.y, height, 0.55 * sizes.text,
                                   [&](const std::string &) { return sizes.text_height(); });

@@ -85,7 +85,23 @@ void HtmlWriter::open(const std::string &title, const std::string &summary) {
     add("<h1>{}</h1>\n", escape_xml(title));
 }
 
+/// No line breaks between a number and its unit.
+void HtmlWriter::tighten() {
+    std::string out;
+    out.reserve(out_.size());
+    const std::size_t body = out_.find("<body>"); // before it stands the style, which has a hash
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+        const bool unit = out_.compare(i, 2, " %") == 0 || out_.compare(i, 4, " µs") == 0;
+        if (i > body && unit && out_[i - 1] >= '0' && out_[i - 1] <= '9')
+            out += "\u00a0";
+        else
+            out += out_[i];
+    }
+    out_ = std::move(out);
+}
+
 std::string HtmlWriter::close(const JsonArray &rows) {
+    tighten();
     out_ += "</main>\n<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
     out_ += "<script type=\"application/json\" id=\"cases\">" + inline_json(JsonValue(rows)) + "</script>\n";
     out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
@@ -93,6 +109,7 @@ std::string HtmlWriter::close(const JsonArray &rows) {
 }
 
 std::string HtmlWriter::close(const std::string &columns, const std::vector<std::string> &explanations) {
+    tighten();
     out_ += "</main>\n<aside id=\"case\" class=\"scripted\" aria-label=\"one case\" hidden></aside>\n"
             "<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
     add("<script type=\"text/plain\" id=\"columns\">{}</script>\n", packed_text(columns));
@@ -103,6 +120,7 @@ std::string HtmlWriter::close(const std::string &columns, const std::vector<std:
 }
 
 std::string HtmlWriter::close() {
+    tighten();
     out_ += "</main>\n<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
     out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
     return std::move(out_);

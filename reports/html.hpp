@@ -75,6 +75,9 @@ class HtmlWriter {
     void checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values);
 
     std::string out_;
+
+  private:
+    void tighten();
 };
 
 } // namespace convcast

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,18 @@ Figure rungs_figure(const LadderRun &run) {
             add(published, rung.published_s);
         figure.y.categories.push_back(rung.id);
     }
+    std::size_t pairs = 0, within = 0;
+    for (const RungResult &rung : run.rungs) {
+        if (!rung.predicted || !rung.graph_warm_s)
+            continue;
+        const auto its = rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s;
+        if (!its)
+            continue;
+        ++pairs;
+        within += std::abs(*its / *rung.graph_warm_s - 1.0) <= 0.1 ? 1 : 0;
+    }
+    if (pairs > 0)
+        figure.title += fmt::format(": {} of {} forecasts within 10 %", within, pairs);
     for (Series *series : {&published, &cold, &forecast, &measured})
         if (!series->points.empty())
             figure.series.push_back(std::move(*series));
@@ -101,7 +114,7 @@ Figure launches_figure(const LadderRun &run) {
     for (const std::string &layer : layers)
         figure.series.push_back({layer, figure.series.size(), Drawn::bars});
     figure.series.push_back({"other layers", styles::context, Drawn::bars});
-    figure.series.push_back({"launching", styles::measured, Drawn::bars, true});
+    figure.series.push_back({"launching", styles::context, Drawn::bars, true});
     for (const RungResult &rung : run.rungs) {
         if (!rung.predicted || rung.predicted->launches.empty())
             continue;
@@ -206,8 +219,8 @@ Figure speed_up_figure(const Scaling &scaling) {
     figure.caption =
         "Lines are the forecast. A plot for each number of images a step; on the dashed line each GPU "
         "adds as much as the first.";
-    figure.x = {"GPUs", Scale::linear, {}, {}, {}};
-    figure.y = {"speed-up", Scale::linear, 0.0, {}, {}};
+    figure.x = {"GPUs", Scale::binary, {}, {}, {}};
+    figure.y = {"speed-up", Scale::binary, {}, {}, {}};
     figure.references = {{Guide::diagonal, 1.0, "as many times as GPUs", 1}};
     // What several shares on one GPU take is no speed-up.
     const bool shared = scaling.conditions.contains("several_shares_a_gpu");
@@ -247,13 +260,20 @@ Figure speed_up_figure(const Scaling &scaling) {
         if (!panel.series.empty())
             figure.panels.push_back(std::move(panel));
     }
-    figure.x.low = 1.0, figure.x.high = figure.y.high = static_cast<double>(most);
+    double least = 1.0;
+    for (const Panel &panel : figure.panels)
+        for (const Series &series : panel.series)
+            for (const Point &point : series.points)
+                least = std::min(least, point.y);
+    constexpr double room = 1.1;
+    figure.x.low = 1.0 / room, figure.x.high = figure.y.high = room * most;
+    figure.y.low = std::exp2(std::floor(std::log2(least / room)));
     figure.no_data = "no case is of several GPUs";
     return figure;
 }
 
 Figure network_layers_figure(const NetworkForecast &forecast) {
-    double least_share = 0.005;
+    constexpr double least_share = 0.005;
     Figure figure{"network_layers",
                   fmt::format("What the launches of {} take, batch {}", forecast.network, forecast.batch),
                   "",
@@ -263,19 +283,21 @@ Figure network_layers_figure(const NetworkForecast &forecast) {
         fmt::format("Forecast, one CUDA graph; launches of less than {:.1f} % of the time together.",
                     100.0 * least_share);
     // As many rows as a page of a paper has room for.
-    constexpr std::size_t most = 32;
-    std::vector<double> shares;
-    for (const NetworkLaunch &launch : forecast.launches)
-        if (launch.share >= least_share)
-            shares.push_back(launch.share);
-    std::sort(shares.rbegin(), shares.rend());
-    if (shares.size() > most) {
-        least_share = std::nextafter(shares[most - 1], 1.0);
-        figure.caption = fmt::format(
-            "Forecast, one CUDA graph; the {} longest of {} launches, the others together.",
-            std::count_if(shares.begin(), shares.end(), [&](double share) { return share >= least_share; }),
-            forecast.launches.size());
+    constexpr std::size_t most = 40;
+    std::vector<std::size_t> named;
+    for (std::size_t i = 0; i < forecast.launches.size(); ++i)
+        if (forecast.launches[i].share >= least_share)
+            named.push_back(i);
+    if (named.size() > most) {
+        std::stable_sort(named.begin(), named.end(), [&](std::size_t a, std::size_t b) {
+            return forecast.launches[a].share > forecast.launches[b].share;
+        });
+        named.resize(most);
+        figure.caption =
+            fmt::format("Forecast, one CUDA graph; the {} longest of {} launches, the others together.", most,
+                        forecast.launches.size());
     }
+    const std::set<std::size_t> rows(named.begin(), named.end());
     figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
     figure.y.scale = Scale::category;
     Series convolutions{"convolution", 0, Drawn::bars}, dense{"dense layer", style_of_dense, Drawn::bars},
@@ -291,8 +313,9 @@ Figure network_layers_figure(const NetworkForecast &forecast) {
     };
     Seconds rest(0.0);
     std::size_t small = 0;
-    for (const NetworkLaunch &launch : forecast.launches) {
-        if (launch.share < least_share) {
+    for (std::size_t i = 0; i < forecast.launches.size(); ++i) {
+        const NetworkLaunch &launch = forecast.launches[i];
+        if (!rows.contains(i)) {
             rest += launch.time_s, ++small;
             continue;
         }
@@ -304,6 +327,12 @@ Figure network_layers_figure(const NetworkForecast &forecast) {
     }
     if (small > 0)
         add(others, fmt::format("{} more", small), fmt::format("{} launches", small), rest);
+    const auto longest =
+        std::max_element(forecast.launches.begin(), forecast.launches.end(),
+                         [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.share < b.share; });
+    if (longest != forecast.launches.end())
+        figure.title = fmt::format("{}, batch {}: {} takes most, {:.1f} % of the time", forecast.network,
+                                   forecast.batch, longest->operators.front(), 100.0 * longest->share);
     for (Series *series : {&convolutions, &dense, &others})
         if (!series->points.empty())
             figure.series.push_back(std::move(*series));

@@ -399,9 +399,10 @@ class WholePage : HtmlWriter {
     const WholeRun &run_;
 };
 
-bool measured_all(const Scaling &scaling) {
-    return std::any_of(scaling.cases.begin(), scaling.cases.end(),
-                       [](const ScalingCase &c) { return c.measured.has_value(); });
+/// Whether the measured time says how good the forecast is: shares that lie on one GPU take turns.
+bool comparable(const Scaling &scaling, const ScalingCase &c) {
+    return c.forecast && c.measured &&
+           (c.devices == 1 || !scaling.conditions.contains("several_shares_a_gpu"));
 }
 
 class ScalingPage : HtmlWriter {
@@ -448,7 +449,7 @@ class ScalingPage : HtmlWriter {
             if (c.forecast_rates &&
                 (best == nullptr || c.forecast_rates->speed_up > best->forecast_rates->speed_up))
                 best = &c;
-            if (c.forecast && c.measured && (off == nullptr || std::abs(error(c)) > std::abs(error(*off))))
+            if (comparable(scaling_, c) && (off == nullptr || std::abs(error(c)) > std::abs(error(*off))))
                 off = &c;
         }
         tile(std::to_string(scaling_.devices.size()), "places for shares of a step",
@@ -486,8 +487,10 @@ class ScalingPage : HtmlWriter {
             line({to_text(c.split), std::to_string(c.devices), std::to_string(c.batch),
                   c.measured ? microseconds(c.measured->step_s) : std::string(dash),
                   c.forecast ? microseconds(c.forecast->step_s) : std::string(dash),
-                  c.measured && c.forecast ? fmt::format("{:.3f}", 1.0 + error(c)) : std::string(dash),
-                  c.measured_rates && c.devices > 1 ? times(c.measured_rates->speed_up) : std::string(dash),
+                  comparable(scaling_, c) ? fmt::format("{:.3f}", 1.0 + error(c)) : std::string(dash),
+                  c.measured_rates && c.devices > 1 && comparable(scaling_, c)
+                      ? times(c.measured_rates->speed_up)
+                      : std::string(dash),
                   c.forecast_rates && c.devices > 1 ? times(c.forecast_rates->speed_up) : std::string(dash),
                   c.forecast_rates ? fmt::format("{:.2f}", c.forecast_rates->efficiency) : std::string(dash),
                   c.forecast ? microseconds(c.forecast->communication_s) : std::string(dash)});
@@ -565,19 +568,19 @@ std::string judgement_of(const Scaling &scaling) {
     std::size_t pairs = 0;
     std::vector<double> errors;
     for (const ScalingCase &c : scaling.cases)
-        if (c.forecast && c.measured) {
+        if (comparable(scaling, c)) {
             ++pairs;
             errors.push_back(std::abs(c.forecast->step_s / c.measured->step_s - 1.0));
         }
-    const bool shared = scaling.conditions.contains("several_shares_a_gpu");
     std::string text =
         errors.empty()
-            ? "Forecast only; nothing was measured."
-            : fmt::format("{} forecast and measured, off by {:.1f} % in the median and {:.1f} % at worst.",
-                          count(static_cast<std::int64_t>(pairs), "step", "steps"),
+            ? "No forecast has a time to hold against it."
+            : fmt::format("Of {} the forecast is off by {:.1f} % in the median and {:.1f} % at worst.",
+                          count(static_cast<std::int64_t>(pairs), "measured step", "measured steps"),
                           100.0 * percentile(errors, 0.5), 100.0 * percentile(errors, 1.0));
-    if (shared && measured_all(scaling))
-        text += " A GPU stands in the list several times: what is measured is right, and no speed-up.";
+    if (scaling.conditions.contains("several_shares_a_gpu"))
+        text += " Steps of several shares ran them on one GPU, one after another, so their times are not "
+                "compared.";
     return text;
 }
 

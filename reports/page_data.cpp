@@ -134,6 +134,13 @@ constexpr std::array<RuleText, 36> rule_texts = {{
     {"remarks", "remarks"},
 }};
 
+template <class T> std::string rule_value(const T &value) {
+    if constexpr (std::is_floating_point_v<T>)
+        if (value != std::floor(value)) // a few digits are as many as it is good for
+            return fmt::format("{:.{}f}", value, std::abs(value) < 10.0 ? 3 : 1);
+    return fmt::format("{}", value);
+}
+
 std::string rules_json(const Rules &rules) {
     std::vector<std::string> lines;
     boost::mp11::mp_for_each<boost::describe::describe_members<Rules, boost::describe::mod_public>>(
@@ -143,7 +150,7 @@ std::string rules_json(const Rules &rules) {
             if constexpr (described::IsVector<std::decay_t<decltype(field)>>::value)
                 value = join(field, "; ");
             else if (field)
-                value = fmt::format("{}", *field);
+                value = rule_value(*field);
             if (!value.empty())
                 lines.push_back("[" + quoted(rule_text(member.name)) + "," + quoted(value) + "]");
         });

@@ -229,8 +229,8 @@ class ProfilePageWriter : HtmlWriter {
             if (n.row.name == "dram_read_bandwidth")
                 tile(n.cells.value + "\u00a0" + n.cells.unit, "read from DRAM", n.row.name);
         if (widest != nullptr)
-            tile(fmt::format("±{:.1f}\u00a0%", 100.0 * *widest->row.interval), "the widest interval",
-                 widest->row.name + ", 95 % of its median");
+            tile(fmt::format("±{:.1f}\u00a0%", 100.0 * *widest->row.interval),
+                 "the widest 95\u00a0% interval", "of " + widest->row.name);
         close_tiles();
     }
 
