@@ -60,7 +60,7 @@ class LadderPage : HtmlWriter {
         out_ += "<div class=\"pair\">";
         for (const Figure &its : figures_of(report_))
             if (its.point_count() > 0)
-                figure(its);
+                figure(its, SvgUse::in_pair);
         out_ += "</div>\n";
         rungs();
         out_ += "</section>\n";

@@ -223,7 +223,8 @@ void PageWriter::maps() {
 void PageWriter::figures_with(const std::string &prefix) {
     for (const Figure &f : figures_)
         if (f.id.starts_with(prefix))
-            figure(f.id, SvgUse::in_pair);
+            figure(f.id,
+                   all_shown() ? SvgUse::in_pair : SvgUse::in_column); // a large page has its marks once
 }
 
 bool PageWriter::can_draw(const std::string &prefix) const {

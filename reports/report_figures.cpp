@@ -94,19 +94,21 @@ std::string cases_text(std::size_t n) {
     return fmt::format(" {} {}.", n, n == 1 ? "case" : "cases");
 }
 
-/// What has no place on logarithmic axes: "Not drawn: 0 forecast 12, 0 counted 3, both 0 20."
+/// What has no place on logarithmic axes: " Not drawn: 12 forecast as 0, 3 counted as 0, 20 that are 0 in
+/// both."
 std::string zeros_text(const Figure &figure) {
     std::size_t forecast = 0, counted = 0, both = 0;
     for (const Series &series : figure.series)
-        for (const Point &point : series.points)
-            (point.x != 0.0   ? point.y == 0.0 ? forecast : counted
-             : point.y == 0.0 ? both
-                              : counted) += point.x == 0.0 || point.y == 0.0 ? 1 : 0;
+        for (const Point &point : series.points) {
+            both += point.x == 0.0 && point.y == 0.0 ? 1 : 0;
+            forecast += point.x != 0.0 && point.y == 0.0 ? 1 : 0;
+            counted += point.x == 0.0 && point.y != 0.0 ? 1 : 0;
+        }
     std::string text;
     for (const auto &[n, what] :
-         {std::pair{forecast, "0 forecast"}, {counted, "0 counted"}, {both, "both 0"}})
+         {std::pair{forecast, "forecast as 0"}, {counted, "counted as 0"}, {both, "that are 0 in both"}})
         if (n > 0)
-            text += fmt::format("{} {}: {}", text.empty() ? " Not drawn:" : ",", what, n);
+            text += fmt::format("{} {} {}", text.empty() ? " Not drawn:" : ",", n, what);
     return text.empty() ? text : text + ".";
 }
 
