@@ -45,7 +45,7 @@ std::string inline_json(const JsonValue &value) {
 } // namespace
 
 std::string breakable(const std::string &text) {
-    constexpr std::size_t short_enough = 12;
+    constexpr std::size_t short_enough = 18; // for a column of a phone
     if (text.size() <= short_enough)
         return escape_xml(text);
     const auto digit = [](char c) { return c >= '0' && c <= '9'; };

@@ -281,14 +281,16 @@ void PageWriter::masthead() {
     if (date != run_.conditions.end())
         asked += " · " + date->second.substr(0, 10);
     add("<p class=\"asked\">{}</p>\n", escape_xml(asked));
-    const bool regime = !statistics_.regimes.opinions.empty();
-    const std::array<std::pair<const char *, bool>, 7> parts = {{{"accuracy", measured()},
-                                                                 {"speed", compared()},
-                                                                 {"choices", !measured()},
-                                                                 {"regimes", regime},
-                                                                 {"work", !statistics_.work_errors.empty()},
-                                                                 {"cases", true},
-                                                                 {"about", true}}};
+    const bool regime = !statistics_.regimes.opinions.empty() || can_draw("sweep_") || can_draw("regime");
+    const std::array<std::pair<const char *, bool>, 8> parts = {
+        {{"accuracy", measured()},
+         {"speed", compared()},
+         {"choices", !measured()},
+         {"regimes", regime},
+         {"work", !statistics_.work_errors.empty()},
+         {"timelines", !statistics_.timelines.empty()},
+         {"cases", true},
+         {"about", true}}};
     std::vector<std::pair<std::string, std::string>> links = {{"overview", "overview"}};
     for (const auto &[id, there] : parts)
         if (there)

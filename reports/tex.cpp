@@ -169,9 +169,9 @@ class TexWriter {
         out_ += ticks("y", figure_.y, layout_.ranges.y, layout_.y_ticks, plot.y_labels);
         // The shift takes back that of pgfplots' own style.
         if (!plot.title.empty())
-            out_ += fmt::format(
-                "  title={{{}}}, title style={{at={{(0.5,1)}}, anchor=south, yshift=-6pt, inner sep={}}},\n",
-                escape_tex(plot.title), bp(0.2 * sizes_.text + 0.3 * sizes_.gap));
+            out_ += fmt::format("  title={{{}}}, title style={{at={{(0.5,1)}}, anchor=south, yshift=-6pt, "
+                                "text height=1.5ex, text depth=0.3ex, inner sep={}}},\n",
+                                escape_tex(plot.title), bp(0.2 * sizes_.text + 0.3 * sizes_.gap));
         if (!layout_.legend.empty() && with_legend)
             legend_style(plot);
         out_ += "]\n";
@@ -214,7 +214,7 @@ class TexWriter {
         case LegendEntry::Of::reference:
             return reference_look(figure_, entry.index, sizes_);
         case LegendEntry::Of::band:
-            return "area legend, draw=none, fill=black!11";
+            return "area legend, draw=black!11, fill=black!11";
         case LegendEntry::Of::beyond:
             return edge_look(-90);
         case LegendEntry::Of::series:
@@ -288,7 +288,7 @@ class TexWriter {
         if (strength < 1.0)
             layer(width, 1.0);
         layer(strength < 1.0 ? width - 2.0 * sizes_.hair : width, strength);
-        // A gap sets the bars of a row apart.
+        // A gap sets the bars of a row apart, or the end of an outline.
         std::vector<std::pair<double, double>> ends;
         if (series.drawn == Drawn::bars)
             for (const Point &point : series.points)
@@ -296,8 +296,9 @@ class TexWriter {
                     append_line(ends, {point.x, point.y - bar_share / 2.0},
                                 {point.x, point.y + bar_share / 2.0});
         if (!ends.empty())
-            out_ += plot_of(
-                fmt::format("white, no marks, line width={}, unbounded coords=jump", bp(sizes_.hair)), ends);
+            out_ += plot_of(fmt::format("{}, no marks, line width={}, unbounded coords=jump",
+                                        strength < 1.0 ? shade(series.style, 1.0) : "white", bp(sizes_.hair)),
+                            ends);
     }
 
     static void append_line(std::vector<std::pair<double, double>> &lines, std::pair<double, double> from,
