@@ -19,6 +19,7 @@
 #include "model/record/measured_calls.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/study.hpp"
+#include "reports/network_page.hpp"
 #include "reports/page.hpp"
 #include "reports/page_data.hpp"
 #include "reports/paper_figure.hpp"
@@ -365,6 +366,35 @@ int report_profile(const GpuProfile &profile, const Arguments &arguments) {
     return 0;
 }
 
+/// A page of what steps took: on several GPUs, or of a training.
+int report_of_steps(const std::string &document, const std::string &shown, const std::string &schema,
+                    const Arguments &arguments) {
+    for (const char *other : {"study", "facts", "calibration", "assume", "bundle"})
+        if (arguments.has(other))
+            throw UsageError(std::string("report: --") + other +
+                             " is for a run's cases; this is about a network");
+    const auto answer = [&](const auto &read, const std::vector<Figure> &figures, const std::string &name) {
+        if (arguments.has("figure"))
+            return write_figure(figures, {}, name, arguments), 0;
+        const bool json = arguments.has("json");
+        std::string text = json ? to_text(described::write(read)) : judgement_of(read) + "\n";
+        if (!json || arguments.has("output")) {
+            const ReportFiles files = write_report(read, arguments.text("output", "page"));
+            if (!json)
+                text += "\n" + files_text(files);
+        }
+        write_file_atomically("-", json ? text : printable(text));
+        return 0;
+    };
+    if (schema.starts_with("convcast/training/")) {
+        if (arguments.has("figure"))
+            throw UsageError("report: a training has no figure; leave out --figure");
+        return answer(described::read_document<TrainingRun>(document, shown, "convcast/training/1"), {}, "");
+    }
+    const auto scaling = described::read_document<Scaling>(document, shown, "convcast/scaling/1");
+    return answer(scaling, figures_of(scaling), scaling.profile_id);
+}
+
 } // namespace
 
 int report(const Words &words) {
@@ -409,6 +439,8 @@ int report(const Words &words) {
         if (schema.starts_with("convcast/ladder_run/") || schema.starts_with("convcast/network_forecast/") ||
             schema.starts_with("convcast/network_run/"))
             return report_of_network(document, shown, schema, arguments);
+        if (schema.starts_with("convcast/scaling/") || schema.starts_with("convcast/training/"))
+            return report_of_steps(document, shown, schema, arguments);
         run = read_document(document, shown);
         if (!whole && run.cases.size() > most_cases_of_page)
             std::for_each(run.cases.begin(), run.cases.end(), keep_what_is_reported);

@@ -172,11 +172,18 @@ Placed place(const Point &point, const Ranges &ranges) {
             side(ranges.y, point.y)};
 }
 
+bool is_tallied(const Figure &figure, const Point &point) {
+    return figure.tallies_zeros && (point.x == 0.0 || point.y == 0.0);
+}
+
 std::size_t beyond_count(const Figure &figure, const Ranges &ranges) {
     std::size_t count = 0;
     for_each_series(figure, [&](const Series &series) {
         for (const Point &point : series.points) // a line just ends at the edge
-            count += (has_marks(series) || is_bars(series)) && place(point, ranges).clamped() ? 1 : 0;
+            count += (has_marks(series) || is_bars(series)) && !is_tallied(figure, point) &&
+                             place(point, ranges).clamped()
+                         ? 1
+                         : 0;
     });
     return count;
 }

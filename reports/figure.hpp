@@ -22,7 +22,7 @@ enum class Scale {
 struct Axis {
     std::string label; ///< with its unit: "measured time, µs"
     Scale scale = Scale::linear;
-    /// Absent: from the points. Points beyond are drawn at the edge as triangles and counted, never dropped.
+    /// Absent: from the points. Points beyond are drawn at the edge as chevrons and counted, never dropped.
     std::optional<double> low, high;
     std::vector<std::string> categories; ///< of a category axis: value i is the i-th, from the top
     bool bytes = false;                  ///< of a binary axis: its ticks say "64 KiB"
@@ -44,6 +44,14 @@ enum class Drawn {
     bars,  ///< horizontal, of a category axis
     spans, ///< horizontal bars on a numeric axis, many, without labels of their own
 };
+
+/// Styles that mean the same thing in every figure. The others are numbered from 0; regimes come first, in
+/// their own order: compute, bulk, exposed.
+namespace styles {
+inline constexpr std::size_t measured = 36; ///< the colour of text
+inline constexpr std::size_t context = 38;  ///< grey: what the message is not about
+inline constexpr std::size_t forecast = 37; ///< solid lines and round marks
+} // namespace styles
 
 struct Series {
     std::string name;
@@ -87,6 +95,8 @@ struct Figure {
     std::string no_data{};        ///< shown when no series has a point: why
     std::vector<Panel> panels{};  ///< none: one plot
     bool square = false;          ///< the plot is as high as it is wide
+    /// Of logarithmic axes: points that are 0 on one of them are not drawn; the caption counts them.
+    bool tallies_zeros = false;
 
     std::size_t point_count() const; ///< the points of `series` count once
     bool has_spread() const;         ///< of any point
@@ -127,7 +137,9 @@ enum class SvgUse {
     standalone, ///< concrete colours, a white ground and the size on paper, for papers and other programs
     in_page,    ///< classes only, a size for screens: page.css gives the colours, light or dark
     in_column,  ///< the same for a narrow column of the page, or a phone
-    in_width,   ///< the same for the whole width of the page; a phone scrolls it
+    in_width,   ///< the same for the whole width of a page; a phone scrolls it
+    in_screen,  ///< the same for the whole width of a large screen
+    in_pair,    ///< HtmlWriter::figure alone: `in_column`, and `in_page` where the screen is large
 };
 std::string to_svg(const Figure &figure, SvgUse use, const PaperWidth &width = PaperWidth::column());
 

@@ -126,6 +126,10 @@ std::vector<LegendEntry> legend_of(const Figure &figure, const Ranges &ranges) {
     for (std::size_t i = 0; i < figure.bands.size(); ++i)
         if (!figure.bands[i].label.empty())
             entries.push_back({Of::band, i, nullptr, figure.bands[i].label, 0.0, 0.0});
+    // Not by the order in which they are drawn, which is that of their number.
+    std::stable_sort(entries.begin(), entries.end(), [](const LegendEntry &a, const LegendEntry &b) {
+        return a.series != nullptr && b.series != nullptr && a.series->style < b.series->style;
+    });
     if (const std::size_t count = beyond_count(figure, ranges); count > 0)
         entries.push_back({Of::beyond, 0, nullptr, beyond_text(count), 0.0, 0.0});
     return entries;
@@ -161,13 +165,14 @@ double place_legend(Layout &layout, double left, double right) {
             break;
     }
     layout.legend_columns = columns;
-    const double line = sizes.text_height() + 0.18 * sizes.text;
+    const double line = std::max(sizes.legend_row, sizes.text_height() + 0.18 * sizes.text);
     for (std::size_t i = 0; i < legend.size(); ++i) {
         double x = left;
         for (std::size_t column = 0; column < i % columns; ++column)
             x += widths[column];
         legend[i].x = x;
-        legend[i].y = sizes.gap + sizes.text_height() / 2.0 + static_cast<double>(i / columns) * line;
+        legend[i].y = sizes.gap + std::max(sizes.legend_row, sizes.text_height()) / 2.0 +
+                      static_cast<double>(i / columns) * line;
     }
     return legend.back().y + sizes.text_height() / 2.0 + sizes.gap;
 }
@@ -225,7 +230,7 @@ void place_columns(Layout &layout, const Figure &figure, std::size_t plots) {
         const auto [before, after] = overhang(layout.x_ticks, layout.ranges.x, length, sizes.text);
         layout.right = std::max(layout.right, sizes.gap + after);
         if (plots > 1)
-            layout.plot_gap = std::max(layout.plot_gap, before + after + sizes.gap);
+            layout.plot_gap = std::max(layout.plot_gap, before + after + sizes.text);
     }
 }
 
@@ -249,7 +254,7 @@ void y_ticks_of(Layout &layout, const Figure &figure, double height) {
     if (figure.y.scale == Scale::category) {
         for (std::size_t i = 0; i < figure.y.categories.size(); ++i)
             layout.y_ticks.push_back(
-                {static_cast<double>(i), fitted(figure.y.categories[i], sizes.width * 0.6, sizes.text)});
+                {static_cast<double>(i), fitted(figure.y.categories[i], sizes.width * 0.68, sizes.text)});
     } else {
         layout.y_ticks = ticks_of(figure.y, layout.ranges.y, height, 0.55 * sizes.text,
                                   [&](const std::string &) { return sizes.text_height(); });
@@ -259,20 +264,25 @@ void y_ticks_of(Layout &layout, const Figure &figure, double height) {
 } // namespace
 
 Sizes screen_sizes() {
-    return {560.0, 11.0, 6.0, 17.0, 300.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 120.0, 200.0};
+    return {720.0, 12.5, 6.0, 19.0, 320.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 140.0, 240.0, 24.0};
 }
 
 Sizes screen_column_sizes() {
-    return {420.0, 11.0, 5.0, 17.0, 260.0, 330.0, 3.6, 2.4, 18.0, 1.6, 1.0, 1.0, 100.0, 170.0};
+    return {384.0, 12.5, 5.0, 19.0, 250.0, 330.0, 3.6, 2.4, 18.0, 1.6, 1.0, 1.0, 130.0, 150.0, 24.0};
 }
 
 Sizes screen_width_sizes() {
-    return {1200.0, 12.0, 6.0, 24.0, 300.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 120.0, 200.0};
+    return {1000.0, 12.5, 6.0, 24.0, 300.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 200.0, 200.0, 24.0};
+}
+
+Sizes screen_whole_sizes() {
+    return {1392.0, 12.5, 6.0, 24.0, 190.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 270.0, 270.0, 24.0};
 }
 
 Sizes paper_sizes(double width_bp) {
-    return {width_bp, paper_text_bp, 3.0,  10.5, std::min(0.58 * width_bp, 200.0), 300.0, 1.9, 1.5, 17.0, 1.0,
-            0.6,      0.35,          58.0, 88.0};
+    return {width_bp, paper_text_bp, 3.0,  10.5, std::min(0.58 * width_bp, 200.0),
+            300.0,    1.9,           1.5,  17.0, 1.0,
+            0.6,      0.5,           58.0, 88.0, 0.0};
 }
 
 std::string fitted(const std::string &text, double width, double size) {
@@ -442,12 +452,16 @@ double mark_size(const Series &series, const Sizes &sizes) {
 std::vector<double> dashes_of(std::size_t style) {
     static const std::array<std::vector<double>, style_count> dashes = {
         {{}, {5.0, 2.0}, {1.5, 1.5}, {6.0, 2.0, 1.5, 2.0}, {9.0, 2.5}, {3.0, 1.5, 1.0, 1.5, 1.0, 1.5}}};
-    return dashes[style % style_count];
+    return style >= styles::measured ? dashes.front() : dashes[style % style_count];
 }
 
-double bar_strength(std::size_t style) {
+double bar_strength(const Series &series) {
     constexpr std::array<double, 3> strengths = {1.0, 0.5, 0.2};
-    return strengths[style % strengths.size()];
+    constexpr double of_context = 0.4;
+    return series.hollow                      ? 0.0
+           : series.style == styles::context  ? of_context
+           : series.style >= styles::measured ? 1.0
+                                              : strengths[series.style % strengths.size()];
 }
 
 } // namespace convcast

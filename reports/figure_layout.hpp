@@ -13,7 +13,18 @@ inline constexpr std::size_t style_count = 6; ///< colours, and marker shapes
 /// The marker shape of a style: colours and shapes go together once round, then the shapes move on by one, so
 /// that 36 styles differ.
 inline constexpr std::size_t mark_of(std::size_t style) {
+    if (style >= styles::measured)
+        return style == styles::context ? 3 : 0;
     return (style + style / style_count) % style_count;
+}
+
+/// The number of a style's colour: those after the palette are of text and grey.
+inline constexpr std::size_t ink_colour = style_count, grey_colour = style_count + 1;
+inline constexpr std::size_t colour_of(std::size_t style) {
+    return style == styles::measured   ? ink_colour
+           : style == styles::context  ? grey_colour
+           : style == styles::forecast ? 3
+                                       : style % style_count;
 }
 
 /// The range of an axis and its map to 0..1.
@@ -38,6 +49,9 @@ struct Placed {
 };
 Placed place(const Point &point, const Ranges &ranges);
 
+/// A point that is counted as 0 instead of drawn: Figure::tallies_zeros.
+bool is_tallied(const Figure &figure, const Point &point);
+
 std::size_t beyond_count(const Figure &figure, const Ranges &ranges);
 std::string beyond_text(std::size_t count); ///< "1 point beyond the axis"
 
@@ -50,11 +64,13 @@ struct Sizes {
     double symbol;                                           ///< width of a legend's symbol
     double line, thin, hair;                                 ///< strokes: of data, of the frame, of the grid
     double narrow_panel, panel;                              ///< the least width of a plot among many, or few
+    double legend_row; ///< the least height of a legend's line: a finger
     double text_height() const { return 1.25 * text; }
 };
 Sizes screen_sizes();
 Sizes screen_column_sizes();
 Sizes screen_width_sizes();
+Sizes screen_whole_sizes();
 Sizes paper_sizes(double width_bp);
 
 struct Tick {
@@ -120,7 +136,7 @@ double mark_size(const Series &series, const Sizes &sizes);
 /// Dashes of a line's style, in units of the line's width: on, off, ...; "" is solid.
 std::vector<double> dashes_of(std::size_t style);
 /// How much of its colour a bar has, so that neighbours differ in grey too.
-double bar_strength(std::size_t style);
+double bar_strength(const Series &series);
 inline constexpr double bar_share = 0.72; ///< of a row that its bar fills
 
 /// The powers of two within the range, every `stride`-th of them, and how the axis names one.

@@ -44,6 +44,28 @@ std::string inline_json(const JsonValue &value) {
 
 } // namespace
 
+std::string breakable(const std::string &text) {
+    constexpr std::size_t short_enough = 18; // for a column of a phone
+    if (text.size() <= short_enough)
+        return escape_xml(text);
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    std::string out, part;
+    const auto end = [&] {
+        out += escape_xml(part) + "<wbr>";
+        part.clear();
+    };
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i], next = i + 1 < text.size() ? text[i + 1] : ' ';
+        if ((c == 'k' || c == 'r') && digit(next) && i > 0 && digit(text[i - 1]))
+            end();
+        part += c;
+        if ((c == '_' || c == ':' || c == ',') && next != ' ' && next != c &&
+            !(next >= 'A' && next <= 'Z')) // codes stay whole
+            end();
+    }
+    return out + escape_xml(part);
+}
+
 std::string count(std::int64_t n, const char *one, const char *many) {
     return fmt::format("{} {}", n, n == 1 ? one : many);
 }
@@ -63,7 +85,23 @@ void HtmlWriter::open(const std::string &title, const std::string &summary) {
     add("<h1>{}</h1>\n", escape_xml(title));
 }
 
+/// No line breaks between a number and its unit.
+void HtmlWriter::tighten() {
+    std::string out;
+    out.reserve(out_.size());
+    const std::size_t body = out_.find("<body>"); // before it stands the style, which has a hash
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+        const bool unit = out_.compare(i, 2, " %") == 0 || out_.compare(i, 4, " µs") == 0;
+        if (i > body && unit && out_[i - 1] >= '0' && out_[i - 1] <= '9')
+            out += "\u00a0";
+        else
+            out += out_[i];
+    }
+    out_ = std::move(out);
+}
+
 std::string HtmlWriter::close(const JsonArray &rows) {
+    tighten();
     out_ += "</main>\n<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
     out_ += "<script type=\"application/json\" id=\"cases\">" + inline_json(JsonValue(rows)) + "</script>\n";
     out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
@@ -71,6 +109,7 @@ std::string HtmlWriter::close(const JsonArray &rows) {
 }
 
 std::string HtmlWriter::close(const std::string &columns, const std::vector<std::string> &explanations) {
+    tighten();
     out_ += "</main>\n<aside id=\"case\" class=\"scripted\" aria-label=\"one case\" hidden></aside>\n"
             "<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
     add("<script type=\"text/plain\" id=\"columns\">{}</script>\n", packed_text(columns));
@@ -81,17 +120,55 @@ std::string HtmlWriter::close(const std::string &columns, const std::vector<std:
 }
 
 std::string HtmlWriter::close() {
-    out_ += "</main>\n</body>\n</html>\n";
+    tighten();
+    out_ += "</main>\n<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
+    out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
     return std::move(out_);
 }
 
-void HtmlWriter::figure(const Figure &f, SvgUse use) {
-    add("<figure id=\"f-{}\"><h3>{}</h3>", escape_xml(f.id), escape_xml(f.title));
-    if (f.point_count() == 0)
+void HtmlWriter::nav(const std::vector<std::pair<std::string, std::string>> &parts) {
+    out_ += "<nav aria-label=\"parts of the page\">";
+    for (const auto &[id, name] : parts)
+        add("<a href=\"#{}\">{}</a>", id, escape_xml(name));
+    out_ += "</nav>\n";
+}
+
+void HtmlWriter::open_tiles() {
+    out_ += "<div class=\"tiles\">\n";
+}
+void HtmlWriter::tile(const std::string &number, const std::string &what, const std::string &more) {
+    add("<div class=\"tile\"><strong>{}</strong><span>{}</span><small>{}</small></div>\n", escape_xml(number),
+        what, escape_xml(more));
+}
+void HtmlWriter::close_tiles() {
+    out_ += "</div>\n";
+}
+
+std::string HtmlWriter::word_button(const std::string &entry, const std::string &text) {
+    return fmt::format("<button type=\"button\" class=\"word\" data-word=\"{}\">{}</button>", entry, text);
+}
+
+void HtmlWriter::figure(const Figure &f, SvgUse use, bool caption) {
+    add("<figure id=\"f-{}\"{}><h3>{}</h3>", escape_xml(f.id),
+        use == SvgUse::in_screen ? " class=\"broad\"" : "", escape_xml(f.title));
+    if (f.point_count() == 0) {
         add("<p>Nothing to draw: {}.</p></figure>\n", escape_xml(f.no_data));
+        return;
+    }
+    if (use == SvgUse::in_page || use == SvgUse::in_screen || use == SvgUse::in_pair)
+        add("<div class=\"scroll on-{0}\">\n{1}</div><div class=\"scroll off-{0}\">\n{2}</div>",
+            use == SvgUse::in_page ? "phone" : "column", to_svg(f, SvgUse::in_column),
+            to_svg(f, use == SvgUse::in_pair ? SvgUse::in_page : use));
     else
-        add("<div class=\"scroll\">\n{}</div><figcaption>{}</figcaption></figure>\n", to_svg(f, use),
-            escape_xml(f.caption));
+        add("<div class=\"scroll\">\n{}</div>", to_svg(f, use));
+    if (caption) {
+        std::string text = escape_xml(f.caption);
+        for (const auto &[word, entry] : words_)
+            if (const std::size_t at = text.find(word); at != std::string::npos)
+                text.replace(at, word.size(), word_button(entry, word));
+        add("<figcaption>{}</figcaption>", text);
+    }
+    out_ += "</figure>\n";
 }
 
 void HtmlWriter::head(int words, const std::vector<std::string> &names) {
@@ -105,7 +182,7 @@ void HtmlWriter::line(const std::vector<std::string> &cells) {
     out_ += "<tr>";
     bool first = true;
     for (const std::string &cell : cells) {
-        add("{}{}{}", first ? "<th scope=\"row\">" : "<td>", escape_xml(cell), first ? "</th>" : "</td>");
+        add("{}{}{}", first ? "<th scope=\"row\">" : "<td>", breakable(cell), first ? "</th>" : "</td>");
         first = false;
     }
     out_ += "</tr>\n";

@@ -11,11 +11,16 @@
 #include <initializer_list>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast {
 
 inline const char *const dash = "–"; ///< a number that does not exist
+
+/// A text of a table, escaped, with places where a long name may break: after '_', ':' and ',', and within a
+/// shape before its filters.
+std::string breakable(const std::string &text);
 
 /// "1 case", "2 cases"
 std::string count(std::int64_t n, const char *one, const char *many);
@@ -37,11 +42,25 @@ class HtmlWriter {
     /// (page_data.hpp).
     std::string close(const std::string &columns, const std::vector<std::string> &explanations);
 
-    /// The same of a page without the script and such a table.
+    /// The same of a page without such a table: the script names what lies under the pointer.
     std::string close();
 
-    /// The drawing with its caption, or why there is none.
-    void figure(const Figure &figure, SvgUse use = SvgUse::in_page);
+    /// The ways to the parts of the page: pairs of a section's id and its name.
+    void nav(const std::vector<std::pair<std::string, std::string>> &parts);
+
+    void open_tiles();
+    /// A number, what it is (as HTML), and more in small print.
+    void tile(const std::string &number, const std::string &what, const std::string &more);
+    void close_tiles();
+
+    /// The drawing with its caption, or why there is none. `in_page` also draws it for a phone, and
+    /// `in_screen` for a column where the screen is smaller: the text keeps its size.
+    void figure(const Figure &figure, SvgUse use = SvgUse::in_page, bool caption = true);
+
+    /// Words in captions that are explained elsewhere on the page: as they stand there, and the entry.
+    std::vector<std::pair<std::string, std::string>> words_{};
+    /// A word that the script explains when it is tapped; without scripts it is plain text.
+    static std::string word_button(const std::string &entry, const std::string &text);
 
     /// The first `words` columns are text, the others numbers.
     void head(int words, const std::vector<std::string> &names);
@@ -56,6 +75,9 @@ class HtmlWriter {
     void checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values);
 
     std::string out_;
+
+  private:
+    void tighten();
 };
 
 } // namespace convcast

@@ -6,9 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -16,6 +19,7 @@ namespace convcast {
 namespace {
 
 constexpr double in_microseconds = 1e6;
+constexpr std::size_t style_of_dense = 4; ///< of dense layers, as 0 of convolutions and grey of others
 
 std::string with_unit(Seconds time) {
     return microseconds(time) + " µs";
@@ -28,9 +32,9 @@ Figure rungs_figure(const LadderRun &run) {
         "From the first rung down, each does what the one above does and one thing more, or another way.";
     figure.x = {"time, µs", Scale::logarithmic, {}, {}, {}};
     figure.y.scale = Scale::category;
-    Series forecast{"forecast", 0, Drawn::points, true}, measured{"measured", 0},
-        cold{"measured, cold L2", 1},
-        published{"published" + (run.published_gpu ? ", " + *run.published_gpu : std::string()), 2};
+    Series forecast{"forecast", styles::forecast, Drawn::points, true},
+        measured{"measured", styles::measured}, cold{"measured, cold L2", styles::context},
+        published{"published" + (run.published_gpu ? ", " + *run.published_gpu : std::string()), 4};
     for (const RungResult &rung : run.rungs) {
         const auto y = static_cast<double>(figure.y.categories.size());
         const auto add = [&](Series &series, const std::optional<Seconds> &time) {
@@ -48,6 +52,18 @@ Figure rungs_figure(const LadderRun &run) {
             add(published, rung.published_s);
         figure.y.categories.push_back(rung.id);
     }
+    std::size_t pairs = 0, within = 0;
+    for (const RungResult &rung : run.rungs) {
+        if (!rung.predicted || !rung.graph_warm_s)
+            continue;
+        const auto its = rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s;
+        if (!its)
+            continue;
+        ++pairs;
+        within += std::abs(*its / *rung.graph_warm_s - 1.0) <= 0.1 ? 1 : 0;
+    }
+    if (pairs > 0)
+        figure.title += fmt::format(": {} of {} forecasts within 10 %", within, pairs);
     for (Series *series : {&published, &cold, &forecast, &measured})
         if (!series->points.empty())
             figure.series.push_back(std::move(*series));
@@ -97,8 +113,8 @@ Figure launches_figure(const LadderRun &run) {
     const std::vector<std::string> layers = named_layers(run);
     for (const std::string &layer : layers)
         figure.series.push_back({layer, figure.series.size(), Drawn::bars});
-    figure.series.push_back({"other layers", layers.size(), Drawn::bars});
-    figure.series.push_back({"launching", layers.size() + 1, Drawn::bars});
+    figure.series.push_back({"other layers", styles::context, Drawn::bars});
+    figure.series.push_back({"launching", styles::context, Drawn::bars, true});
     for (const RungResult &rung : run.rungs) {
         if (!rung.predicted || rung.predicted->launches.empty())
             continue;
@@ -131,15 +147,13 @@ struct LaunchBar {
     Seconds ends_s, time_s;
 };
 
-/// Rows by stream, within a stream in the order of the first bars. Neighbours differ in colour; a launch has
-/// the same colour in both of its rows.
+/// Rows by stream, within a stream in the order of the first bars.
 Figure timeline_of(const std::vector<LaunchBar> &bars, const std::string &title) {
     Figure figure{"network_timeline", title, "", {}, {}};
     figure.x = {"time since the start of the call, µs", Scale::linear, 0.0, {}, {}};
     figure.y.scale = Scale::category;
-    Series convolutions{"convolution", 0, Drawn::bars},
-        second{"every second convolution, to tell neighbours apart", 1, Drawn::bars},
-        dense{"dense layer", 2, Drawn::bars}, others{"other", 3, Drawn::bars};
+    Series convolutions{"convolution", 0, Drawn::bars}, dense{"dense layer", style_of_dense, Drawn::bars},
+        others{"other", styles::context, Drawn::bars};
     std::int64_t streams = 1;
     for (const LaunchBar &bar : bars)
         streams = std::max(streams, bar.stream + 1);
@@ -151,10 +165,9 @@ Figure timeline_of(const std::vector<LaunchBar> &bars, const std::string &title)
                 figure.y.categories.push_back(streams == 1 ? bar.row
                                                            : fmt::format("stream {}, {}", stream, bar.row));
             }
-    std::map<double, std::size_t> seen; // convolutions of a row
     for (const LaunchBar &bar : bars) {
         const double row = rows[{bar.stream, bar.row}];
-        Series &series = bar.kind == LaunchKind::convolution ? (seen[row]++ % 2 == 0 ? convolutions : second)
+        Series &series = bar.kind == LaunchKind::convolution                                ? convolutions
                          : bar.kind == LaunchKind::dense || bar.kind == LaunchKind::columns ? dense
                                                                                             : others;
         series.points.push_back({bar.ends_s.value * in_microseconds,
@@ -164,7 +177,7 @@ Figure timeline_of(const std::vector<LaunchBar> &bars, const std::string &title)
                                  {},
                                  std::max(0.0, (bar.ends_s - bar.time_s).value) * in_microseconds});
     }
-    for (Series *series : {&convolutions, &second, &dense, &others})
+    for (Series *series : {&convolutions, &dense, &others})
         if (!series->points.empty())
             figure.series.push_back(std::move(*series));
     figure.no_data = "no launch has a time";
@@ -201,6 +214,64 @@ Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &i
     return figure;
 }
 
+Figure speed_up_figure(const Scaling &scaling) {
+    Figure figure{"speed_up", "Speed-up of a step of " + scaling.network + " over one GPU", "", {}, {}};
+    figure.caption =
+        "Lines are the forecast. A plot for each number of images a step; on the dashed line each GPU "
+        "adds as much as the first.";
+    figure.x = {"GPUs", Scale::binary, {}, {}, {}};
+    figure.y = {"speed-up", Scale::binary, {}, {}, {}};
+    figure.references = {{Guide::diagonal, 1.0, "as many times as GPUs", 1}};
+    // What several shares on one GPU take is no speed-up.
+    const bool shared = scaling.conditions.contains("several_shares_a_gpu");
+    if (shared)
+        figure.caption += " The measured steps ran several shares on one GPU, which speeds nothing up.";
+    int most = 1;
+    std::map<std::int64_t, std::map<DeviceSplit, std::vector<const ScalingCase *>>> batches;
+    for (const ScalingCase &c : scaling.cases)
+        if (c.split != DeviceSplit::one) {
+            batches[c.batch][c.split].push_back(&c);
+            most = std::max(most, c.devices);
+        }
+    for (const auto &[batch, splits] : batches) {
+        Panel panel{fmt::format("{} images", batch), {}};
+        for (const auto &[split, cases] : splits) {
+            const auto style = static_cast<std::size_t>(split) - 1;
+            Series forecast{to_text(split), style, Drawn::lines, false, {{1.0, 1.0, "one GPU", {}}}};
+            Series measured{to_text(split) + ", measured", style, Drawn::points, true};
+            for (const ScalingCase *c : cases) {
+                const auto add = [&](Series &series, const std::optional<ScalingRates> &rates,
+                                     const char *how) {
+                    if (rates)
+                        series.points.push_back({static_cast<double>(c->devices),
+                                                 rates->speed_up,
+                                                 fmt::format("{}, {} GPUs, {} images: {}, {}", to_text(split),
+                                                             c->devices, batch, times(rates->speed_up), how),
+                                                 {}});
+                };
+                add(forecast, c->forecast_rates, "forecast");
+                if (!shared)
+                    add(measured, c->measured_rates, "measured");
+            }
+            for (Series *series : {&forecast, &measured})
+                if (series->points.size() > (series == &forecast ? 1U : 0U))
+                    panel.series.push_back(std::move(*series));
+        }
+        if (!panel.series.empty())
+            figure.panels.push_back(std::move(panel));
+    }
+    double least = 1.0;
+    for (const Panel &panel : figure.panels)
+        for (const Series &series : panel.series)
+            for (const Point &point : series.points)
+                least = std::min(least, point.y);
+    constexpr double room = 1.1;
+    figure.x.low = 1.0 / room, figure.x.high = figure.y.high = room * most;
+    figure.y.low = std::exp2(std::floor(std::log2(least / room)));
+    figure.no_data = "no case is of several GPUs";
+    return figure;
+}
+
 Figure network_layers_figure(const NetworkForecast &forecast) {
     constexpr double least_share = 0.005;
     Figure figure{"network_layers",
@@ -211,10 +282,26 @@ Figure network_layers_figure(const NetworkForecast &forecast) {
     figure.caption =
         fmt::format("Forecast, one CUDA graph; launches of less than {:.1f} % of the time together.",
                     100.0 * least_share);
+    // As many rows as a page of a paper has room for.
+    constexpr std::size_t most = 40;
+    std::vector<std::size_t> named;
+    for (std::size_t i = 0; i < forecast.launches.size(); ++i)
+        if (forecast.launches[i].share >= least_share)
+            named.push_back(i);
+    if (named.size() > most) {
+        std::stable_sort(named.begin(), named.end(), [&](std::size_t a, std::size_t b) {
+            return forecast.launches[a].share > forecast.launches[b].share;
+        });
+        named.resize(most);
+        figure.caption =
+            fmt::format("Forecast, one CUDA graph; the {} longest of {} launches, the others together.", most,
+                        forecast.launches.size());
+    }
+    const std::set<std::size_t> rows(named.begin(), named.end());
     figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
     figure.y.scale = Scale::category;
-    Series convolutions{"convolution", 0, Drawn::bars}, dense{"dense layer", 1, Drawn::bars},
-        others{"other", 2, Drawn::bars};
+    Series convolutions{"convolution", 0, Drawn::bars}, dense{"dense layer", style_of_dense, Drawn::bars},
+        others{"other", styles::context, Drawn::bars};
     const auto add = [&](Series &series, const std::string &name, const std::string &label, Seconds time) {
         series.points.push_back(
             {time.value * in_microseconds,
@@ -226,8 +313,9 @@ Figure network_layers_figure(const NetworkForecast &forecast) {
     };
     Seconds rest(0.0);
     std::size_t small = 0;
-    for (const NetworkLaunch &launch : forecast.launches) {
-        if (launch.share < least_share) {
+    for (std::size_t i = 0; i < forecast.launches.size(); ++i) {
+        const NetworkLaunch &launch = forecast.launches[i];
+        if (!rows.contains(i)) {
             rest += launch.time_s, ++small;
             continue;
         }
@@ -239,6 +327,12 @@ Figure network_layers_figure(const NetworkForecast &forecast) {
     }
     if (small > 0)
         add(others, fmt::format("{} more", small), fmt::format("{} launches", small), rest);
+    const auto longest =
+        std::max_element(forecast.launches.begin(), forecast.launches.end(),
+                         [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.share < b.share; });
+    if (longest != forecast.launches.end())
+        figure.title = fmt::format("{}, batch {}: {} takes most, {:.1f} % of the time", forecast.network,
+                                   forecast.batch, longest->operators.front(), 100.0 * longest->share);
     for (Series *series : {&convolutions, &dense, &others})
         if (!series->points.empty())
             figure.series.push_back(std::move(*series));
@@ -289,8 +383,7 @@ Figure network_timeline_figure(const WholeRun &run) {
                         ends[i], launch.time_s->median_s});
     }
     Figure figure = timeline_of(bars, fmt::format("Timeline of {}, batch {}", run.network, run.batch));
-    figure.caption = "Each launch from the end of what it waits for to its own. A launch has the same colour "
-                     "in both rows.";
+    figure.caption = "Each launch from the end of what it waits for to its own.";
     const bool kept = !run.launches.empty() && run.launches.front().ends_s.has_value();
     if (!ends.empty())
         figure.caption +=

@@ -19,6 +19,9 @@ std::vector<Figure> ladder_figures(const LadderRun &run);
 Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &id, const std::string &title,
                       const std::string &gpu);
 
+/// Time of a step on one GPU over that on several, of each way to divide it and number of images.
+Figure speed_up_figure(const Scaling &scaling);
+
 /// What each launch of a network takes; those of little time together.
 Figure network_layers_figure(const NetworkForecast &forecast);
 

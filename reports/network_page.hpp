@@ -5,6 +5,7 @@
 #include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/scaling.hpp"
+#include "model/network/training.hpp"
 #include "model/network/whole_run.hpp"
 #include "reports/write_report.hpp"
 
@@ -34,5 +35,14 @@ ReportFiles write_report(const WholeRun &run, const std::filesystem::path &folde
 
 /// "542 µs measured, 515 µs forecast (-4.8 %) ...", or why there is no time.
 std::string judgement_of(const WholeRun &run);
+
+/// Steps on several GPUs: the speed-up over one, forecast and measured.
+std::vector<Figure> figures_of(const Scaling &scaling);
+std::string judgement_of(const Scaling &scaling);
+ReportFiles write_report(const Scaling &scaling, const std::filesystem::path &folder);
+
+/// What a training came to; it has no figure.
+std::string judgement_of(const TrainingRun &run);
+ReportFiles write_report(const TrainingRun &run, const std::filesystem::path &folder);
 
 } // namespace convcast

@@ -60,7 +60,7 @@ struct Word {
 };
 
 /// What stands in the columns of the cases and in the tiles.
-constexpr std::array<Word, 14> words = {{
+constexpr std::array<Word, 19> words = {{
     {"shape", "n images, c channels, h×w map, k filters of r×s; then only what differs from stride 1, no "
               "padding, FP32"},
     {"strategy or baseline", "one of our kernels with every knob, or an algorithm of cuDNN"},
@@ -75,6 +75,13 @@ constexpr std::array<Word, 14> words = {{
     {"regime", "what hides the memory latency, by the paper's rule, the physical rule, the forecast and the "
                "counters. compute: "
                "enough FMAs; bulk: enough bytes in flight; exposed: neither"},
+    {"compute hidden", "enough FMAs are there to compute while data are on their way"},
+    {"bulk hidden", "not enough FMAs, but enough bytes in flight to keep the memory busy"},
+    {"exposed", "neither: for a part of the time the SMs wait for memory"},
+    {"MWP-CWP",
+     "the model of Hong and Kim (2009), which compares how many warps wait for memory at once with "
+     "how many compute meanwhile"},
+    {"median", "half of the cases have at most that; one bad case does not move it"},
     {"limiter", "the part of the model that adds most time"},
     {"speed of light", "launch floor, peak FMAs and bytes alone: no kernel can be faster"},
     {"vs cuDNN",
@@ -100,12 +107,6 @@ std::string knobs(const CaseRow &r) {
     return " <small class=\"knobs\">" + out + "</small>";
 }
 
-/// A word with its meaning, which the script shows when it is tapped; without scripts it is plain text.
-std::string term_of(const char *name, const char *text = nullptr) {
-    return fmt::format("<button type=\"button\" class=\"word\" data-word=\"{}\">{}</button>", name,
-                       text == nullptr ? name : text);
-}
-
 struct Box {
     const char *label, *key;
 };
@@ -118,6 +119,9 @@ PageWriter::PageWriter(const Run &run, std::span<const Study> studies, const Rep
       shown_(cases_of_page(statistics)), figures_(std::move(figures)), common_(common_assumptions()),
       explanations_(explain(run, statistics, shown_, common_)) {
     draw_for_page(figures_, shown_, statistics.cases.size());
+    for (const char *name :
+         {"MWP-CWP", "speed of light", "compute hidden", "bulk hidden", "exposed", "median"})
+        words_.emplace_back(name, name);
 }
 
 std::string PageWriter::write() {
@@ -191,8 +195,8 @@ std::optional<std::size_t> PageWriter::place_of(std::int64_t id) const {
 std::string PageWriter::case_link(std::int64_t id, const std::string &text) const {
     const std::optional<std::size_t> place = place_of(id);
     if (!place)
-        return escape_xml(text);
-    return fmt::format("<a href=\"#case={0}\" data-case=\"{0}\">{1}</a>", *place, escape_xml(text));
+        return breakable(text);
+    return fmt::format("<a href=\"#case={0}\" data-case=\"{0}\">{1}</a>", *place, breakable(text));
 }
 
 void PageWriter::figure(const std::string &id, SvgUse use) {
@@ -201,10 +205,26 @@ void PageWriter::figure(const std::string &id, SvgUse use) {
             HtmlWriter::figure(f, use);
 }
 
+/// The maps of regimes beside each other, with what they all say once.
+void PageWriter::maps() {
+    const Figure *first = nullptr;
+    for (const Figure &f : figures_)
+        if (f.id.starts_with("regime_map_") && f.point_count() > 0 && drawn_.insert(f.id).second) {
+            if (first == nullptr) {
+                first = &f;
+                out_ += "<div class=\"maps\">";
+            }
+            HtmlWriter::figure(f, SvgUse::in_column, false);
+        }
+    if (first != nullptr)
+        add("</div>\n<p class=\"small\">{}</p>\n", escape_xml(first->caption));
+}
+
 void PageWriter::figures_with(const std::string &prefix) {
     for (const Figure &f : figures_)
         if (f.id.starts_with(prefix))
-            figure(f.id);
+            figure(f.id,
+                   all_shown() ? SvgUse::in_pair : SvgUse::in_column); // a large page has its marks once
 }
 
 bool PageWriter::can_draw(const std::string &prefix) const {
@@ -253,23 +273,29 @@ void PageWriter::masthead() {
     asked += count(std::ssize(asked_shapes), "shape", "shapes");
     if (asked_shapes.size() > shapes.size())
         asked += fmt::format(" ({} of them distinct)", shapes.size());
-    asked += ", " + count(std::ssize(run_.cases), "case", "cases");
+    const std::int64_t baselines =
+        std::count_if(run_.cases.begin(), run_.cases.end(), [](const Case &c) { return !c.strategy; });
+    asked += " · " + count(std::ssize(run_.cases) - baselines, "kernel", "kernels");
+    if (baselines > 0)
+        asked += " · " + count(baselines, "baseline case", "baseline cases");
     if (date != run_.conditions.end())
         asked += " · " + date->second.substr(0, 10);
     add("<p class=\"asked\">{}</p>\n", escape_xml(asked));
-    const bool regime = !statistics_.regimes.opinions.empty();
-    const std::array<std::pair<const char *, bool>, 7> parts = {{{"accuracy", measured()},
-                                                                 {"speed", compared()},
-                                                                 {"choices", !measured()},
-                                                                 {"regimes", regime},
-                                                                 {"work", !statistics_.work_errors.empty()},
-                                                                 {"cases", true},
-                                                                 {"about", true}}};
-    out_ += "<nav aria-label=\"parts of the page\"><a href=\"#overview\">overview</a>";
+    const bool regime = !statistics_.regimes.opinions.empty() || can_draw("sweep_") || can_draw("regime");
+    const std::array<std::pair<const char *, bool>, 8> parts = {
+        {{"accuracy", measured()},
+         {"speed", compared()},
+         {"choices", !measured()},
+         {"regimes", regime},
+         {"work", !statistics_.work_errors.empty()},
+         {"timelines", !statistics_.timelines.empty()},
+         {"cases", true},
+         {"about", true}}};
+    std::vector<std::pair<std::string, std::string>> links = {{"overview", "overview"}};
     for (const auto &[id, there] : parts)
         if (there)
-            add("<a href=\"#{0}\">{0}</a>", id);
-    out_ += "</nav>\n";
+            links.emplace_back(id, id);
+    nav(links);
     out_ += "</header>\n<main>\n";
 }
 
@@ -296,17 +322,12 @@ void PageWriter::first_screen() {
     end();
 }
 
-void PageWriter::tile(const std::string &number, const std::string &what, const std::string &more) {
-    add("<div class=\"tile\"><strong>{}</strong><span>{}</span><small>{}</small></div>\n", escape_xml(number),
-        what, escape_xml(more));
-}
-
 void PageWriter::tiles() {
     using shown::percent;
-    out_ += "<div class=\"tiles\">\n";
+    open_tiles();
     const ErrorStatistics &all = *find_errors(statistics_, "all");
     const double off = *all.bias - 1.0;
-    tile(percent(all.median), "median " + term_of("error"),
+    tile(percent(all.median), word_button("median", "median") + " " + word_button("error", "error"),
          fmt::format("9 of 10 within {}; {}", percent(all.p90),
                      std::abs(off) < 0.005 ? "neither too fast nor too slow"
                                            : percent(std::abs(off)) + (off < 0.0 ? " too fast on average"
@@ -317,18 +338,21 @@ void PageWriter::tiles() {
         std::string more = times(*best.geomean) + " geometric mean, least " + times(*best.min);
         if (layouts != nullptr && layouts->n > 0)
             more += "; " + times(*layouts->geomean) + " with NHWC";
+        if (best.without > 0)
+            more += fmt::format("; {} of {} shapes were compared", best.n, best.n + best.without);
         tile(fmt::format("{} of {}", best.wins, best.n), "shapes faster than cuDNN", more);
     }
     tile_of_choice();
     tile_of_outlier();
-    out_ += "</div>\n";
+    close_tiles();
 }
 
 void PageWriter::tile_of_choice() {
     const ChoiceStatistics &choice = statistics_.choice;
     if (choice.n == 0)
         return;
-    tile(shown::percent(choice.regret_geomean.value_or(1.0) - 1.0), "lost by following the forecast",
+    tile(shown::percent(choice.regret_geomean.value_or(1.0) - 1.0),
+         "lost by following the forecast (" + word_button("regret", "regret") + ")",
          fmt::format("the fastest of the measured settings was picked for {} of {}; {} lost at worst",
                      choice.hits, count(choice.n, "shape", "shapes"),
                      shown::percent(choice.regret_max.value_or(1.0) - 1.0)));
@@ -347,7 +371,7 @@ void PageWriter::tile_of_outlier() {
     if (worst == nullptr || strategies < 2)
         return;
     const double off = *worst->bias - 1.0;
-    tile(shown::percent(worst->median), "median error of " + escape_xml(worst->group) + ", the worst",
+    tile(shown::percent(worst->median), "median error of " + breakable(worst->group) + ", the worst",
          fmt::format("{} {} on average, {}", shown::percent(std::abs(off)),
                      off < 0.0 ? "too fast" : "too slow", count(worst->n, "case", "cases")));
 }
@@ -355,24 +379,39 @@ void PageWriter::tile_of_outlier() {
 /// Each case of a strategy as a point between ±50 %, in rows of a table: the median is the line in it.
 std::string PageWriter::strip(const std::string &group) const {
     constexpr double half_width = 120.0, limit = 0.5;
-    std::string path, ids;
+    std::string path, ids, beyond, beyond_ids;
     for (std::size_t place = 0; place < shown_.size(); ++place) {
         const CaseRow &r = statistics_.cases[shown_[place]];
         if (r.baseline || !r.error || (group != "all" && r.group != group))
             continue;
+        const bool outside = std::abs(*r.error) > limit;
         const double x = half_width * (1.0 + std::clamp(*r.error, -limit, limit) / limit);
-        path += fmt::format("M{:.1f} {}h0", x, 4 + r.id * 7 % 9);
-        ids += (ids.empty() ? "" : ",") + std::to_string(place);
+        const std::int64_t y = 4 + r.id * 7 % 9;
+        if (outside) // a chevron that points to it
+            beyond += *r.error > 0.0 ? fmt::format("M{:.1f} {}m-3-3l4 3l-4 3", x, y)
+                                     : fmt::format("M{:.1f} {}m3-3l-4 3l4 3", x, y);
+        else
+            path += fmt::format("M{:.1f} {}h0", x, y);
+        std::string &list = outside ? beyond_ids : ids;
+        list += (list.empty() ? "" : ",") + std::to_string(place);
     }
     const ErrorStatistics &e = *find_errors(statistics_, group);
     const double middle = half_width * (1.0 + std::clamp(*e.bias - 1.0, -limit, limit) / limit);
+    std::int64_t outside = 0;
+    for (const CaseRow &r : statistics_.cases)
+        outside += !r.baseline && r.group == group && r.error && std::abs(*r.error) > limit ? 1 : 0;
     return fmt::format(
         "<svg class=\"strip\" viewBox=\"0 0 240 16\" preserveAspectRatio=\"none\" role=\"img\" "
         "aria-label=\"errors of {0} from "
-        "−50 % to +50 %\"><path class=\"band\" d=\"M96 0h48v16h-48z\"/><path class=\"grid\" d=\"M120 "
-        "0v16\"/><path class=\"marks dots\" data-cases=\"{1}\" d=\"{2}\"/><path class=\"bias\" "
-        "d=\"M{3:.1f} 0v16\"/></svg>",
-        escape_xml(group), ids, path, middle);
+        "−50 % to +50 %\"><path class=\"band\" d=\"M96 0h48v16h-48z\"/><path class=\"zero\" d=\"M120 "
+        "0v16\"/>{1}{2}<path class=\"bias\" "
+        "d=\"M{3:.1f} 0v16\"/></svg>{4}",
+        escape_xml(group),
+        path.empty() ? "" : fmt::format("<path class=\"marks dots\" data-cases=\"{}\" d=\"{}\"/>", ids, path),
+        beyond.empty()
+            ? ""
+            : fmt::format("<path class=\"marks beyond\" data-cases=\"{}\" d=\"{}\"/>", beyond_ids, beyond),
+        middle, outside == 0 ? "" : fmt::format("<small>{} beyond ±50\u00a0%</small>", outside));
 }
 
 void PageWriter::strips() {
@@ -382,13 +421,18 @@ void PageWriter::strips() {
             rows.push_back(&e);
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto *a, const auto *b) { return *a->median > *b->median; });
-    out_ += "<figure id=\"f-by_strategy\"><h3>Error by strategy, the worst first</h3>\n<div class=\"scroll\">"
-            "<table class=\"strips\"><thead><tr><th scope=\"col\">strategy</th><th scope=\"col\">"
-            "<div class=\"axis\"><span>−50</span><span>0</span><span>+50 %</span></div></th>"
+    add("<figure id=\"f-by_strategy\"><h3>{}</h3>\n",
+        rows.size() < 2 ? "Error of each case"
+                        : fmt::format("{} is best, {} worst; each mark a case",
+                                      escape_xml(rows.back()->group), escape_xml(rows.front()->group)));
+    out_ += "<div class=\"scroll\">"
+            "<table class=\"strips\"><thead><tr><th scope=\"col\">strategy</th><th scope=\"col\">error, %"
+            "<div class=\"axis\"><span>−50</span><span>0</span><span>+50</span></div></th>"
             "<th scope=\"col\">median</th><th scope=\"col\">9 of 10</th></tr></thead><tbody>\n";
     for (const ErrorStatistics *e : rows)
-        add("<tr data-strategy=\"{0}\"><th scope=\"row\">{0}</th><td>{1}</td><td>{2}</td><td>{3}</td></tr>\n",
-            escape_xml(e->group), strip(e->group), shown::percent(e->median), shown::percent(e->p90));
+        add("<tr data-strategy=\"{0}\"><th scope=\"row\">{4}</th><td>{1}</td><td>{2}</td><td>{3}</td></tr>\n",
+            escape_xml(e->group), strip(e->group), shown::percent(e->median), shown::percent(e->p90),
+            breakable(e->group));
     out_ +=
         "</tbody></table></div><figcaption>Each point is a case; left of 0 the forecast is too fast. The "
         "line is the strategy's bias, the band ±10 "
@@ -425,12 +469,12 @@ void PageWriter::choices() {
         const Prediction &p = *run_.cases[static_cast<std::size_t>(r.id)].prediction;
         add("<tr><th scope=\"row\">{}<small class=\"under\">{}</small></th><td>{}</td><td>{}</td><td>{}</td>"
             "<td class=\"beside\">{}</td><td>{}</td></tr>\n",
-            case_link(r.id, r.shape), escape_xml(r.group), shown::time(r.predicted_s),
+            case_link(r.id, r.shape), breakable(r.group), shown::time(r.predicted_s),
             p.time_low_s && p.time_high_s
                 ? microseconds(*p.time_low_s) + " to " + microseconds(*p.time_high_s)
                 : std::string(dash),
             r.tier0_s && r.tier0_s->value > 0.0 ? times(*r.predicted_s / *r.tier0_s) : std::string(dash),
-            escape_xml(r.group) + knobs(r), escape_xml(r.limiter.value_or(dash)));
+            breakable(r.group) + knobs(r), breakable(r.limiter.value_or(dash)));
     }
     tail();
     if (order.size() > most)

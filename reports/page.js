@@ -17,8 +17,9 @@
     paths: [...svg.querySelectorAll('path.marks')].map((path) => {
       const ids = path.dataset.cases.split(','), labels = (path.dataset.labels ?? '').split('\n');
       const marks = path.getAttribute('d').split(/(?=M)/).map((d, i) => {
-        const [, x, y] = /^M\s*(-?[\d.]+)[ ,]*(-?[\d.]+)/.exec(d);
-        return { d, x: Number(x), y: Number(y), id: ids[i] === '' ? null : Number(ids[i]), label: labels[i] ?? '' };
+        const [, x, y] = /^M\s*(-?[\d.]+)[ ,]*(-?[\d.]+)/.exec(d).map(Number);
+        const bar = /H(-?[\d.]+)v([\d.]+)H/.exec(d); // from corner to corner
+        return { d, x, y, right: bar ? Number(bar[1]) : null, bottom: bar ? y + Number(bar[2]) : null, id: ids[i] === '' ? null : Number(ids[i]), label: labels[i] ?? '' };
       });
       return { path, marks, shown: marks };
     }),
@@ -32,6 +33,10 @@
     let best = null, least = (12 / matrix.a) ** 2;
     for (const { shown } of figure.paths)
       for (const mark of shown) {
+        if (mark.right !== null) {
+          if (at.x >= mark.x - 1 && at.x <= mark.right + 1 && at.y >= mark.y && at.y <= mark.bottom) return mark;
+          continue;
+        }
         const distance = (mark.x - at.x) ** 2 + (mark.y - at.y) ** 2;
         if (distance < least) [best, least] = [mark, distance];
       }
@@ -46,9 +51,11 @@
       for (const { shown } of paths)
         for (const mark of shown)
           if (mark.id === id) {
-            const circle = document.createElementNS('http://www.w3.org/2000/svg', 'circle');
-            for (const [key, value] of Object.entries({ class: 'ring', cx: mark.x, cy: mark.y, r: 5 })) circle.setAttribute(key, value);
-            svg.append(circle);
+            const shape = mark.right === null ? ['circle', { cx: mark.x, cy: mark.y, r: 5 }]
+              : ['rect', { x: mark.x, y: mark.y, width: Math.max(0, mark.right - mark.x), height: mark.bottom - mark.y }];
+            const outline = document.createElementNS('http://www.w3.org/2000/svg', shape[0]);
+            for (const [key, value] of Object.entries({ class: 'ring', ...shape[1] })) outline.setAttribute(key, value);
+            svg.append(outline);
           }
   }
 
@@ -187,9 +194,17 @@
     legends(() => false);
   }
 
+  // ---- a page of figures and tables alone
+  function plainPage() {
+    follow(() => '', () => {});
+    legends(() => false);
+  }
+
   // ---- the page of a run
   const micro = (value) => absent(value) ? '–' : value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : value.toFixed(0);
-  const percent = (value) => absent(value) ? '–' : (value < 0 ? '−' : '+') + Math.abs(100 * value).toFixed(1) + ' %';
+  const fine = (value) => absent(value) ? '–' : value < 9999.5 ? value.toPrecision(4) : value.toFixed(0); // where one case is looked at
+  const us = (value) => fine(value) + '\u00a0µs';
+  const percent = (value) => absent(value) ? '–' : (value < 0 ? '−' : '+') + Math.abs(100 * value).toFixed(1) + '\u00a0%';
   const factor = (value) => absent(value) ? '–' : value.toFixed(value < 9.995 ? 2 : 1) + '×';
   const regimeWord = { c: 'compute', b: 'bulk', e: 'exposed', '-': '–' };
 
@@ -210,12 +225,12 @@
     (absent(one.cold) ? '' : `${absent(one.predicted) ? ':' : ','} measured ${micro(one.cold)} µs`) + (absent(one.error) ? '' : ` (${percent(one.error)})`);
 
   const gridColumns = [
-    { key: 'shape', name: 'shape', text: (one) => one.shape },
+    { key: 'shape', name: 'shape', text: (one) => one.shape, below: (one) => one.name },
     { key: 'name', name: 'strategy or baseline', text: (one) => one.name },
     { key: 'predicted', name: 'forecast, µs', number: true, text: (one) => micro(one.predicted) },
     { key: 'cold', name: 'measured, µs', number: true, text: (one) => absent(one.cold) && one.status !== 'ok' ? one.status.replace('_', ' ') : micro(one.cold) },
-    { key: 'warm', name: 'warm, µs', number: true, text: (one) => micro(one.warm) },
     { key: 'abs_error', name: 'error', number: true, text: (one) => percent(one.error) },
+    { key: 'warm', name: 'warm, µs', number: true, text: (one) => micro(one.warm) },
     { key: 'regime', name: 'regime', text: (one) => regimeWord[one.regime] },
     { key: 'limiter', name: 'limiter', text: (one) => one.limiter ?? '–' },
     { key: 'speedup', name: 'vs cuDNN', number: true, text: (one) => factor(one.speedup) },
@@ -225,7 +240,8 @@
   // Only the rows in view are in the document, and of the columns those that any case has.
   function makeGrid(place, cases, open) {
     const columns = gridColumns.filter((column) => cases.length === 0 || cases.some((one) => column.key === 'cold' ? !absent(one.cold) || one.status !== 'ok' : !absent(one[column.key])));
-    const height = 28;
+    const narrow = matchMedia('(max-width: 48rem)'); // where a row has two lines
+    let height = narrow.matches ? 44 : 28;
     let rows = cases, first = -1, selected = 0, sorted = { key: null, down: false };
     const heads = columns.map((column) => {
       const button = make('button', { type: 'button' }, column.name);
@@ -240,13 +256,13 @@
       });
       return head;
     });
-    const before = make('tr', { class: 'space' }, make('td', { colspan: columns.length }));
-    const after = make('tr', { class: 'space' }, make('td', { colspan: columns.length }));
+    const before = make('tr', { class: 'space' }, make('td'));
+    const after = make('tr', { class: 'space' }, make('td'));
     const body = make('tbody');
     place.append(make('table', {}, make('thead', {}, make('tr', {}, ...heads)), body));
     function row(one, i) {
       return make('tr', { 'data-case': one.id, class: i === selected ? 'selected' : null, 'aria-rowindex': i + 1 },
-        ...columns.map((column) => make('td', { class: column.number ? 'number' : null, title: column.key === 'name' ? one.name : column.key === 'shape' ? one.shape : null }, column.text(one))));
+        ...columns.map((column) => make('td', { class: column.number ? 'number' : null, 'data-key': column.key, title: column.key === 'name' ? one.name : column.key === 'shape' ? one.shape : null }, column.text(one), column.below && narrow.matches ? make('small', {}, column.below(one)) : null)));
     }
     function draw(force) {
       const from = Math.max(0, Math.floor(place.scrollTop / height) - 8);
@@ -267,7 +283,7 @@
       draw(true);
     }
     place.addEventListener('scroll', () => draw(false));
-    addEventListener('resize', () => draw(true));
+    addEventListener('resize', () => { height = narrow.matches ? 44 : 28; draw(true); });
     place.addEventListener('keydown', (event) => {
       const page = Math.floor(place.clientHeight / height) - 2;
       const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -rows.length, End: rows.length }[event.key];
@@ -286,8 +302,8 @@
     return { update, neighbour: (id, step) => rows[rows.findIndex((one) => one.id === id) + step] ?? null };
   }
 
-  function bars(entries, measured) {
-    const most = Math.max(entries.reduce((sum, [, value]) => sum + value, 0), measured ?? 0) || 1;
+  function bars(entries, forecast, measured) {
+    const most = Math.max(entries.reduce((sum, [, value]) => sum + value, 0), forecast ?? 0, measured ?? 0) || 1;
     let from = 0;
     const list = make('dl', { class: 'bars' });
     for (const [name, value] of entries) {
@@ -295,19 +311,23 @@
       bar.style.marginLeft = 100 * from / most + '%';
       bar.style.width = Math.max(0.4, 100 * value / most) + '%';
       from += value;
-      if (value > 0.002 * most) list.append(make('div', {}, make('dt', {}, name), make('dd', {}, bar), make('dd', { class: 'number' }, micro(value))));
+      if (value > 0.002 * most) list.append(make('div', {}, make('dt', {}, name), make('dd', {}, bar), make('dd', { class: 'number' }, fine(value))));
     }
-    if (!absent(measured)) {
-      const bar = make('i', { class: 'measured' });
-      bar.style.width = 100 * measured / most + '%';
-      list.append(make('div', {}, make('dt', {}, 'measured'), make('dd', {}, bar), make('dd', { class: 'number' }, micro(measured))));
+    for (const [name, value] of [['forecast', forecast], ['measured', measured]]) {
+      if (absent(value)) continue;
+      const bar = make('i', { class: name });
+      bar.style.width = 100 * value / most + '%';
+      list.append(make('div', { class: 'sum' }, make('dt', {}, name), make('dd', {}, bar), make('dd', { class: 'number' }, fine(value))));
     }
     return list;
   }
 
+  // Of a formula: 1 * x is x; units and signs as people write them.
+  const proper = (how) => how.replace(/(^|[\s(])1 \* /g, '$1').replaceAll(' * ', ' · ').replace(/(\d) ?us\b/g, '$1\u00a0µs');
+
   // A node's children are made when it is opened.
   function branch([name, how, value, children], open) {
-    const label = [make('span', { class: 'number' }, micro(value) + ' µs'), make('b', {}, name), make('small', {}, how)];
+    const label = [make('span', { class: 'number' }, us(value)), make('b', {}, name), make('small', {}, proper(how))];
     if (children.length === 0) return make('div', { class: 'leaf' }, ...label);
     const node = make('details', {}, make('summary', {}, ...label));
     const fill = () => { if (node.children.length === 1) node.append(...children.map((child) => branch(child, false))); };
@@ -343,46 +363,59 @@
 
     // One case, beside the page; its address is #case=ID, and the way back is where the reader was.
     const panel = byId('case');
-    const open = (id) => { if (location.hash !== `#case=${id}`) { history.pushState({ opened: true }, '', `#case=${id}`); view(); } };
+    let opener = null; // has the focus again when the panel closes
+    const open = (id) => {
+      if (location.hash === `#case=${id}`) return;
+      opener = document.activeElement;
+      history.pushState({ opened: true }, '', `#case=${id}`);
+      view();
+    };
     function close() {
       if (history.state?.opened) history.back();
       else { history.replaceState(null, '', location.pathname + location.search); view(); }
     }
     const light = follow((id) => describe(cases[id]), open);
     const grid = makeGrid(byId('grid'), cases, open);
-    async function view() {
+    async function view(pressed) {
       const id = Number(/^#case=(\d+)$/.exec(location.hash)?.[1] ?? -1), one = cases[id];
+      const was = !panel.hidden;
       panel.hidden = !one;
       document.documentElement.classList.toggle('with-case', Boolean(one));
-      if (!one) return;
+      for (const part of [...document.body.children]) // the page behind cannot be reached
+        if (part !== panel && part.matches('header, main')) part.inert = Boolean(one);
+      if (!one) {
+        if (was && opener?.isConnected) opener.focus({ preventScroll: true });
+        opener = null;
+        return;
+      }
       light(id);
       const why = await explanation(id);
       const step = (to, word) => {
         const other = grid.neighbour(id, to);
         const button = make('button', { type: 'button', 'aria-label': word, disabled: other ? null : '' }, to < 0 ? '‹' : '›');
-        button.addEventListener('click', () => { history.replaceState(history.state, '', `#case=${other.id}`); view(); });
+        button.addEventListener('click', () => { history.replaceState(history.state, '', `#case=${other.id}`); view(word); });
         return button;
       };
       const shut = make('button', { type: 'button', class: 'shut', 'aria-label': 'close' }, '×');
       shut.addEventListener('click', close);
       const verdict = one.status !== 'ok' && absent(one.predicted) ? one.status.replace('_', ' ')
-        : absent(one.cold) ? `forecast ${micro(one.predicted)} µs` : absent(one.predicted) ? `measured ${micro(one.cold)} µs`
-        : `forecast ${micro(one.predicted)} µs, measured ${micro(one.cold)} µs: ` + (one.abs_error < 0.005 ? 'exact' : `${(100 * one.abs_error).toFixed(1)} % too ${one.error < 0 ? 'fast' : 'slow'}`);
+        : absent(one.cold) ? `forecast ${us(one.predicted)}` : absent(one.predicted) ? `measured ${us(one.cold)}`
+        : `forecast ${us(one.predicted)}, measured ${us(one.cold)}: ` + (one.abs_error < 0.0005 ? 'exact' : `${(100 * one.abs_error).toFixed(1)}\u00a0%\u00a0too\u00a0${one.error < 0 ? 'fast' : 'slow'}`);
       const command = `convcast predict --gpu ${columns.gpu} --shape ${one.shape} --strategy ${one.name}`;
       const parts = [
         make('header', {}, make('h2', {}, one.shape), make('span', {}, step(-1, 'the case before'), step(1, 'the next case'), shut)),
         make('p', { class: 'name' }, one.name), make('p', { class: 'verdict' }, verdict),
         one.note ? make('p', { class: 'note' }, one.note) : null, why?.reason ? make('p', { class: 'note' }, why.reason) : null,
         facts([
-          ['interval of the forecast', absent(one.low) ? null : `${micro(one.low)} to ${micro(one.high)} µs`],
-          ['samples, 5 % to 95 %', absent(one.cold_low) ? null : `${micro(one.cold_low)} to ${micro(one.cold_high)} µs`],
-          ['warm', absent(one.warm) ? null : micro(one.warm) + ' µs'],
-          ['speed of light', absent(one.tier0) ? null : `${micro(one.tier0)} µs` + (absent(one.cold ?? one.predicted) || one.tier0 <= 0 ? '' : `, ${((one.cold ?? one.predicted) / one.tier0).toFixed(1)}× away`)],
+          ['interval of the forecast', absent(one.low) ? null : `${fine(one.low)} to ${us(one.high)}`],
+          ['samples, 5 % to 95 %', absent(one.cold_low) ? null : `${fine(one.cold_low)} to ${us(one.cold_high)}`],
+          ['warm', absent(one.warm) ? null : us(one.warm)],
+          ['speed of light', absent(one.tier0) ? null : us(one.tier0) + (absent(one.cold ?? one.predicted) || one.tier0 <= 0 ? '' : `, ${((one.cold ?? one.predicted) / one.tier0).toFixed(1)}× away`)],
           ['regime', regimesOf(one) || null], ['limiter', one.limiter], ['vs cuDNN', absent(one.speedup) ? null : factor(one.speedup)],
           ['relative error (L2 norm)', absent(one.l2_error) ? null : one.l2_error.toExponential(1)], ['study', one.study],
         ]),
       ];
-      if (why?.bars) parts.push(make('h3', {}, 'Where the time goes, µs'), bars(why.bars, one.cold));
+      if (why?.bars) parts.push(make('h3', {}, 'Where the time goes, µs'), bars(why.bars, one.predicted, one.cold));
       if (why?.tree) parts.push(make('h3', {}, 'How the forecast comes about'), make('div', { class: 'tree' }, branch(why.tree, true)));
       if (why?.rates) parts.push(make('h3', {}, 'Rates'), facts(why.rates));
       if (why?.rules) parts.push(make('h3', {}, 'The papers’ rules'), facts(why.rules));
@@ -390,7 +423,8 @@
       if (!one.baseline) parts.push(make('h3', {}, 'The same from the command line'), make('pre', {}, command));
       panel.replaceChildren(...parts.filter((part) => part !== null));
       panel.scrollTop = 0;
-      shut.focus({ preventScroll: true });
+      const again = typeof pressed === 'string' ? panel.querySelector(`header button[aria-label="${pressed}"]:not([disabled])`) : null;
+      (again ?? shut).focus({ preventScroll: true });
     }
     addEventListener('popstate', view);
     addEventListener('hashchange', view);
@@ -413,6 +447,9 @@
     byId('least-error').parentElement.hidden = cases.every((one) => absent(one.error));
     const number = (id, otherwise) => byId(id).value === '' ? otherwise : Number(byId(id).value);
     const regimeOf = { 'compute hidden': 'c', 'bulk hidden': 'b', exposed: 'e' };
+    const chip = make('button', { type: 'button', id: 'chip', hidden: '' });
+    chip.addEventListener('click', () => form.reset());
+    document.querySelector('nav').append(chip);
     function filter() {
       const words = byId('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
       const chosen = [...form.querySelectorAll('select')].filter((select) => select.value !== '').map((select) => [select.dataset.key, select.value]);
@@ -424,12 +461,20 @@
       show((id) => on[id]);
       ring(null);
       byId('shown').textContent = `${kept.length} of ${cases.length} cases shown`;
+      const said = [...words, ...chosen.map(([key, value]) => key === 'regime' ? regimeWord[value] : value),
+        ...(leastError > 0 ? [`|error| ≥ ${byId('least-error').value}\u00a0%`] : []),
+        ...(byId('least-size').value !== '' ? [`from ${byId('least-size').value}\u00a0GFMA`] : []),
+        ...(byId('most-size').value !== '' ? [`to ${byId('most-size').value}\u00a0GFMA`] : [])];
+      chip.hidden = said.length === 0;
+      chip.textContent = `${said.join(', ')} · ${kept.length} of ${cases.length} · clear ×`;
+      document.documentElement.classList.toggle('filtered', said.length > 0);
       const group = byId('of-group').value, regime = byId('of-regime').value;
       for (const entry of document.querySelectorAll('.legend[role]'))
         if (regimeOf[entry.textContent.trim()]) entry.setAttribute('aria-pressed', regime === '' || regimeOf[entry.textContent.trim()] === regime);
       for (const row of document.querySelectorAll('[data-strategy]')) {
         row.classList.toggle('chosen', row.dataset.strategy === group);
         row.classList.toggle('faded', group !== '' && row.dataset.strategy !== group);
+        row.querySelector('th button')?.setAttribute('aria-pressed', row.dataset.strategy === group);
       }
     }
     form.addEventListener('input', filter);
@@ -437,8 +482,8 @@
     form.addEventListener('submit', (event) => event.preventDefault());
     for (const row of document.querySelectorAll('tr[data-strategy]')) {
       const head = row.querySelector('th');
-      const button = make('button', { type: 'button' }, head.textContent);
-      head.replaceChildren(button);
+      const button = make('button', { type: 'button', 'aria-pressed': false }, ...head.childNodes);
+      head.append(button);
       button.addEventListener('click', () => {
         const select = byId('of-group');
         select.value = select.value === row.dataset.strategy ? '' : row.dataset.strategy;
@@ -459,5 +504,6 @@
   }
 
   if (byId('columns')) runPage();
-  else profilePage();
+  else if (byId('cases')) profilePage();
+  else plainPage();
 })();

@@ -34,9 +34,13 @@ std::string quoted(const std::string &text) {
     return to_text(JsonValue(text));
 }
 
-/// Four digits tell apart whatever a reader can see.
+/// More digits than a reader sees, so that what is shown is rounded once.
 std::string digits(double value) {
-    return std::isfinite(value) ? fmt::format("{:.4g}", value) : "null";
+    return std::isfinite(value) ? fmt::format("{:.7g}", value) : "null";
+}
+/// Of what explains a case: more of them are shown nowhere, and there are many.
+std::string brief(double value) {
+    return std::isfinite(value) ? fmt::format("{:.5g}", value) : "null";
 }
 std::string digits(std::optional<Seconds> time) {
     return time ? digits(time->value * micro) : "null";
@@ -130,6 +134,13 @@ constexpr std::array<RuleText, 36> rule_texts = {{
     {"remarks", "remarks"},
 }};
 
+template <class T> std::string rule_value(const T &value) {
+    if constexpr (std::is_floating_point_v<T>)
+        if (value != std::floor(value)) // a few digits are as many as it is good for
+            return fmt::format("{:.{}f}", value, std::abs(value) < 10.0 ? 3 : 1);
+    return fmt::format("{}", value);
+}
+
 std::string rules_json(const Rules &rules) {
     std::vector<std::string> lines;
     boost::mp11::mp_for_each<boost::describe::describe_members<Rules, boost::describe::mod_public>>(
@@ -139,7 +150,7 @@ std::string rules_json(const Rules &rules) {
             if constexpr (described::IsVector<std::decay_t<decltype(field)>>::value)
                 value = join(field, "; ");
             else if (field)
-                value = fmt::format("{}", *field);
+                value = rule_value(*field);
             if (!value.empty())
                 lines.push_back("[" + quoted(rule_text(member.name)) + "," + quoted(value) + "]");
         });
@@ -148,7 +159,7 @@ std::string rules_json(const Rules &rules) {
 
 std::string tree_json(const Term &term) {
     const std::string how = term.formula.empty() ? how_combined(term) : term.formula;
-    return fmt::format("[{},{},{},{}]", quoted(term.name), quoted(how), digits(term.value_s.value * micro),
+    return fmt::format("[{},{},{},{}]", quoted(term.name), quoted(how), brief(term.value_s.value * micro),
                        list(term.children, tree_json));
 }
 
@@ -178,7 +189,7 @@ std::string explanation(const CaseRow &row, const Prediction &prediction,
     std::vector<std::string> members;
     if (!row.waterfall.empty())
         members.push_back("\"bars\":" + list(row.waterfall, [](const WaterfallBar &bar) {
-                              return "[" + quoted(bar.name) + "," + digits(bar.added_s.value * micro) + "]";
+                              return "[" + quoted(bar.name) + "," + brief(bar.added_s.value * micro) + "]";
                           }));
     if (tree && prediction.term)
         members.push_back("\"tree\":" + tree_json(*prediction.term));

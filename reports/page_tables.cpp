@@ -24,9 +24,14 @@ using shown::word;
 void PageWriter::accuracy() {
     if (!measured())
         return;
-    begin("accuracy", "How far off is the forecast?");
+    std::string heading = "Accuracy";
+    for (const ErrorStatistics &e : statistics_.errors)
+        if (e.group == "all" && e.median && e.max)
+            heading =
+                fmt::format("Accuracy: {} off in the median, {} at worst", percent(e.median), percent(e.max));
+    begin("accuracy", heading);
     out_ += "<div class=\"pair\">";
-    figure("relative_error");
+    figure("relative_error", SvgUse::in_screen);
     farthest();
     figures_with("error_");
     figures_with("predicted_");
@@ -73,7 +78,7 @@ void PageWriter::farthest() {
         add("<tr><th scope=\"row\">{0}<small class=\"under\">{4}</small></th><td>{1}</td><td>{2}</td>"
             "<td>{3}</td><td class=\"beside\">{4}</td></tr>\n",
             case_link(row.id, row.shape), signed_percent(*row.error), time(row.predicted_s), time(row.cold_s),
-            escape_xml(row.group));
+            breakable(row.group));
     }
     tail();
     out_ += "</div>\n";
@@ -126,12 +131,19 @@ void PageWriter::regimes() {
     const RegimeTables &r = statistics_.regimes;
     if (r.opinions.empty() && !can_draw("sweep_") && !can_draw("regime"))
         return;
-    begin("regimes", "What hides the memory latency?");
-    out_ += "<p class=\"lead\">Enough FMAs (<em>compute</em>), enough bytes in flight (<em>bulk</em>), or "
-            "neither "
-            "(<em>exposed</em>). The paper's rule, the physical rule and the forecast each say which; the "
-            "counters "
-            "decide.</p>\n<div class=\"pair\">";
+    std::string heading = "Regimes: what hides the memory latency";
+    for (const RegimeStatistics &o : r.opinions)
+        if (o.group == "all" && o.opinion == "tier2" && o.n > 0)
+            heading =
+                fmt::format("Regimes: the forecast agrees with the counters on {} of {} cases", o.agree, o.n);
+    begin("regimes", heading);
+    add("<p class=\"lead\">What hides the memory latency: enough FMAs ({}), enough bytes in flight ({}), or "
+        "neither ({}). The paper's rule, the physical rule and the forecast each say which; the counters "
+        "decide.</p>\n",
+        word_button("compute hidden", "compute"), word_button("bulk hidden", "bulk"),
+        word_button("exposed", "exposed"));
+    maps();
+    out_ += "<div class=\"pair\">";
     figures_with("regime");
     figures_with("sweep_");
     figures_with("stalls");
@@ -161,7 +173,13 @@ void PageWriter::regimes() {
 void PageWriter::work() {
     if (statistics_.work_errors.empty())
         return;
-    begin("work", "Is the work right, not only the time?");
+    std::vector<double> off;
+    for (const WorkRow &w : statistics_.work)
+        if (w.counted > 0.0)
+            off.push_back(std::abs(w.predicted / w.counted - 1.0));
+    begin("work", off.empty() ? std::string("Work")
+                              : fmt::format("Work: half of {} forecasts within {} of the counters",
+                                            off.size(), percent(percentile(off, 0.5))));
     out_ += "<p class=\"lead\">Instructions, conflicts and bytes are forecast before time is; counters say "
             "what they "
             "were.</p>\n<div class=\"pair\">";
@@ -173,7 +191,7 @@ void PageWriter::work() {
     for (const WorkStatistics &w : statistics_.work_errors)
         add("<tr><th "
             "scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-            escape_xml(w.group), escape_xml(w.quantity),
+            breakable(w.group), breakable(w.quantity),
             w.worst_case ? case_link(*w.worst_case, row(*w.worst_case).shape) : dash, ratio(w.ratio_geomean),
             ratio(w.worst_ratio), w.n, w.zero);
     tail();
@@ -184,10 +202,16 @@ void PageWriter::work() {
 }
 
 void PageWriter::speed() {
-    const bool papers = !studies_.empty() && !statistics_.shapes.empty();
-    if (!compared() && !(measured() && papers))
+    if (!compared()) // there would be little but dashes
         return;
-    begin("speed", "How fast, beside cuDNN?");
+    const SpeedupStatistics *best = nullptr; // over all studies, where there are several
+    for (const SpeedupStatistics &s : statistics_.speedups)
+        if (s.against == "cudnn" && s.ours == "our fastest" && (best == nullptr || s.study == "all"))
+            best = &s;
+    begin("speed", best == nullptr || best->n == 0
+                       ? std::string("Speed, beside cuDNN")
+                       : fmt::format("Speed: faster than cuDNN on {} of {}", best->wins,
+                                     count(best->n, "shape", "shapes")));
     out_ += "<div class=\"pair\">";
     figures_with("speedup_");
     out_ += "</div>\n";
@@ -275,7 +299,7 @@ void PageWriter::shapes() {
              "speed-up", "NHWC too", "deterministic", "without Winograd and FFT", "of the paper's own",
              "of tensor cores over our FFMAs"});
     for (const ShapeRow *shape : rows) {
-        add("<tr><th scope=\"row\">{}</th>", escape_xml(shape->shape));
+        add("<tr><th scope=\"row\">{}</th>", breakable(shape->shape));
         for (const auto &id : {shape->ours, shape->cudnn, shape->papers, shape->ours_tensor_cores})
             add("<td>{}</td>", id ? case_link(*id, row(*id).name) : std::string("not measured"));
         for (const auto &speedup :

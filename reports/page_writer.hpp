@@ -31,7 +31,6 @@ class PageWriter : HtmlWriter {
     void stale_note();
     void first_screen();
     void tiles();
-    void tile(const std::string &number, const std::string &what, const std::string &more);
     void tile_of_choice();
     void tile_of_outlier();
     void strips();
@@ -72,6 +71,7 @@ class PageWriter : HtmlWriter {
     /// point.
     void figure(const std::string &id, SvgUse use = SvgUse::in_column);
     void figures_with(const std::string &prefix);
+    void maps();
     bool can_draw(const std::string &prefix) const;
     void begin(const char *id, const std::string &heading);
     void end();

@@ -182,7 +182,18 @@ class ProfilePageWriter : HtmlWriter {
     std::string write() {
         open("convcast: what " + (profile_.name.empty() ? profile_.id : profile_.name) + " can do");
         add("<p class=\"answer\">{}</p>\n", escape_xml(answer(profile_)));
+        std::vector<std::pair<std::string, std::string>> parts = {{"numbers", "numbers"},
+                                                                  {"checks", "checks"}};
+        if (!profile_.missing.empty())
+            parts.emplace_back("missing", "absent");
+        if (!figures_.empty())
+            parts.emplace_back("curves", "curves");
+        if (!profile_.peers.empty())
+            parts.emplace_back("peers", "other GPUs");
+        parts.insert(parts.end(), {{"conditions", "conditions"}, {"method", "method"}});
+        nav(parts);
         out_ += "</header>\n<main>\n";
+        tiles();
         numbers();
         checks();
         missing();
@@ -197,6 +208,32 @@ class ProfilePageWriter : HtmlWriter {
     }
 
   private:
+    void tiles() {
+        const auto measured = std::count_if(numbers_.begin(), numbers_.end(),
+                                            [](const Number &n) { return n.row.status == "measured"; });
+        const auto holding = std::count_if(profile_.checks.begin(), profile_.checks.end(),
+                                           [](const ProfileCheck &check) { return check.passed; });
+        const Number *widest = nullptr;
+        for (const Number &n : numbers_)
+            if (n.row.status == "measured" && n.row.interval &&
+                (widest == nullptr || *n.row.interval > *widest->row.interval))
+                widest = &n;
+        open_tiles();
+        tile(fmt::format("{} of {}", measured, numbers_.size()), "numbers measured",
+             profile_.missing.empty() ? "none is absent"
+                                      : fmt::format("{} absent, with the reason", profile_.missing.size()));
+        if (!profile_.checks.empty())
+            tile(fmt::format("{} of {}", holding, profile_.checks.size()), "checks hold",
+                 "numbers that must agree");
+        for (const Number &n : numbers_)
+            if (n.row.name == "dram_read_bandwidth")
+                tile(n.cells.value + "\u00a0" + n.cells.unit, "read from DRAM", n.row.name);
+        if (widest != nullptr)
+            tile(fmt::format("±{:.1f}\u00a0%", 100.0 * *widest->row.interval),
+                 "the widest 95\u00a0% interval", "of " + widest->row.name);
+        close_tiles();
+    }
+
     void conditions() {
         out_ +=
             "<section id=\"conditions\"><h2>Which GPU, and how it was measured</h2>\n<dl class=\"facts\">\n";

@@ -34,6 +34,10 @@ std::string regime_text(Regime regime) {
 
 Figure regime_confusion(const ReportStatistics &statistics) {
     Figure figure{"regimes", "Regimes: what was said of what was measured", "", {}, {}};
+    for (const RegimeStatistics &opinion : statistics.regimes.opinions)
+        if (opinion.group == "all" && opinion.n > 0 && opinion.opinion == "tier2")
+            figure.title = fmt::format("The forecast names the measured regime of {} of {} cases",
+                                       opinion.agree, opinion.n);
     figure.caption =
         "Of the cases that the counters put into a regime, the share that an opinion put into each: a row "
         "in one colour, its own, is right. The number of cases is in the row's name.";
@@ -57,7 +61,8 @@ Figure regime_confusion(const ReportStatistics &statistics) {
                 const RegimeCount &count = opinion.counts[j];
                 Series &series =
                     said.try_emplace(count.forecast,
-                                     Series{"said " + regime_text(count.forecast), said.size(), Drawn::bars})
+                                     Series{"said " + regime_text(count.forecast),
+                                            static_cast<std::size_t>(count.forecast), Drawn::bars})
                         .first->second;
                 const double to = from + percent * static_cast<double>(count.n) / total;
                 if (count.n > 0)
@@ -92,7 +97,8 @@ Figure stall_reasons(const ReportStatistics &statistics) {
             continue;
         Series &s =
             series
-                .try_emplace(stall.measured, Series{regime_text(stall.measured), series.size(), Drawn::bars})
+                .try_emplace(stall.measured, Series{regime_text(stall.measured),
+                                                    static_cast<std::size_t>(stall.measured), Drawn::bars})
                 .first->second;
         s.points.push_back({percent * stall.share,
                             static_cast<double>(figure.y.categories.size()),
@@ -165,7 +171,7 @@ Figure boundary_sweep(const ReportStatistics &statistics, const StudySweep &swee
     figure.x = {sweep.swept == "h" ? "height and width of the map" : sweep.swept, Scale::binary, {}, {}, {}};
     figure.y = {"time per FMA, ps", Scale::logarithmic, {}, {}, {}};
     std::map<Regime, Series> measured;
-    Series forecast{"forecast", 3, Drawn::lines};
+    Series forecast{"forecast", styles::forecast, Drawn::lines};
     std::vector<std::pair<double, double>> n_fma, v_s;
     constexpr double pico = 1e12;
     std::vector<std::pair<double, const CaseRow *>> rows;
@@ -265,24 +271,37 @@ std::optional<double> least_filters(const PaperBounds &paper, bool by_map, int r
     return low;
 }
 
-/// Where the rule's boundary runs over the maps from `low` to `high`.
-Series boundary_line(const PaperBounds &paper, bool by_map, int r, bool fmas, double low, double high,
-                     double least, double most) {
-    Series line{fmas ? "N_FMA in one piece" : "V_s in one piece", fmas ? std::size_t{4} : std::size_t{5},
-                Drawn::curve};
+/// Where the rule's boundary runs over the maps from `low` to `high`: a line for each stretch of it between
+/// `least` and `most` filters. Below it would run along the frame, where any number of filters is enough.
+std::vector<Series> boundary_lines(const PaperBounds &paper, bool by_map, int r, bool fmas, double low,
+                                   double high, double least, double most) {
+    const Series empty{fmas ? "N_FMA in one piece" : "V_s in one piece",
+                       fmas ? std::size_t{4} : std::size_t{5}, Drawn::curve};
+    std::vector<Series> lines = {empty};
     constexpr double steps = 120.0;
+    bool left = true; // the frame, or not yet in it
     for (double i = 0.0; i <= steps; ++i) {
         const double size = std::round(low * std::pow(high / low, i / steps));
         const std::optional<double> filters =
             least_filters(paper, by_map, r, static_cast<int>(size), fmas, static_cast<int>(std::ceil(most)));
-        if (size >= r && filters && (line.points.empty() || line.points.back().x != size))
-            line.points.push_back(
+        if (size < r || !filters)
+            continue;
+        std::vector<Point> &points = lines.back().points;
+        if (!points.empty() && points.back().x == size)
+            continue;
+        const bool inside = *filters > least && *filters <= most;
+        if (inside || !left) // the first beyond the frame leads to it
+            points.push_back(
                 {size,
                  std::clamp(*filters, least, most),
-                 fmt::format("{} from {:.0f} filters on a map of {:.0f}", line.name, *filters, size),
+                 fmt::format("{} from {:.0f} filters on a map of {:.0f}", empty.name, *filters, size),
                  {}});
+        if (!inside && !left)
+            lines.push_back(empty);
+        left = !inside;
     }
-    return line;
+    std::erase_if(lines, [](const Series &line) { return line.points.size() < 2; });
+    return lines;
 }
 
 struct Opinion {
@@ -334,8 +353,7 @@ std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::
             figure.panels.push_back(std::move(panel));
     const bool by_map = division == "map_split";
     for (const bool fmas : {true, false})
-        if (Series line = boundary_line(*statistics.paper, by_map, r, fmas, low, high, least, most);
-            line.points.size() > 1)
+        for (Series &line : boundary_lines(*statistics.paper, by_map, r, fmas, low, high, least, most))
             figure.series.push_back(std::move(line));
     figure.caption = fmt::format(
         "One channel, the fastest setting at each size. Above the line N_FMA a map that is moved at once "

@@ -94,16 +94,34 @@ std::string cases_text(std::size_t n) {
     return fmt::format(" {} {}.", n, n == 1 ? "case" : "cases");
 }
 
-/// A logarithmic axis has no place for 0: such a mark stands at the edge.
+/// What has no place on logarithmic axes: " Not drawn: 12 forecast as 0, 3 counted as 0, 20 that are 0 in
+/// both."
 std::string zeros_text(const Figure &figure) {
-    std::size_t any = 0, both = 0;
+    std::size_t forecast = 0, counted = 0, both = 0;
     for (const Series &series : figure.series)
         for (const Point &point : series.points) {
-            any += point.x == 0.0 || point.y == 0.0 ? 1 : 0;
             both += point.x == 0.0 && point.y == 0.0 ? 1 : 0;
+            forecast += point.x != 0.0 && point.y == 0.0 ? 1 : 0;
+            counted += point.x == 0.0 && point.y != 0.0 ? 1 : 0;
         }
-    return any == 0 ? ""
-                    : fmt::format(" At the edge: {} that are 0, {} of them forecast and counted.", any, both);
+    std::string text;
+    for (const auto &[n, what] :
+         {std::pair{forecast, "forecast as 0"}, {counted, "counted as 0"}, {both, "that are 0 in both"}})
+        if (n > 0)
+            text += fmt::format("{} {} {}", text.empty() ? " Not drawn:" : ",", n, what);
+    return text.empty() ? text : text + ".";
+}
+
+const ErrorStatistics *errors_of(const ReportStatistics &statistics, const std::string &group) {
+    for (const ErrorStatistics &errors : statistics.errors)
+        if (errors.group == group && errors.n > 0)
+            return &errors;
+    return nullptr;
+}
+
+/// The middle of the sorted errors of a model, as its curve passes 50 %.
+double middle_error(const Series &series) {
+    return series.points[(series.points.size() - 1) / 2].x;
 }
 
 const char *const no_pair = "no case has both a forecast and a measured time";
@@ -137,9 +155,9 @@ std::string describe(const CaseRow &row) {
 
 Figure predicted_vs_measured(const ReportStatistics &statistics) {
     Figure figure{"predicted_vs_measured", "Forecast against measured time", "", {}, {}};
-    figure.caption =
-        "Each mark is one case, by its regime. On the line the forecast is exact; the band is ±10 %. Two "
-        "logarithmic axes flatter any model: read the errors beside it.";
+    figure.caption = "Each mark is one case, by its regime: compute hidden, bulk hidden or exposed. On the "
+                     "line the forecast is exact; the band is ±10 %. Two "
+                     "logarithmic axes flatter any model: read the errors beside it.";
     figure.x = {"measured time, cold L2, µs", Scale::logarithmic, {}, {}, {}};
     figure.y = {"forecast, µs", Scale::logarithmic, {}, {}, {}};
     figure.square = true;
@@ -152,6 +170,9 @@ Figure predicted_vs_measured(const ReportStatistics &statistics) {
     });
     figure.no_data = no_pair;
     figure.caption += cases_text(figure.point_count());
+    if (const ErrorStatistics *all = errors_of(statistics, "all"); all != nullptr && all->p90)
+        figure.title = fmt::format("9 of 10 forecasts are within {:.0f} % of the measured time",
+                                   std::ceil(percent * *all->p90 - 0.05));
     square_axes(figure);
     return figure;
 }
@@ -162,7 +183,19 @@ Figure relative_error(const ReportStatistics &statistics) {
     figure.x = {"measured time, cold L2, µs", Scale::logarithmic, {}, {}, {}};
     figure.bands = {{Guide::horizontal, -10.0, 10.0, "±10 %"}};
     figure.references = {{Guide::horizontal, 0.0, ""}};
-    for (const std::string &strategy : strategies_of(statistics)) {
+    std::vector<std::string> strategies = strategies_of(statistics);
+    const auto off = [&](const std::string &strategy) {
+        const ErrorStatistics *errors = errors_of(statistics, strategy);
+        return errors == nullptr || !errors->median ? -1.0 : *errors->median;
+    };
+    std::stable_sort(strategies.begin(), strategies.end(),
+                     [&](const std::string &a, const std::string &b) { return off(a) > off(b); });
+    if (!strategies.empty() && off(strategies.front()) >= 0.0) {
+        figure.title = fmt::format("{} is off most, by {:.1f} % in the median", strategies.front(),
+                                   percent * off(strategies.front()));
+        figure.caption += " The worst strategy first.";
+    }
+    for (const std::string &strategy : strategies) {
         std::vector<Series> series =
             by_regime(statistics, strategy, [](const CaseRow &row) -> std::optional<Point> {
                 if (!row.error)
@@ -183,19 +216,20 @@ Figure error_cdf(const ReportStatistics &statistics) {
     Figure figure{"error_cdf", "Share of the cases within an error", "", {}, {}};
     figure.caption =
         "How many of our cases each model forecasts with at most that error, of all that it gives a time "
-        "and that were measured. Error is |forecast / measured − 1|.";
+        "and that were measured. Error is |forecast / measured − 1|. Beside the forecast: MWP-CWP, a "
+        "wave-quantised roofline and the speed of light.";
     figure.x = {"|error of the forecast|, %", Scale::linear, 0.0, percent, {}};
     figure.y = {"share of the cases, %", Scale::linear, 0.0, percent, {}};
     struct Model {
         const char *name;
         std::optional<Seconds> CaseRow::*time;
+        std::size_t style;
     };
-    std::size_t style = 0;
     for (const Model &model :
-         {Model{"this forecast", &CaseRow::predicted_s}, Model{"MWP-CWP", &CaseRow::mwp_cwp_s},
-          Model{"wave-quantised roofline", &CaseRow::roofline_s},
-          Model{"speed of light", &CaseRow::tier0_s}}) {
-        Series series{model.name, style++, Drawn::steps};
+         {Model{"this forecast", &CaseRow::predicted_s, styles::forecast},
+          Model{"MWP-CWP", &CaseRow::mwp_cwp_s, 4}, Model{"wave-quantised roofline", &CaseRow::roofline_s, 5},
+          Model{"speed of light", &CaseRow::tier0_s, styles::context}}) {
+        Series series{model.name, model.style, Drawn::steps};
         for (const CaseRow &row : statistics.cases)
             if (const std::optional<Seconds> &time = row.*model.time; !row.baseline && row.cold_s && time)
                 series.points.push_back({std::abs(*time / *row.cold_s - 1.0) * percent, 0.0,
@@ -212,6 +246,12 @@ Figure error_cdf(const ReportStatistics &statistics) {
     }
     if (!figure.series.empty())
         figure.caption += cases_text(figure.series.front().points.size());
+    if (figure.series.size() > 1 && figure.series.front().style == styles::forecast) {
+        const Series &last = figure.series.back();
+        figure.title =
+            fmt::format("Half of the forecasts are within {:.1f} %, half of the {}'s within {:.0f} %",
+                        middle_error(figure.series.front()), last.name, middle_error(last));
+    }
     figure.no_data = no_pair;
     return figure;
 }
@@ -262,6 +302,11 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
                                      shape.ours});
     }
     figure.caption += fmt::format(" {} of {} shapes.", all.points.size(), figure.y.categories.size());
+    if (!all.points.empty())
+        figure.title = fmt::format(
+            "{}: faster than cuDNN on {} of {} shapes", study.title.empty() ? "Other shapes" : study.title,
+            std::count_if(all.points.begin(), all.points.end(), [](const Point &p) { return p.x > 1.0; }),
+            all.points.size());
     // The hollow mark goes below, so that both show where they coincide.
     figure.series = {std::move(direct), std::move(all)};
     if (!papers.points.empty())
@@ -296,7 +341,20 @@ Figure work_bytes(const ReportStatistics &statistics, const std::string &level) 
     for (Series *s : {&reads, &writes})
         if (!s->points.empty())
             figure.series.push_back(std::move(*s));
-    figure.caption += fmt::format(" {} marks.", figure.point_count()) + zeros_text(figure);
+    figure.tallies_zeros = true;
+    figure.caption += fmt::format(" {} pairs.", figure.point_count()) + zeros_text(figure);
+    for (const char *which : {"read", "write"}) { // reads, where there are some
+        std::vector<double> off;
+        for (const WorkRow &work : statistics.work)
+            if (work.quantity == fmt::format("{}_{}_bytes", level, which) && work.counted > 0.0)
+                off.push_back(std::abs(work.predicted / work.counted - 1.0));
+        if (off.empty())
+            continue;
+        std::sort(off.begin(), off.end());
+        figure.title = fmt::format("{} {}s: half of the forecasts within {:.1f} % of the counters", name,
+                                   which, percent * off[(off.size() - 1) / 2]);
+        break;
+    }
     figure.no_data = "no case has both a forecast and a counter of its " + name + " traffic";
     square_axes(figure);
     return figure;
@@ -313,7 +371,7 @@ Figure waterfall_of(const CaseRow &row) {
         "hides behind an earlier one adds nothing.";
     figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
     figure.y.scale = Scale::category;
-    Series parts{"", 0, Drawn::bars}, total{"", 1, Drawn::bars};
+    Series parts{"", styles::context, Drawn::bars}, total{"", styles::forecast, Drawn::bars};
     double sum = 0.0;
     for (const WaterfallBar &bar : row.waterfall) {
         const double from = sum;

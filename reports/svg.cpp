@@ -28,8 +28,8 @@ std::size_t drawn_marks(const Figure &figure) {
 }
 
 /// Okabe and Ito's palette without its yellow, which vanishes on white; tex.cpp has the same.
-constexpr std::array<const char *, style_count> colours = {"0072B2", "D55E00", "009E73",
-                                                           "CC79A7", "E69F00", "56B4E9"};
+constexpr std::array<const char *, style_count + 2> colours = {"0072B2", "D55E00", "009E73", "CC79A7",
+                                                               "E69F00", "56B4E9", "222222", "777777"};
 
 /// The concrete look of a drawing for paper; page.css has that of the page.
 std::string paper_style(const Sizes &sizes) {
@@ -39,13 +39,15 @@ std::string paper_style(const Sizes &sizes) {
         ".band{{fill:#e4e4e4;stroke:none}}.ref{{fill:none;stroke:#222;stroke-width:{}}}"
         ".ref1{{stroke-dasharray:6 3}}.ref2{{stroke-dasharray:2 2}}.ref3{{stroke-dasharray:8 3 2 3}}",
         coordinate(sizes.text), coordinate(sizes.thin), coordinate(sizes.hair), coordinate(sizes.thin));
-    for (std::size_t i = 0; i < style_count; ++i)
+    for (std::size_t i = 0; i < colours.size(); ++i)
         style += fmt::format(".s{0}{{fill:#{1};stroke:#{1};stroke-width:{2}}}", i, colours[i],
                              coordinate(sizes.hair));
     return style +
            fmt::format(".line.line{{fill:none;stroke-width:{}}}.spread.spread{{fill:none;stroke-width:{}}}"
-                       ".hollow.hollow{{fill:#fff;stroke-width:{}}}.beyond{{stroke:#222}}",
-                       coordinate(sizes.line), coordinate(sizes.thin), coordinate(sizes.thin));
+                       ".hollow.hollow{{fill:#fff;stroke-width:{}}}.beyond.beyond{{fill:none;stroke:#555;"
+                       "stroke-width:{}}}",
+                       coordinate(sizes.line), coordinate(sizes.thin), coordinate(sizes.thin),
+                       coordinate(1.3 * sizes.thin));
 }
 
 /// A marker centred at the current point of a path, in relative commands. Hollow ones are larger: they show
@@ -69,12 +71,13 @@ std::string marker_path(std::size_t style, bool hollow, double size) {
     }
 }
 
-/// A triangle at the edge that points out of the plot; dx, dy in {-1, 0, 1} say where the point lies.
+/// A chevron at the edge that points out of the plot; dx, dy in {-1, 0, 1} say where the point lies.
 std::string edge_path(int dx, int dy, double size) {
     const auto c = [size](double share) { return coordinate(size * share); };
     if (dx != 0)
-        return fmt::format("m{} 0l{} {}v{}z", c(0.75 * dx), c(-2.0 * dx), c(-1.1), c(2.2));
-    return fmt::format("m0 {}l{} {}h{}z", c(-0.75 * dy), c(-1.1), c(2.0 * dy), c(2.2));
+        return fmt::format("m{} {}l{} {}l{} {}", c(-0.9 * dx), c(-1.1), c(1.1 * dx), c(1.1), c(-1.1 * dx),
+                           c(1.1));
+    return fmt::format("m{} {}l{} {}l{} {}", c(-1.1), c(0.9 * dy), c(1.1), c(-1.1 * dy), c(1.1), c(1.1 * dy));
 }
 
 /// The attribute of a line that tells styles apart without colour.
@@ -85,9 +88,9 @@ std::string dash_attribute(std::size_t style, double line) {
     return dashes.empty() ? "" : " stroke-dasharray=\"" + dashes + "\"";
 }
 
-std::string strength_attribute(std::size_t style) {
-    const double strength = bar_strength(style);
-    return strength < 1.0 ? " fill-opacity=\"" + coordinate(strength) + "\"" : "";
+std::string strength_attribute(const Series &series) {
+    const double strength = bar_strength(series);
+    return strength < 1.0 && !series.hollow ? " fill-opacity=\"" + coordinate(strength) + "\"" : "";
 }
 
 std::string reference_class(const Figure &figure, std::size_t index) {
@@ -101,6 +104,7 @@ class SvgWriter {
           layout_(layout_of(figure, use == SvgUse::in_page     ? screen_sizes()
                                     : use == SvgUse::in_column ? screen_column_sizes()
                                     : use == SvgUse::in_width  ? screen_width_sizes()
+                                    : use == SvgUse::in_screen ? screen_whole_sizes()
                                                                : paper_sizes(width.bp))),
           sizes_(layout_.sizes) {}
 
@@ -112,6 +116,7 @@ class SvgWriter {
             "width=\"{0}{2}\" height=\"{1}{2}\" role=\"img\" aria-label=\"{3}\">\n<title>{3}</title>\n",
             coordinate(sizes_.width), coordinate(layout_.height), unit, label,
             use_ == SvgUse::in_width    ? " wide"
+            : use_ == SvgUse::in_screen ? " whole"
             : use_ == SvgUse::in_column ? " column"
                                         : "");
         if (use_ == SvgUse::standalone)
@@ -123,8 +128,9 @@ class SvgWriter {
             draw(plot, empty);
         labels();
         for (const LegendEntry &entry : layout_.legend)
-            out_ += fmt::format("<g class=\"legend\"><g transform=\"translate({} {})\">{}</g>{}</g>\n",
-                                coordinate(entry.x + sizes_.symbol / 2.0), coordinate(entry.y), symbol(entry),
+            out_ += fmt::format("<g class=\"legend\">{}<g transform=\"translate({} {})\">{}</g>{}</g>\n",
+                                hit(entry), coordinate(entry.x + sizes_.symbol / 2.0), coordinate(entry.y),
+                                symbol(entry),
                                 text(entry.x + sizes_.symbol + sizes_.gap, entry.y, "start", entry.label));
         if (empty) {
             const PlotBox &plot = layout_.plots.front();
@@ -147,6 +153,16 @@ class SvgWriter {
     std::string text(double x, double y, const char *anchor, const std::string &words) const {
         return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>", coordinate(x),
                            coordinate(y + sizes_.text * 0.36), anchor, escape_xml(words));
+    }
+
+    /// What a finger meets of a legend's entry that can be pressed.
+    std::string hit(const LegendEntry &entry) const {
+        if (use_ == SvgUse::standalone || entry.of != LegendEntry::Of::series)
+            return "";
+        return fmt::format("<rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
+                           coordinate(entry.x), coordinate(entry.y - sizes_.legend_row / 2.0),
+                           coordinate(sizes_.symbol + sizes_.gap + text_width(entry.label, sizes_.text)),
+                           coordinate(sizes_.legend_row));
     }
 
     std::string line(const PlotBox &plot, const Segment &s) const {
@@ -236,7 +252,7 @@ class SvgWriter {
     }
 
     void draw(const PlotBox &plot, const Series &series) {
-        const std::size_t style = series.style % style_count;
+        const std::size_t style = colour_of(series.style);
         out_ += fmt::format("<g class=\"s{}{}\">\n", style, series.hollow ? " hollow" : "");
         if (is_joined(series) && !series.points.empty())
             out_ +=
@@ -265,12 +281,17 @@ class SvgWriter {
                             escape_xml(point.label));
     }
 
+    /// Many marks are dots on a screen: their shapes could not be told apart.
+    bool are_dots(const Series &series) const {
+        constexpr std::size_t many = 400;
+        return use_ != SvgUse::standalone && series.drawn == Drawn::points && drawn_marks(figure_) > many;
+    }
+
     /// All marks of a series as two paths, those within the axes and those beyond, so that thousands of
     /// points are few elements. Each mark begins with an M; data-cases has their ids in the same order, empty
     /// for a mark of none, and data-labels the labels of those.
     void marks_together(const PlotBox &plot, const Series &series) {
-        constexpr std::size_t many = 400; // from here on marks are dots: shapes could not be told apart
-        const bool dots = series.drawn == Drawn::points && drawn_marks(figure_) > many;
+        const bool dots = are_dots(series);
         for (const bool beyond : {false, true}) {
             std::string path, ids, labels;
             for (const Point &point : series.points) {
@@ -296,10 +317,10 @@ class SvgWriter {
     }
 
     static std::string look_of(const Series &series) {
-        return series.drawn == Drawn::bars ? strength_attribute(series.style) : "";
+        return series.drawn == Drawn::bars ? strength_attribute(series) : "";
     }
 
-    /// The path of a point's mark or bar; a triangle at the edge where it lies beyond an axis. Empty where
+    /// The path of a point's mark or bar; a chevron at the edge where it lies beyond an axis. Empty where
     /// the series has none.
     std::string mark_shape(const PlotBox &plot, const Series &series, const Point &point,
                            const Placed &placed) const {
@@ -307,12 +328,14 @@ class SvgWriter {
         if (series.drawn == Drawn::bars) {
             const double begin =
                 layout_.x_of(plot, layout_.ranges.x.clamp(point.from.value_or(layout_.ranges.x.low)));
+            double end = layout_.x_of(plot, placed.x);
+            if (point.from && end - begin > 3.0 * sizes_.thin) // a gap sets the bars of a row apart
+                end -= sizes_.thin;
             return fmt::format("M{} {}H{}v{}H{}z", coordinate(begin),
                                coordinate(y_of(plot, placed.y) - sizes_.row * bar_share / 2.0),
-                               coordinate(layout_.x_of(plot, placed.x)), coordinate(sizes_.row * bar_share),
-                               coordinate(begin));
+                               coordinate(end), coordinate(sizes_.row * bar_share), coordinate(begin));
         }
-        if (!has_marks(series))
+        if (!has_marks(series) || is_tallied(figure_, point))
             return "";
         if (placed.clamped())
             return at_mark + edge_path(placed.dx, placed.dy, sizes_.mark);
@@ -360,23 +383,25 @@ class SvgWriter {
         case LegendEntry::Of::band:
             return "<path class=\"band\" d=\"" + box + "\"/>";
         case LegendEntry::Of::beyond:
-            return "<path class=\"ref\" d=\"M0 0" + edge_path(1, 0, sizes_.mark) + "\"/>";
+            return "<path class=\"beyond\" d=\"M0 0" + edge_path(1, 0, sizes_.mark) + "\"/>";
         case LegendEntry::Of::series:
             break;
         }
         const Series &series = *entry.series;
-        const std::size_t style = series.style % style_count;
+        const std::size_t style = colour_of(series.style);
         const char *hollow = series.hollow ? " hollow" : "";
         if (is_bars(series))
             return fmt::format("<path class=\"s{}{}\"{} d=\"{}\"/>", style, hollow,
-                               series.drawn == Drawn::bars ? strength_attribute(series.style) : "", box);
+                               series.drawn == Drawn::bars ? strength_attribute(series) : "", box);
         std::string shape;
         if (is_joined(series))
             shape = fmt::format("<path class=\"s{} line\"{} d=\"{}\"/>", style,
                                 dash_attribute(series.style, sizes_.line), stroke);
         if (has_marks(series))
-            shape += fmt::format("<path class=\"s{}{}\" d=\"M0 0{}\"/>", style, hollow,
-                                 marker_path(series.style, series.hollow, mark_size(series, sizes_)));
+            shape += are_dots(series)
+                         ? fmt::format("<path class=\"s{} dots\" d=\"M0 0h0\"/>", style)
+                         : fmt::format("<path class=\"s{}{}\" d=\"M0 0{}\"/>", style, hollow,
+                                       marker_path(series.style, series.hollow, mark_size(series, sizes_)));
         return shape;
     }
 

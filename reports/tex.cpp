@@ -17,8 +17,8 @@ namespace convcast {
 namespace {
 
 /// Okabe and Ito's palette without its yellow, which vanishes on white; svg.cpp has the same.
-constexpr std::array<const char *, style_count> colours = {"0072B2", "D55E00", "009E73",
-                                                           "CC79A7", "E69F00", "56B4E9"};
+constexpr std::array<const char *, style_count + 2> colours = {"0072B2", "D55E00", "009E73", "CC79A7",
+                                                               "E69F00", "56B4E9", "222222", "777777"};
 /// The shapes of svg.cpp. pgf has no bow tie: the figure declares one.
 constexpr std::array<const char *, style_count> marks = {"mark=*",
                                                          "mark=square*",
@@ -33,13 +33,21 @@ constexpr const char *bow_tie = "\\pgfdeclareplotmark{convcast bow tie}{%\n"
                                 "  \\pgfpathlineto{\\pgfpoint{.9\\pgfplotmarksize}{.9\\pgfplotmarksize}}%\n"
                                 "  \\pgfpathclose\\pgfusepathqfillstroke}\n";
 
+/// Points beyond an axis: svg.cpp has the same.
+constexpr const char *chevron =
+    "\\pgfdeclareplotmark{convcast chevron}{%\n"
+    "  \\pgfpathmoveto{\\pgfpoint{-1.1\\pgfplotmarksize}{-.9\\pgfplotmarksize}}%\n"
+    "  \\pgfpathlineto{\\pgfpoint{0pt}{.2\\pgfplotmarksize}}%\n"
+    "  \\pgfpathlineto{\\pgfpoint{1.1\\pgfplotmarksize}{-.9\\pgfplotmarksize}}%\n"
+    "  \\pgfusepathqstroke}\n";
+
 std::string bp(double length) {
     return coordinate(length) + "bp";
 }
 
 /// A shade of a colour of the palette.
 std::string shade(std::size_t style, double strength) {
-    std::string text = fmt::format("convcast{}", style % style_count);
+    std::string text = fmt::format("convcast{}", colour_of(style));
     return strength < 1.0 ? text + "!" + coordinate(100.0 * strength) : text;
 }
 
@@ -96,9 +104,10 @@ class TexWriter {
             fmt::format("\\fontsize{{{}}}{{{}}}\\selectfont", bp(sizes_.text), bp(1.2 * sizes_.text));
         out_ = fmt::format("% {}\n% needs \\usepackage{{pgfplots}} \\pgfplotsset{{compat=1.17}}\n",
                            escape_tex(figure_.title));
-        for (std::size_t i = 0; i < style_count; ++i)
+        for (std::size_t i = 0; i < colours.size(); ++i)
             out_ += fmt::format("\\definecolor{{convcast{}}}{{HTML}}{{{}}}\n", i, colours[i]);
         out_ += bow_tie;
+        out_ += chevron;
         out_ += fmt::format("\\pgfmathsetlengthmacro{{\\convcastwidth}}{{{}}}\n",
                             width_.tex_length.empty() ? bp(width_.bp) : width_.tex_length);
         const double gaps = layout_.plot_gap * static_cast<double>(layout_.columns - 1);
@@ -116,7 +125,7 @@ class TexWriter {
         y_label();
         out_ += "\\end{tikzpicture}\n";
         if (const std::size_t count = beyond_count(figure_, layout_.ranges); count > 0)
-            out_ += "% triangles at the edge: " + beyond_text(count) + "\n";
+            out_ += "% chevrons at the edge: " + beyond_text(count) + "\n";
         return out_;
     }
 
@@ -160,9 +169,9 @@ class TexWriter {
         out_ += ticks("y", figure_.y, layout_.ranges.y, layout_.y_ticks, plot.y_labels);
         // The shift takes back that of pgfplots' own style.
         if (!plot.title.empty())
-            out_ += fmt::format(
-                "  title={{{}}}, title style={{at={{(0.5,1)}}, anchor=south, yshift=-6pt, inner sep={}}},\n",
-                escape_tex(plot.title), bp(0.2 * sizes_.text + 0.3 * sizes_.gap));
+            out_ += fmt::format("  title={{{}}}, title style={{at={{(0.5,1)}}, anchor=south, yshift=-6pt, "
+                                "text height=1.5ex, text depth=0.3ex, inner sep={}}},\n",
+                                escape_tex(plot.title), bp(0.2 * sizes_.text + 0.3 * sizes_.gap));
         if (!layout_.legend.empty() && with_legend)
             legend_style(plot);
         out_ += "]\n";
@@ -194,22 +203,27 @@ class TexWriter {
                             bp(2.0 * sizes_.gap));
     }
 
+    std::string edge_look(int turn) const {
+        return fmt::format("black!67, only marks, mark=convcast chevron, mark size={}, line width={}, "
+                           "mark options={{rotate={}}}",
+                           bp(sizes_.mark), bp(1.3 * sizes_.thin), turn);
+    }
+
     std::string symbol(const LegendEntry &entry) const {
         switch (entry.of) {
         case LegendEntry::Of::reference:
             return reference_look(figure_, entry.index, sizes_);
         case LegendEntry::Of::band:
-            return "area legend, draw=none, fill=black!11";
+            return "area legend, draw=black!11, fill=black!11";
         case LegendEntry::Of::beyond:
-            return fmt::format("black, only marks, mark=triangle, mark options={{rotate=-90}}, mark size={}",
-                               bp(sizes_.mark));
+            return edge_look(-90);
         case LegendEntry::Of::series:
             break;
         }
         const Series &series = *entry.series;
         if (is_bars(series))
             return fmt::format("area legend, draw={}, fill={}", shade(series.style, 1.0),
-                               shade(series.style, bar_strength(series.style)));
+                               shade(series.style, bar_strength(series)));
         if (!is_joined(series))
             return mark_look(series, sizes_);
         std::string look = line_look(series, sizes_);
@@ -228,6 +242,8 @@ class TexWriter {
         std::vector<std::pair<double, double>> spread, bars, inside;
         std::array<std::vector<std::pair<double, double>>, 4> beyond; // left, right, below, above
         for (const Point &point : series.points) {
+            if (is_tallied(figure_, point))
+                continue;
             const Placed placed = place(point, ranges);
             if (point.low && point.high && ranges.x.holds(point.x))
                 append_line(spread, {point.x, ranges.y.clamp(*point.low)},
@@ -252,11 +268,7 @@ class TexWriter {
         constexpr std::array<int, 4> turns = {90, -90, 180, 0};
         for (std::size_t side = 0; side < beyond.size(); ++side)
             if (!beyond[side].empty())
-                out_ += plot_of(
-                    fmt::format("{}, only marks, mark=triangle*, mark size={}, mark options={{rotate={}, "
-                                "draw=black}}, clip marker paths=false",
-                                shade(series.style, 1.0), bp(sizes_.mark), turns[side]),
-                    beyond[side]);
+                out_ += plot_of(edge_look(turns[side]) + ", clip marker paths=false", beyond[side]);
     }
 
     /// Thick lines from end to end: pgfplots' own bars all begin at 0. A darker line around them is the
@@ -267,7 +279,7 @@ class TexWriter {
         const double width = series.drawn == Drawn::bars
                                  ? sizes_.row * bar_share
                                  : (plot.bottom - plot.top) * series.thickness / (y.high - y.low);
-        const double strength = series.drawn == Drawn::bars ? bar_strength(series.style) : 1.0;
+        const double strength = series.drawn == Drawn::bars ? bar_strength(series) : 1.0;
         const auto layer = [&](double wide, double how_much) {
             out_ += plot_of(fmt::format("{}, no marks, line width={}, unbounded coords=jump",
                                         shade(series.style, how_much), bp(wide)),
@@ -276,6 +288,17 @@ class TexWriter {
         if (strength < 1.0)
             layer(width, 1.0);
         layer(strength < 1.0 ? width - 2.0 * sizes_.hair : width, strength);
+        // A gap sets the bars of a row apart, or the end of an outline.
+        std::vector<std::pair<double, double>> ends;
+        if (series.drawn == Drawn::bars)
+            for (const Point &point : series.points)
+                if (point.from && layout_.ranges.x.holds(point.x) && point.x < layout_.ranges.x.high)
+                    append_line(ends, {point.x, point.y - bar_share / 2.0},
+                                {point.x, point.y + bar_share / 2.0});
+        if (!ends.empty())
+            out_ += plot_of(fmt::format("{}, no marks, line width={}, unbounded coords=jump",
+                                        strength < 1.0 ? shade(series.style, 1.0) : "white", bp(sizes_.hair)),
+                            ends);
     }
 
     static void append_line(std::vector<std::pair<double, double>> &lines, std::pair<double, double> from,

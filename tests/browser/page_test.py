@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drives the page of a run, of a profile or of a paper in headless Chromium through chromedriver's W3C protocol, with the standard library only.
+"""Drives the page of a run, of a profile, of a paper or of a network in headless Chromium through chromedriver's W3C protocol, with the standard library only.
 
 usage: page_test.py PATH/TO/page.html
 exit status: 0 passed, 1 failed, 2 usage, 77 skipped (no browser or driver)
@@ -153,8 +153,12 @@ def check_interactions(driver, cases, expect, until):
     driver.click('#case button[aria-label="the next case"]')
     until("the next case is one tap away", "return location.hash", f"#case={rows[3]}")
     until("and drawn", "return document.querySelector('#case h2')?.textContent ?? ''", cases[rows[3]]["shape"])
+    until("the button that was pressed keeps the focus", "return document.activeElement?.getAttribute('aria-label') ?? ''", "the next case")
+    expect("the page behind cannot be reached", driver.js("return document.querySelector('main').inert"), True)
     driver.js("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}))")
     until("Escape closes it", "return document.getElementById('case').hidden", True)
+    until("and the focus is where it was", "return document.activeElement?.id ?? ''", "grid")
+    expect("and the page is there again", driver.js("return document.querySelector('main').inert"), False)
 
     entry = "[...document.querySelectorAll(arguments[0] + ' .legend')].find(e => e.textContent.trim() === arguments[1])"
     if any(case["regime"] == "e" for case in cases) and len({case["regime"] for case in cases} - {""}) > 1:
@@ -258,9 +262,14 @@ def check_page(driver, page):
         group = by_id[points[0]]["group"]
         driver.click(f'tr[data-strategy="{group}"] button')
         of_group = sum(case["group"] == group for case in cases)
+        expect("which stands in the navigation", driver.js("return [document.getElementById('chip').hidden, document.getElementById('chip').textContent]"),
+               [False, f"{group} · {of_group} of {len(cases)} · clear ×"])
+        expect("and on its button", driver.js("return document.querySelector(arguments[0]).getAttribute('aria-pressed')",
+                                              f'tr[data-strategy="{group}"] button'), "true")
         expect("a click on a strategy shows it alone", driver.js("return document.getElementById('shown').textContent"),
                f"{of_group} of {len(cases)} cases shown")
         driver.click(f'tr[data-strategy="{group}"] button')
+        expect("the navigation no longer says so", driver.js("return document.getElementById('chip').hidden"), True)
         expect("and another shows all", driver.js(MARKS, "#f-by_strategy"), len(points))
 
         def point_at(figure, id):
@@ -309,6 +318,16 @@ def check_page(driver, page):
             "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}})
         expect(f"no sideways scrolling of the page at {width} pixels",
                driver.js("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"), True)
+        if points and width >= 390:
+            zero = driver.js("const a = document.querySelector('.strips .axis span:nth-child(2)').getBoundingClientRect(),"
+                             "z = document.querySelector('.strip .zero').getBoundingClientRect();"
+                             "return Math.abs((a.left + a.right - z.left - z.right) / 2)")
+            expect(f"the zero of the strips stands above their line at {width} pixels", zero < 1.5, True)
+        if width == 390 and cases:
+            expect("a phone shows the time and the error of a case", driver.js(
+                "const g = document.getElementById('grid'), r = g.querySelector('tr[data-case]'), w = g.getBoundingClientRect();"
+                "return ['shape', 'cold', 'abs_error'].every(k => { const c = r.querySelector(`td[data-key=${k}]`)?.getBoundingClientRect();"
+                "return !c || c.width > 0 && c.right <= w.right + 1; })"), True)
     log = driver.call("POST", "/se/log", {"type": "browser"})
     expect("the console has no errors", [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")], [])
     return failures
@@ -357,6 +376,43 @@ def check_profile_page(driver, page):
     return failures
 
 
+def check_network_page(driver, page):
+    failures = []
+
+    def expect(what, got, wanted):
+        print(("ok    " if got == wanted else "FAIL  ") + what + ("" if got == wanted else f": got {got!r}, wanted {wanted!r}"))
+        if got != wanted:
+            failures.append(what)
+
+    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "24px")
+    expect("every figure is drawn", driver.js("return document.querySelectorAll('figure svg').length"), page.count("<svg xmlns"))
+    expect("each part of the page is there", driver.js(
+        "return [...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.hash)).length"), 0)
+    expect("there are tiles", driver.js("return document.querySelectorAll('.tile').length") > 2, True)
+    bars = (".marks[data-labels]", "[...document.querySelectorAll(arguments[0])].find(p => p.getBoundingClientRect().width > 0 && /v[\\d.]+H/.test(p.getAttribute('d')))")
+    if driver.js("return !!" + bars[1], bars[0]):
+        x, y, label = driver.js("const p = " + bars[1] + "; p.ownerSVGElement.scrollIntoView({block: 'center'});"
+                                "const b = /M([\\d.]+) ([\\d.]+)H([\\d.]+)v([\\d.]+)/.exec(p.getAttribute('d')).slice(1).map(Number);"
+                                "const at = new DOMPoint((b[0] + b[2]) / 2, b[1] + b[3] / 2).matrixTransform(p.ownerSVGElement.getScreenCTM());"
+                                "return [Math.round(at.x), Math.round(at.y), p.dataset.labels.split('\\n')[0]]", bars[0])
+        driver.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [
+            {"type": "pointerMove", "duration": 0, "x": x, "y": y}]}]})
+        time.sleep(0.3)
+        expect("hovering over a bar names it", driver.js("return document.getElementById('lit').textContent"), label)
+    for width in (2560, 1440, 1024, 390, 360):
+        driver.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}})
+        expect(f"no sideways scrolling of the page at {width} pixels",
+               driver.js("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"), True)
+        if width == 390:
+            expect("the text of its figures can be read", driver.js(
+                "return [...document.querySelectorAll('svg.figure')].filter(s => s.getBoundingClientRect().width > 0)"
+                ".every(s => 12.5 * s.getScreenCTM().a > 11.5)"), True)
+    log = driver.call("POST", "/se/log", {"type": "browser"})
+    expect("the console has no errors", [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")], [])
+    return failures
+
+
 def check_paper_page(driver, page):
     failures = []
 
@@ -398,7 +454,7 @@ def main():
             driver = Driver(port, chromium, profile)
             driver.call("POST", "/url", {"url": page.as_uri()})
             text = page.read_text(encoding="utf-8")
-            check = check_profile_page if 'class="of-numbers"' in text else check_paper_page if 'class="claims"' in text else check_page
+            check = check_profile_page if 'class="of-numbers"' in text else check_paper_page if 'class="claims"' in text else check_page if 'id="columns"' in text else check_network_page
             failures = check(driver, text)
         finally:
             if driver is not None:

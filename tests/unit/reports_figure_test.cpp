@@ -89,7 +89,7 @@ TEST(Figure, IsWellFormedXml) {
 
 TEST(Figure, PointsBeyondTheAxisAreDrawnAtTheEdgeAndCounted) {
     const std::string svg = to_svg(hard_figure(), SvgUse::standalone);
-    EXPECT_EQ(occurrences(svg, "class=\"beyond\""), 5u);
+    EXPECT_EQ(occurrences(svg, "class=\"beyond\""), 6u) << "five points and the key";
     EXPECT_NE(svg.find("5 points beyond the axis"), std::string::npos);
     EXPECT_EQ(occurrences(svg, "data-case="), 6u);
     const std::string csv = to_csv(hard_figure());

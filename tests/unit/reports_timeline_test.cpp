@@ -114,10 +114,9 @@ TEST(TimelineFigures, ThePageHasThemWhereACaseHas) {
     std::string page = write_page(run, {}, summarize(run, {}), {});
     EXPECT_THAT(page, HasSubstr("<section id=\"timelines\">"));
     EXPECT_THAT(page, HasSubstr("second&lt;kernel&gt;"));
-    EXPECT_THAT(
-        page,
-        HasSubstr("The stamped call took 10.0 µs, the timed ones 9.00 µs in the median; the timer advances "
-                  "by 32 ns."));
+    EXPECT_THAT(page, HasSubstr("The stamped call took 10.0\u00a0µs, the timed ones 9.00\u00a0µs in the "
+                                "median; the timer advances "
+                                "by 32 ns."));
     EXPECT_THAT(page, HasSubstr("<td>forecast / measured</td>"));
     EXPECT_THAT(page, HasSubstr("<td>0.400</td>")) << "the call's makespan, 4 of 10 us";
     run.cases[0].prediction->timeline.reset();

@@ -1,0 +1,143 @@
+#include "reports/network_page.hpp"
+
+#include "model/base/files.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace convcast {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class NetworkPages : public testing::Test {
+  protected:
+    NetworkPages() {
+        std::string name = (std::filesystem::temp_directory_path() / "convcast_network_XXXXXX").string();
+        path_ = mkdtemp(name.data());
+    }
+    ~NetworkPages() override { std::filesystem::remove_all(path_); }
+
+    template <class Document> std::string page_of(const Document &document) {
+        return read_file(write_report(document, path_).page.string());
+    }
+
+    std::filesystem::path path_;
+};
+
+LadderReport ladder() {
+    LadderReport report;
+    report.run.network = "toy";
+    report.gpu = "toy GPU";
+    RungResult rung;
+    rung.id = "one_kernel_that_has_a_name";
+    rung.title = "everything in one kernel";
+    rung.graph_warm_s = Seconds(10e-6);
+    rung.published_s = Seconds(120e-6);
+    rung.predicted = RungForecast{};
+    rung.predicted->graph_s = Seconds(11e-6);
+    RungLaunchForecast launch;
+    launch.kernel = "conv_all";
+    launch.operators = {"conv1"};
+    launch.time_s = Seconds(9e-6);
+    rung.predicted->launches = {launch};
+    report.run.rungs = {rung};
+    return report;
+}
+
+TEST_F(NetworkPages, ALadderSaysWhatMattersFirst) {
+    const std::string page = page_of(ladder());
+    EXPECT_THAT(page, HasSubstr("<strong>10.0\u00a0µs</strong><span>the fastest rung, "
+                                "one_<wbr>kernel_<wbr>that_<wbr>has_<wbr>a_<wbr>name</span>"));
+    EXPECT_THAT(page, HasSubstr("<strong>12.0×</strong><span>faster here than published"));
+    EXPECT_THAT(page, HasSubstr("<strong>+10.0\u00a0%</strong><span>the largest miss"));
+    EXPECT_THAT(page, HasSubstr("<a href=\"#rungs\">rungs</a>"));
+    EXPECT_THAT(page, HasSubstr("<wbr>name<small class=\"what\">everything in one kernel</small>"))
+        << "what a rung does stands below its name";
+}
+
+TEST_F(NetworkPages, ALadderHasItsKernelsWhereTheRunKeptThem) {
+    LadderReport report = ladder();
+    EXPECT_THAT(page_of(report), Not(HasSubstr("id=\"kernels\"")));
+    report.run.rungs[0].kernels = {{"conv_all", 3, Seconds(10e-6), Seconds(0.0), Seconds(31e-6)},
+                                   {"of_no_forecast", 1, Seconds(2e-6), Seconds(0.0), Seconds(2e-6)}};
+    const std::string page = page_of(report);
+    EXPECT_THAT(page, HasSubstr("<a href=\"#kernels\">kernels</a>"));
+    EXPECT_THAT(page, HasSubstr("<td>conv_all</td><td>3</td><td>10.0</td><td>9.00</td><td>0.900</td>"));
+    EXPECT_THAT(page, HasSubstr("<td>of_no_forecast</td><td>1</td><td>2.00</td><td>–</td><td>–</td>"));
+}
+
+ScalingCase step(DeviceSplit split, int devices, double forecast, double measured) {
+    ScalingCase c;
+    c.split = split;
+    c.devices = devices;
+    c.batch = 2048;
+    c.status = Status::ok;
+    c.forecast = ScalingTimes{};
+    c.forecast->step_s = Seconds(forecast);
+    c.measured = ScalingTimes{};
+    c.measured->step_s = Seconds(measured);
+    c.forecast_rates = ScalingRates{30e-6 / forecast, 0.5, {}, {}};
+    c.measured_rates = ScalingRates{30e-6 / measured, 0.4, {}, {}};
+    return c;
+}
+
+TEST_F(NetworkPages, ScalingHasATableAndItsSpeedUps) {
+    Scaling scaling;
+    scaling.network = "mnist";
+    scaling.devices = {0, 1};
+    scaling.cases = {step(DeviceSplit::one, 1, 33e-6, 30e-6), step(DeviceSplit::batch, 2, 20e-6, 25e-6)};
+    EXPECT_EQ(judgement_of(scaling),
+              "Of 2 measured steps the forecast is off by 10.0 % in the median and 20.0 % at worst.");
+    const Figure figure = figures_of(scaling).at(0);
+    EXPECT_EQ(figure.panels.at(0).title, "2048 images");
+    EXPECT_EQ(figure.panels.at(0).series.size(), 2u) << "forecast and measured";
+    const std::string page = page_of(scaling);
+    EXPECT_THAT(page,
+                HasSubstr("<td>2</td><td>2048</td><td>25.0</td><td>20.0</td><td>0.800</td><td>1.20×</td>"));
+    EXPECT_THAT(page, HasSubstr("id=\"f-speed_up\""));
+}
+
+TEST_F(NetworkPages, SharesThatTakeTurnsOnOneGpuAreNotCompared) {
+    Scaling scaling;
+    scaling.network = "mnist";
+    scaling.devices = {0, 0};
+    scaling.conditions["several_shares_a_gpu"] = "yes";
+    scaling.cases = {step(DeviceSplit::one, 1, 33e-6, 30e-6), step(DeviceSplit::batch, 2, 20e-6, 50e-6)};
+    EXPECT_THAT(judgement_of(scaling), HasSubstr("Of 1 measured step the forecast is off by 10.0 %"));
+    EXPECT_EQ(figures_of(scaling).at(0).panels.at(0).series.size(), 1u);
+    EXPECT_THAT(
+        page_of(scaling),
+        HasSubstr("<td>2</td><td>2048</td><td>50.0</td><td>20.0</td><td>–</td><td>–</td><td>1.50×</td>"));
+}
+
+TEST_F(NetworkPages, ATrainingSaysHowGoodAndHowFast) {
+    TrainingRun run;
+    run.network = "mnist";
+    run.tested_on = "test images";
+    run.images = 60000;
+    run.epochs = 3;
+    run.steps = 100;
+    run.descent.batch = 128;
+    run.time_s = Seconds(2.0);
+    run.step_s = Seconds(20e-6);
+    run.accuracy = 0.9798;
+    run.test_images = 10000;
+    run.checked = 1000;
+    const std::string page = page_of(run);
+    EXPECT_THAT(page, HasSubstr("<h1>Training of mnist</h1>"));
+    EXPECT_THAT(page, HasSubstr("<strong>97.98\u00a0%</strong><span>classified right</span>"));
+    EXPECT_THAT(page, HasSubstr("<strong>20.0\u00a0µs</strong><span>a step</span>"));
+    run.steps = 0;
+    run.step_s.reset();
+    run.rungs = {{"naive", 0.9798, 2}};
+    EXPECT_THAT(page_of(run), HasSubstr("<th scope=\"row\">naive</th><td>97.98</td><td>2</td>"));
+}
+
+} // namespace
+} // namespace convcast
