@@ -2,6 +2,7 @@
 // claims, the paper's own kernel and our fastest as measured, and both GPUs' forecasts.
 #include "model/shape/conv_shape.hpp"
 #include "reports/papers/computations.hpp"
+#include "reports/papers/verdicts.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 #include "reports/papers/paper_text.hpp"
 
 #include "reports/papers/computations.hpp"
+#include "reports/papers/verdicts.hpp"
 
 #include <fmt/format.h>
 
@@ -96,10 +97,11 @@ std::string tex_findings(const Reproduction &reproduction) {
         "where & claim & published & here & verdict\\\\\\midrule\\endhead\n";
     for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
         for (const ClaimAnswer &f : reproduction.answers[i].findings)
-            out += fmt::format("{} & {} & {} & {} & \\emph{{{}}}. {}\\\\\n",
-                               escape_tex(title_of(reproduction.paper.items[i])), escape_tex(f.claim),
-                               escape_tex(f.published), escape_tex(f.found), verdict_text(f.verdict),
-                               escape_tex(f.sentence));
+            if (f.counted.empty())
+                out += fmt::format("{} & {} & {} & {} & \\emph{{{}}}. {}\\\\\n",
+                                   escape_tex(title_of(reproduction.paper.items[i])), escape_tex(f.claim),
+                                   escape_tex(f.published), escape_tex(f.found), verdict_text(f.verdict),
+                                   escape_tex(f.sentence));
     return out + "\\bottomrule\\end{longtable}}\n";
 }
 
@@ -111,6 +113,10 @@ std::string drawings_text(const ItemAnswer &answer) {
 
 } // namespace
 
+std::string counted_at(const ClaimAnswer &finding) {
+    return finding.counted.empty() ? "" : ", counted at " + finding.counted;
+}
+
 std::string verdict_text(ClaimVerdict verdict) {
     std::string text = boost::describe::enum_to_string(verdict, "?");
     std::replace(text.begin(), text.end(), '_', ' ');
@@ -118,15 +124,25 @@ std::string verdict_text(ClaimVerdict verdict) {
 }
 
 std::string summary_of(const Reproduction &reproduction) {
-    std::array<std::size_t, 4> counts{};
-    std::size_t all = 0;
+    std::array<std::size_t, 5> counts{};
     for (const ItemAnswer &answer : reproduction.answers)
-        for (const ClaimAnswer &finding : answer.findings) {
-            ++counts[static_cast<std::size_t>(finding.verdict)];
-            ++all;
-        }
-    return fmt::format("Of {} claims {} hold, {} hold in part, {} come out differently and {} are open.", all,
-                       counts[0], counts[1], counts[2], counts[3]);
+        for (const ClaimAnswer &finding : answer.findings)
+            if (finding.counted.empty())
+                ++counts[static_cast<std::size_t>(finding.verdict)];
+    const auto [hold, in_part, differ, follow, open] = counts;
+    const auto verb = [](std::size_t n, const char *one, const char *several) {
+        return fmt::format("{} {}", n, n == 1 ? one : several);
+    };
+    const std::size_t all = hold + in_part + differ + open;
+    std::string text =
+        fmt::format("Of {} {}, {} in part, {} differently and {} open.", verb(all, "claim", "claims"),
+                    verb(hold, "holds", "hold"), verb(in_part, "holds", "hold"),
+                    verb(differ, "comes out", "come out"), verb(open, "is", "are"));
+    if (follow > 0)
+        text += fmt::format(" {} from other printed numbers, and {} not counted.",
+                            verb(follow, "more printed number follows", "more printed numbers follow"),
+                            follow == 1 ? "is" : "are");
+    return text;
 }
 
 std::string result_of(const PaperItem &item, const ItemAnswer &answer) {
@@ -142,12 +158,13 @@ std::string result_of(const PaperItem &item, const ItemAnswer &answer) {
     std::string text;
     if (answer.findings.size() > most_sentences) {
         for (const ClaimAnswer &f : answer.findings)
-            text += fmt::format("{}{}: {} (published {}, here {})", text.empty() ? "" : "; ", f.claim,
-                                verdict_text(f.verdict), f.published, f.found);
+            text += fmt::format("{}{}: {} (published {}, here {}{})", text.empty() ? "" : "; ", f.claim,
+                                verdict_text(f.verdict), f.published, f.found, counted_at(f));
         return text;
     }
     for (const ClaimAnswer &finding : answer.findings)
-        text += (text.empty() ? "" : " ") + verdict_text(finding.verdict) + ": " + finding.sentence;
+        text += (text.empty() ? "" : " ") + verdict_text(finding.verdict) + counted_at(finding) + ": " +
+                finding.sentence;
     if (text.empty()) {
         const std::size_t tables = answer.tables.size(), figures = answer.figures.size();
         if (tables > 0)
@@ -165,11 +182,11 @@ std::string paper_markdown(const Reproduction &r) {
     std::string out = fmt::format("# {}: {}\n\nWritten by `convcast reproduce {} --docs docs/papers`; a test "
                                   "holds it to what the command "
                                   "says. {}\n\n"
-                                  "The paper's GPU is the {}. Measured: {}.\n",
+                                  "The paper's GPU is the {}. Measured: {}.\n\n{}\n",
                                   r.paper.authors, r.paper.title, r.paper.id, summary_of(r), r.paper_gpu,
-                                  r.measured.empty() ? "nothing" : r.measured);
+                                  r.measured.empty() ? "nothing" : r.measured, verdict_rules());
     if (!r.no_time.empty())
-        out += fmt::format("No time is forecast for the paper's GPU: {}.\n", r.no_time);
+        out += fmt::format("\nNo time is forecast for the paper's GPU: {}.\n", r.no_time);
     out += "\n| in the paper | what it says | where it is here | command | result |\n|---|---|---|---|---|\n";
     for (std::size_t i = 0; i < r.answers.size(); ++i) {
         const PaperItem &item = r.paper.items[i];
@@ -191,8 +208,9 @@ std::string findings_csv(const Reproduction &r) {
     std::string out = csv_line({"item", "where", "claim", "published", "here", "verdict", "why"});
     for (std::size_t i = 0; i < r.answers.size(); ++i)
         for (const ClaimAnswer &f : r.answers[i].findings)
-            out += csv_line({f.item, title_of(r.paper.items[i]), f.claim, f.published, f.found,
-                             verdict_text(f.verdict), f.sentence});
+            if (f.counted.empty())
+                out += csv_line({f.item, title_of(r.paper.items[i]), f.claim, f.published, f.found,
+                                 verdict_text(f.verdict), f.sentence});
     return out;
 }
 
@@ -223,6 +241,7 @@ std::string paper_tex(const Reproduction &r) {
         escape_tex(r.paper_gpu), escape_tex(r.measured.empty() ? "nothing" : r.measured));
     if (!r.no_time.empty())
         out += fmt::format("No time is forecast for that GPU: {}.\n", escape_tex(r.no_time));
+    out += "\n\\medskip\\noindent{\\footnotesize " + escape_tex(verdict_rules()) + "}\n";
     out += tex_findings(r);
     for (std::size_t i = 0; i < r.answers.size(); ++i) {
         const ItemAnswer &answer = r.answers[i];
