@@ -260,12 +260,14 @@ TEST(Papers, TheirOwnKernelIsNotOurFastest) {
         });
     EXPECT_EQ(average.published, "1.39×");
     EXPECT_EQ(average.verdict, ClaimVerdict::differs);
-    EXPECT_THAT(average.sentence, HasSubstr("of 33 shapes"));
+    EXPECT_EQ(average.found, "0.55× (H200)"); // the paper's own settings, not predict's default
+    EXPECT_THAT(average.sentence, HasSubstr("0.47× in predict's default"));
     const PaperTable &means = figure.tables.front();
-    ASSERT_EQ(means.rows.size(), 8u); // three filters and all, twice
-    EXPECT_EQ(means.rows[6][1], "the paper's own kernel");
-    EXPECT_EQ(means.rows[7][1], "our fastest");
-    EXPECT_EQ(means.rows[6][8], "1.39×");
+    ASSERT_EQ(means.rows.size(), 12u); // three filters and all, three times
+    EXPECT_EQ(means.rows[9][1], "the paper's own settings");
+    EXPECT_EQ(means.rows[10][1], "its kernel, predict's default");
+    EXPECT_EQ(means.rows[11][1], "our fastest");
+    EXPECT_EQ(means.rows[9][8], "1.39×");
 }
 
 TEST(Papers, SettingsAreMatchedByTheirKnobs) {
@@ -296,18 +298,16 @@ TEST(Papers, OwnSettingsAreMeasured) {
               "13 of 18 shapes");
     EXPECT_THAT(finding("chang", "section_4_block", "M' = 64 and W'x = 128 are best, measured on H200").found,
                 HasSubstr("19 of 21"));
-    EXPECT_EQ(
-        finding("chang", "figure_4", "average speed-up over cuDNN 7.1, with the paper's own settings").found,
-        "1.00× (H200)");
-    EXPECT_EQ(finding("chen", "figure_7",
-                      "average speed-up over cuDNN 5.1, GEMM-based, with the paper's own settings")
-                  .found,
+    EXPECT_EQ(finding("chang", "figure_4", "average speed-up over cuDNN 7.1, GTX 1080 Ti").found,
+              "1.00× (H200)");
+    EXPECT_EQ(finding("chen", "figure_7", "average speed-up over cuDNN 5.1, GEMM-based, Tesla K40m").found,
               "1.33× (H200)");
     for (const char *paper : {"chang", "chen"})
         for (const ItemAnswer &answer : reproduced(paper).answers)
             for (const ClaimAnswer &f : answer.findings)
                 EXPECT_TRUE(f.verdict != ClaimVerdict::open ||
-                            f.sentence.find("No time of cuDNN on this GPU") == 0)
+                            f.sentence.find("No time of cuDNN on this GPU") == 0 ||
+                            f.sentence.find("What choose ranks first was run on") != std::string::npos)
                     << paper << ": " << f.claim << " is open: " << f.sentence;
 }
 
