@@ -271,6 +271,7 @@ Series boundary_line(const PaperBounds &paper, bool by_map, int r, bool fmas, do
     Series line{fmas ? "N_FMA in one piece" : "V_s in one piece", fmas ? std::size_t{4} : std::size_t{5},
                 Drawn::curve};
     constexpr double steps = 120.0;
+    constexpr double inside = 1.1; // a line beyond the plot runs along its frame, not on it
     for (double i = 0.0; i <= steps; ++i) {
         const double size = std::round(low * std::pow(high / low, i / steps));
         const std::optional<double> filters =
@@ -278,7 +279,7 @@ Series boundary_line(const PaperBounds &paper, bool by_map, int r, bool fmas, do
         if (size >= r && filters && (line.points.empty() || line.points.back().x != size))
             line.points.push_back(
                 {size,
-                 std::clamp(*filters, least, most),
+                 std::clamp(*filters, least * inside, most / inside),
                  fmt::format("{} from {:.0f} filters on a map of {:.0f}", line.name, *filters, size),
                  {}});
     }
@@ -329,7 +330,7 @@ std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::
     figure.x.low = low, figure.x.high = high, figure.y.low = least, figure.y.high = most;
     for (const Opinion &opinion :
          {Opinion{"paper's rule", &CaseRow::paper}, Opinion{"physical rule", &CaseRow::physical},
-          Opinion{"forecast (tier 2)", &CaseRow::tier2}, Opinion{"measured", &CaseRow::measured}})
+          Opinion{"forecast", &CaseRow::tier2}, Opinion{"measured", &CaseRow::measured}})
         if (Panel panel = opinion_panel(opinion, points); !panel.series.empty())
             figure.panels.push_back(std::move(panel));
     const bool by_map = division == "map_split";

@@ -3,6 +3,7 @@
 #include "model/shape/conv_shape.hpp"
 #include "reports/papers/computations.hpp"
 #include "reports/papers/verdicts.hpp"
+#include "reports/partition_regions.hpp"
 #include "reports/profile_figures.hpp"
 #include "reports/report_figures.hpp"
 
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -549,6 +551,99 @@ ItemAnswer matched(const PaperItem &item, const PaperContext &context) {
     return answer;
 }
 
+/// "Even unmatched much better than cuDNN", and "lower at one filter", both of the special case.
+ItemAnswer special_claims(const PaperItem &item, const PaperContext &context) {
+    ItemAnswer answer;
+    const std::string study = "chen_special", gpu = short_name(context.ours().profile);
+    const StudyResults *settings = context.measured_settings(study), *results = context.measured(study);
+    if (settings == nullptr || results == nullptr)
+        return answer;
+    std::vector<double> single;
+    std::size_t lower = 0, maps = 0;
+    struct Rates {
+        double one = 0.0, best = 0.0;
+    };
+    std::map<std::pair<std::int64_t, std::int64_t>, Rates> rates; // by map and filter
+    for (const std::string &shape : results->study.shapes) {
+        const ConvShape s = ConvShape::parse(shape);
+        const CaseRow *one = row_with(*settings, shape, unit_setting("row_register", 1)),
+                      *two = row_with(*settings, shape, unit_setting("row_register", 2));
+        if (s.r == 3 && one != nullptr)
+            for (const ShapeRow &row : results->statistics.shapes)
+                if (row.shape == shape && row.cudnn && results->row(*row.cudnn).cold_s)
+                    single.push_back(*results->row(*row.cudnn).cold_s / *one->cold_s);
+        Rates &its = rates[{s.h, s.r}];
+        for (const CaseRow *row : {one, two})
+            if (row != nullptr) {
+                double &to = s.k == 1 ? its.one : its.best;
+                to = std::max(to, s.fmas().value / row->cold_s->value);
+            }
+    }
+    for (const auto &[at, its] : rates)
+        if (its.one > 0.0 && its.best > 0.0) {
+            ++maps;
+            lower += its.one < its.best ? 1 : 0;
+        }
+    if (const auto mean = geometric_mean_of(single))
+        answer.findings.push_back(
+            {item.id, "single floats are still much better than cuDNN, 3x3, " + gpu, "much better; no number",
+             fmt::format("{} ({})", times(*mean), gpu), verdict_of_gain(*mean),
+             fmt::format("With one float a thread the kernel is {} as fast as today's cuDNN at 3x3 on {}, "
+                         "geometric mean over {} shapes. That is the matched width on its banks of 4 bytes; no "
+                         "time of cuDNN on the {} is at hand.",
+                         times(*mean), gpu, single.size(), short_name(context.papers().profile))});
+    if (maps > 0)
+        answer.findings.push_back(
+            {item.id, "the performance is lower at one filter, " + gpu, "lower; no number",
+             fmt::format("on {} of {} maps and filters", lower, maps), verdict_of_all(lower, maps),
+             fmt::format("Multiply-adds a second at F = 1 are fewer than at the best of more filters on {} of {} "
+                         "pairs of map and filter.",
+                         lower, maps)});
+    return answer;
+}
+
+/// T_X by T_Y threads and ceil(F / F_TB) blocks, as Table 1's configurations give them.
+ItemAnswer general_threads(const PaperItem &item, const PaperContext &context) {
+    ItemAnswer answer;
+    PaperTable table{item.id,
+                     "Threads of Table 1's configurations, " + short_name(context.papers().profile),
+                     1,
+                     {"shape", "T_X = F_TB / F_T", "T_Y = W H / W_T", "T_X T_Y", "threads of the plan",
+                      "ceil(F / F_TB)", "CTAs of the plan", "blocks of the image", "CTAs an SM"},
+                     {},
+                     ""};
+    std::size_t same = 0, all = 0;
+    for (const char *shape : {"n1c64h64w64k64r3s3", "n1c64h64w64k64r5s5", "n1c64h64w64k64r7s7"}) {
+        const std::string setting = setting_for("block_register:unit=2", shape);
+        const Case made = context.papers().forecast(setting, shape);
+        if (!made.prediction || !made.prediction->plan)
+            continue;
+        const auto knob = [&](const char *name) { return knob_value(setting, name); };
+        const ConvShape s = ConvShape::parse(shape);
+        const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+        const std::int64_t x = knob("tile_k") / knob("filters_per_thread"),
+                           y = knob("tile_w") * knob("tile_h") / knob("pixels_per_thread"),
+                           along = up(s.k, knob("tile_k")),
+                           blocks = up(s.q(), knob("tile_w")) * up(s.p(), knob("tile_h"));
+        const Partition &launch = main_launch(*made.prediction->plan);
+        const std::int64_t ctas = cta_count(launch);
+        ++all;
+        same += launch.threads == x * y && ctas == along * blocks ? 1 : 0;
+        table.rows.push_back({shape, std::to_string(x), std::to_string(y), std::to_string(x * y),
+                              std::to_string(launch.threads), std::to_string(along), std::to_string(ctas),
+                              std::to_string(blocks), std::to_string(launch.ctas_per_sm)});
+    }
+    answer.tables.push_back(std::move(table));
+    if (all > 0)
+        answer.findings.push_back(
+            {item.id, "threads and blocks are T_X T_Y and ceil(F / F_TB) for each block of the image",
+             "an equation", fmt::format("{} of {} plans", same, all), verdict_of_all(same, all),
+             fmt::format("The plans of {} of the {} configurations launch as many threads and CTAs as the "
+                         "equations say.",
+                         same, all)});
+    return answer;
+}
+
 ItemAnswer short_types(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
     for (const auto &[dtype, words, unit] : {std::tuple{"f16", "halves", 2}, {"i8", "8-bit integers", 4}}) {
@@ -707,6 +802,8 @@ std::map<std::string, Computation> chen_computations() {
             {"peak", {peak, false, 0, {"peak"}}},
             {"special_block", {special_block, true, 1}},
             {"matched", {matched, true, 0, {"unmatched"}}},
+            {"special_claims", {special_claims}},
+            {"general_threads", {general_threads}},
             {"short_types", {short_types, true}},
             {"best_configurations", {best_configurations, true, 3}},
             {"peak_share", {peak_share, true, 0, {"best", "share of the peak"}}}};

@@ -244,13 +244,20 @@ std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext 
             throw InputError("item " + item.id + ": /answer/drawn", problem);
         const ConvShape shape = ConvShape::parse(made.shape);
         const GpuProfile &gpu = context.papers().profile;
+        // Figure 2 of Chang draws its five ways in their order.
+        const std::string letter =
+            item.answer.by == "partitions"
+                ? fmt::format("({}) {}", static_cast<char>('a' + drawings.size()),
+                              drawings.empty() ? "undivided, every thread on its own: " : "")
+                : "";
+        const std::string file = fmt::format("{}_{}.svg", item.id, drawings.size() + 1);
         drawings.push_back(
-            {fmt::format("{}_diagram_{}", item.id, drawings.size() + 1), strategy,
+            {fmt::format("{}_diagram_{}", item.id, drawings.size() + 1), letter + strategy,
              fmt::format(
                  "{} on the {}: {} of {} threads, {} on an SM at once. Grey lines are where other CTAs' "
-                 "parts begin.",
+                 "parts begin. Drawn by: convcast predict --gpu {} --shape {} --strategy {} --diagram {}",
                  shape_text(made.shape), short_name(gpu), count(cta_count(main_launch(plan)), "CTA", "CTAs"),
-                 main_launch(plan).threads, main_launch(plan).ctas_per_sm),
+                 main_launch(plan).threads, main_launch(plan).ctas_per_sm, gpu.id, made.shape, strategy, file),
              partition_diagram(shape, plan, PaperWidth::column(), bank_bytes_of(gpu))});
     }
     return drawings;

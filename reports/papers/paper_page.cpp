@@ -154,8 +154,8 @@ class PaperPageWriter : HtmlWriter {
         drawings(answer.drawings);
         for (const PaperTable &t : answer.tables)
             table(t);
-        if (answer.findings.empty() && answer.tables.empty() && answer.drawings.empty())
-            add("<p>Here: {}.</p>\n", escape_xml(result_of(item, answer)));
+        if (item.answer.kind == AnswerKind::not_computed)
+            add("<p>{}.</p>\n", escape_xml(result_of(item, answer)));
         where(item);
         out_ += "</section>\n";
     }
@@ -163,7 +163,8 @@ class PaperPageWriter : HtmlWriter {
     void where(const PaperItem &item) {
         std::string text;
         if (item.answer.where)
-            text += escape_xml(*item.answer.where);
+            text += (item.answer.kind == AnswerKind::here ? "Answered by " : "") +
+                    escape_xml(*item.answer.where);
         if (item.answer.command)
             text +=
                 fmt::format("{}<code>{}</code>", text.empty() ? "" : " · ", escape_xml(*item.answer.command));
