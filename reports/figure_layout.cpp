@@ -93,7 +93,7 @@ std::vector<Tick> ticks_of(const Axis &axis, const AxisRange &range, double leng
         if (auto ticks = logarithmic_ticks(range, 3, 1); apart(ticks))
             return ticks;
         // Labels at decades alone are too few to read a value of a short range.
-        if (labels(logarithmic_ticks(range, 1, 1)) < 3)
+        if (labels(logarithmic_ticks(range, 1, 1)) <= 3)
             if (auto ticks = logarithmic_ticks(range, 2, 1); apart(ticks))
                 return ticks;
         for (int stride = 1;; ++stride)

@@ -62,7 +62,12 @@ std::string where_text(const PaperItem &item) {
 
 /// A text for TeX; the papers' symbols with their subscripts.
 std::string tex_text(const std::string &text) {
-    std::string out = escape_tex(text);
+    std::string out;
+    for (std::size_t begin = 0; begin <= text.size();) { // two hyphens of an option are no dash
+        const std::size_t end = std::min(text.find("--", begin), text.size());
+        out += (begin == 0 ? "" : "-{}-") + escape_tex(text.substr(begin, end - begin));
+        begin = end + 2;
+    }
     for (std::size_t at = out.find(','); at != std::string::npos; at = out.find(',', at + 1))
         if (at + 1 < out.size() && out[at + 1] >= 'a' && out[at + 1] <= 'z')
             out.insert(at + 1, "\\allowbreak{}"); // knobs are one word to TeX

@@ -340,6 +340,22 @@ TEST(Papers, FiguresHavePointsAndUniqueNames) {
     }
 }
 
+TEST(Papers, TexHasEveryTable) {
+    for (const std::string &id : shipped_papers()) {
+        const std::string tex = paper_tex(reproduced(id));
+        std::size_t tables = 0, captions = 0;
+        for (const ItemAnswer &answer : reproduced(id).answers)
+            for (const PaperTable &table : answer.tables)
+                tables += table.rows.empty() ? 0 : 1;
+        for (std::size_t at = tex.find("\\endfirsthead"); at != std::string::npos;
+             at = tex.find("\\endfirsthead", at + 1))
+            ++captions;
+        EXPECT_GE(captions, tables) << id; // wide ones come in parts
+        EXPECT_THAT(tex, AllOf(HasSubstr("{lmodern}"), testing::Not(HasSubstr("resizebox")),
+                               testing::Not(HasSubstr("V\\_s"))));
+    }
+}
+
 TEST(Papers, DocsAreWhatTheCommandSays) {
     for (const std::string &id : shipped_papers()) {
         const std::string file = std::string(CONVCAST_SOURCE_DIR) + "/docs/papers/" + id + ".md";
