@@ -156,7 +156,8 @@ std::string answer_text(const Reproduction &reproduction, const ReportFiles &fil
         text += wrapped("no time for " + reproduction.paper_gpu + ": " + reproduction.no_time, 0, width);
     for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
         for (const ClaimAnswer &f : reproduction.answers[i].findings)
-            text += wrapped(title_of(reproduction.paper.items[i]) + ": " + f.claim, 0, width) +
+            if (f.counted.empty())
+                text += wrapped(title_of(reproduction.paper.items[i]) + ": " + f.claim, 0, width) +
                     headed("  " + verdict_text(f.verdict), "published " + f.published + "; here " + f.found,
                            12, width);
     return text + "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +

@@ -46,7 +46,8 @@ std::vector<Tick> logarithmic_ticks(const AxisRange &range, int per_decade, int 
             if (value < range.low * (1.0 - 1e-9) || value > range.high * (1.0 + 1e-9))
                 continue;
             const bool wanted =
-                digit == 1 || (per_decade == 3 && (digit == 2 || digit == 5)) || per_decade == 9;
+                digit == 1 || (per_decade == 3 && (digit == 2 || digit == 5)) ||
+                                (per_decade == 2 && digit == 3) || per_decade == 9;
             const bool labelled = wanted && (decade - first) % stride == 0;
             ticks.push_back({value, labelled ? tick_label(value, std::pow(10.0, decade)) : ""});
         }
@@ -91,6 +92,10 @@ std::vector<Tick> ticks_of(const Axis &axis, const AxisRange &range, double leng
                 return ticks;
         if (auto ticks = logarithmic_ticks(range, 3, 1); apart(ticks))
             return ticks;
+        // Labels at decades alone are too few to read a value of a short range.
+        if (labels(logarithmic_ticks(range, 1, 1)) <= 3)
+            if (auto ticks = logarithmic_ticks(range, 2, 1); apart(ticks))
+                return ticks;
         for (int stride = 1;; ++stride)
             if (auto ticks = logarithmic_ticks(range, 1, stride); apart(ticks) || labels(ticks) < 2)
                 return ticks;

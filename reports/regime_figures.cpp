@@ -348,7 +348,7 @@ std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::
     figure.x.low = low, figure.x.high = high, figure.y.low = least, figure.y.high = most;
     for (const Opinion &opinion :
          {Opinion{"paper's rule", &CaseRow::paper}, Opinion{"physical rule", &CaseRow::physical},
-          Opinion{"forecast (tier 2)", &CaseRow::tier2}, Opinion{"measured", &CaseRow::measured}})
+          Opinion{"forecast", &CaseRow::tier2}, Opinion{"measured", &CaseRow::measured}})
         if (Panel panel = opinion_panel(opinion, points); !panel.series.empty())
             figure.panels.push_back(std::move(panel));
     const bool by_map = division == "map_split";

@@ -237,7 +237,7 @@ std::vector<ScalingPoint> scaling_points(const Scaling &scaling, std::int64_t ba
         const auto found =
             std::find_if(scaling.cases.begin(), scaling.cases.end(), [&](const ScalingCase &c) {
                 return c.split == split && c.devices == devices && c.batch == images && c.forecast &&
-                       c.forecast_rates;
+                       (split == DeviceSplit::one || c.forecast_rates); // one GPU is compared with nothing
             });
         return found == scaling.cases.end() ? nullptr : &*found;
     };

@@ -13,14 +13,15 @@
 
 namespace convcast {
 
-/// How a claim stands here. The sentence beside it says by which numbers.
+/// How a claim stands here, by the rules of verdicts.hpp. The sentence beside it says by which numbers.
 enum class ClaimVerdict {
     holds,
     in_part,
     differs,
-    open, ///< what would decide it is not at hand
+    follows, ///< a printed number that comes out of other printed ones: says nothing of a GPU
+    open,    ///< what would decide it is not at hand
 };
-BOOST_DESCRIBE_ENUM(ClaimVerdict, holds, in_part, differs, open)
+BOOST_DESCRIBE_ENUM(ClaimVerdict, holds, in_part, differs, follows, open)
 
 struct ClaimAnswer {
     std::string item;      ///< PaperItem::id
@@ -28,8 +29,9 @@ struct ClaimAnswer {
     std::string published; ///< as printed, with its unit
     std::string found;     ///< the same here, and on which GPU
     ClaimVerdict verdict = ClaimVerdict::open;
-    std::string sentence; ///< why, in numbers
-    BOOST_DESCRIBE_CLASS(ClaimAnswer, (), (item, claim, published, found, verdict, sentence), (), ())
+    std::string sentence;  ///< why, in numbers
+    std::string counted{}; ///< the earlier item that has the same claim: it is counted there; "" of the first
+    BOOST_DESCRIBE_CLASS(ClaimAnswer, (), (item, claim, published, found, verdict, sentence, counted), (), ())
 };
 
 struct PaperTable {

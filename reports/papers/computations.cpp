@@ -130,7 +130,7 @@ ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found
             cell.of + ", " + cell.at,
             printed(cell),
             printed(ours),
-            same ? ClaimVerdict::holds : ClaimVerdict::differs,
+            same ? ClaimVerdict::follows : ClaimVerdict::differs,
             same ? "The same follows from " + where + "."
                  : fmt::format("From {} follows {}, {} {} than printed.", where, printed(ours),
                                fmt::format("{:.0f} %", 100.0 * std::abs(found / cell.value - 1.0)),
@@ -202,6 +202,20 @@ std::string measured_text(const Paper &paper, const PaperContext &context) {
     return "";
 }
 
+/// The same claim with the same evidence in a later item is counted once.
+void count_once(Reproduction &reproduction) {
+    std::map<std::string, std::string> first; // claim and evidence -> title of the item
+    for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
+        for (ClaimAnswer &f : reproduction.answers[i].findings) {
+            if (f.verdict == ClaimVerdict::open)
+                continue;
+            const auto [at, fresh] = first.emplace(f.claim + "\n" + f.published + "\n" + f.sentence,
+                                                   title_of(reproduction.paper.items[i]));
+            if (!fresh)
+                f.counted = at->second;
+        }
+}
+
 } // namespace
 
 Reproduction reproduce(const Paper &paper, const PaperContext &context) {
@@ -212,6 +226,7 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context) {
     out.no_time = context.no_time();
     for (const PaperItem &item : paper.items)
         out.answers.push_back(compute(item, context));
+    count_once(out);
     out.measured = measured_text(paper, context);
     for (const PaperItem &item : paper.items)
         if (item.answer.network && out.measured.empty())

@@ -60,6 +60,16 @@ bool has_setting(const std::string &strategy, const std::string &setting);
 /// The measured case of a shape with a setting; nullptr where there is none.
 const CaseRow *row_with(const StudyResults &results, const std::string &shape, const std::string &setting);
 
+/// Chen's general kernel "with n floats", block_register:unit=n, in the configuration that his Table 1 prints
+/// for the shape's filter; any other setting as it is.
+std::string setting_for(const std::string &setting, const std::string &shape);
+/// The recorded case of a paper's setting of a shape. Where Table 1's width was never run, which is so at
+/// 7x7 filters on maps of 32 x 32, the narrower block of the same configuration that was.
+const CaseRow *own_row(const StudyResults &settings, const std::string &shape, const std::string &setting);
+/// Whether the paper takes this setting for a shape: of two divisions it takes one by its rule 4.
+bool takes(const PaperItem &item, const std::string &setting, const std::string &shape,
+           const ForecastGpu &gpu);
+
 /// What is left open where nothing was measured.
 ClaimAnswer not_measured(const PaperItem &item, const std::string &claim, const std::string &published,
                          const PaperContext &context);

@@ -3,6 +3,7 @@
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
 #include "model/base/quantile.hpp"
+#include "model/choose/ranking.hpp"
 #include "model/predict.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "reports/papers/recordings.hpp"
@@ -84,6 +85,18 @@ std::optional<Seconds> ForecastGpu::time(const std::string &strategy, const std:
     if (item.status != Status::ok || !item.prediction)
         return std::nullopt;
     return item.prediction->time_s;
+}
+
+const std::optional<ChosenSetting> &ForecastGpu::chosen(const std::string &strategy,
+                                                        const std::string &shape) const {
+    const std::string key = strategy + " " + shape;
+    if (const auto found = chosen_.find(key); found != chosen_.end())
+        return found->second;
+    std::optional<ChosenSetting> best;
+    const Ranking ranking = rank(ConvShape::parse(shape), profile, knowledge, {strategy}, 1);
+    if (!ranking.settings.empty() && ranking.settings.front().time)
+        best = {to_text(ranking.settings.front().planned.strategy), *ranking.settings.front().time};
+    return chosen_.emplace(key, std::move(best)).first->second;
 }
 
 PaperContext::PaperContext(const Paper &paper, GpuProfile ours, Recordings recordings, Recordings settings)

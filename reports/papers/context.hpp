@@ -34,6 +34,12 @@ struct StudyResults {
     const CaseRow &row(std::int64_t id) const { return statistics.cases[static_cast<std::size_t>(id)]; }
 };
 
+/// A setting with its forecast.
+struct ChosenSetting {
+    std::string strategy; ///< with its knobs
+    Seconds time;
+};
+
 /// A GPU with what its forecasts are given.
 struct ForecastGpu {
     GpuProfile profile;
@@ -43,6 +49,12 @@ struct ForecastGpu {
     Case forecast(const std::string &strategy, const std::string &shape) const;
     /// Its time; absent where there is none.
     std::optional<Seconds> time(const std::string &strategy, const std::string &shape) const;
+    /// The setting of a strategy that `convcast choose` ranks first: that of the shortest forecast. `time` of
+    /// a strategy without knobs is of its default setting, which is another. Absent where none has a time.
+    const std::optional<ChosenSetting> &chosen(const std::string &strategy, const std::string &shape) const;
+
+  private:
+    mutable std::map<std::string, std::optional<ChosenSetting>> chosen_; ///< each ranked once
 };
 
 class PaperContext {

@@ -23,6 +23,7 @@ std::string shipped_weights_made_by(const std::string &network);
 
 /// A rung with all that is known of it.
 struct KnownRung {
+    std::string network;
     Rung rung;
     RungForecast papers, ours;
     std::optional<RungResult> measured; ///< on our GPU

@@ -31,19 +31,6 @@ struct OwnRow {
     std::optional<Seconds> chosen, best, cudnn; ///< the kernel as the model sets it, our fastest, cuDNN's
 };
 
-/// Of two divisions a shape takes one by rule 4 of Chang's section 3.1; settings of the other are not the
-/// paper's for it.
-bool takes(const PaperItem &item, const std::string &setting, const std::string &shape,
-           const ForecastGpu &gpu) {
-    const std::vector<std::string> &kernels = item.answer.paper_kernels;
-    if (kernels.size() < 2)
-        return true;
-    const Case first = gpu.forecast(kernels.front(), shape);
-    const bool second =
-        first.prediction && first.prediction->rules && first.prediction->rules->method.value_or(1) == 2;
-    return setting.starts_with(kernels[second ? 1 : 0] + ":");
-}
-
 std::vector<OwnRow> own_rows(const PaperItem &item, const PaperContext &context) {
     const StudyResults *results = context.measured(*item.answer.study),
                        *settings = context.measured_settings(*item.answer.study);
@@ -52,9 +39,10 @@ std::vector<OwnRow> own_rows(const PaperItem &item, const PaperContext &context)
         OwnRow row;
         row.shape = shape;
         row.filter = fmt::format("{0}x{0}", ConvShape::parse(shape).r);
-        for (const std::string &setting : item.answer.settings) {
+        for (const std::string &general : item.answer.settings) {
+            const std::string setting = setting_for(general, shape);
             const bool ours = settings != nullptr && takes(item, setting, shape, context.ours());
-            row.own.push_back(ours ? row_with(*settings, shape, setting) : nullptr);
+            row.own.push_back(ours ? own_row(*settings, shape, general) : nullptr);
             row.papers_gpu.push_back(takes(item, setting, shape, context.papers())
                                          ? context.papers().time(setting, shape)
                                          : std::nullopt);
@@ -71,15 +59,6 @@ std::vector<OwnRow> own_rows(const PaperItem &item, const PaperContext &context)
         rows.push_back(std::move(row));
     }
     return rows;
-}
-
-/// The fastest of a shape's own settings.
-std::optional<Seconds> fastest_own(const OwnRow &row) {
-    std::optional<Seconds> best;
-    for (const CaseRow *own : row.own)
-        if (own != nullptr && own->cold_s && (!best || *own->cold_s < *best))
-            best = own->cold_s;
-    return best;
 }
 
 /// A setting as the papers write it: "M' = 64, W'x = 128, S = 32"; knobs that they do not have are left out.
@@ -127,9 +106,9 @@ Figure own_figure(const PaperItem &item, const std::vector<OwnRow> &rows, const 
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::size_t style = i == 0 ? drawn_as::papers_kernel : second_own;
         measured.push_back({names[i], style});
-        forecast.push_back({i == 0 ? "its forecast" : "", style, Drawn::points, true});
+        forecast.push_back({names[i] + ", forecast", style, Drawn::points, true});
     }
-    Series chosen{"the same kernel as the model sets it", drawn_as::papers_gpu},
+    Series chosen{"the same kernel, predict's default", drawn_as::papers_gpu},
         best{"our fastest", drawn_as::best};
     for (const OwnRow &row : rows) {
         if (row.filter != filter || !row.cudnn)
@@ -145,7 +124,7 @@ Figure own_figure(const PaperItem &item, const std::vector<OwnRow> &rows, const 
                                      {}});
         };
         add(best, row.best, "our fastest");
-        add(chosen, row.chosen, "as the model sets it");
+        add(chosen, row.chosen, "predict's default");
         for (std::size_t i = 0; i < row.own.size(); ++i)
             if (row.own[i] != nullptr) {
                 add(measured[std::min(i, names.size() - 1)], row.own[i]->cold_s, row.own[i]->name);
@@ -169,10 +148,11 @@ PaperTable own_table(const PaperItem &item, const std::vector<OwnRow> &rows, con
         title_of(item) + ": the paper's own settings",
         2,
         {"shape", "the paper's setting", "measured " + gpu + ", µs", "forecast " + gpu + ", µs",
-         "forecast " + papers + ", µs", "the kernel as the model sets it, µs", "our fastest, µs", "cuDNN, µs",
+         "forecast " + papers + ", µs", "the kernel in predict's default, µs", "our fastest, µs", "cuDNN, µs",
          "its speed-up"},
         {},
-        "Medians, cold L2. The settings were recorded by themselves, on another day than the rest."};
+        "Medians, cold L2. The settings were recorded by themselves, on another day than the rest. A dash: the "
+        "setting was never run, or the paper's rule takes another division."};
     for (const OwnRow &row : rows)
         for (std::size_t i = 0; i < row.own.size(); ++i) {
             const CaseRow *own = row.own[i];
@@ -180,7 +160,8 @@ PaperTable own_table(const PaperItem &item, const std::vector<OwnRow> &rows, con
                 continue;
             const std::optional<Seconds> cold = own == nullptr ? std::nullopt : own->cold_s;
             table.rows.push_back(
-                {row.shape, own == nullptr ? item.answer.settings[i] : own->name, micro_text(cold),
+                {row.shape, own == nullptr ? setting_for(item.answer.settings[i], row.shape) : own->name,
+                 micro_text(cold),
                  micro_text(own == nullptr ? std::nullopt : own->predicted_s), micro_text(row.papers_gpu[i]),
                  micro_text(row.chosen), micro_text(row.best), micro_text(row.cudnn),
                  factor_text(cold && row.cudnn ? std::optional(*row.cudnn / *cold) : std::nullopt)});
@@ -190,41 +171,18 @@ PaperTable own_table(const PaperItem &item, const std::vector<OwnRow> &rows, con
     return table;
 }
 
-ClaimAnswer own_finding(const PaperItem &item, const PublishedCell &cell, const std::vector<OwnRow> &rows,
-                        const PaperContext &context) {
-    std::vector<double> speedups, forecasts;
-    for (const OwnRow &row : rows) {
-        if (const auto own = fastest_own(row); own && row.cudnn)
-            speedups.push_back(*row.cudnn / *own);
-        for (const CaseRow *own : row.own)
-            if (own != nullptr && own->cold_s && own->predicted_s)
-                forecasts.push_back(*own->predicted_s / *own->cold_s);
-    }
-    ClaimAnswer finding{item.id,
-                        fmt::format("average speed-up over {}, with the paper's own settings", *cell.against),
-                        printed(cell),
-                        "–",
-                        ClaimVerdict::open,
-                        "The settings were not run on " + short_name(context.ours().profile) + "."};
-    const auto mean = geometric_mean_of(speedups);
-    if (!mean)
-        return finding;
-    const auto wins = static_cast<std::size_t>(
-        std::count_if(speedups.begin(), speedups.end(), [](double v) { return v > 1.0; }));
-    finding.found = fmt::format("{} ({})", times(*mean), short_name(context.ours().profile));
-    finding.verdict = *mean >= 0.9 * *ratio_of(cell) ? ClaimVerdict::holds
-                      : *mean > 1.0                  ? ClaimVerdict::in_part
-                                                     : ClaimVerdict::differs;
-    finding.sentence =
-        fmt::format("With the paper's own settings its kernel is faster than today's cuDNN on {}, {} in the "
-                    "geometric mean.",
-                    of_shapes(wins, speedups.size()), times(*mean));
-    if (const auto bias = geometric_mean_of(forecasts))
-        finding.sentence += fmt::format(" Forecast over measured time is {:.2f}.", *bias);
-    return finding;
-}
-
 } // namespace
+
+bool takes(const PaperItem &item, const std::string &setting, const std::string &shape,
+           const ForecastGpu &gpu) {
+    const std::vector<std::string> &kernels = item.answer.paper_kernels;
+    if (kernels.size() < 2)
+        return true;
+    const Case first = gpu.forecast(kernels.front(), shape);
+    const bool second =
+        first.prediction && first.prediction->rules && first.prediction->rules->method.value_or(1) == 2;
+    return setting.starts_with(kernels[second ? 1 : 0] + ":");
+}
 
 std::string knobs_text(const std::string &setting) {
     const std::size_t colon = setting.find(':');
@@ -270,10 +228,7 @@ ItemAnswer own_settings(const PaperItem &item, const PaperContext &context) {
     for (const std::string &filter : filters)
         answer.figures.push_back(own_figure(item, rows, filter, context));
     answer.tables.push_back(own_table(item, rows, context));
-    for (const PublishedCell &cell : item.published)
-        if (ratio_of(cell) && cell.gpu && cell.statistic == Statistic::average && cell.at == "all")
-            answer.findings.push_back(own_finding(item, cell, rows, context));
-    return answer;
+    return answer; // gains() has the findings
 }
 
 std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext &context) {
@@ -289,13 +244,20 @@ std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext 
             throw InputError("item " + item.id + ": /answer/drawn", problem);
         const ConvShape shape = ConvShape::parse(made.shape);
         const GpuProfile &gpu = context.papers().profile;
+        // Figure 2 of Chang draws its five ways in their order.
+        const std::string letter =
+            item.answer.by == "partitions"
+                ? fmt::format("({}) {}", static_cast<char>('a' + drawings.size()),
+                              drawings.empty() ? "undivided, every thread on its own: " : "")
+                : "";
+        const std::string file = fmt::format("{}_{}.svg", item.id, drawings.size() + 1);
         drawings.push_back(
-            {fmt::format("{}_diagram_{}", item.id, drawings.size() + 1), strategy,
+            {fmt::format("{}_diagram_{}", item.id, drawings.size() + 1), letter + strategy,
              fmt::format(
                  "{} on the {}: {} of {} threads, {} on an SM at once. Grey lines are where other CTAs' "
-                 "parts begin.",
+                 "parts begin. Drawn by: convcast predict --gpu {} --shape {} --strategy {} --diagram {}",
                  shape_text(made.shape), short_name(gpu), count(cta_count(main_launch(plan)), "CTA", "CTAs"),
-                 main_launch(plan).threads, main_launch(plan).ctas_per_sm),
+                 main_launch(plan).threads, main_launch(plan).ctas_per_sm, gpu.id, made.shape, strategy, file),
              partition_diagram(shape, plan, PaperWidth::column(), bank_bytes_of(gpu))});
     }
     return drawings;

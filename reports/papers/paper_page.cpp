@@ -2,6 +2,7 @@
 #include "reports/page_data.hpp"
 #include "reports/papers/computations.hpp"
 #include "reports/papers/paper_text.hpp"
+#include "reports/papers/verdicts.hpp"
 #include "reports/papers/write_papers.hpp"
 
 #include <fmt/format.h>
@@ -57,17 +58,21 @@ class PaperPageWriter : HtmlWriter {
     }
 
     void claims() {
-        out_ += "<section id=\"claims\"><h2>Claims, and what is found</h2>\n"
-                "<div class=\"scroll\"><table class=\"claims\"><thead><tr><th scope=\"col\">where</th>"
+        add("<section id=\"claims\"><h2>Claims, and what is found</h2>\n<p class=\"small\">{}</p>\n",
+            escape_xml(verdict_rules()));
+        out_ += "<div class=\"scroll\"><table class=\"claims\"><thead><tr><th scope=\"col\">where</th>"
                 "<th scope=\"col\">claim</th><th scope=\"col\">published</th><th scope=\"col\">here</th>"
                 "<th scope=\"col\">verdict</th><th scope=\"col\">why</th></tr></thead><tbody>\n";
         for (std::size_t i = 0; i < r_.answers.size(); ++i)
-            for (const ClaimAnswer &f : r_.answers[i].findings)
+            for (const ClaimAnswer &f : r_.answers[i].findings) {
+                if (!f.counted.empty())
+                    continue;
                 add("<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td>{}</td><td>{}</td><td>{}</td>"
                     "<td>{}</td><td>{}</td></tr>\n",
                     f.item, escape_xml(title_of(r_.paper.items[i])), escape_xml(f.claim),
                     escape_xml(f.published), escape_xml(f.found), escape_xml(verdict_text(f.verdict)),
                     escape_xml(f.sentence));
+            }
         out_ += "</tbody></table></div>\n</section>\n";
     }
 
@@ -111,8 +116,8 @@ class PaperPageWriter : HtmlWriter {
             return;
         out_ += "<ul class=\"small\">";
         for (const ClaimAnswer &f : answer.findings)
-            add("<li><strong>{}</strong>: {}. {}</li>", escape_xml(verdict_text(f.verdict)),
-                escape_xml(f.claim), escape_xml(f.sentence));
+            add("<li><strong>{}</strong>{}: {}. {}</li>", escape_xml(verdict_text(f.verdict)),
+                escape_xml(counted_at(f)), escape_xml(f.claim), escape_xml(f.sentence));
         out_ += "</ul>\n";
     }
 
@@ -149,8 +154,8 @@ class PaperPageWriter : HtmlWriter {
         drawings(answer.drawings);
         for (const PaperTable &t : answer.tables)
             table(t);
-        if (answer.findings.empty() && answer.tables.empty() && answer.drawings.empty())
-            add("<p>Here: {}.</p>\n", escape_xml(result_of(item, answer)));
+        if (item.answer.kind == AnswerKind::not_computed)
+            add("<p>{}.</p>\n", escape_xml(result_of(item, answer)));
         where(item);
         out_ += "</section>\n";
     }
@@ -158,7 +163,8 @@ class PaperPageWriter : HtmlWriter {
     void where(const PaperItem &item) {
         std::string text;
         if (item.answer.where)
-            text += escape_xml(*item.answer.where);
+            text += (item.answer.kind == AnswerKind::here ? "Answered by " : "") +
+                    escape_xml(*item.answer.where);
         if (item.answer.command)
             text +=
                 fmt::format("{}<code>{}</code>", text.empty() ? "" : " · ", escape_xml(*item.answer.command));

@@ -1,6 +1,7 @@
 #include "reports/papers/paper_text.hpp"
 
 #include "reports/papers/computations.hpp"
+#include "reports/papers/verdicts.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -45,7 +47,8 @@ std::string code(const std::string &text) {
 }
 
 std::string where_text(const PaperItem &item) {
-    std::string text = item.answer.where.value_or("");
+    // Of an item that is answered there the result names it.
+    std::string text = item.answer.kind == AnswerKind::here ? "" : item.answer.where.value_or("");
     if (item.answer.study)
         text += (text.empty() ? "" : "; ") + std::string("study `") + *item.answer.study + "`";
     for (std::size_t i = 0; i < item.answer.paper_kernels.size(); ++i)
@@ -57,49 +60,159 @@ std::string where_text(const PaperItem &item) {
     return text.empty() ? "–" : text;
 }
 
-/// Columns that share the width of a page, for a table of so many.
-std::string tex_columns(std::size_t words, std::size_t all) {
+/// A text for TeX; the papers' symbols with their subscripts.
+std::string tex_text(const std::string &text) {
     std::string out;
-    for (std::size_t i = 0; i < all; ++i)
-        out += i < words ? "l" : "r";
+    for (std::size_t begin = 0; begin <= text.size();) { // two hyphens of an option are no dash
+        const std::size_t end = std::min(text.find("--", begin), text.size());
+        out += (begin == 0 ? "" : "-{}-") + escape_tex(text.substr(begin, end - begin));
+        begin = end + 2;
+    }
+    for (std::size_t at = out.find(','); at != std::string::npos; at = out.find(',', at + 1))
+        if (at + 1 < out.size() && out[at + 1] >= 'a' && out[at + 1] <= 'z')
+            out.insert(at + 1, "\\allowbreak{}"); // knobs are one word to TeX
+    for (const auto &[plain, math] : {std::pair{"N\\_FMA", "\\ensuremath{N_{\\mathrm{FMA}}}"},
+                                      {"S\\_shared", "\\ensuremath{S_{\\mathrm{shared}}}"},
+                                      {"V\\_s", "\\ensuremath{V_s}"},
+                                      {"W\\_T", "\\ensuremath{W_T}"},
+                                      {"F\\_TB", "\\ensuremath{F_{TB}}"},
+                                      {"F\\_T", "\\ensuremath{F_T}"},
+                                      {"C\\_SH", "\\ensuremath{C_{SH}}"}})
+        for (std::size_t at = out.find(plain); at != std::string::npos; at = out.find(plain, at))
+            out.replace(at, std::string(plain).size(), math);
     return out;
 }
 
-std::string tex_table(const PaperTable &table) {
-    std::string out = fmt::format(
-        "\\begin{{table}}[htbp]\\centering\\caption{{{}}}\n"
-        "\\resizebox{{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}}{{!}}{{%\n"
-        "\\begin{{tabular}}{{{}}}\\toprule\n",
-        escape_tex(table.title), tex_columns(static_cast<std::size_t>(table.words), table.head.size()));
-    const auto line = [&](const std::vector<std::string> &cells) {
-        for (std::size_t i = 0; i < cells.size(); ++i)
-            out += (i == 0 ? "" : " & ") + escape_tex(cells[i]);
-        out += " \\\\";
-    };
-    line(table.head);
-    out += "\\midrule\n";
-    for (const std::vector<std::string> &row : table.rows) {
-        line(row);
-        out += "\n";
+std::size_t characters_of(const std::string &text) {
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+/// Words in lines of at most so many characters, where a word is not longer.
+std::vector<std::string> lines_of(const std::string &text, std::size_t most) {
+    std::vector<std::string> lines;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(' ', begin), text.size());
+        const std::string word = text.substr(begin, end - begin);
+        if (lines.empty() || characters_of(lines.back()) + 1 + characters_of(word) > most)
+            lines.push_back(word);
+        else
+            lines.back() += " " + word;
+        begin = end + 1;
     }
-    out += "\\bottomrule\\end{tabular}}\n";
+    return lines;
+}
+
+/// How a column of a table is set: its widest cell, or wrapped text; headings in several lines.
+struct TexColumn {
+    std::size_t characters = 0;
+    bool wrapped = false;
+    std::vector<std::string> head;
+};
+
+/// Longer cells are wrapped: at the first of these widths with which the table fits across a page.
+constexpr std::array<std::size_t, 3> widest_columns = {72, 48, 34};
+constexpr double character_pt = 4.3, between_pt = 6.0, portrait_pt = 480.0, landscape_pt = 700.0;
+
+TexColumn tex_column(const PaperTable &table, std::size_t i, std::size_t widest_column) {
+    TexColumn column;
+    for (const std::vector<std::string> &row : table.rows)
+        column.characters = std::max(column.characters, characters_of(row[i]));
+    column.wrapped = column.characters > widest_column;
+    column.characters = std::min(column.characters, widest_column);
+    constexpr std::size_t least_head = 10;
+    column.head = lines_of(table.head[i], std::max(column.characters, least_head));
+    for (const std::string &line : column.head)
+        column.characters = std::max(column.characters, characters_of(line));
+    return column;
+}
+
+double width_of(const TexColumn &column) {
+    return character_pt * static_cast<double>(column.characters) + between_pt;
+}
+
+/// A table that may break over pages, with the columns `shown`.
+std::string tex_part(const PaperTable &table, const std::vector<TexColumn> &columns,
+                     const std::vector<std::size_t> &shown, bool further) {
+    std::string spec, head;
+    for (const std::size_t i : shown) {
+        const bool word = i < static_cast<std::size_t>(table.words) || columns[i].wrapped;
+        spec += columns[i].wrapped
+                    ? fmt::format(">{{\\raggedright\\arraybackslash}}p{{{:.0f}pt}}", width_of(columns[i]))
+                : word ? "l"
+                       : "r";
+        head += head.empty() ? "" : " & ";
+        head += fmt::format("\\begin{{tabular}}[b]{{@{{}}{}@{{}}}}", word ? "l" : "r");
+        for (std::size_t line = 0; line < columns[i].head.size(); ++line)
+            head += (line == 0 ? "" : "\\\\") + tex_text(columns[i].head[line]);
+        head += "\\end{tabular}";
+    }
+    std::string out =
+        fmt::format("\\begin{{longtable}}{{{}}}\n\\caption{{{}{}}}\\\\\n\\toprule\n{}\\\\\\midrule\\endfirsthead\n"
+                    "\\toprule\n{}\\\\\\midrule\\endhead\n\\bottomrule\\endlastfoot\n",
+                    spec, tex_text(table.title), further ? ", further columns" : "", head, head);
+    for (const std::vector<std::string> &row : table.rows) {
+        for (std::size_t i = 0; i < shown.size(); ++i) {
+            const std::string cell = tex_text(row[shown[i]]);
+            out += (i == 0 ? "" : " & ") + cell;
+        }
+        out += "\\\\\n";
+    }
+    return out + "\\end{longtable}\n";
+}
+
+/// A table in the size of footnotes: upright where its columns fit, else across, else in several parts that
+/// repeat the columns of words.
+std::string tex_table(const PaperTable &table) {
+    std::vector<TexColumn> columns;
+    std::vector<std::size_t> words, rest;
+    double words_pt = 0.0, all_pt = 0.0;
+    for (const std::size_t widest : widest_columns) {
+        columns.clear(), all_pt = 0.0;
+        for (std::size_t i = 0; i < table.head.size(); ++i) {
+            columns.push_back(tex_column(table, i, widest));
+            all_pt += width_of(columns[i]);
+        }
+        if (all_pt <= landscape_pt)
+            break;
+    }
+    for (std::size_t i = 0; i < table.head.size(); ++i) {
+        const bool word = i < static_cast<std::size_t>(table.words);
+        (word ? words : rest).push_back(i);
+        words_pt += word ? width_of(columns[i]) : 0.0;
+    }
+    const bool across = all_pt > portrait_pt;
+    std::string out = std::string(across ? "\\begin{landscape}\n" : "") + "{\\footnotesize\\setlength{\\tabcolsep}{3pt}\n";
+    std::vector<std::size_t> shown = words;
+    double width = words_pt;
+    bool further = false;
+    for (const std::size_t i : rest) {
+        if (width + width_of(columns[i]) > (across ? landscape_pt : portrait_pt) && shown.size() > words.size()) {
+            out += tex_part(table, columns, shown, further);
+            shown = words, width = words_pt, further = true;
+        }
+        shown.push_back(i);
+        width += width_of(columns[i]);
+    }
+    out += tex_part(table, columns, shown, further);
     if (!table.note.empty())
-        out += fmt::format("\\par\\footnotesize {}\n", escape_tex(table.note));
-    return out + "\\end{table}\n";
+        out += fmt::format("\\noindent {}\\par\n", tex_text(table.note));
+    return out + "}\n" + (across ? "\\end{landscape}\n" : "");
 }
 
 std::string tex_findings(const Reproduction &reproduction) {
     std::string out =
         "\\section{Claims}\n{\\footnotesize\n"
-        "\\begin{longtable}{p{.15\\linewidth}p{.19\\linewidth}p{.12\\linewidth}p{.16\\linewidth}"
-        "p{.23\\linewidth}}\\toprule\n"
+        "\\begin{longtable}{*{4}{>{\\raggedright\\arraybackslash}p{.145\\linewidth}}"
+        ">{\\raggedright\\arraybackslash}p{.29\\linewidth}}\\toprule\n"
         "where & claim & published & here & verdict\\\\\\midrule\\endhead\n";
     for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
         for (const ClaimAnswer &f : reproduction.answers[i].findings)
-            out += fmt::format("{} & {} & {} & {} & \\emph{{{}}}. {}\\\\\n",
-                               escape_tex(title_of(reproduction.paper.items[i])), escape_tex(f.claim),
-                               escape_tex(f.published), escape_tex(f.found), verdict_text(f.verdict),
-                               escape_tex(f.sentence));
+            if (f.counted.empty())
+                out += fmt::format("{} & {} & {} & {} & \\emph{{{}}}. {}\\\\\n",
+                                   tex_text(title_of(reproduction.paper.items[i])), tex_text(f.claim),
+                                   tex_text(f.published), tex_text(f.found), verdict_text(f.verdict),
+                                   tex_text(f.sentence));
     return out + "\\bottomrule\\end{longtable}}\n";
 }
 
@@ -111,6 +224,10 @@ std::string drawings_text(const ItemAnswer &answer) {
 
 } // namespace
 
+std::string counted_at(const ClaimAnswer &finding) {
+    return finding.counted.empty() ? "" : ", counted at " + finding.counted;
+}
+
 std::string verdict_text(ClaimVerdict verdict) {
     std::string text = boost::describe::enum_to_string(verdict, "?");
     std::replace(text.begin(), text.end(), '_', ' ');
@@ -118,15 +235,25 @@ std::string verdict_text(ClaimVerdict verdict) {
 }
 
 std::string summary_of(const Reproduction &reproduction) {
-    std::array<std::size_t, 4> counts{};
-    std::size_t all = 0;
+    std::array<std::size_t, 5> counts{};
     for (const ItemAnswer &answer : reproduction.answers)
-        for (const ClaimAnswer &finding : answer.findings) {
-            ++counts[static_cast<std::size_t>(finding.verdict)];
-            ++all;
-        }
-    return fmt::format("Of {} claims {} hold, {} hold in part, {} come out differently and {} are open.", all,
-                       counts[0], counts[1], counts[2], counts[3]);
+        for (const ClaimAnswer &finding : answer.findings)
+            if (finding.counted.empty())
+                ++counts[static_cast<std::size_t>(finding.verdict)];
+    const auto [hold, in_part, differ, follow, open] = counts;
+    const auto verb = [](std::size_t n, const char *one, const char *several) {
+        return fmt::format("{} {}", n, n == 1 ? one : several);
+    };
+    const std::size_t all = hold + in_part + differ + open;
+    std::string text =
+        fmt::format("Of {} {}, {} in part, {} differently and {} open.", verb(all, "claim", "claims"),
+                    verb(hold, "holds", "hold"), verb(in_part, "holds", "hold"),
+                    verb(differ, "comes out", "come out"), verb(open, "is", "are"));
+    if (follow > 0)
+        text += fmt::format(" {} from other printed numbers, and {} not counted.",
+                            verb(follow, "more printed number follows", "more printed numbers follow"),
+                            follow == 1 ? "is" : "are");
+    return text;
 }
 
 std::string result_of(const PaperItem &item, const ItemAnswer &answer) {
@@ -134,7 +261,8 @@ std::string result_of(const PaperItem &item, const ItemAnswer &answer) {
     case AnswerKind::not_computed:
         return "not computed here because it is " + *item.answer.why;
     case AnswerKind::here:
-        return answer.drawings.empty() ? "see there" : "see there; " + drawings_text(answer);
+        return "answered by " + item.answer.where.value_or("the paper") +
+               (answer.drawings.empty() ? "" : "; " + drawings_text(answer));
     case AnswerKind::computed:
         break;
     }
@@ -142,21 +270,20 @@ std::string result_of(const PaperItem &item, const ItemAnswer &answer) {
     std::string text;
     if (answer.findings.size() > most_sentences) {
         for (const ClaimAnswer &f : answer.findings)
-            text += fmt::format("{}{}: {} (published {}, here {})", text.empty() ? "" : "; ", f.claim,
-                                verdict_text(f.verdict), f.published, f.found);
+            text += fmt::format("{}{}: {} (published {}, here {}{})", text.empty() ? "" : "; ", f.claim,
+                                verdict_text(f.verdict), f.published, f.found, counted_at(f));
         return text;
     }
     for (const ClaimAnswer &finding : answer.findings)
-        text += (text.empty() ? "" : " ") + verdict_text(finding.verdict) + ": " + finding.sentence;
+        text += (text.empty() ? "" : " ") + verdict_text(finding.verdict) + counted_at(finding) + ": " +
+                finding.sentence;
     if (text.empty()) {
-        const std::size_t tables = answer.tables.size(), figures = answer.figures.size();
-        if (tables > 0)
-            text = tables == 1 ? "a table" : fmt::format("{} tables", tables);
-        if (figures > 0)
-            text += (text.empty() ? "" : " and ") +
-                    (figures == 1 ? std::string("a figure") : fmt::format("{} figures", figures));
+        for (const PaperTable &table : answer.tables)
+            text += (text.empty() ? "table: " : "; table: ") + table.title;
+        for (const Figure &figure : answer.figures)
+            text += (text.empty() ? "figure: " : "; figure: ") + figure.title;
         if (const std::string drawn = drawings_text(answer); !drawn.empty())
-            text += (text.empty() ? "" : " and ") + drawn;
+            text += (text.empty() ? "" : "; ") + drawn;
     }
     return text;
 }
@@ -165,11 +292,11 @@ std::string paper_markdown(const Reproduction &r) {
     std::string out = fmt::format("# {}: {}\n\nWritten by `convcast reproduce {} --docs docs/papers`; a test "
                                   "holds it to what the command "
                                   "says. {}\n\n"
-                                  "The paper's GPU is the {}. Measured: {}.\n",
+                                  "The paper's GPU is the {}. Measured: {}.\n\n{}\n",
                                   r.paper.authors, r.paper.title, r.paper.id, summary_of(r), r.paper_gpu,
-                                  r.measured.empty() ? "nothing" : r.measured);
+                                  r.measured.empty() ? "nothing" : r.measured, verdict_rules());
     if (!r.no_time.empty())
-        out += fmt::format("No time is forecast for the paper's GPU: {}.\n", r.no_time);
+        out += fmt::format("\nNo time is forecast for the paper's GPU: {}.\n", r.no_time);
     out += "\n| in the paper | what it says | where it is here | command | result |\n|---|---|---|---|---|\n";
     for (std::size_t i = 0; i < r.answers.size(); ++i) {
         const PaperItem &item = r.paper.items[i];
@@ -191,8 +318,9 @@ std::string findings_csv(const Reproduction &r) {
     std::string out = csv_line({"item", "where", "claim", "published", "here", "verdict", "why"});
     for (std::size_t i = 0; i < r.answers.size(); ++i)
         for (const ClaimAnswer &f : r.answers[i].findings)
-            out += csv_line({f.item, title_of(r.paper.items[i]), f.claim, f.published, f.found,
-                             verdict_text(f.verdict), f.sentence});
+            if (f.counted.empty())
+                out += csv_line({f.item, title_of(r.paper.items[i]), f.claim, f.published, f.found,
+                                 verdict_text(f.verdict), f.sentence});
     return out;
 }
 
@@ -211,40 +339,42 @@ std::string paper_bib(const Paper &paper) {
 }
 
 std::string paper_tex(const Reproduction &r) {
-    constexpr std::size_t longest_table = 40; ///< longer ones are in tables/ alone
     std::string out = fmt::format(
         "% latexmk -pdf {0}.tex\n\\documentclass[a4paper]{{article}}\n\\usepackage[T1]{{fontenc}}\n"
-        "\\usepackage[utf8]{{inputenc}}\n\\usepackage[margin=2cm]{{geometry}}\n"
-        "\\usepackage{{booktabs,graphicx,longtable,pgfplots}}\n"
+        "\\usepackage[utf8]{{inputenc}}\n\\usepackage{{lmodern}}\n\\usepackage[margin=2cm]{{geometry}}\n"
+        "\\usepackage{{array,booktabs,float,graphicx,longtable,pdflscape,pgfplots}}\n"
         "\\pgfplotsset{{compat=1.17, table/search path={{figures}}}}\n\\graphicspath{{{{figures/}}}}\n"
+        "\\emergencystretch=3em\n"
         "\\title{{{1}: what convcast finds}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle\n"
         "{2} The paper is \\cite{{{3}}}. Its GPU is the {4}. Measured: {5}.\n",
-        r.paper.id, escape_tex(r.paper.authors), escape_tex(summary_of(r)), r.paper.citation.key,
-        escape_tex(r.paper_gpu), escape_tex(r.measured.empty() ? "nothing" : r.measured));
+        r.paper.id, tex_text(r.paper.authors), tex_text(summary_of(r)), r.paper.citation.key,
+        tex_text(r.paper_gpu), tex_text(r.measured.empty() ? "nothing" : r.measured));
     if (!r.no_time.empty())
-        out += fmt::format("No time is forecast for that GPU: {}.\n", escape_tex(r.no_time));
+        out += fmt::format("No time is forecast for that GPU: {}.\n", tex_text(r.no_time));
+    out += "\n\\medskip\\noindent{\\footnotesize " + tex_text(verdict_rules()) + "}\n";
     out += tex_findings(r);
     for (std::size_t i = 0; i < r.answers.size(); ++i) {
         const ItemAnswer &answer = r.answers[i];
-        if (answer.figures.empty() && answer.tables.empty() && answer.drawings.empty())
+        const bool any_row = std::any_of(answer.tables.begin(), answer.tables.end(),
+                                         [](const PaperTable &table) { return !table.rows.empty(); });
+        if (answer.figures.empty() && !any_row && answer.drawings.empty())
             continue;
         const PaperItem &item = r.paper.items[i];
-        out += fmt::format("\\section*{{{}: {}}}\n{}\n", escape_tex(title_of(item)), escape_tex(item.title),
-                           escape_tex(item.says));
+        out += fmt::format("\\section*{{{}: {}}}\n{}\n", tex_text(title_of(item)), tex_text(item.title),
+                           tex_text(item.says));
         for (const Figure &figure : answer.figures)
-            out += fmt::format("\\begin{{figure}}[htbp]\\centering\\input{{figures/{}.tex}}\n"
+            out += fmt::format("\\begin{{figure}}[H]\\centering\\input{{figures/{}.tex}}\n"
                                "\\caption{{{}. {}}}\\end{{figure}}\n",
-                               figure.id, escape_tex(figure.title), escape_tex(figure.caption));
+                               figure.id, tex_text(figure.title), tex_text(figure.caption));
         for (const PaperDrawing &drawing : answer.drawings)
-            out += fmt::format("\\begin{{figure}}[htbp]\\centering\\IfFileExists{{figures/{0}.pdf}}"
+            out += fmt::format("\\begin{{figure}}[H]\\centering\\IfFileExists{{figures/{0}.pdf}}"
                                "{{\\includegraphics{{{0}.pdf}}}}{{(drawn in figures/{1}.svg)}}\n"
                                "\\caption{{{2}. {3}}}\\end{{figure}}\n",
-                               drawing.id, escape_tex(drawing.id), escape_tex(drawing.title),
-                               escape_tex(drawing.caption));
+                               drawing.id, tex_text(drawing.id), tex_text(drawing.title),
+                               tex_text(drawing.caption));
         for (const PaperTable &table : answer.tables)
-            if (!table.rows.empty() && table.rows.size() <= longest_table)
+            if (!table.rows.empty())
                 out += tex_table(table);
-        out += "\\clearpage\n";
     }
     return out +
            fmt::format("\\bibliographystyle{{plain}}\n\\bibliography{{{}}}\n\\end{{document}}\n", r.paper.id);

@@ -24,6 +24,9 @@ std::string summary_of(const Reproduction &reproduction);
 /// "holds", "in part", "differs", "open"
 std::string verdict_text(ClaimVerdict verdict);
 
+/// ", counted at Section 4.4" of a finding that an earlier item has too; "" of others.
+std::string counted_at(const ClaimAnswer &finding);
+
 /// What an item's answer comes to, in one line without tables.
 std::string result_of(const PaperItem &item, const ItemAnswer &answer);
 

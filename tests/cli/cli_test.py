@@ -1246,7 +1246,7 @@ class Json(Cli):
         self.assertEqual(self.files(), {}, "--json alone writes no file")
         claims = {(a["paper"], c["item"], c["claim"]): c for a in answers for c in a["findings"]}
         self.assertEqual(claims["vadlamudi", "figure_4", "constant memory refuses both filters"]["found"], "0x338c0 > 0x10000")
-        self.assertTrue(all(c["verdict"] in ("holds", "in_part", "differs", "open") and c["sentence"] for c in claims.values()))
+        self.assertTrue(all(c["verdict"] in ("holds", "in_part", "differs", "follows", "open") and c["sentence"] for c in claims.values()))
         text = self.ok("reproduce", "chang", "--only", "figure_5", "--only", "table_1", "-o", "out").out
         self.assertIn("1.39×", text)
         made = {name for name, content in self.files().items() if content is not None}

@@ -117,6 +117,25 @@ TEST(EquationSc4, SpeedUpAndEfficiencyByHand) {
     EXPECT_FALSE(cases[2].forecast_rates);
 }
 
+TEST(Scaling, PointsBeginWithOneGpu) {
+    Scaling scaling;
+    scaling.cases = {timed(DeviceSplit::one, 1, 100, 50, 0), timed(DeviceSplit::one, 1, 200, 90, 0),
+                     timed(DeviceSplit::batch, 2, 100, 40, 10), timed(DeviceSplit::batch, 2, 200, 60, 15)};
+    for (ScalingCase &item : scaling.cases)
+        item.forecast = item.measured;
+    add_rates(scaling.cases);
+    const std::vector<ScalingPoint> points = scaling_points(scaling, 100);
+    ASSERT_EQ(points.size(), 2u);
+    EXPECT_EQ(points[0].gpus, 1);
+    EXPECT_NEAR(points[0].strong_s.value, 50e-6, 1e-12);
+    EXPECT_EQ(points[0].strong_efficiency, 1.0);
+    EXPECT_EQ(points[1].gpus, 2);
+    EXPECT_NEAR(points[1].strong_s.value, 40e-6, 1e-12);
+    EXPECT_NEAR(points[1].strong_efficiency, 50.0 / 40.0 / 2.0, 1e-12);
+    EXPECT_NEAR(points[1].weak_efficiency, 50.0 / 60.0, 1e-12);
+    EXPECT_TRUE(scaling_points(scaling, 50).empty());
+}
+
 TEST(EquationSc2, ARoundIsItsBusiestPartByHand) {
     GpuProfile toy = find_profile("toy"); // 10 SMs, 1 GHz
     const Gpu gpu(toy);

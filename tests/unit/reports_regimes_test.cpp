@@ -170,7 +170,7 @@ TEST(RegimeMap, HasTheOpinionsAndTheLinesOfTheRule) {
     const Figure &map = maps.front();
     EXPECT_EQ(map.id, "regime_map_map_split_3x3");
     ASSERT_EQ(map.panels.size(), 4u);
-    EXPECT_EQ(map.panels[2].title, "forecast (tier 2)");
+    EXPECT_EQ(map.panels[2].title, "forecast");
     ASSERT_EQ(map.panels[2].series.size(), 2u);
     EXPECT_EQ(map.panels[2].series[0].name, "compute hidden");
     EXPECT_EQ(map.panels[2].series[0].points.size(), 2u);
