@@ -4,6 +4,7 @@
 #include "cli/terminal.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
+#include "model/machine/assume.hpp"
 #include "model/regime/rates.hpp"
 #include "model/strategies/list.hpp"
 
@@ -80,6 +81,8 @@ Option recorded_option() {
 
 KnownTimes known_times(const Arguments &arguments, const Question &question) {
     KnownTimes known(question.profile);
+    if (is_supposed(question.profile))
+        return known; // nobody has measured a GPU that does not exist
     for (const std::string &file : arguments.texts("recorded")) {
         const Run run = read_document(file);
         const auto gpu = run.conditions.find("gpu");
@@ -355,7 +358,7 @@ std::vector<Column> titles(const CaseColumns &columns) {
             titles.push_back(time);
     }
     if (columns.shapes)
-        titles.push_back({"shape", Align::left, Keep::must});
+        titles.push_back({"shape", Align::left, columns.names ? Keep::high : Keep::must});
     if (columns.counts)
         titles.push_back({"calls", Align::right, Keep::high});
     if (columns.timed) {
@@ -371,7 +374,7 @@ std::vector<Column> titles(const CaseColumns &columns) {
         titles.push_back({"limiter", Align::left, Keep::low});
         titles.push_back({"GFLOP/s", Align::right, Keep::low});
     }
-    titles.push_back({"strategy", Align::left, Keep::high, Fit::knobs});
+    titles.push_back({"strategy", Align::left, Keep::last, Fit::knobs}); // what a row is of, or what to take
     return titles;
 }
 

@@ -281,7 +281,8 @@ std::string choice(const Ranking &ranking, const Question &question, const Known
     if (!brief) {
         out += verdict_line("time", time_words(p));
         out += verdict_line("regime", regime_words(p, question.profile));
-        out += verdict_line("time goes to", largest_terms(*p.term, 3));
+        if (p.term)
+            out += verdict_line("time goes to", largest_terms(*p.term, 3));
     }
     if (!brief || ranking.best.size() > 1)
         out += verdict_line("how safe", safety(ranking));
@@ -570,11 +571,14 @@ std::size_t shapes_of(const std::vector<Question> &questions) {
     return total;
 }
 
+/// The cases of a ranking that keep the tree of terms: trees of very many cases would fill the memory.
+enum class Terms { of_all, of_the_first, of_none };
+
 Answer answer_of(const AskedShape &shape, const Question &question, const KnownTimes &known,
-                 const Extent &extent, bool with_terms) {
+                 const Extent &extent, Terms terms) {
     Answer answer{&question, ranking_of(shape, question, extent), &known};
-    for (Case &item : answer.ranking.ranked)
-        if (!with_terms && item.prediction)
+    for (std::size_t i = 0; i < answer.ranking.ranked.size() && terms != Terms::of_all; ++i)
+        if (Case &item = answer.ranking.ranked[i]; item.prediction && (i > 0 || terms == Terms::of_none))
             item.prediction->term.reset();
     const Ranking &ranking = answer.ranking;
     if (!ranking.ranked.empty() && !rankable(ranking))
@@ -587,15 +591,16 @@ std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::
     std::vector<Answer> answers;
     const std::size_t total = shapes_of(questions);
     if (total > 1 && !asked.blocks && asked.format != Format::json)
-        asked.extent.top = 1; // a line for each shape
-    // Of very many shapes nobody asks where each one's time goes, and the terms would fill the memory.
-    constexpr std::size_t most_with_terms = 2000;
-    const bool with_terms = asked.extent.why || total * asked.extent.top <= most_with_terms;
+        asked.extent.top = 1;                     // a line for each shape
+    constexpr std::size_t most_with_terms = 2000; // cases
+    const Terms terms = asked.extent.why || total * asked.extent.top <= most_with_terms ? Terms::of_all
+                        : asked.format == Format::text && total == 1 ? Terms::of_the_first // the verdict's
+                                                                     : Terms::of_none;
     Progress progress("choose", Progress::Where::terminal_after_a_while);
     for (std::size_t i = 0; i < questions.size(); ++i)
         for (const AskedShape &shape : questions[i].shapes) {
             progress.show(answers.size(), total, shape.shape.id());
-            answers.push_back(answer_of(shape, questions[i], known[i], asked.extent, with_terms));
+            answers.push_back(answer_of(shape, questions[i], known[i], asked.extent, terms));
         }
     return answers;
 }
@@ -611,7 +616,7 @@ int choose_lines(const Question &question, const KnownTimes &known, const Asked 
     for (std::size_t done = 0; done < question.shapes.size();) {
         const AskedShape &shape = question.shapes[done];
         progress.show(done, question.shapes.size(), shape.shape.id());
-        Answer answer = answer_of(shape, question, known, asked.extent, false); // lines have no terms
+        Answer answer = answer_of(shape, question, known, asked.extent, Terms::of_none);
         refused = refused || answer.ranking.named_refused;
         for (Case &item : answer.ranking.ranked)
             piece.cases.push_back(std::move(item));

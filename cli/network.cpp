@@ -1,5 +1,6 @@
 #include "cli/network.hpp"
 
+#include "cli/answers.hpp"
 #include "cli/knowledge.hpp"
 #include "cli/ladder.hpp"
 #include "cli/question.hpp"
@@ -11,6 +12,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/hash.hpp"
+#include "model/choose/ranking.hpp"
 #include "model/network/forecast.hpp"
 #include "model/strategies/list.hpp"
 
@@ -132,15 +134,31 @@ std::string light_words(const NetworkForecast &forecast) {
                        forecast.time_s / forecast.light_s, light);
 }
 
+/// What a network's convolutions leave out unless --strategy names it; "" where nothing is left out.
+std::string left_out_words(const NetworkForecast &forecast, const Asked &asked) {
+    if (!asked.question.strategies.empty() || asked.question.schedule)
+        return "";
+    std::vector<std::string> names = strategy_names();
+    std::erase_if(names, [](const std::string &name) { return !uses_tensor_cores(name); });
+    for (const NetworkLaunch &launch : forecast.launches)
+        if (launch.kind == LaunchKind::convolution &&
+            !rank(ConvShape::parse(*launch.shape), asked.profile, asked.knowledge, names, 1).settings.empty())
+            return "strategies on tensor cores are left out; with them: --strategy implicit_gemm --strategy "
+                   "winograd --strategy " +
+                   join(names, " --strategy ");
+    return "";
+}
+
 std::string heading(const NetworkForecast &forecast, const Asked &asked) {
     const auto line = [](const std::string &text) { return headed("  ", text, 2, terminal_width()); };
+    const std::string left_out = left_out_words(forecast, asked);
     return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.profile.name, forecast.batch)) +
            "\n" +
            line(fmt::format("{} in one CUDA graph of {} nodes, {:.0f} images a second; {:.3g} G FMAs",
                             short_time(forecast.time_s), forecast.nodes,
                             static_cast<double>(forecast.batch) / forecast.time_s.value,
                             forecast.fmas / 1e9)) +
-           line(light_words(forecast)) +
+           line(light_words(forecast)) + (left_out.empty() ? "" : line(left_out)) +
            (forecast.chosen_s
                 ? line(fmt::format("by the schedule that was given: {:.3f}x the {} of the forecast's own",
                                    forecast.time_s / *forecast.chosen_s, short_time(*forecast.chosen_s)))
@@ -328,7 +346,7 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
             "predict: a document of a network is of one GPU, one number of SMs and one value of each "
             "--set; ask once for each");
     std::vector<std::vector<std::string>> rows;
-    std::string title;
+    std::string title, left_out;
     std::optional<Seconds> first;
     for (const ProfileVariant &variant : variants) {
         Asked asked = read_asked("predict", arguments, variant.profile, schedule);
@@ -337,6 +355,8 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
             plan_network(asked.network, asked.profile, asked.knowledge, asked.question).forecast;
         if (!first)
             title = bold(fmt::format("{}, batch {}", forecast.network, forecast.batch));
+        if (left_out.empty())
+            left_out = left_out_words(forecast, asked);
         rows.push_back({variant.name, short_time(forecast.time_s),
                         first ? fmt::format("{:+.1f} %", 100.0 * (forecast.time_s / *first - 1.0)) : "",
                         fmt::format("{:.0f}", static_cast<double>(forecast.batch) / forecast.time_s.value),
@@ -344,15 +364,17 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
                         short_time(forecast.others_s)});
         first = first.value_or(forecast.time_s);
     }
-    write_file_atomically(arguments.text("output", "-"), printable(title + "\n" +
-                                                                   table({{"GPU"},
-                                                                          {"time", Align::right},
-                                                                          {"change", Align::right},
-                                                                          {"images a second", Align::right},
-                                                                          {"convolutions", Align::right},
-                                                                          {"dense layers", Align::right},
-                                                                          {"the rest", Align::right}},
-                                                                         rows, terminal_width())));
+    const std::string text = title + "\n" +
+                             table({{"GPU"},
+                                    {"time", Align::right},
+                                    {"change", Align::right},
+                                    {"images a second", Align::right},
+                                    {"convolutions", Align::right},
+                                    {"dense layers", Align::right},
+                                    {"the rest", Align::right}},
+                                   rows, terminal_width()) +
+                             (left_out.empty() ? "" : hanging(left_out));
+    write_file_atomically(arguments.text("output", "-"), printable(text));
     return 0;
 }
 

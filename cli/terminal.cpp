@@ -266,7 +266,7 @@ Layout layout_of(const std::vector<Column> &columns, const std::vector<std::vect
     }
     Layout layout{std::vector<std::size_t>(columns.size()), ""};
     std::size_t used = 0;
-    for (const Keep keep : {Keep::must, Keep::high, Keep::normal, Keep::low})
+    for (const Keep keep : {Keep::must, Keep::last, Keep::high, Keep::normal, Keep::low})
         for (std::size_t c = 0; c < columns.size(); ++c) {
             const std::size_t more = least[c] + (used == 0 ? 0 : gap);
             const Keep own = c == 0 ? Keep::must : columns[c].keep; // the first says what a row is of

@@ -101,6 +101,8 @@ bool set_limit(GpuProfile &profile, const Setting &setting) {
         const auto before = static_cast<double>(field);
         constexpr Range allowed = GpuLimits::range_of(member.name);
         field = static_cast<Number>(std::llround(setting.of(before, allowed.low, allowed.high, "units")));
+        if (static_cast<double>(field) == before)
+            return; // x1 supposes nothing
         profile.notes.push_back(
             std::string(by_set) + " " +
             setting.said(fmt::format("{:.0f}", before), fmt::format("{:.0f}", static_cast<double>(field))));
@@ -128,6 +130,8 @@ void set_number(GpuProfile &profile, const std::string &text) {
             setting.reject("the profile " + profile.id + " lacks it; --assume gives what is lacking");
         constexpr Range allowed = plausible<Q>();
         const double before = field->value.value, after = setting.of(before, allowed.low, allowed.high, unit);
+        if (after == before)
+            return; // x1 supposes nothing
         field = {};
         auto &number = field.emplace();
         number.value = Q(after);
@@ -139,6 +143,15 @@ void set_number(GpuProfile &profile, const std::string &text) {
     if (!found)
         throw UsageError("--set: a profile has no number '" + shortened(setting.name) + "'" +
                          did_you_mean(setting.name, known) + " Example: --set dram_read_bandwidth=x2");
+}
+
+bool is_supposed(const GpuProfile &profile) {
+    bool found = std::any_of(profile.notes.begin(), profile.notes.end(),
+                             [](const std::string &note) { return note.starts_with(by_set); });
+    for_each_param(profile, [&](const char *, const auto &field) {
+        found = found || (field && field->by.starts_with(by_set));
+    });
+    return found;
 }
 
 std::string assume(GpuProfile &profile, const std::string &text) {

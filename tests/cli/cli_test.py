@@ -476,6 +476,42 @@ class Answers(Cli):
         self.assertIn("where it turns", swept)
         self.assertRegex(swept, "takes over from")
 
+    def test_very_many_ranks_have_the_same_verdict(self):
+        """Terms of very many cases are dropped, but not those that the verdict reads."""
+        few, many = (self.ok("choose", "--shape", MULTI, "--top", top).out for top in ("3", "3000"))
+        self.assertEqual([line for line in few.splitlines() if "time goes to" in line],
+                         [line for line in many.splitlines() if "time goes to" in line])
+
+    def test_a_list_says_which_strategy_in_every_window(self):
+        layers = "name,c,h,w,k,r,s,pad,count\nconv2_a_long_name,64,56,56,64,3,3,1,3\nconv5,512,7,7,512,3,3,1,2\n"
+        name = self.write("layers.csv", layers)
+        for columns in ("60", "80", "100"):
+            for verb in ("choose", "predict"):
+                text = self.ok(verb, "--shapes", name, env={"COLUMNS": columns}).out
+                self.assertRegex(text, r"(?m)^conv5 +[\d.]+ .*(winograd|implicit_gemm\w*)", (verb, columns))
+                if columns != "60":
+                    self.assertLessEqual(max(map(len, text.splitlines())), int(columns), text)
+
+    def test_a_supposed_gpu_was_not_measured(self):
+        words = ("choose", "--shape", MULTI, "--format", "csv", "--top", "1")
+        rows = list(csv.DictReader(io.StringIO(self.ok(*words, "--set", "dram_read_bandwidth=x2").out)))
+        self.assertEqual([row["variant"] for row in rows], ["h200", "h200, dram_read_bandwidth=x2"])
+        self.assertEqual([bool(row["measured_s"]) for row in rows], [True, False])
+        self.assertIn("  measured ", self.ok(*words[:3]).out)
+        same = self.ok(*words[:3], "--set", "dram_read_bandwidth=x1").out
+        self.assertNotIn("supposed", same)
+
+    def test_a_network_says_what_it_leaves_out(self):
+        for verb in ("predict", "choose"):
+            text = " ".join(self.ok(verb, "--network", "resnet18").out.split())
+            self.assertIn("strategies on tensor cores are left out; with them: --strategy implicit_gemm --strategy winograd "
+                          "--strategy implicit_gemm_3xtf32", text)
+            named = self.ok(verb, "--network", "resnet18", "--strategy", "implicit_gemm", "--strategy", "winograd",
+                            "--strategy", "implicit_gemm_3xtf32").out
+            self.assertNotIn("left out", named)
+            self.assertIn("implicit_gemm_3xtf32", named)
+            self.assertNotIn("left out", self.ok(verb, "--network", "resnet18", "--gpu", "gtx1080ti").out)
+
     def test_a_given_recording_stands_beside(self):
         run = self.ok("predict", "--shape", SINGLE, "--strategy", "naive_global", "--json").json()
         run["conditions"]["gpu"] = "NVIDIA H200"
