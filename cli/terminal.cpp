@@ -167,10 +167,10 @@ std::string fitted(const std::string &page, std::size_t width) {
 }
 
 std::string short_time(Seconds time) {
-    const double us = time.value * 1e6;
+    const double us = time.value / 1e-6, ms = time.value / 1e-3; // as number_in has them
     if (us < 999.5)
         return three_digits(us) + " us";
-    return us < 999.5e3 ? three_digits(us / 1e3) + " ms" : three_digits(us / 1e6) + " s";
+    return ms < 999.5 ? three_digits(ms) + " ms" : three_digits(time.value) + " s";
 }
 
 TimeUnit time_unit(Seconds shortest) {
@@ -221,13 +221,20 @@ std::string first_columns(const std::string &text, std::size_t width) {
     return text.substr(0, end);
 }
 
+/// Where the knobs of a strategy begin; npos: it has none, as elsewhere:mine.
+std::size_t knobs_at(const std::string &text) {
+    const std::size_t colon = text.find(':');
+    return colon != std::string::npos && text.find('=', colon) != std::string::npos ? colon
+                                                                                    : std::string::npos;
+}
+
 /// A strategy's name with as many whole knobs as fit, at least the name.
 std::string with_fewer_knobs(const std::string &text, std::size_t width) {
     if (shown_width(text) <= width)
         return text;
     if (is_marked(text) && width > mark.size())
         return with_fewer_knobs(text.substr(0, text.size() - mark.size()), width - mark.size()) + mark;
-    const std::size_t colon = std::min(text.find(':'), text.size());
+    const std::size_t colon = std::min(knobs_at(text), text.size());
     const std::size_t comma = width < 2 ? std::string::npos : text.rfind(',', width - 2);
     return comma == std::string::npos || comma < colon ? text.substr(0, colon)
                                                        : text.substr(0, comma + 1) + ellipsis;
@@ -241,7 +248,7 @@ std::string abridged(const std::string &text, std::size_t width, Fit fit) {
 
 /// The least that a cell needs of a column that gives way.
 std::size_t least_width(const std::string &cell, Fit fit) {
-    const std::size_t whole = shown_width(cell), colon = cell.find(':');
+    const std::size_t whole = shown_width(cell), colon = knobs_at(cell);
     if (fit == Fit::whole || (fit == Fit::knobs && colon == std::string::npos))
         return whole;
     return fit == Fit::knobs ? colon + (is_marked(cell) ? mark.size() : 0) : std::min(whole, least_of_text);
