@@ -86,12 +86,17 @@ void say_unread(const Run &run, const std::string &shown) {
         run.unread.size() == 1 ? "is" : "are"));
 }
 
+void refuse_onnx(const std::string &text, const std::string &shown) {
+    if (is_onnx(text))
+        throw InputError(
+            shown,
+            "is an ONNX file, no document of convcast; its convolutions are asked with --shapes " + shown);
+}
+
 } // namespace
 
 Run read_document(const std::string &text, const std::string &shown) {
-    if (is_onnx(text))
-        throw InputError(
-            shown, "is an ONNX file, no Run document; its convolutions are asked with --shapes " + shown);
+    refuse_onnx(text, shown);
     Run run = read_run(text, shown, check_baseline);
     say_unread(run, shown);
     return run;
@@ -110,6 +115,7 @@ void read_document_pieces(const std::string &file, const std::function<void(Run,
 }
 
 std::string schema_of(const std::string &text, const std::string &shown) {
+    refuse_onnx(text, shown);
     const JsonValue document = parse_json(text, shown);
     const JsonValue *schema = document.find("schema");
     return std::string(schema != nullptr ? schema->text().value_or("") : "");

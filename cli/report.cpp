@@ -396,12 +396,12 @@ int report(const Words &words) {
     const Format format = format_of("report", arguments, false);
     const bool sheet = format == Format::csv || format == Format::markdown;
     check_answer_options(arguments, format);
-    if (!arguments.has("figure") && !sheet)
-        check_folder(arguments.text("output", "page"));
     if (arguments.has("figure") || sheet)
         refuse_overwriting("report", arguments);
     else if (!arguments.has("bundle") && (arguments.has("output") || format != Format::json))
         refuse_overwriting_in(arguments.text("output", "page"), "report", arguments);
+    if (!arguments.has("figure") && !sheet)
+        check_folder(arguments.text("output", "page"));
     if (arguments.positional().empty())
         throw UsageError("report: no Run document or profile given, for example: convcast report "
                          "data/recorded/h200/chang.json.gz -o page; - reads standard input");

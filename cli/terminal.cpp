@@ -158,6 +158,9 @@ std::string fitted(const std::string &page, std::size_t width) {
         const std::size_t gap = line.find("  ", margin), text = line.find_first_not_of(' ', gap);
         if (gap == std::string::npos || text == std::string::npos)
             out += wrapped(line.substr(margin), margin, width);
+        else if (shown_width(line.substr(0, gap)) > width) // a command that is wider than the window
+            out += wrapped(line.substr(margin, gap - margin), margin, width) +
+                   wrapped(line.substr(text), below_a_name, width);
         else
             out += headed(line.substr(0, gap), line.substr(text),
                           text + least_text <= width ? text : below_a_name, width);

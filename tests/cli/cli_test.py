@@ -1465,7 +1465,7 @@ class Json(Cli):
         sweep = ["choose", "--shape", MULTI, "--sweep", "h=w=28:112:28"]
         drawn = self.cli(*sweep, "--figure", "wins", "--width", "88mm")
         self.assertEqual((drawn.code, drawn.out), (0, self.ok(*sweep).out), "the table stays as it is")
-        self.assertRegex(drawn.err, r"note: wins/who_wins\.svg\n")
+        self.assertRegex(drawn.err, r"convcast: wrote wins/who_wins\.svg\n")
         written = {p.name for p in (self.folder / "wins").iterdir()}
         self.assertLessEqual({"who_wins.svg", "who_wins.csv", "who_wins.tex", "who_wins_caption.tex", "convcast.bib"}, written)
         rows = (self.folder / "wins" / "who_wins.csv").read_text().splitlines()
@@ -1705,7 +1705,7 @@ class Json(Cli):
         rungs = self.ok("predict", "--network", "fashion_mnist", "--ladder", "--format", "schedule").out
         self.write("rungs.schedule", "".join(line for line in rungs.splitlines(True) if "fused" not in line))
         document = self.ok("predict", "--network", "fashion_mnist", "--schedule", "rungs.schedule", "--json").json()
-        self.assertEqual(len(document["rungs"]), 15)
+        self.assertEqual(len(document["rungs"]), 17)
         self.refused(4, ["run", "--network", "fashion_mnist", "--schedule", "rungs.schedule"], NO_GPU)
 
     def test_bad_schedules_are_refused(self):
@@ -2562,7 +2562,7 @@ class Files(Cli):
 
     def test_no_control_character_of_the_command_line_reaches_the_terminal(self):
         nasty = "\x1b[31mred\x1b[0m\x1b[1m"
-        for words in (["predict", "--gpu", nasty], [nasty], ["predict", "--shape", nasty], ["predict", "--network", nasty],
+        for words in (["predict", "--shape", SINGLE, "--gpu", nasty], [nasty], ["predict", "--shape", nasty], ["predict", "--network", nasty],
                       ["explain", nasty], ["predict", "--shape", SINGLE, "--strategy", nasty], ["report", nasty]):
             err = self.cli(*words).err
             self.assertNotIn("\x1b", err)
