@@ -4,6 +4,8 @@
 #include "cli/terminal.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
+#include "model/machine/assume.hpp"
+#include "model/record/elsewhere.hpp"
 #include "model/regime/rates.hpp"
 #include "model/strategies/list.hpp"
 
@@ -46,6 +48,10 @@ std::optional<Seconds> measured_time(const Case &item, const KnownTimes &known) 
     return std::nullopt;
 }
 
+bool is_from_elsewhere(const Case &item) {
+    return item.baseline && is_elsewhere(*item.baseline);
+}
+
 std::string percent(double share) {
     return fmt::format("{:.0f} %", 100.0 * std::min(share, 1.0));
 }
@@ -80,6 +86,8 @@ Option recorded_option() {
 
 KnownTimes known_times(const Arguments &arguments, const Question &question) {
     KnownTimes known(question.profile);
+    if (is_supposed(question.profile))
+        return known; // nobody has measured a GPU that does not exist
     for (const std::string &file : arguments.texts("recorded")) {
         const Run run = read_document(file);
         const auto gpu = run.conditions.find("gpu");
@@ -176,6 +184,9 @@ std::string known_words(const Case &item, const Question &question, const KnownT
     return text;
 }
 
+namespace {
+
+/// What is said of a GPU or a setting of it, with its name before the first line unless that is empty.
 std::string said_of(const std::string &variant, const std::string &said) {
     const std::size_t first = std::min(said.find('\n'), said.size() - 1) + 1;
     return variant.empty()
@@ -183,8 +194,46 @@ std::string said_of(const std::string &variant, const std::string &said) {
                : wrapped(variant + ": " + said.substr(0, first), 0, terminal_width()) + said.substr(first);
 }
 
+} // namespace
+
+std::string all_assumptions(const std::vector<const Question *> &questions, bool whole,
+                            const std::string &where) {
+    constexpr std::ptrdiff_t short_enough = 12; // lines
+    std::string text;
+    for (const Question *question : questions)
+        if (const std::string said = assumptions_text(question->knowledge);
+            !said.empty() && text.find(said) == std::string::npos)
+            text += said_of(questions.size() > 1 ? question->variant : "", said);
+    if (whole || questions.size() < 2 || std::count(text.begin(), text.end(), '\n') <= short_enough)
+        return text;
+    text = hanging("assumed of these forecasts, the first of each; all: " + where);
+    for (const Question *question : questions) {
+        const std::vector<std::string> &said = question->knowledge.assumptions;
+        if (said.empty())
+            continue;
+        const std::string first = said.front().substr(0, said.front().find_first_of(";:"));
+        text += hanging(question->variant + ": " + first +
+                        (said.size() > 1 ? fmt::format("; and {} more", said.size() - 1) : ""));
+    }
+    return text;
+}
+
+std::string calls_words(const Case &item) {
+    const std::int64_t calls = item.count.value_or(1);
+    return calls < 2 || !item.prediction || !item.prediction->time_s
+               ? ""
+               : fmt::format("{} for {} calls",
+                             short_time(Seconds(static_cast<double>(calls) * item.prediction->time_s->value)),
+                             calls);
+}
+
 std::string hanging(const std::string &text) {
     return wrapped(text, 2, terminal_width()).substr(std::min<std::size_t>(2, text.size()));
+}
+
+std::string output_words(const std::string &shape) {
+    const ConvShape parsed = ConvShape::parse(shape);
+    return fmt::format("output {} x {}", parsed.p(), parsed.q());
 }
 
 std::string verdict_line(const std::string &label, const std::string &text) {
@@ -196,7 +245,8 @@ std::string verdict_line(const std::string &label, const std::string &text) {
 std::string verdict(const Case &item, const Question &question, const KnownTimes &known,
                     const std::optional<Case> &faster) {
     std::string out = bold(headed("",
-                                  item.shape + " on " + question.profile.name + ", " +
+                                  (item.name ? *item.name + ", " : "") + item.shape + " (" +
+                                      output_words(item.shape) + ") on " + question.profile.name + ", " +
                                       item.strategy.value_or(item.baseline.value_or("")),
                                   0, terminal_width()));
     if (item.status != Status::ok)
@@ -266,11 +316,13 @@ namespace {
 /// The columns of a table of cases, and which of them say something.
 struct CaseColumns {
     bool variants = false, names = false, shapes = false, counts = false, timed = false, measured = false,
-         interval = false;
+         interval = false, bound = false, elsewhere = false;
     TimeUnit unit;
     std::vector<const Question *> lettered; ///< whose names are too long for a column: the first is A
     /// Of a question, shapes and strategies that have several settings in the table.
     std::set<std::tuple<const Question *, std::string, std::string>> ambiguous;
+    /// Of a question and a shape, which a time from elsewhere is held against.
+    std::map<std::pair<const Question *, std::string>, Seconds> shortest;
 
     std::string seconds(Seconds time) const { return number_in(unit, time); }
 };
@@ -328,6 +380,9 @@ CaseColumns columns_of(const std::vector<Row> &rows) {
             continue;
         if (item.strategy)
             settings[{rows[i].question, item.shape, name_of(item)}].insert(*item.strategy);
+        columns.elsewhere = columns.elsewhere || is_from_elsewhere(item);
+        columns.bound = columns.bound || (!is_from_elsewhere(item) && !item.prediction->time_s &&
+                                          item.baseline && item.prediction->times.tier0_s);
         if (const std::optional<Seconds> time = item.prediction->time_s) {
             columns.timed = true;
             columns.interval = columns.interval || item.prediction->times.fitted_s;
@@ -337,6 +392,14 @@ CaseColumns columns_of(const std::vector<Row> &rows) {
     }
     columns.lettered = lettered_questions(rows);
     columns.unit = time_unit(Seconds(columns.timed ? shortest : 1e-6));
+    for (const Row &row : rows)
+        if (columns.elsewhere && row.item->prediction && row.item->prediction->time_s) {
+            Seconds &least =
+                columns.shortest
+                    .emplace(std::pair(row.question, row.item->shape), *row.item->prediction->time_s)
+                    .first->second;
+            least = std::min(least, *row.item->prediction->time_s);
+        }
     for (const auto &[key, texts] : settings)
         if (texts.size() > 1)
             columns.ambiguous.insert(key);
@@ -355,7 +418,7 @@ std::vector<Column> titles(const CaseColumns &columns) {
             titles.push_back(time);
     }
     if (columns.shapes)
-        titles.push_back({"shape", Align::left, Keep::must});
+        titles.push_back({"shape", Align::left, columns.names ? Keep::high : Keep::must});
     if (columns.counts)
         titles.push_back({"calls", Align::right, Keep::high});
     if (columns.timed) {
@@ -364,14 +427,18 @@ std::vector<Column> titles(const CaseColumns &columns) {
         titles.push_back({columns.interval ? "nine of ten" : "at most", Align::right});
         titles.push_back({"x light", Align::right});
     }
+    if (columns.bound)
+        titles.push_back({"bound" + unit, Align::right, Keep::high});
     titles.push_back({"regime"});
     if (columns.measured)
         titles.push_back({"measured" + unit, Align::right, Keep::high});
+    if (columns.elsewhere)
+        titles.push_back({"/ forecast", Align::right, Keep::high});
     if (columns.timed) {
         titles.push_back({"limiter", Align::left, Keep::low});
         titles.push_back({"GFLOP/s", Align::right, Keep::low});
     }
-    titles.push_back({"strategy", Align::left, Keep::high, Fit::knobs});
+    titles.push_back({"strategy", Align::left, Keep::last, Fit::knobs}); // what a row is of, or what to take
     return titles;
 }
 
@@ -404,16 +471,25 @@ std::vector<std::string> cells_of(const Row &row, const CaseColumns &columns) {
         if (!columns.names)
             cells.push_back(time);
         cells.push_back(!p.time_s ? "-"
-                        : columns.interval && p.times.fitted_s
+                        : p.times.fitted_s
                             ? columns.seconds(*p.time_low_s) + " to " + columns.seconds(*p.time_high_s)
-                            : columns.seconds(*p.time_high_s));
+                        : columns.interval ? "-" // without a calibration there is no such interval
+                                           : columns.seconds(*p.time_high_s));
         cells.push_back(p.time_s && p.times.tier0_s ? fmt::format("{:.2f}", *p.time_s / *p.times.tier0_s)
                                                     : "-");
     }
+    if (columns.bound)
+        cells.push_back(p.times.tier0_s ? columns.seconds(*p.times.tier0_s) : "-");
     cells.push_back(regime_cell(p));
-    if (columns.measured) {
-        const std::optional<Seconds> measured = measured_time(item, *row.known);
+    const std::optional<Seconds> measured = measured_time(item, *row.known);
+    if (columns.measured)
         cells.push_back(measured ? columns.seconds(*measured) : "-");
+    if (columns.elsewhere) {
+        std::optional<Seconds> forecast = p.time_s;
+        if (const auto least = columns.shortest.find({row.question, item.shape});
+            !forecast && is_from_elsewhere(item) && least != columns.shortest.end())
+            forecast = least->second;
+        cells.push_back(measured && forecast ? fmt::format("{:.2f}", *measured / *forecast) : "-");
     }
     if (columns.timed) {
         cells.push_back(p.limiter.value_or("-"));
@@ -446,6 +522,26 @@ std::string status_words(const std::vector<const Case *> &refused) {
 
 } // namespace
 
+namespace {
+
+/// Shapes of a question's rows, also those without a time.
+std::size_t asked_of(const Question &question, const std::vector<Row> &rows) {
+    std::set<std::pair<std::string, std::string>> shapes;
+    for (const Row &row : rows)
+        if (row.question == &question)
+            shapes.emplace(row.item->study.value_or(""), row.item->shape);
+    return shapes.size();
+}
+
+/// "conv1, conv2 and 3 more"
+std::string some_of(const std::vector<std::string> &names) {
+    constexpr std::size_t most = 8;
+    return join({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size()))}) +
+           (names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
+}
+
+} // namespace
+
 std::string total_text(const std::vector<Row> &rows) {
     std::vector<const Question *> questions;
     for (const Row &row : rows)
@@ -454,14 +550,14 @@ std::string total_text(const std::vector<Row> &rows) {
     std::string out;
     for (const Question *question : questions) {
         std::map<std::pair<std::string, std::string>, const Row *> fastest; // by study and shape
-        std::set<std::string> names;
+        std::size_t timed = 0;
         for (const Row &row : rows)
             if (row.question == question && row.item->strategy && row.item->prediction &&
                 row.item->prediction->time_s) {
                 const Row *&first = fastest[{row.item->study.value_or(""), row.item->shape}];
                 if (!first || *row.item->prediction->time_s < *first->item->prediction->time_s)
                     first = &row;
-                names.insert(*row.item->strategy);
+                ++timed;
             }
         double time = 0.0, bound = 0.0;
         std::int64_t calls = 0;
@@ -472,13 +568,16 @@ std::string total_text(const std::vector<Row> &rows) {
             bound += times * p.times.tier0_s.value_or(Seconds(0.0)).value;
             calls += layers(*row);
         }
-        if (fastest.size() < 2)
+        if (fastest.empty() || calls < 2)
             continue;
-        out += hanging(fmt::format(
-            "total: {} for {} calls of {} shapes{}{}; {:.2f}x the speed of light", short_time(Seconds(time)),
-            calls, fastest.size(), rows.size() > fastest.size() ? ", the fastest of each" : "",
-            questions.size() > 1 ? " on " + variant_of({nullptr, question, nullptr}) : "",
-            bound > 0.0 ? time / bound : 0.0));
+        const std::size_t shapes = asked_of(*question, rows);
+        out +=
+            hanging(fmt::format("total: {} for {} calls of {}{} shape{}{}{}; {:.2f}x the speed of light",
+                                short_time(Seconds(time)), calls, fastest.size(),
+                                shapes > fastest.size() ? fmt::format(" of {}", shapes) : "",
+                                shapes == 1 ? "" : "s", timed > fastest.size() ? ", the fastest of each" : "",
+                                questions.size() > 1 ? " on " + variant_of({nullptr, question, nullptr}) : "",
+                                bound > 0.0 ? time / bound : 0.0));
     }
     return out;
 }
@@ -496,7 +595,7 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
             continue;
         }
         done.insert(item.shape);
-        if (!item.prediction->time_s && item.prediction->reason)
+        if (!item.prediction->time_s && item.prediction->reason && !is_from_elsewhere(item))
             timeless.push_back(&item);
         tensor = tensor || (item.strategy && on_tensor_cores(*item.strategy));
         lines.push_back(cells_of(rows[i], columns));
@@ -510,18 +609,187 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
     if (!timeless.empty())
         out += hanging("no time for " + refused_words(timeless));
     if (!refused.empty()) {
-        std::set<std::string> names, without;
+        std::set<std::string> names;
+        std::vector<std::string> without;
         for (const Case *item : refused) {
             names.insert(name_of(*item));
-            if (done.count(item->shape) == 0)
-                without.insert(item->shape);
+            if (const std::string layer = item->name.value_or(item->shape);
+                done.count(item->shape) == 0 &&
+                std::find(without.begin(), without.end(), layer) == without.end())
+                without.push_back(layer);
         }
+        if (columns.shapes && !without.empty())
+            out += hanging("without a time: " + some_of(without));
         const bool aloud = !columns.shapes || !without.empty() || !rows.front().question->strategies.empty();
         out += hanging(
             fmt::format("{}{}: ", columns.shapes ? fmt::format("{} cases are ", refused.size()) : "",
                         status_words(refused)) +
             (aloud ? refused_words(refused) : join({names.begin(), names.end()}) + " (why: --explain)"));
     }
+    return out;
+}
+
+namespace {
+
+std::vector<const Question *> questions_of(const std::vector<Row> &rows) {
+    std::vector<const Question *> questions;
+    for (const Row &row : rows)
+        if (std::find(questions.begin(), questions.end(), row.question) == questions.end())
+            questions.push_back(row.question);
+    return questions;
+}
+
+/// A layer, or a layer by one strategy, on each of the questions.
+struct Layer {
+    std::string name, shape, strategy;
+    std::int64_t calls = 1;
+    std::vector<std::optional<Seconds>> times; ///< by question
+    std::vector<std::string> strategies;       ///< that these are of
+};
+
+/// Whether each question has one row of each shape, as the first of a ranking is.
+bool one_row_a_shape(const std::vector<Row> &rows) {
+    std::set<std::tuple<const Question *, std::string, std::string>> seen;
+    return std::all_of(rows.begin(), rows.end(), [&](const Row &row) {
+        return seen.emplace(row.question, row.item->study.value_or(""), row.item->shape).second;
+    });
+}
+
+std::vector<Layer> layers_of(const std::vector<Row> &rows, const std::vector<const Question *> &questions,
+                             const CaseColumns &columns) {
+    const bool one = one_row_a_shape(rows);
+    std::vector<Layer> all;
+    std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
+    for (const Row &row : rows) {
+        const Case &item = *row.item;
+        if (item.status != Status::ok)
+            continue;
+        const bool whole =
+            item.strategy && columns.ambiguous.count({row.question, item.shape, name_of(item)});
+        const std::string key = whole ? *item.strategy : name_of(item);
+        const auto [place, fresh] =
+            places.emplace(std::tuple(item.study.value_or(""), item.shape, one ? "" : key), all.size());
+        if (fresh)
+            all.push_back({item.name.value_or(""), item.shape, name_of(item), layers(row),
+                           std::vector<std::optional<Seconds>>(questions.size()),
+                           std::vector<std::string>(questions.size())});
+        Layer &layer = all[place->second];
+        const auto at = static_cast<std::size_t>(std::find(questions.begin(), questions.end(), row.question) -
+                                                 questions.begin());
+        layer.times[at] = item.prediction->time_s;
+        layer.strategies[at] =
+            (one ? name_of(item) : key) + (item.strategy && on_tensor_cores(*item.strategy) ? " *" : "");
+    }
+    return all;
+}
+
+/// The fastest of every shape, as often as it is asked; absent where a question lacks a time of one.
+std::optional<Seconds> total_of(const std::vector<Layer> &layers, std::size_t question) {
+    std::map<std::string, std::pair<std::int64_t, std::optional<Seconds>>> fastest;
+    for (const Layer &layer : layers) {
+        auto &[calls, time] = fastest[layer.shape];
+        calls = layer.calls;
+        if (const auto other = layer.times[question]; other && (!time || *other < *time))
+            time = other;
+    }
+    Seconds total(0.0);
+    for (const auto &[shape, entry] : fastest) {
+        if (!entry.second)
+            return std::nullopt;
+        total = total + Seconds(static_cast<double>(entry.first) * entry.second->value);
+    }
+    return total;
+}
+
+std::string change_of(const std::optional<Seconds> &time, const std::optional<Seconds> &first) {
+    if (!time || !first)
+        return "-";
+    const double tenths = std::round(1000.0 * (*time / *first - 1.0));
+    return tenths == 0.0 ? "0.0" : fmt::format("{:+.1f}", tenths / 10.0);
+}
+
+} // namespace
+
+bool sets_side_by_side(const std::vector<Row> &rows) {
+    constexpr std::size_t most_columns = 5;
+    const std::size_t questions = questions_of(rows).size();
+    return questions > 1 && questions <= most_columns &&
+           std::any_of(rows.begin(), rows.end(),
+                       [&](const Row &row) { return row.item->shape != rows.front().item->shape; });
+}
+
+std::string side_by_side(const std::vector<Row> &rows) {
+    const std::vector<const Question *> questions = questions_of(rows);
+    const CaseColumns columns = columns_of(rows);
+    const std::vector<Layer> all = layers_of(rows, questions, columns);
+    const auto title_of = [&](const Question *question) {
+        return gpu_cell({nullptr, question, nullptr}, columns);
+    };
+    std::string out, shorter;
+    std::vector<std::optional<Seconds>> totals;
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+        totals.push_back(total_of(all, i));
+        out += fmt::format("{}{} {}{}", i == 0 ? "total: " : ", ", title_of(questions[i]),
+                           totals[i] ? short_time(*totals[i]) : "-",
+                           i > 0 && totals[i] && totals[0] ? " (" + change_of(totals[i], totals[0]) + " %)"
+                                                           : "");
+    }
+    out = hanging(out);
+    std::vector<Column> titles;
+    if (columns.names)
+        titles.push_back({"name", Align::left, Keep::must});
+    titles.push_back({"shape", Align::left, columns.names ? Keep::normal : Keep::must});
+    titles.push_back({"calls", Align::right});
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+        titles.push_back({title_of(questions[i]) + (i == 0 ? " (" + columns.unit.name + ")" : ""),
+                          Align::right, Keep::must});
+        if (i > 0)
+            titles.push_back({"%", Align::right, Keep::must});
+    }
+    titles.push_back({"strategy", Align::left, Keep::last, Fit::knobs});
+    std::vector<std::vector<std::string>> lines;
+    std::int64_t calls = 0;
+    std::set<std::string> counted;
+    const auto add = [&](std::vector<std::string> line, const std::vector<std::optional<Seconds>> &times,
+                         const std::string &strategy) {
+        for (std::size_t i = 0; i < questions.size(); ++i) {
+            line.push_back(times[i] ? columns.seconds(*times[i]) : "-");
+            if (i > 0)
+                line.push_back(change_of(times[i], times[0]));
+        }
+        line.push_back(strategy);
+        lines.push_back(std::move(line));
+    };
+    bool tensor = false;
+    for (const Layer &layer : all) {
+        std::vector<std::string> line;
+        if (columns.names)
+            line.push_back(layer.name.empty() ? layer.shape : layer.name);
+        line.push_back(layer.shape);
+        line.push_back(std::to_string(layer.calls));
+        std::vector<std::string> strategies;
+        for (const std::string &strategy : layer.strategies)
+            if (!strategy.empty() && (strategies.empty() || strategies.back() != strategy))
+                strategies.push_back(strategy);
+        const std::string text = join(strategies, " -> ");
+        tensor = tensor || text.find('*') != std::string::npos;
+        add(std::move(line), layer.times, text);
+        calls += counted.insert(layer.shape).second ? layer.calls : 0;
+    }
+    std::vector<std::string> last = {"total"};
+    if (columns.names)
+        last.emplace_back("");
+    last.push_back(std::to_string(calls));
+    add(std::move(last), totals, one_row_a_shape(rows) ? "" : "the fastest of each");
+    out += table(titles, lines, terminal_width()) + legend_of(columns);
+    if (tensor)
+        out += wrapped(tensor_core_remark, 0, terminal_width());
+    std::vector<const Case *> refused;
+    for (const Row &row : rows)
+        if (row.item->status != Status::ok)
+            refused.push_back(row.item);
+    if (!refused.empty())
+        out += hanging(fmt::format("{}: ", status_words(refused)) + refused_words(refused));
     return out;
 }
 

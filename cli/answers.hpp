@@ -42,11 +42,19 @@ std::string rate_words(const Rates &rates, const std::string &strategy);
 /// nothing.
 std::string known_words(const Case &item, const Question &question, const KnownTimes &known);
 
-/// What is said of a GPU or a setting of it, with its name before the first line unless that is empty.
-std::string said_of(const std::string &variant, const std::string &said);
+/// What is assumed of each question's GPU: all of it where `whole`, of one GPU, or where it is short, else a
+/// line for each GPU and `where` to read the rest.
+std::string all_assumptions(const std::vector<const Question *> &questions, bool whole,
+                            const std::string &where);
+
+/// "31.2 us for 3 calls" of a layer that stands more than once in its list; "" of others.
+std::string calls_words(const Case &item);
 
 /// A paragraph whose further lines are indented.
 std::string hanging(const std::string &text);
+
+/// "output 54 x 54" of a shape as text.
+std::string output_words(const std::string &shape);
 
 /// A line of a verdict: its label in a column of its own.
 std::string verdict_line(const std::string &label, const std::string &text);
@@ -68,6 +76,14 @@ struct Row {
 /// of them become letters with a legend. `total`: adds up the fastest of every shape, as often as a network
 /// has it.
 std::string case_table(const std::vector<Row> &rows, bool total);
+
+/// Whether the rows are a list of layers on a few GPUs or settings of one, which are told apart best beside
+/// each other.
+bool sets_side_by_side(const std::vector<Row> &rows);
+
+/// One row a layer and strategy, a column of times for each GPU or setting with its change against the first;
+/// the totals are the first line and the last row.
+std::string side_by_side(const std::vector<Row> &rows);
 
 /// For each question with several shapes: the fastest of every shape, as often as it is asked, added up.
 std::string total_text(const std::vector<Row> &rows);

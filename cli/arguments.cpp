@@ -1,6 +1,7 @@
 #include "cli/arguments.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/shape/conv_shape.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -37,6 +38,15 @@ std::vector<std::string> joined(const std::vector<std::string> &words, const std
             out.push_back(word);
     }
     return out;
+}
+
+/// Whether the word is a shape.
+bool is_shape(const std::string &word) {
+    try {
+        return !ConvShape::parse(word).id().empty();
+    } catch (const UsageError &) {
+        return false;
+    }
 }
 
 } // namespace
@@ -82,6 +92,11 @@ Arguments::Arguments(const std::string &verb, const std::vector<std::string> &wo
     } catch (const po::error &error) {
         throw UsageError(verb + ": " + error.what() + "; see convcast " + verb + " --help");
     }
+    const bool takes_shapes = std::any_of(options.begin(), options.end(),
+                                          [](const Option &option) { return long_name(option) == "shape"; });
+    if (rest.size() > most_positional && takes_shapes && is_shape(rest[most_positional]))
+        throw UsageError(verb + ": a shape stands behind --shape: " + verb + " --shape " +
+                         rest[most_positional]);
     if (rest.size() > most_positional)
         throw UsageError(verb + ": unexpected word '" + rest[most_positional] + "'; see convcast " + verb +
                          " --help");
@@ -93,6 +108,16 @@ std::vector<std::string> Arguments::given() const {
     for (const auto &[name, value] : map_)
         names.push_back(name);
     return names;
+}
+
+std::vector<std::string> Arguments::values(const std::string &name) const {
+    if (!has(name))
+        return {};
+    const boost::any &value = map_[name].value();
+    if (const auto *all = boost::any_cast<std::vector<std::string>>(&value))
+        return *all;
+    const auto *one = boost::any_cast<std::string>(&value);
+    return one != nullptr ? std::vector<std::string>{*one} : std::vector<std::string>();
 }
 
 void Arguments::refuse_all_but(const std::vector<std::string> &names, const std::string &what,

@@ -23,6 +23,8 @@ class Arguments {
     bool has(const std::string &name) const { return map_.count(name) != 0; }
     /// The options that were given, without dashes.
     std::vector<std::string> given() const;
+    /// All values of an option, however often it may stand; none of a flag.
+    std::vector<std::string> values(const std::string &name) const;
     /// Throws UsageError if an option was given that `what`, for example "--network", does not go with.
     /// `instead` says what does.
     void refuse_all_but(const std::vector<std::string> &names, const std::string &what,

@@ -45,7 +45,7 @@ void write_choice_figure(const std::vector<ChoiceAnswer> &answers, const Argumen
         write_paper_figure(drawn.figure, drawn.cases, PaperWidth::parse(arguments.text("width", "column")),
                            arguments.text("figure", ""), "Forecast by convcast " + producer().version);
     for (const std::filesystem::path &file : written.files)
-        note(file.string());
+        say("wrote " + file.string());
     if (!written.note.empty())
         note(written.note);
 }

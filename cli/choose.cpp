@@ -16,6 +16,7 @@
 #include "model/choose/why.hpp"
 #include "model/predict.hpp"
 #include "model/record/run_lines.hpp"
+#include "model/shape/shape_range.hpp"
 
 #include <boost/describe.hpp>
 
@@ -58,9 +59,8 @@ struct Ranking {
     AskedShape asked;
     std::vector<Case> ranked, refused;
     std::vector<std::int64_t> ranks;
-    std::int64_t settings = 0;  ///< that were ranked
-    std::vector<BestOf> best;   ///< of every strategy, fastest first
-    bool named_refused = false; ///< a strategy that --strategy names does not do it
+    std::int64_t settings = 0; ///< that were ranked
+    std::vector<BestOf> best;  ///< of every strategy, fastest first
 };
 
 /// What of the ranking is shown beside the `top` first.
@@ -68,7 +68,6 @@ struct Extent {
     std::size_t top = 0;
     bool why = false;                ///< the best of every further strategy, and margins
     std::vector<std::string> placed; ///< settings that are given a place
-    bool document = false;           ///< the answer is a document, which has the first ones only
     bool no_tensor_cores = false;    ///< strategies on tensor cores are left out
     bool figure = false;             ///< the regime of every strategy's best setting is asked for
 };
@@ -152,7 +151,6 @@ Ranking ranking_of(const AskedShape &asked, const Question &question, const Exte
     }
     for (const RefusedStrategy &refused : all.refused)
         out.refused.push_back(forecast(refused.setting));
-    out.named_refused = named_refused(question, out.refused, extent.document);
     for (const std::string &text : extent.placed)
         place(out, forecast(parse_strategy(text)), all);
     if ((extent.why || !extent.placed.empty()) && !out.ranked.empty())
@@ -229,7 +227,7 @@ std::string forecast_table(const Ranking &ranking, const KnownTimes &known) {
 }
 
 /// What is refused, in a line of names; `why`: with the reasons, also where nothing else is left to say.
-std::string refused_line(const Ranking &ranking, bool why) {
+std::string refused_line(const Ranking &ranking, const Question &question, bool why) {
     if (ranking.refused.empty())
         return "";
     std::vector<const Case *> cases;
@@ -238,7 +236,7 @@ std::string refused_line(const Ranking &ranking, bool why) {
         cases.push_back(&item);
         names.push_back(name_in(item));
     }
-    const bool reasons = why || ranking.named_refused || ranking.ranked.empty();
+    const bool reasons = why || !question.strategies.empty() || ranking.ranked.empty();
     return hanging(
         std::string(reasons ? boost::describe::enum_to_string(cases.front()->status, "?") : "not possible") +
         ": " + (reasons ? refused_words(cases) : join(names) + " (--why has the reasons)"));
@@ -281,7 +279,8 @@ std::string choice(const Ranking &ranking, const Question &question, const Known
     if (!brief) {
         out += verdict_line("time", time_words(p));
         out += verdict_line("regime", regime_words(p, question.profile));
-        out += verdict_line("time goes to", largest_terms(*p.term, 3));
+        if (p.term)
+            out += verdict_line("time goes to", largest_terms(*p.term, 3));
     }
     if (!brief || ranking.best.size() > 1)
         out += verdict_line("how safe", safety(ranking));
@@ -303,6 +302,13 @@ struct Answer {
     Ranking ranking;
     const KnownTimes *known = nullptr; ///< of the question's GPU
 };
+
+void add_refusals(Refusals &refusals, const Answer &answer) {
+    std::vector<Case> cases = answer.ranking.refused;
+    if (!answer.ranking.ranked.empty())
+        cases.push_back(answer.ranking.ranked.front());
+    refusals.add(*answer.question, cases);
+}
 
 /// What --figure draws of each ranking that has times.
 std::vector<ChoiceAnswer> drawn_answers(const std::vector<Answer> &answers) {
@@ -328,10 +334,10 @@ std::string compact(const std::vector<Answer> &answers, bool total) {
     for (const auto &[question, ranking, known] : answers) {
         if (!ranking.ranked.empty())
             rows.push_back({&ranking.ranked.front(), question, known});
-        if (ranking.ranked.empty() || ranking.named_refused)
-            refused += ranking.asked.shape.id() + " " + refused_line(ranking, true);
+        if (!ranking.refused.empty() && (ranking.ranked.empty() || !question->strategies.empty()))
+            refused += ranking.asked.shape.id() + " " + refused_line(ranking, *question, true);
     }
-    return case_table(rows, total) + refused;
+    return (total && sets_side_by_side(rows) ? side_by_side(rows) : case_table(rows, total)) + refused;
 }
 
 /// The GPUs, and where all are settings of one what these are: "NVIDIA H200 with 66 and 132 SMs".
@@ -365,24 +371,65 @@ std::string gpus_of(const std::vector<Answer> &answers) {
     return names.front() + " with " + listed(counts) + " SMs";
 }
 
-/// Where along the answers of a sweep another strategy becomes the first, or the regime another one.
-std::string turns(const std::vector<Answer> &answers) {
-    std::string out;
-    for (std::size_t i = 1; i < answers.size(); ++i) {
-        const Answer &now = answers[i], &before = answers[i - 1];
-        if (now.ranking.ranked.empty() || before.ranking.ranked.empty() || now.question != before.question)
-            continue;
-        const Case &a = before.ranking.ranked.front(), &b = now.ranking.ranked.front();
+/// Where along a line of a sweep another strategy becomes the first for sure, and where the regime turns.
+class Turns {
+  public:
+    /// What is to be said of the next answer of the line; "" if nothing.
+    std::string at(const Ranking &ranking) {
+        if (ranking.ranked.empty())
+            return "";
+        const Case &item = ranking.ranked.front();
+        const std::string name = name_in(item), regime = regime_of(item);
         std::string what;
-        if (name_in(a) != name_in(b))
-            what = name_in(b) + " takes over from " + name_in(a);
-        const auto regime = [](const Case &item) {
-            const auto &regimes = item.prediction->regimes;
-            return regimes && regimes->tier2 ? boost::describe::enum_to_string(*regimes->tier2, "?") : "";
-        };
-        if (std::string(regime(a)) != regime(b))
-            what += std::string(what.empty() ? "" : "; ") + regime(b) + " instead of " + regime(a);
-        if (!what.empty())
+        const bool is_tie = !first_.empty() && name != first_ && ties(ranking, first_);
+        if (is_tie) { // whichever is before the other by a little: neither takes over
+            if (tied_ != name)
+                what = "a tie of " + name + " and " + first_;
+            tied_ = name;
+            return what;
+        }
+        if (!first_.empty() && name != first_)
+            what = name + " takes over from " + first_;
+        if (name != first_ || !ties(ranking, tied_))
+            tied_.clear();
+        if (!first_.empty() && regime != regime_)
+            what += std::string(what.empty() ? "" : "; ") + regime + " instead of " + regime_;
+        first_ = name;
+        regime_ = regime;
+        return what;
+    }
+
+  private:
+    static std::string regime_of(const Case &item) {
+        const auto &regimes = item.prediction->regimes;
+        return regimes && regimes->tier2 ? boost::describe::enum_to_string(*regimes->tier2, "?") : "";
+    }
+
+    /// Whether a strategy's best setting lies inside the interval of the first.
+    static bool ties(const Ranking &ranking, const std::string &name) {
+        const Prediction &first = *ranking.ranked.front().prediction;
+        return first.times.fitted_s &&
+               std::any_of(ranking.best.begin(), ranking.best.end(), [&](const BestOf &best) {
+                   return best.name == name && best.time <= *first.time_high_s;
+               });
+    }
+
+    std::string first_, regime_, tied_; ///< the last that was first for sure, and what ties with it
+};
+
+/// Where the answers of a sweep turn. A line of it is `length` answers, or those of one GPU.
+std::string turns(const std::vector<Answer> &answers, std::size_t length) {
+    std::string out;
+    Turns line;
+    std::size_t in_line = 0;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        const Answer &now = answers[i];
+        if (i == 0 || now.question != answers[i - 1].question || in_line == length) {
+            line = {};
+            in_line = 0;
+        }
+        ++in_line;
+        if (const std::string what = line.at(now.ranking); !what.empty())
             out += headed("  ",
                           now.ranking.asked.shape.id() +
                               (now.question->variant.empty() ? "" : " on " + now.question->variant) + ": " +
@@ -468,7 +515,7 @@ DeviceRunEnd time_best(std::vector<Answer> &answers, const Question &question, s
 }
 
 /// What was measured beside what was forecast, in the order of the forecast, and whose time was the shortest.
-std::string measured_table(const Ranking &ranking, std::int64_t count) {
+std::string measured_table(const Ranking &ranking, const Question &question, std::int64_t count) {
     std::vector<std::pair<double, std::size_t>> order; // measured time, index
     for (std::size_t i = 0; i < ranking.ranked.size(); ++i)
         if (const Measurement *cold = ranking.ranked[i].measured(L2State::cold);
@@ -498,7 +545,7 @@ std::string measured_table(const Ranking &ranking, std::int64_t count) {
                               {"place", Align::right, Keep::high},
                               {"strategy", Align::left, Keep::must, Fit::wrap}},
                              rows, terminal_width());
-    text += refused_line(ranking, false);
+    text += refused_line(ranking, question, false);
     if (order.empty())
         return text;
     const auto &[fastest, at] = order.front();
@@ -533,8 +580,7 @@ Asked asked_choice(const Arguments &arguments) {
     const int top =
         asked.measured > 0 ? static_cast<int>(asked.measured) : arguments.integer("top", 5, 1, 100000);
     asked.format = format_of("choose", arguments, true);
-    asked.extent = {static_cast<std::size_t>(top),    arguments.has("why"),
-                    arguments.texts("place"),         asked.format != Format::text,
+    asked.extent = {static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place"),
                     arguments.has("no-tensor-cores"), arguments.has("figure")};
     asked.blocks =
         arguments.has("top") || arguments.has("why") || arguments.has("place") || asked.measured > 0;
@@ -570,11 +616,14 @@ std::size_t shapes_of(const std::vector<Question> &questions) {
     return total;
 }
 
+/// The cases of a ranking that keep the tree of terms: trees of very many cases would fill the memory.
+enum class Terms { of_all, of_the_first, of_none };
+
 Answer answer_of(const AskedShape &shape, const Question &question, const KnownTimes &known,
-                 const Extent &extent, bool with_terms) {
+                 const Extent &extent, Terms terms) {
     Answer answer{&question, ranking_of(shape, question, extent), &known};
-    for (Case &item : answer.ranking.ranked)
-        if (!with_terms && item.prediction)
+    for (std::size_t i = 0; i < answer.ranking.ranked.size() && terms != Terms::of_all; ++i)
+        if (Case &item = answer.ranking.ranked[i]; item.prediction && (i > 0 || terms == Terms::of_none))
             item.prediction->term.reset();
     const Ranking &ranking = answer.ranking;
     if (!ranking.ranked.empty() && !rankable(ranking))
@@ -587,15 +636,16 @@ std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::
     std::vector<Answer> answers;
     const std::size_t total = shapes_of(questions);
     if (total > 1 && !asked.blocks && asked.format != Format::json)
-        asked.extent.top = 1; // a line for each shape
-    // Of very many shapes nobody asks where each one's time goes, and the terms would fill the memory.
-    constexpr std::size_t most_with_terms = 2000;
-    const bool with_terms = asked.extent.why || total * asked.extent.top <= most_with_terms;
+        asked.extent.top = 1;                     // a line for each shape
+    constexpr std::size_t most_with_terms = 2000; // cases
+    const Terms terms = asked.extent.why || total * asked.extent.top <= most_with_terms ? Terms::of_all
+                        : asked.format == Format::text && total == 1 ? Terms::of_the_first // the verdict's
+                                                                     : Terms::of_none;
     Progress progress("choose", Progress::Where::terminal_after_a_while);
     for (std::size_t i = 0; i < questions.size(); ++i)
         for (const AskedShape &shape : questions[i].shapes) {
             progress.show(answers.size(), total, shape.shape.id());
-            answers.push_back(answer_of(shape, questions[i], known[i], asked.extent, with_terms));
+            answers.push_back(answer_of(shape, questions[i], known[i], asked.extent, terms));
         }
     return answers;
 }
@@ -606,13 +656,13 @@ int choose_lines(const Question &question, const KnownTimes &known, const Asked 
     constexpr std::size_t shapes_of_a_piece = 256;
     Run piece = new_run(question.profile, question.knowledge, question.sms, {});
     RunLineWriter writer(asked.output, piece);
-    bool refused = false;
+    Refusals refusals;
     Progress progress("choose", Progress::Where::terminal_after_a_while);
     for (std::size_t done = 0; done < question.shapes.size();) {
         const AskedShape &shape = question.shapes[done];
         progress.show(done, question.shapes.size(), shape.shape.id());
-        Answer answer = answer_of(shape, question, known, asked.extent, false); // lines have no terms
-        refused = refused || answer.ranking.named_refused;
+        Answer answer = answer_of(shape, question, known, asked.extent, Terms::of_none);
+        add_refusals(refusals, answer);
         for (Case &item : answer.ranking.ranked)
             piece.cases.push_back(std::move(item));
         if (++done % shapes_of_a_piece == 0 || done == question.shapes.size()) {
@@ -621,7 +671,8 @@ int choose_lines(const Question &question, const KnownTimes &known, const Asked 
         }
     }
     writer.finish();
-    return refused ? 1 : 0;
+    refusals.say(true);
+    return refusals.any() ? 1 : 0;
 }
 
 std::string text_of(const std::vector<Answer> &answers, const Arguments &arguments, const Asked &asked) {
@@ -632,19 +683,23 @@ std::string text_of(const std::vector<Answer> &answers, const Arguments &argumen
                             terminal_width())) +
                compact(answers, !sweep);
         if (sweep)
-            text += turns(answers);
+            text += turns(answers, ShapeRange::parse(arguments.texts("sweep").back()).values.size());
         return text + "knobs: --top 1, or --json\n";
     }
     for (std::size_t i = 0; i < answers.size(); ++i) {
         const auto &[question, ranking, known] = answers[i];
-        text += bold(ranking.asked.shape.id() + " on " +
+        text += bold((ranking.asked.name.empty() ? "" : ranking.asked.name + ", ") +
+                     ranking.asked.shape.id() + " (" + output_words(ranking.asked.shape.id()) + ") on " +
                      (question->variant.empty() ? question->profile.name : question->variant)) +
                 "\n";
         if (asked.measured > 0) {
-            text += measured_table(ranking, asked.measured);
+            text += measured_table(ranking, *question, asked.measured);
         } else {
             text += ranking.ranked.empty() ? "" : choice(ranking, *question, *known, answers.size() > 1);
-            text += forecast_table(ranking, *known) + refused_line(ranking, asked.extent.why);
+            if (const std::string calls = ranking.ranked.empty() ? "" : calls_words(ranking.ranked.front());
+                !calls.empty())
+                text += verdict_line("total", calls);
+            text += forecast_table(ranking, *known) + refused_line(ranking, *question, asked.extent.why);
         }
         text += (asked.extent.why ? reasons(ranking) : "") + (i + 1 < answers.size() ? "\n" : "");
     }
@@ -661,12 +716,10 @@ std::string text_of(const std::vector<Answer> &answers, const Arguments &argumen
 }
 
 std::string assumptions_of(const std::vector<Question> &questions) {
-    std::string text;
+    std::vector<const Question *> all;
     for (const Question &question : questions)
-        if (const std::string said = assumptions_text(question.knowledge);
-            !said.empty() && text.find(said) == std::string::npos)
-            text += said_of(question.variant, said);
-    return text;
+        all.push_back(&question);
+    return all_assumptions(all, false, "--json, or one GPU alone");
 }
 
 /// The rankings as a table for other programs or for texts.
@@ -758,12 +811,17 @@ int choose(const Words &words) {
     write_answer();
     if (end == DeviceRunEnd::device_lost)
         throw GpuError("the GPU stopped answering; what was not timed has no place");
-    const bool failed = std::any_of(answers.begin(), answers.end(), [](const Answer &answer) {
-        return answer.ranking.named_refused ||
-               std::any_of(answer.ranking.ranked.begin(), answer.ranking.ranked.end(), [](const Case &item) {
-                   return item.status == Status::wrong_result || item.status == Status::failed;
-               });
-    });
+    Refusals refusals;
+    for (const Answer &answer : answers)
+        add_refusals(refusals, answer);
+    refusals.say(asked.format != Format::text);
+    const bool failed =
+        refusals.any() || std::any_of(answers.begin(), answers.end(), [](const Answer &answer) {
+            return std::any_of(
+                answer.ranking.ranked.begin(), answer.ranking.ranked.end(), [](const Case &item) {
+                    return item.status == Status::wrong_result || item.status == Status::failed;
+                });
+        });
     return failed ? 1 : 0;
 }
 

@@ -39,6 +39,12 @@ double share_of(const Arguments &arguments, const std::string &option, const std
     if (error != std::errc{} || end != text.data() + text.size() || !(percent >= 0.0 && percent <= 1e6))
         throw UsageError("compare: --" + option + " must be a number of percent from 0 to 1000000, got '" +
                          given + "'. Example: --" + option + " 5%");
+    constexpr double least_percent = 0.5; // a bare number below it was meant as a share
+    if (percent > 0.0 && percent < least_percent && given.find('%') == std::string::npos)
+        throw UsageError(
+            fmt::format("compare: --{0} {1} is {1} percent, or was {2:g}% meant? Say which: --{0} "
+                        "{1}% or --{0} {2:g}%",
+                        option, given, 100.0 * percent));
     return percent / 100.0;
 }
 
@@ -138,12 +144,18 @@ std::string dropped_text(const RunComparison &comparison, bool all, std::size_t 
 std::string passed_text(const RunComparison &comparison) {
     const double percent = 100.0 * *comparison.fail_over;
     if (comparison.passed)
-        return fmt::format(": no kernel is surely slower by more than {:.3g} %, or broken\n", percent);
+        return fmt::format(": no kernel of {} is surely slower by more than {:.3g} %, or broken\n",
+                           comparison.timed, percent);
     const bool broken =
         std::any_of(comparison.counts.begin(), comparison.counts.end(),
                     [](const VerdictCount &count) { return count.verdict == CaseVerdict::broken; });
     if (comparison.timed == 0 && !broken)
         return ": no case has a time in both\n";
+    if (2 * comparison.timed < comparison.comparable && !broken)
+        return fmt::format(
+            ": only {} of the {} timed cases of the smaller document found a partner, fewer than "
+            "half\n",
+            comparison.timed, comparison.comparable);
     return fmt::format(": there are kernels that are surely slower by more than {:.3g} %, or broken\n",
                        percent);
 }
@@ -153,8 +165,8 @@ std::string outcome_text(const RunComparison &comparison, bool all, std::size_t 
     std::int64_t untimed = 0;
     for (const VerdictCount &count : comparison.counts) {
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count.cases, name_of(count.verdict));
-        if (count.verdict == CaseVerdict::untimed)
-            untimed = count.cases;
+        if (count.verdict == CaseVerdict::untimed || count.verdict == CaseVerdict::refused)
+            untimed += count.cases;
     }
     text = fmt::format("compared {} of {} cases: {}", std::ssize(comparison.cases) - untimed,
                        comparison.cases.size() + comparison.only_before.size() + comparison.only_after.size(),
@@ -169,7 +181,8 @@ std::string outcome_text(const RunComparison &comparison, bool all, std::size_t 
 
 /// Whether a case stands in the table: it changed, or its median did by more than the tolerance.
 bool is_notable(const ComparedCase &item, double tolerance) {
-    if (item.verdict == CaseVerdict::same || item.verdict == CaseVerdict::untimed)
+    if (item.verdict == CaseVerdict::same || item.verdict == CaseVerdict::untimed ||
+        item.verdict == CaseVerdict::refused)
         return false;
     return item.verdict != CaseVerdict::unsure || !item.ratio || *item.ratio > 1.0 + tolerance ||
            *item.ratio < 1.0 / (1.0 + tolerance);

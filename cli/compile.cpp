@@ -91,8 +91,8 @@ std::string as_text(const CompileReport &report, std::size_t problems) {
                               {"CTAs/SM", Align::right, Keep::high},
                               {"kernel", Align::left, Keep::must, Fit::wrap}},
                              rows, terminal_width());
-    text += fmt::format("\n{} kernels for {} by NVRTC {}, {}{}\n", report.kernels.size(), report.architecture,
-                        report.nvrtc,
+    text += fmt::format("\n{} kernel{} for {} by NVRTC {}, {}{}\n", report.kernels.size(),
+                        report.kernels.size() == 1 ? "" : "s", report.architecture, report.nvrtc,
                         problems == 0 ? "none with a problem" : fmt::format("{} with a problem", problems),
                         report.cache.empty() ? "" : "; kept in " + report.cache);
     for (const CheckedKernel &k : report.kernels) // a compiler's log has many lines

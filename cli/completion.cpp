@@ -6,9 +6,12 @@
 #include "cli/verbs.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
+#include "model/machine/assume.hpp"
 #include "model/machine/profile.hpp"
+#include "model/network/network.hpp"
 #include "model/record/study.hpp"
 #include "model/strategies/list.hpp"
+#include "reports/report_figures.hpp"
 
 #include <string>
 #include <vector>
@@ -39,6 +42,22 @@ std::vector<std::string> with_baselines(std::vector<std::string> names) {
     return names;
 }
 
+/// "sm_clock=": what --set begins with.
+std::vector<std::string> words_of_set() {
+    std::vector<std::string> words = numbers_to_set();
+    for (std::string &word : words)
+        word += "=";
+    return words;
+}
+
+/// Figures that `report` draws of runs.
+std::vector<std::string> figure_words() {
+    std::vector<std::string> words;
+    for (const Figure &figure : report_figures({}, {}))
+        words.push_back(figure.id);
+    return words;
+}
+
 /// Of an option's value, or of a word such as RUN. A shape or a number has no candidates.
 Candidates candidates_of(const HelpOption &option) {
     const std::string name = long_option(option), &value = option.value;
@@ -50,6 +69,12 @@ Candidates candidates_of(const HelpOption &option) {
         found.words = shipped_profiles();
     else if (name == "--study")
         found.words = shipped_studies();
+    else if (name == "--network")
+        found.words = shipped_networks();
+    else if (name == "--set")
+        found.words = words_of_set();
+    else if (name == "--figure" && !contains(value, "FILE"))
+        found.words = figure_words();
     else if (name == "--strategy" || name == "--place")
         found.words = with_baselines(strategy_names());
     else if (name == "--facts" || name == "--calibration")

@@ -29,7 +29,7 @@ void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, co
         write_paper_drawing(partition_diagram(shape, plan, width, bank_bytes_of(profile)), "partition",
                             partition_caption(shape, *item.strategy, plan), arguments.text("diagram", ""));
     for (const std::filesystem::path &file : written.files)
-        note(file.string());
+        say("wrote " + file.string());
 }
 
 } // namespace convcast::cli

@@ -6,12 +6,14 @@
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
 #include "model/record/run_lines.hpp"
+#include "model/record/shape_list.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -32,23 +34,21 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
     if (documents == Documents::read)
         for (const std::string &file : arguments.positional())
             inputs.push_back({file, "", "document"});
-    for (const auto &[option, what] : {std::pair{"gpu", "profile"},
-                                       {"facts", "facts"},
-                                       {"calibration", "calibration"},
-                                       {"schedule", "schedule"}})
-        if (arguments.has(option))
-            inputs.push_back({arguments.text(option, ""), std::string("--") + option, what});
-    if (arguments.has("study"))
-        for (const std::string &file : arguments.texts("study"))
-            inputs.push_back({file, "--study", "study"});
-    for (const char *option : {"kernel", "times"})
-        if (arguments.has(option))
-            for (const std::string &file : arguments.texts(option))
-                inputs.push_back(
-                    {file, std::string("--") + option, option == std::string("kernel") ? "kernel" : "table"});
-    if (arguments.has("shapes"))
-        for (const std::string &file : arguments.texts("shapes"))
-            inputs.push_back({file, "--shapes", "list"});
+    // Whatever an option names may be read, but for what it writes.
+    const std::map<std::string, std::string> kinds = {
+        {"gpu", "profile"},     {"facts", "facts"},        {"calibration", "calibration"},
+        {"study", "study"},     {"kernel", "kernel"},      {"schedule", "schedule"},
+        {"times", "table"},     {"shapes", "list"},        {"network", "network"},
+        {"recorded", "record"}, {"from-raw", "recording"}, {"from", "weights"}};
+    for (const std::string &option : arguments.given()) {
+        const bool written = option == "output" || option == "figure" || option == "diagram" ||
+                             option == "bundle" || option == "raw" || option == "weights";
+        if (written || (option == "resume" && documents == Documents::filled))
+            continue;
+        const auto kind = kinds.find(option);
+        for (const std::string &file : arguments.values(option))
+            inputs.push_back({file, "--" + option, kind == kinds.end() ? "document" : kind->second});
+    }
     // A name of something that ships is no file.
     std::erase_if(inputs, [](const Input &input) { return input.file == "-" || !file_exists(input.file); });
     return inputs;
@@ -86,9 +86,17 @@ void say_unread(const Run &run, const std::string &shown) {
         run.unread.size() == 1 ? "is" : "are"));
 }
 
+void refuse_onnx(const std::string &text, const std::string &shown) {
+    if (is_onnx(text))
+        throw InputError(
+            shown,
+            "is an ONNX file, no document of convcast; its convolutions are asked with --shapes " + shown);
+}
+
 } // namespace
 
 Run read_document(const std::string &text, const std::string &shown) {
+    refuse_onnx(text, shown);
     Run run = read_run(text, shown, check_baseline);
     say_unread(run, shown);
     return run;
@@ -107,6 +115,7 @@ void read_document_pieces(const std::string &file, const std::function<void(Run,
 }
 
 std::string schema_of(const std::string &text, const std::string &shown) {
+    refuse_onnx(text, shown);
     const JsonValue document = parse_json(text, shown);
     const JsonValue *schema = document.find("schema");
     return std::string(schema != nullptr ? schema->text().value_or("") : "");

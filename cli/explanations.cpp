@@ -251,7 +251,14 @@ std::vector<Explanation> mentions_of(const std::string &name) {
             continue;
         const std::size_t before = page.text.rfind("\n\n", at), after = page.text.find("\n\n", at);
         const std::size_t start = before == std::string::npos ? 0 : before + 2;
-        return {{{name}, page.path, {}, plain(page.text.substr(start, after - start))}};
+        if (page.text[start] != '|')
+            return {{{name}, page.path, {}, plain(page.text.substr(start, after - start))}};
+        const std::size_t line = page.text.rfind('\n', at) + 1; // of a table only the row
+        std::string text;
+        for (const std::string &cell : cells_of(page.text.substr(line, page.text.find('\n', at) - line)))
+            if (!cell.empty())
+                text += (text.empty() ? "" : ": ") + plain(cell);
+        return {{{name}, page.path, {}, text}};
     }
     return {};
 }

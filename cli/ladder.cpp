@@ -183,7 +183,7 @@ int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReadi
     arguments.refuse_all_but({"network", "ladder", "training", "schedule", "batch", "gpu", "sms", "set",
                               "assume", "format", "json", "output"},
                              "--" + asked, "a ladder's rungs have kernels of their own");
-    const Network network = find_network(arguments.text("network", ""));
+    const Network network = asked_network(arguments);
     Ladder ladder = find_ladder(network);
     if (training)
         ladder = training_part(std::move(ladder));

@@ -1,5 +1,6 @@
 // convcast VERB [options]: finds the verb, and turns what went wrong into one sentence and an exit code.
 #include "cli/interrupt.hpp"
+#include "cli/progress.hpp"
 #include "cli/shipped.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
@@ -67,15 +67,16 @@ std::string for_reading(const std::string &page) {
 }
 
 std::string overview() {
-    std::string text = program_summary() + "\n\nusage: convcast VERB [options]      convcast VERB --help\n\n";
+    std::string text =
+        program_summary() + "\n\nusage:\n  convcast VERB [options]\n  convcast VERB --help\n\n";
     for (const Verb &verb : verbs)
         text += "  " + std::string(verb.name) + std::string(10 - std::string(verb.name).size(), ' ') +
                 verb.summary + "\n";
-    text += "\nto begin:   convcast choose --shape n1c64h56w56k64r3s3         what to take for a layer, "
-            "without a GPU\n"
-            "            convcast predict --gpu gtx1080ti --study vgg16_b1  times on another GPU\n"
-            "            convcast list                                      the GPUs, studies and networks\n"
-            "            convcast explain bulk_hidden                       what a word of an answer means\n";
+    text += "\nto begin:\n"
+            "  convcast choose --shape n1c64h56w56k64r3s3         what to take for a layer, without a GPU\n"
+            "  convcast predict --gpu gtx1080ti --study vgg16_b1  times on another GPU\n"
+            "  convcast list                                      the GPUs, studies and networks\n"
+            "  convcast explain bulk_hidden                       what a word of an answer means\n";
     const std::string title = "exit codes: ";
     text += "\n" + title;
     for (const char letter : exit_codes())
@@ -125,7 +126,7 @@ int end_with_the_pipe() {
 }
 
 int fail(ExitCode code, const std::string &what) {
-    std::fprintf(stderr, "convcast: %s\n", printable(what).c_str());
+    say(what);
     return code;
 }
 

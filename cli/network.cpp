@@ -1,5 +1,6 @@
 #include "cli/network.hpp"
 
+#include "cli/answers.hpp"
 #include "cli/knowledge.hpp"
 #include "cli/ladder.hpp"
 #include "cli/question.hpp"
@@ -11,7 +12,11 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/hash.hpp"
+#include "model/choose/ranking.hpp"
 #include "model/network/forecast.hpp"
+#include "model/network/network.hpp"
+#include "model/record/known_times.hpp"
+#include "model/record/shape_list.hpp"
 #include "model/strategies/list.hpp"
 
 #include <fmt/format.h>
@@ -20,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -62,7 +68,7 @@ void refuse_questions(const std::string &verb, const Arguments &arguments,
                                       "sms",     "set",   "facts",    "calibration", "assume",
                                       "format",  "json",  "output"};
     taken.insert(taken.end(), more.begin(), more.end());
-    const Network network = without_losses(find_network(arguments.text("network", "")));
+    const Network network = without_losses(asked_network(arguments));
     const std::vector<ScheduledLaunch> schedule =
         schedule_of(network, 1, [](const ConvShape &) { return false; });
     const auto first = std::find_if(schedule.begin(), schedule.end(), [](const ScheduledLaunch &launch) {
@@ -79,7 +85,7 @@ Asked read_asked(const std::string &verb, const Arguments &arguments, GpuProfile
                  std::optional<ScheduleReading> schedule = std::nullopt) {
     Asked asked;
     asked.profile = std::move(profile);
-    asked.network = without_losses(find_network(arguments.text("network", "")));
+    asked.network = without_losses(asked_network(arguments));
     const std::int64_t most =
         std::min<std::int64_t>(most_images(asked.network), std::numeric_limits<int>::max());
     asked.question.batch = arguments.integer("batch", 1, 1, static_cast<int>(most));
@@ -132,8 +138,37 @@ std::string light_words(const NetworkForecast &forecast) {
                        forecast.time_s / forecast.light_s, light);
 }
 
+/// What a network's convolutions leave out unless --strategy names it; "" where nothing is left out.
+std::string left_out_words(const NetworkForecast &forecast, const Asked &asked) {
+    if (!asked.question.strategies.empty() || asked.question.schedule)
+        return "";
+    std::vector<std::string> names = strategy_names();
+    std::erase_if(names, [](const std::string &name) { return !uses_tensor_cores(name); });
+    for (const NetworkLaunch &launch : forecast.launches)
+        if (launch.kind == LaunchKind::convolution &&
+            !rank(ConvShape::parse(*launch.shape), asked.profile, asked.knowledge, names, 1).settings.empty())
+            return "strategies on tensor cores are left out; with them: --strategy implicit_gemm --strategy "
+                   "winograd --strategy " +
+                   join(names, " --strategy ");
+    return "";
+}
+
+/// What was recorded of the network with this batch, on this GPU, strategies chosen by the forecast.
+std::string recorded_words(const NetworkForecast &forecast, const Asked &asked) {
+    if (!asked.question.strategies.empty() || asked.question.schedule)
+        return "";
+    const auto known =
+        KnownTimes(asked.profile)
+            .find(fmt::format("network {} batch {}", forecast.network, forecast.batch), "replayed");
+    return !known ? ""
+                  : fmt::format("measured {}, the graph replayed in a row; forecast {:+.1f} % (recording {})",
+                                short_time(known->time_s), 100.0 * (forecast.time_s / known->time_s - 1.0),
+                                known->recording);
+}
+
 std::string heading(const NetworkForecast &forecast, const Asked &asked) {
     const auto line = [](const std::string &text) { return headed("  ", text, 2, terminal_width()); };
+    const std::string left_out = left_out_words(forecast, asked), recorded = recorded_words(forecast, asked);
     return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.profile.name, forecast.batch)) +
            "\n" +
            line(fmt::format("{} in one CUDA graph of {} nodes, {:.0f} images a second; {:.3g} G FMAs",
@@ -143,7 +178,8 @@ std::string heading(const NetworkForecast &forecast, const Asked &asked) {
            (forecast.low_s ? line(fmt::format("{} to {} as the numbers that were assumed lie in their ranges",
                                               short_time(*forecast.low_s), short_time(*forecast.high_s)))
                            : "") +
-           line(light_words(forecast)) +
+           line(light_words(forecast)) + (left_out.empty() ? "" : line(left_out)) +
+           (recorded.empty() ? "" : line(recorded)) +
            (forecast.chosen_s
                 ? line(fmt::format("by the schedule that was given: {:.3f}x the {} of the forecast's own",
                                    forecast.time_s / *forecast.chosen_s, short_time(*forecast.chosen_s)))
@@ -223,15 +259,19 @@ std::string candidates_text(const NetworkForecast &forecast) {
 }
 
 /// A launch a row; `candidates`: the strategies of each convolution instead, fastest first.
-Sheet network_sheet(const NetworkForecast &forecast, bool candidates) {
+Sheet network_sheet(const NetworkForecast &forecast, bool candidates, bool percents) {
     Sheet sheet;
-    sheet.columns = {{"network", ""},  {"batch", ""}, {"operators", ""}, {"shape", ""},          {"rank", ""},
-                     {"strategy", ""}, {"time", "s"}, {"share", ""},     {"speed_of_light", "s"}};
+    sheet.columns = {
+        {"network", ""},        {"batch", ""},    {"operators", ""}, {"shape", ""},
+        {"rank", ""},           {"strategy", ""}, {"time", "s"},     {"share", percents ? "%" : ""},
+        {"speed_of_light", "s"}};
     const auto add = [&](const NetworkLaunch &launch, const SheetCell &rank, const std::string &strategy,
                          Seconds time) {
-        sheet.rows.push_back({forecast.network, std::int64_t{forecast.batch}, join(launch.operators, "+"),
-                              cell(launch.shape), rank, cell(std::optional(strategy)), time.value,
-                              candidates ? SheetCell() : SheetCell(launch.share), cell(launch.light_s)});
+        sheet.rows.push_back({forecast.network, std::int64_t{forecast.batch},
+                              name_of(launch.kind, launch.operators), cell(launch.shape), rank,
+                              cell(std::optional(strategy)), time.value,
+                              candidates ? SheetCell() : SheetCell(launch.share * (percents ? 100.0 : 1.0)),
+                              cell(launch.light_s)});
     };
     for (const NetworkLaunch &launch : forecast.launches) {
         if (!candidates)
@@ -249,16 +289,36 @@ void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::str
                   const Arguments &arguments, const std::string &text) {
     const NetworkForecast &forecast = plan.forecast;
     const Format format = format_of(verb, arguments, true);
-    const Sheet sheet = network_sheet(forecast, verb == "choose");
-    write_file_atomically(arguments.text("output", "-"), format == Format::json ? document(forecast, asked)
-                                                         : format == Format::schedule
-                                                             ? schedule_document(plan, asked)
-                                                         : format == Format::csv      ? as_csv(sheet)
-                                                         : format == Format::markdown ? as_markdown(sheet)
-                                                                                      : printable(text));
+    const Sheet sheet = network_sheet(forecast, verb == "choose", format == Format::markdown);
+    std::string total = fmt::format("\ntotal: {} in one CUDA graph of {} nodes, batch {}\n",
+                                    short_time(forecast.time_s), forecast.nodes, forecast.batch);
+    if (const std::string recorded = recorded_words(forecast, asked); !recorded.empty())
+        total += recorded + "\n";
+    write_file_atomically(arguments.text("output", "-"),
+                          format == Format::json       ? document(forecast, asked)
+                          : format == Format::schedule ? schedule_document(plan, asked)
+                          : format == Format::csv      ? as_csv(sheet)
+                          : format == Format::markdown ? as_markdown(sheet) + total
+                                                       : printable(text));
 }
 
 } // namespace
+
+Network asked_network(const Arguments &arguments) {
+    static std::map<std::string, Network> read; // by what was given
+    const std::string name = arguments.text("network", "");
+    if (const auto found = read.find(name); found != read.end())
+        return found->second;
+    const std::vector<std::string> shipped = shipped_networks();
+    const bool ships = std::find(shipped.begin(), shipped.end(), name) != shipped.end();
+    if (ships || (name != "-" && !file_exists(name)))
+        return read.emplace(name, find_network(name)).first->second;
+    const std::string text = read_file(name), shown = name == "-" ? "standard input" : name;
+    if (is_onnx(text))
+        throw InputError(
+            shown, "is an ONNX file, no network file; its convolutions are asked with --shapes " + shown);
+    return read.emplace(name, read_network(text, shown)).first->second;
+}
 
 std::vector<Option> network_options() {
     return {{"network", Option::text}, {"batch", Option::text}, {"schedule", Option::text}};
@@ -331,7 +391,7 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
             "predict: a document of a network is of one GPU, one number of SMs and one value of each "
             "--set; ask once for each");
     std::vector<std::vector<std::string>> rows;
-    std::string title;
+    std::string title, left_out;
     std::optional<Seconds> first;
     for (const ProfileVariant &variant : variants) {
         Asked asked = read_asked("predict", arguments, variant.profile, schedule);
@@ -340,6 +400,8 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
             plan_network(asked.network, asked.profile, asked.knowledge, asked.question).forecast;
         if (!first)
             title = bold(fmt::format("{}, batch {}", forecast.network, forecast.batch));
+        if (left_out.empty())
+            left_out = left_out_words(forecast, asked);
         rows.push_back({variant.name, short_time(forecast.time_s),
                         first ? fmt::format("{:+.1f} %", 100.0 * (forecast.time_s / *first - 1.0)) : "",
                         fmt::format("{:.0f}", static_cast<double>(forecast.batch) / forecast.time_s.value),
@@ -347,15 +409,17 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
                         short_time(forecast.others_s)});
         first = first.value_or(forecast.time_s);
     }
-    write_file_atomically(arguments.text("output", "-"), printable(title + "\n" +
-                                                                   table({{"GPU"},
-                                                                          {"time", Align::right},
-                                                                          {"change", Align::right},
-                                                                          {"images a second", Align::right},
-                                                                          {"convolutions", Align::right},
-                                                                          {"dense layers", Align::right},
-                                                                          {"the rest", Align::right}},
-                                                                         rows, terminal_width())));
+    const std::string text = title + "\n" +
+                             table({{"GPU"},
+                                    {"time", Align::right},
+                                    {"change", Align::right},
+                                    {"images a second", Align::right},
+                                    {"convolutions", Align::right},
+                                    {"dense layers", Align::right},
+                                    {"the rest", Align::right}},
+                                   rows, terminal_width()) +
+                             (left_out.empty() ? "" : hanging(left_out));
+    write_file_atomically(arguments.text("output", "-"), printable(text));
     return 0;
 }
 

@@ -21,6 +21,9 @@ inline constexpr std::array training_options = {"data",  "epochs",   "rate",    
 /// --network, --batch, --schedule
 std::vector<Option> network_options();
 
+/// The network of --network, read once however often it is asked: it may come through a pipe.
+Network asked_network(const Arguments &arguments);
+
 /// Throws UsageError if --batch or an option of training stands without --network, which alone gives it a
 /// meaning.
 bool asks_network(const std::string &verb, const Arguments &arguments);

@@ -203,7 +203,7 @@ int run_network(const Arguments &arguments) {
     if (!arguments.positional().empty())
         throw UsageError(
             "run: a Run document and --network were both given; the document already says what to run");
-    const Network network = find_network(arguments.text("network", ""));
+    const Network network = asked_network(arguments);
     if (arguments.has("data") && arguments.has("schedule"))
         throw UsageError("run: --data and --schedule were both given; training has a schedule of its own");
     auto schedule = asked_schedule("run", arguments);

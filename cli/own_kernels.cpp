@@ -66,16 +66,16 @@ std::vector<OwnTask> own_tasks(const std::vector<OwnKernel> &kernels, const std:
     return tasks;
 }
 
-void compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<AskedShape> &shapes,
+bool compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<AskedShape> &shapes,
                            const GpuProfile &profile) {
     const int capability = capability_of(profile);
     if (kernels.empty() || kernels.size() * shapes.size() > most_compiled_for_forecasts ||
         capability < least_compute_major * 10)
-        return;
+        return true;
+    std::vector<std::string> said;
     try {
         const std::vector<OwnTask> tasks = own_tasks(kernels, shapes);
         const std::vector<CheckedKernel> checked = compile_own_kernels(tasks, profile, capability);
-        std::vector<std::string> said;
         for (std::size_t i = 0; i < tasks.size(); ++i) {
             OwnKernel &kernel = kernels[static_cast<std::size_t>(tasks[i].kernel - kernels.data())];
             if (checked[i].registers)
@@ -87,6 +87,7 @@ void compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<As
         }
     } catch (const GpuError &) { // no compiler here: the forecast says what it assumes
     }
+    return said.empty();
 }
 
 void forecast_from_counters(Run &run, const GpuProfile &profile, const Knowledge &knowledge, bool all) {
@@ -120,13 +121,51 @@ std::vector<Option> elsewhere_options() {
     return {{"time", Option::texts}, {"times", Option::texts}};
 }
 
-void add_elsewhere(std::vector<Case> &cases, const Arguments &arguments, const GpuProfile *profile) {
+namespace {
+
+/// Leaves out times of shapes that were not asked, and says so.
+void keep_asked(std::vector<Case> &added, const std::vector<AskedShape> &asked) {
+    std::vector<std::string> shapes, strangers;
+    for (const AskedShape &one : asked)
+        shapes.push_back(one.shape.id());
+    std::erase_if(added, [&](const Case &item) {
+        const auto layer = std::find(shapes.begin(), shapes.end(), item.shape);
+        if (layer == shapes.end())
+            strangers.push_back(item.shape);
+        return layer == shapes.end();
+    });
+    if (strangers.empty())
+        return;
+    note(fmt::format("no such layer was asked: {}{}; {} left out{}", strangers.front(),
+                     strangers.size() > 1 ? fmt::format(" and {} more", strangers.size() - 1) : "",
+                     strangers.size() > 1 ? "their times are" : "its time is",
+                     did_you_mean(strangers.front(), shapes)));
+}
+
+/// Behind the other cases of its shape, with its name and count.
+void insert_beside(std::vector<Case> &cases, Case item, const std::vector<AskedShape> &asked) {
+    for (const AskedShape &one : asked)
+        if (one.shape.id() == item.shape) {
+            label(item, one);
+            break;
+        }
+    const auto last = std::find_if(cases.rbegin(), cases.rend(),
+                                   [&](const Case &other) { return other.shape == item.shape; });
+    cases.insert(last.base() == cases.begin() ? cases.end() : last.base(), std::move(item));
+}
+
+} // namespace
+
+void add_elsewhere(std::vector<Case> &cases, const Arguments &arguments, const GpuProfile *profile,
+                   const std::vector<AskedShape> *asked) {
     std::vector<Case> added;
     for (const std::string &text : arguments.texts("time"))
         added.push_back(parse_elsewhere(text, "--time"));
     for (const std::string &file : arguments.texts("times"))
         for (Case &item : read_elsewhere(read_file(file), file == "-" ? "standard input" : file))
             added.push_back(std::move(item));
+    if (asked != nullptr)
+        keep_asked(added, *asked);
     std::map<std::pair<std::string, std::string>, std::size_t> places;
     for (std::size_t i = 0; i < cases.size() && !added.empty(); ++i)
         if (cases[i].baseline && is_elsewhere(*cases[i].baseline))
@@ -135,6 +174,13 @@ void add_elsewhere(std::vector<Case> &cases, const Arguments &arguments, const G
         if (profile != nullptr)
             item.prediction =
                 predict_baseline(*item.baseline, ConvShape::parse(item.shape), *profile).prediction;
+        if (asked != nullptr) {
+            std::erase_if(cases, [&](const Case &other) { // given anew
+                return other.shape == item.shape && other.baseline == item.baseline;
+            });
+            insert_beside(cases, std::move(item), *asked);
+            continue;
+        }
         const auto [place, fresh] = places.emplace(std::pair(item.shape, *item.baseline), cases.size());
         if (fresh)
             cases.push_back(std::move(item));

@@ -23,7 +23,8 @@ std::vector<OwnKernel> read_own_kernels(const Arguments &arguments, const std::v
 
 /// Fills in OwnKernel::compiled, where there is a compiler and the cases are few enough not to wait for; the
 /// problems are said on standard error.
-void compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<AskedShape> &shapes,
+/// Returns whether all compile, as far as is known here.
+bool compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<AskedShape> &shapes,
                            const GpuProfile &profile);
 
 /// Tasks of every kernel and shape.
@@ -40,7 +41,10 @@ void join_own_kernels(Run &run, const Run &earlier, const std::string &file);
 /// --time, --times
 std::vector<Option> elsewhere_options();
 
-/// Adds the cases of --time and --times, with the speed of light where there is a profile.
-void add_elsewhere(std::vector<Case> &cases, const Arguments &arguments, const GpuProfile *profile);
+/// Adds the cases of --time and --times, with the speed of light where there is a profile. `asked`: each
+/// stands behind the others of its shape, with the layer's name and count; a shape that is not asked is left
+/// out, and that is said on standard error.
+void add_elsewhere(std::vector<Case> &cases, const Arguments &arguments, const GpuProfile *profile,
+                   const std::vector<AskedShape> *asked = nullptr);
 
 } // namespace convcast::cli

@@ -133,12 +133,16 @@ struct Answered {
     std::vector<Case> cases;
 };
 
-/// The fastest first where one shape is asked of many strategies; else in the order of the question.
+/// The fastest first where one shape is asked of many strategies, a time from elsewhere where it belongs;
+/// else in the order of the question.
 void sort_by_time(std::vector<Case> &cases) {
     const bool one = std::all_of(cases.begin(), cases.end(),
                                  [&](const Case &item) { return item.shape == cases.front().shape; });
     const auto time = [](const Case &item) {
-        return item.prediction && item.prediction->time_s ? item.prediction->time_s->value : 1e300;
+        const Measurement *cold = item.measured(L2State::cold);
+        return item.prediction && item.prediction->time_s ? item.prediction->time_s->value
+               : cold                                     ? cold->time_s.value
+                                                          : 1e300;
     };
     if (one)
         std::stable_sort(cases.begin(), cases.end(),
@@ -182,12 +186,16 @@ std::string many(const std::vector<Answered> &answers, const Arguments &argument
         return row.item->shape == rows.front().item->shape;
     });
     std::string out =
-        rows.empty() ? ""
-                     : bold((one_shape ? rows.front().item->shape + " on " : std::string("on ")) +
-                            (answers.size() > 1 ? std::to_string(answers.size()) + " GPUs or settings of one"
-                                                : first.profile.name) +
-                            "\n");
-    out += case_table(rows, !arguments.has("sweep"));
+        rows.empty()
+            ? ""
+            : bold((one_shape
+                        ? rows.front().item->shape + " (" + output_words(rows.front().item->shape) + ") on "
+                        : std::string("on ")) +
+                   (answers.size() > 1 ? std::to_string(answers.size()) + " GPUs or settings of one"
+                                       : first.profile.name) +
+                   "\n");
+    const bool total = !arguments.has("sweep");
+    out += total && sets_side_by_side(rows) ? side_by_side(rows) : case_table(rows, total);
     out += blocks(answers, asked);
     const bool timed = std::any_of(rows.begin(), rows.end(), [](const Row &row) {
         return row.item->prediction && row.item->prediction->time_s;
@@ -201,6 +209,8 @@ std::string one(const Case &item, const Question &question, const Arguments &arg
     std::string out = verdict(item, question, known_times(arguments, question),
                               item.status == Status::ok ? faster_than(item, question) : std::nullopt);
     out += behind(item, question, asked);
+    if (const std::string calls = calls_words(item); !calls.empty())
+        out += verdict_line("total", calls);
     if (item.status == Status::ok && item.prediction->time_s && !asked.terms && !asked.rules)
         out += verdict_line("more", "--explain: the time term by term; --rules: the papers' rules");
     return out;
@@ -213,15 +223,12 @@ std::string text_of(const std::vector<Answered> &answers, const Arguments &argum
         out = one(answers.front().cases.front(), *answers.front().question, arguments, asked);
     else
         out = many(answers, arguments, asked);
-    for (const Answered &answer : answers) {
-        const bool timed = std::any_of(answer.cases.begin(), answer.cases.end(), [](const Case &item) {
-            return item.prediction && item.prediction->time_s;
-        });
-        if (const std::string said = timed ? assumptions_text(answer.question->knowledge) : "";
-            !said.empty() && out.find(said) == std::string::npos)
-            out += said_of(answers.size() > 1 ? answer.question->variant : "", said);
-    }
-    return printable(out);
+    std::vector<const Question *> timed;
+    for (const Answered &answer : answers)
+        if (std::any_of(answer.cases.begin(), answer.cases.end(),
+                        [](const Case &item) { return item.prediction && item.prediction->time_s; }))
+            timed.push_back(answer.question);
+    return printable(out + all_assumptions(timed, asked.terms, "--explain, --json, or one GPU alone"));
 }
 
 /// As a table for other programs or for texts.
@@ -318,19 +325,22 @@ int predict(const Words &words) {
     const bool document = format == Format::json, sheet = format == Format::csv || format == Format::markdown;
     std::vector<Question> questions = read_questions("predict", arguments, !document);
     std::vector<Answered> answers;
-    bool refused = false;
+    Refusals refusals;
+    bool compiled = true;
     for (Question &question : questions) {
-        compile_for_forecasts(question.own_kernels, question.shapes, question.profile);
+        compiled = compile_for_forecasts(question.own_kernels, question.shapes, question.profile) && compiled;
         Answered &answer = answers.emplace_back(Answered{&question, predict_all(question, false)});
-        add_elsewhere(answer.cases, arguments, &question.profile);
+        add_elsewhere(answer.cases, arguments, &question.profile, &question.shapes);
         if (arguments.has("timeline"))
             add_timelines(answer.cases, question.profile, question.knowledge);
         if (arguments.has("diagram"))
             write_diagram(answer.cases, question.profile, arguments);
-        refused = named_refused(question, answer.cases, document || sheet) || refused;
+        refusals.add(question, answer.cases);
         if (!document && !answer.cases.empty())
             sort_by_time(answer.cases);
     }
+    refusals.say(document || sheet);
+    const int code = refusals.any() || !compiled ? 1 : 0;
     std::string text;
     if (sheet) {
         text = sheet_text(answers, arguments, format);
@@ -341,7 +351,7 @@ int predict(const Words &words) {
         Run run =
             new_run(question.profile, question.knowledge, question.sms, std::move(answers.front().cases));
         run.own_kernels = question.own_kernels;
-        return write_run_file(arguments.text("output", "-"), run), refused ? 1 : 0;
+        return write_run_file(arguments.text("output", "-"), run), code;
     } else {
         WhatIf rows;
         for (const Answered &answer : answers)
@@ -350,7 +360,7 @@ int predict(const Words &words) {
         text = write_what_if(rows);
     }
     write_file_atomically(arguments.text("output", "-"), text);
-    return refused ? 1 : 0;
+    return code;
 }
 
 } // namespace convcast::cli

@@ -1,5 +1,6 @@
 #include "cli/progress.hpp"
 
+#include "cli/terminal.hpp"
 #include "model/base/errors.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -52,7 +54,8 @@ void Progress::show(std::size_t done, std::size_t total, const std::string &doin
                : seconds < 7200.0 ? fmt::format(", {:.0f} min left", seconds / 60.0)
                                   : fmt::format(", {:.1f} h left", seconds / 3600.0);
     }
-    std::string line = printable(fmt::format("{} {}/{}{}  {}", what_, done, total, left, doing));
+    std::string line =
+        printable(fmt::format("{} {}/{}{}  {}", what_, done, total, left, doing), Emphasis::none);
     if (!on_terminal()) {
         std::fprintf(stderr, "%s\n", line.c_str());
         return;
@@ -63,8 +66,24 @@ void Progress::show(std::size_t done, std::size_t total, const std::string &doin
     drawn_ = true;
 }
 
+void say(const std::string &text) {
+    const std::string shown = "convcast: " + printable(text, Emphasis::none);
+    if (!on_terminal()) {
+        std::fprintf(stderr, "%s\n", shown.c_str());
+        return;
+    }
+    std::string out;
+    for (std::size_t at = 0; at <= shown.size();) {
+        const std::size_t end = std::min(shown.find('\n', at), shown.size());
+        const std::string line = shown.substr(at, end - at);
+        out += shown_width(line) <= width() ? line + "\n" : wrapped(line, 0, width());
+        at = end + 1;
+    }
+    std::fprintf(stderr, "\r\x1b[K%s", out.c_str());
+}
+
 void note(const std::string &text) {
-    std::fprintf(stderr, "%sconvcast: note: %s\n", on_terminal() ? "\r\x1b[K" : "", printable(text).c_str());
+    say("note: " + text);
 }
 
 } // namespace convcast::cli

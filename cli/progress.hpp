@@ -28,4 +28,7 @@ class Progress {
 /// "convcast: note: ..." on a line of its own.
 void note(const std::string &text);
 
+/// On standard error, "convcast: TEXT": escaped, and in lines of the terminal that it goes to.
+void say(const std::string &text);
+
 } // namespace convcast::cli

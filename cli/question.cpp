@@ -11,6 +11,7 @@
 #include "model/base/parallel.hpp"
 #include "model/machine/assume.hpp"
 #include "model/predict.hpp"
+#include "model/record/elsewhere.hpp"
 #include "model/record/shape_list.hpp"
 #include "model/record/study.hpp"
 #include "model/record/sweep.hpp"
@@ -376,22 +377,56 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
     return cases;
 }
 
-bool named_refused(const Question &question, const std::vector<Case> &cases, bool aloud) {
-    bool refused = false;
+void Refusals::add(const Question &question, const std::vector<Case> &cases) {
+    std::map<std::string, bool> done; // by shape
     for (const Case &item : cases) {
-        if (item.status != Status::infeasible && item.status != Status::unsupported)
+        const bool refused = item.status == Status::infeasible || item.status == Status::unsupported;
+        const bool elsewhere = item.baseline && is_elsewhere(*item.baseline);
+        if (!elsewhere) {
+            bool &is_done = done[item.shape];
+            is_done = is_done || !refused;
+        }
+        if (!refused)
             continue;
-        const std::string text = item.strategy.value_or(""), name = text.substr(0, text.find(':'));
-        for (const std::string &asked : question.strategies)
-            if (asked.substr(0, asked.find(':')) == name) {
-                if (aloud)
-                    note(item.shape + ": " + (asked == name ? name : text) + " is " +
-                         boost::describe::enum_to_string(item.status, "?") + ": " + item.reason.value_or(""));
-                refused = true;
-                break;
-            }
+        const std::string text = item.strategy.value_or(item.baseline.value_or(""));
+        std::string name = item.strategy ? text.substr(0, text.find(':')) : text;
+        const auto &asked = question.strategies;
+        const bool exactly = std::find(asked.begin(), asked.end(), name) != asked.end();
+        const bool is_named =
+            exactly || text.starts_with(own_prefix) ||
+            (item.strategy && std::any_of(asked.begin(), asked.end(), [&](const auto &other) {
+                 return other.substr(0, other.find(':')) == name;
+             }));
+        if (!is_named)
+            continue;
+        if (!exactly)
+            name = text;
+        const std::string why =
+            std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + item.reason.value_or("");
+        auto same = std::find_if(named_.begin(), named_.end(),
+                                 [&](const Named &other) { return other.text == name && other.why == why; });
+        if (same == named_.end())
+            same = named_.insert(named_.end(), {name, why, item.shape, 0});
+        ++same->cases;
     }
-    return refused;
+    for (const auto &[shape, is_done] : done)
+        if (!is_done && std::find(nothing_.begin(), nothing_.end(), shape) == nothing_.end())
+            nothing_.push_back(shape);
+}
+
+void Refusals::say(bool named) const {
+    for (const Named &refused : named_)
+        if (named)
+            note(refused.first_shape +
+                 (refused.cases > 1 ? " and " + std::to_string(refused.cases - 1) + " more" : "") + ": " +
+                 refused.text + " is " + refused.why);
+    constexpr std::size_t most_said = 5;
+    if (named_.empty() && !nothing_.empty()) // what is named has its reason already
+        note(join({nothing_.begin(),
+                   nothing_.begin() + static_cast<std::ptrdiff_t>(std::min(most_said, nothing_.size()))}) +
+             (nothing_.size() > most_said ? " and " + std::to_string(nothing_.size() - most_said) + " more"
+                                          : "") +
+             ": no strategy does this" + (named ? "; the document has the reasons" : ""));
 }
 
 GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments,

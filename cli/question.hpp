@@ -71,9 +71,27 @@ void label(Case &item, const AskedShape &asked);
 /// settings of each strategy (model/record/sweep.hpp).
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0, int drawn = 0);
 
-/// Whether `cases` has a shape that a strategy named by --strategy does not do; the case has the reason.
-/// `aloud`: also prints the reason on standard error, for answers that are documents and do not show it.
-bool named_refused(const Question &question, const std::vector<Case> &cases, bool aloud);
+/// What of a question has no answer: a strategy or a kernel that it names does not do a shape, or nothing
+/// does it. The exit code of the verb is 1 then.
+class Refusals {
+  public:
+    /// Cases of one question, all that there are of each of their shapes.
+    void add(const Question &question, const std::vector<Case> &cases);
+
+    bool any() const { return !named_.empty() || !nothing_.empty(); }
+
+    /// On standard error, what is common to many cases once. `named`: also what the question names, which
+    /// only answers that are documents do not show themselves.
+    void say(bool named) const;
+
+  private:
+    struct Named {
+        std::string text, why, first_shape; ///< "winograd", "unsupported: the stride is 2"
+        std::size_t cases = 0;
+    };
+    std::vector<Named> named_;
+    std::vector<std::string> nothing_; ///< shapes that nothing does
+};
 
 /// The profile that a document's cases are forecast from: --gpu, or the document's own where it ships as it
 /// was; with what --assume supposes and the document's number of SMs.

@@ -316,6 +316,19 @@ void check_figure_options(const Arguments &arguments) {
     PaperWidth::parse(arguments.text("width", "column"));
 }
 
+/// The page and its figures lie in a folder: a name that ends as a file's was meant otherwise.
+void check_folder(const std::string &name) {
+    if (std::filesystem::is_directory(name))
+        return;
+    for (const char *ending :
+         {".png", ".svg", ".pdf", ".tex", ".csv", ".md", ".json", ".jsonl", ".html", ".gz", ".txt"})
+        if (name.ends_with(ending))
+            throw UsageError(
+                "report: -o " + name +
+                " would be a folder, for a page and its figures; for a file say of what: --figure NAME "
+                "-o NAME.svg, --format csv -o FILE.csv, --json > FILE.json or --bundle FILE.tar.gz");
+}
+
 /// What --bundle and --format exclude, so that one command has one answer.
 void check_answer_options(const Arguments &arguments, Format format) {
     const bool sheet = format == Format::csv || format == Format::markdown;
@@ -417,6 +430,8 @@ int report(const Words &words) {
         refuse_overwriting("report", arguments);
     else if (!arguments.has("bundle") && (arguments.has("output") || format != Format::json))
         refuse_overwriting_in(arguments.text("output", "page"), "report", arguments);
+    if (!arguments.has("figure") && !sheet)
+        check_folder(arguments.text("output", "page"));
     if (arguments.positional().empty())
         throw UsageError("report: no Run document or profile given, for example: convcast report "
                          "data/recorded/h200/chang.json.gz -o page; - reads standard input");

@@ -1,6 +1,7 @@
 #include "cli/report_network.hpp"
 
 #include "cli/ladder.hpp"
+#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
@@ -62,7 +63,7 @@ int report_ladder(const std::string &document, const std::string &shown, const A
         report_of(described::read_document<LadderRun>(document, shown, "convcast/ladder_run/1"), arguments);
     if (arguments.has("figure"))
         return write_figure(figures_of(report), {}, report.run.profile_id.value_or(report.gpu), arguments), 0;
-    const bool json = arguments.has("json");
+    const bool json = format_of("report", arguments, false) == Format::json;
     std::string text = json ? to_text(described::write(report.run)) : ladder_text(report.run, report.gpu);
     if (!json || arguments.has("output")) {
         const ReportFiles files = write_report(report, arguments.text("output", "page"));
@@ -82,7 +83,7 @@ int report_forecast(const std::string &document, const std::string &shown, const
         return write_figure({network_timeline_figure(forecast), network_layers_figure(forecast)}, {},
                             forecast.profile_id, arguments),
                0;
-    const bool json = arguments.has("json");
+    const bool json = format_of("report", arguments, false) == Format::json;
     std::string text = json ? to_text(described::write(forecast))
                             : bold(forecast.network + ", forecast for " + forecast.profile_id) + ": " +
                                   short_time(forecast.time_s) + "\n";
@@ -101,7 +102,7 @@ int report_whole(const std::string &document, const std::string &shown, const Ar
     const std::string name = gpu == run.conditions.end() ? run.profile_id : gpu->second;
     if (arguments.has("figure"))
         return write_figure({network_timeline_figure(run)}, {}, name, arguments), 0;
-    const bool json = arguments.has("json");
+    const bool json = format_of("report", arguments, false) == Format::json;
     std::string text = json ? to_text(described::write(run))
                             : bold(fmt::format("{} on {}, batch {}", run.network, name, run.batch)) + ": " +
                                   judgement_of(run) + "\n";
@@ -122,6 +123,14 @@ int report_of_network(const std::string &document, const std::string &shown, con
         if (arguments.has(other))
             throw UsageError(std::string("report: --") + other +
                              " is for a run's cases; this is about a network");
+    for (const char *other : {"bundle", "time", "times"})
+        if (arguments.has(other))
+            throw UsageError(std::string("report: --") + other +
+                             " is of a run; of a network there are the page, --figure and --json");
+    if (arguments.has("format") && arguments.text("format", "") != "json" &&
+        arguments.text("format", "") != "text")
+        throw UsageError("report: --format csv and markdown are of a run; of a network there are the page, "
+                         "--figure and --json");
     return schema.starts_with("convcast/ladder_run/")    ? report_ladder(document, shown, arguments)
            : schema.starts_with("convcast/network_run/") ? report_whole(document, shown, arguments)
                                                          : report_forecast(document, shown, arguments);

@@ -1,5 +1,6 @@
 #include "cli/scaling.hpp"
 
+#include "cli/answers.hpp"
 #include "cli/device.hpp"
 #include "cli/knowledge.hpp"
 #include "cli/network.hpp"
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -76,7 +78,7 @@ AskedScaling read_asked_scaling(const std::string &verb, const Arguments &argume
         throw UsageError(
             verb + ": a Run document and --devices were both given; several GPUs are asked of a network");
     AskedScaling asked;
-    asked.network = find_network(arguments.text("network", ""));
+    asked.network = asked_network(arguments);
     require_split_kernels(asked.network);
     asked.question.devices = parse_devices(verb, arguments.text("devices", ""));
     asked.question.splits = splits_of(verb, arguments);
@@ -102,6 +104,11 @@ std::string shares_text(const ScalingCase &item) {
     return join(shares, " ");
 }
 
+/// Whether a GPU takes more than one share.
+bool shares_a_gpu(const Scaling &scaling) {
+    return std::set(scaling.devices.begin(), scaling.devices.end()).size() < scaling.devices.size();
+}
+
 /// One row a case: forecast, or measured with the forecast's error.
 std::string cases_table(const Scaling &scaling, bool measured) {
     std::vector<std::vector<std::string>> rows;
@@ -121,9 +128,10 @@ std::string cases_table(const Scaling &scaling, bool measured) {
         } else {
             row.insert(row.end(), measured ? 4U : 3U, "-");
         }
-        row.push_back(rates ? ratio(rates->speed_up) : "-");
-        row.push_back(rates ? percent_of(rates->efficiency) : "-");
-        row.push_back(rates ? percent_of(rates->weak_efficiency) : "-");
+        const bool separate = measured || !shares_a_gpu(scaling); // the forecast is of GPUs of their own
+        row.push_back(rates && separate ? ratio(rates->speed_up) : "-");
+        row.push_back(rates && separate ? percent_of(rates->efficiency) : "-");
+        row.push_back(rates && separate ? percent_of(rates->weak_efficiency) : "-");
         row.push_back(rates ? ratio(rates->computation_over_communication) : "-");
         row.push_back(item.status == Status::ok
                           ? shares_text(item)
@@ -165,7 +173,9 @@ std::string advice_text(const Scaling &scaling) {
 
 std::string scaling_text(const Scaling &scaling, const std::string &gpu, bool measured) {
     std::string text =
-        bold(fmt::format("{} on {} x {}, a step of training", scaling.network, scaling.devices.size(), gpu)) +
+        bold(fmt::format("{} on {} x {}, a step of training{}", scaling.network,
+                         std::set(scaling.devices.begin(), scaling.devices.end()).size(), gpu,
+                         shares_a_gpu(scaling) ? fmt::format(", {} shares", scaling.devices.size()) : "")) +
         "\n" +
         headed(
             "  ",
@@ -174,7 +184,12 @@ std::string scaling_text(const Scaling &scaling, const std::string &gpu, bool me
                 scaling.peers.bandwidth_bytes_per_s.value / 1e9, scaling.peers.latency_s.value * 1e6,
                 scaling.peers.by),
             2, terminal_width()) +
-        "\n" + cases_table(scaling, measured) + advice_text(scaling) + "\n";
+        "\n" + cases_table(scaling, measured) +
+        (shares_a_gpu(scaling) && !measured
+             ? "\n" +
+                   hanging("shares of one GPU: the times are of GPUs of their own, so there is no speed-up")
+             : advice_text(scaling)) +
+        "\n";
     for (const auto &[name, said] : scaling.conditions)
         if (name.starts_with("no_peer_access") || name == "several_shares_a_gpu")
             text += headed("note: ", said, 6, terminal_width());

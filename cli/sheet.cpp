@@ -104,6 +104,10 @@ Option format_option() {
 }
 
 Format format_of(const std::string &verb, const Arguments &arguments, bool output_is_document) {
+    const std::string output = output_is_document ? arguments.text("output", "-") : "";
+    if (!arguments.has("format") && !arguments.has("json") &&
+        (output.ends_with(".csv") || output.ends_with(".md")))
+        return output.ends_with(".csv") ? Format::csv : Format::markdown;
     if (!arguments.has("format"))
         return arguments.has("json") || (output_is_document && arguments.has("output")) ? Format::json
                                                                                         : Format::text;
@@ -206,7 +210,7 @@ Sheet case_sheet(const std::vector<SheetRow> &rows) {
              cell(item.study),
              cell(item.name),
              item.shape,
-             number(item.count ? item.count : row.count),
+             item.count.value_or(row.count.value_or(1)),
              number(row.rank),
              text.substr(0, colon),
              colon == std::string::npos ? SheetCell() : SheetCell(text.substr(colon + 1)),

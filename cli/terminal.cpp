@@ -158,6 +158,9 @@ std::string fitted(const std::string &page, std::size_t width) {
         const std::size_t gap = line.find("  ", margin), text = line.find_first_not_of(' ', gap);
         if (gap == std::string::npos || text == std::string::npos)
             out += wrapped(line.substr(margin), margin, width);
+        else if (shown_width(line.substr(0, gap)) > width) // a command that is wider than the window
+            out += wrapped(line.substr(margin, gap - margin), margin, width) +
+                   wrapped(line.substr(text), below_a_name, width);
         else
             out += headed(line.substr(0, gap), line.substr(text),
                           text + least_text <= width ? text : below_a_name, width);
@@ -167,10 +170,10 @@ std::string fitted(const std::string &page, std::size_t width) {
 }
 
 std::string short_time(Seconds time) {
-    const double us = time.value * 1e6;
+    const double us = time.value / 1e-6, ms = time.value / 1e-3; // as number_in has them
     if (us < 999.5)
         return three_digits(us) + " us";
-    return us < 999.5e3 ? three_digits(us / 1e3) + " ms" : three_digits(us / 1e6) + " s";
+    return ms < 999.5 ? three_digits(ms) + " ms" : three_digits(time.value) + " s";
 }
 
 TimeUnit time_unit(Seconds shortest) {
@@ -221,13 +224,20 @@ std::string first_columns(const std::string &text, std::size_t width) {
     return text.substr(0, end);
 }
 
+/// Where the knobs of a strategy begin; npos: it has none, as elsewhere:mine.
+std::size_t knobs_at(const std::string &text) {
+    const std::size_t colon = text.find(':');
+    return colon != std::string::npos && text.find('=', colon) != std::string::npos ? colon
+                                                                                    : std::string::npos;
+}
+
 /// A strategy's name with as many whole knobs as fit, at least the name.
 std::string with_fewer_knobs(const std::string &text, std::size_t width) {
     if (shown_width(text) <= width)
         return text;
     if (is_marked(text) && width > mark.size())
         return with_fewer_knobs(text.substr(0, text.size() - mark.size()), width - mark.size()) + mark;
-    const std::size_t colon = std::min(text.find(':'), text.size());
+    const std::size_t colon = std::min(knobs_at(text), text.size());
     const std::size_t comma = width < 2 ? std::string::npos : text.rfind(',', width - 2);
     return comma == std::string::npos || comma < colon ? text.substr(0, colon)
                                                        : text.substr(0, comma + 1) + ellipsis;
@@ -241,7 +251,7 @@ std::string abridged(const std::string &text, std::size_t width, Fit fit) {
 
 /// The least that a cell needs of a column that gives way.
 std::size_t least_width(const std::string &cell, Fit fit) {
-    const std::size_t whole = shown_width(cell), colon = cell.find(':');
+    const std::size_t whole = shown_width(cell), colon = knobs_at(cell);
     if (fit == Fit::whole || (fit == Fit::knobs && colon == std::string::npos))
         return whole;
     return fit == Fit::knobs ? colon + (is_marked(cell) ? mark.size() : 0) : std::min(whole, least_of_text);
@@ -266,7 +276,7 @@ Layout layout_of(const std::vector<Column> &columns, const std::vector<std::vect
     }
     Layout layout{std::vector<std::size_t>(columns.size()), ""};
     std::size_t used = 0;
-    for (const Keep keep : {Keep::must, Keep::high, Keep::normal, Keep::low})
+    for (const Keep keep : {Keep::must, Keep::last, Keep::high, Keep::normal, Keep::low})
         for (std::size_t c = 0; c < columns.size(); ++c) {
             const std::size_t more = least[c] + (used == 0 ? 0 : gap);
             const Keep own = c == 0 ? Keep::must : columns[c].keep; // the first says what a row is of

@@ -41,8 +41,9 @@ std::string wrapped(const std::string &text, std::size_t indent, std::size_t wid
 std::string headed(const std::string &lead, const std::string &text, std::size_t indent, std::size_t width);
 
 enum class Align { left, right };
-/// How long a column stays when a window is too narrow for all: `must` is always there, `low` goes first.
-enum class Keep { low, normal, high, must };
+/// How long a column stays when a window is too narrow for all: `must` is always there, `low` goes first,
+/// `last` goes when all others have gone.
+enum class Keep { low, normal, high, last, must };
 /// What a cell may lose: nothing; `knobs`: a strategy its knobs, but not its name; `cut`: a text its end;
 /// `wrap`: nothing, but it goes on in lines below. An ellipsis stands for what is lost.
 enum class Fit { whole, knobs, cut, wrap };

@@ -134,7 +134,7 @@ std::string shortened(std::string_view text, std::size_t most) {
     return std::string(text.substr(0, end)) + "... (" + std::to_string(text.size()) + " bytes)";
 }
 
-std::string printable(std::string_view text) {
+std::string printable(std::string_view text, Emphasis allowed) {
     constexpr std::string_view weights[] = {"\x1b[1m", "\x1b[0m"};
     std::string shown;
     const auto code = [&](unsigned value) {
@@ -147,7 +147,7 @@ std::string printable(std::string_view text) {
         const std::string_view *weight =
             std::find_if(std::begin(weights), std::end(weights),
                          [&](std::string_view w) { return text.substr(i).starts_with(w); });
-        if (weight != std::end(weights)) {
+        if (allowed == Emphasis::ours && weight != std::end(weights)) {
             shown += *weight;
             i += weight->size() - 1;
         } else if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F) {

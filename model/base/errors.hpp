@@ -50,9 +50,12 @@ std::string did_you_mean(const std::string &word, const std::vector<std::string>
 /// within a character of UTF-8.
 std::string shortened(std::string_view text, std::size_t most = 120);
 
-/// For a terminal: control characters other than line breaks and tabs as \x1b, so that no file can write
-/// commands to it. Switches of weight, which are ours, stay. C1 control characters are named as well.
-std::string printable(std::string_view text);
+/// Whether a text may have switches of weight, which are ours, in it.
+enum class Emphasis { ours, none };
+
+/// For a terminal: control characters other than line breaks and tabs as \x1b, so that no file and no word of
+/// the command line can write commands to it. C1 control characters are named as well.
+std::string printable(std::string_view text, Emphasis allowed = Emphasis::ours);
 
 /// "a, b, c"
 std::string join(const std::vector<std::string> &words, const std::string &separator = ", ");

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -42,6 +43,20 @@ template <class Q> bool has_range(const std::optional<Param<Q>> &field) {
     return field && field->interval && field->source != Source::measured && field->source != Source::driver;
 }
 
+/// What stands behind a number, "TB/s" or "" of B/s, in that unit; 0 where it is another unit.
+double size_of(std::string_view behind, std::string_view unit) {
+    constexpr std::pair<char, double> prefixes[] = {{'k', 1e3},  {'M', 1e6},  {'G', 1e9}, {'T', 1e12},
+                                                    {'m', 1e-3}, {'u', 1e-6}, {'n', 1e-9}};
+    while (behind.starts_with(' '))
+        behind.remove_prefix(1);
+    if (behind.empty() || behind == unit)
+        return 1.0;
+    for (const auto &[letter, size] : prefixes)
+        if (behind.front() == letter && behind.substr(1) == unit)
+            return size;
+    return 0.0;
+}
+
 /// "NAME=x2" or "NAME=9e12", in parts.
 struct Setting {
     std::string name, number;
@@ -51,8 +66,9 @@ struct Setting {
         const std::size_t equals = std::min(text.find('='), text.size());
         name = text.substr(0, equals);
         number = text.substr(std::min(equals + 1, text.size()));
-        scales = number.starts_with('x');
-        number = number.substr(scales ? 1 : 0);
+        scales = number.starts_with('x') || number.ends_with('x'); // x2 and 2x
+        if (scales)
+            number.erase(number.starts_with('x') ? 0 : number.size() - 1, 1);
     }
 
     [[noreturn]] void reject(const std::string &why) const {
@@ -64,7 +80,12 @@ struct Setting {
     double of(double now, double low, double high, std::string_view unit) const {
         double value = 0.0;
         const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-        const bool read = error == std::errc{} && end == number.data() + number.size();
+        const double size = error == std::errc{} && !scales
+                                ? size_of({end, number.data() + number.size()}, unit)
+                            : end == number.data() + number.size() ? 1.0
+                                                                   : 0.0;
+        value *= size;
+        const bool read = error == std::errc{} && size > 0.0;
         if (const double result = scales ? now * value : value; read && result >= low && result <= high)
             return result;
         reject(fmt::format("expected x and a factor, or a number from {} to {} in {}, got '{}'{}", low, high,
@@ -101,6 +122,8 @@ bool set_limit(GpuProfile &profile, const Setting &setting) {
         const auto before = static_cast<double>(field);
         constexpr Range allowed = GpuLimits::range_of(member.name);
         field = static_cast<Number>(std::llround(setting.of(before, allowed.low, allowed.high, "units")));
+        if (static_cast<double>(field) == before)
+            return; // x1 supposes nothing
         profile.notes.push_back(
             std::string(by_set) + " " +
             setting.said(fmt::format("{:.0f}", before), fmt::format("{:.0f}", static_cast<double>(field))));
@@ -128,6 +151,8 @@ void set_number(GpuProfile &profile, const std::string &text) {
             setting.reject("the profile " + profile.id + " lacks it; --assume gives what is lacking");
         constexpr Range allowed = plausible<Q>();
         const double before = field->value.value, after = setting.of(before, allowed.low, allowed.high, unit);
+        if (after == before)
+            return; // x1 supposes nothing
         field = {};
         auto &number = field.emplace();
         number.value = Q(after);
@@ -139,6 +164,24 @@ void set_number(GpuProfile &profile, const std::string &text) {
     if (!found)
         throw UsageError("--set: a profile has no number '" + shortened(setting.name) + "'" +
                          did_you_mean(setting.name, known) + " Example: --set dram_read_bandwidth=x2");
+}
+
+std::vector<std::string> numbers_to_set() {
+    std::vector<std::string> names;
+    GpuProfile profile;
+    for_each_param(profile, [&](const char *name, const auto &) { names.emplace_back(name); });
+    boost::mp11::mp_for_each<described::Members<GpuLimits>>(
+        [&](auto member) { names.emplace_back(member.name); });
+    return names;
+}
+
+bool is_supposed(const GpuProfile &profile) {
+    bool found = std::any_of(profile.notes.begin(), profile.notes.end(),
+                             [](const std::string &note) { return note.starts_with(by_set); });
+    for_each_param(profile, [&](const char *, const auto &field) {
+        found = found || (field && field->by.starts_with(by_set));
+    });
+    return found;
 }
 
 std::string assume(GpuProfile &profile, const std::string &text) {

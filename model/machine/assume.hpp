@@ -20,6 +20,12 @@ std::string assume(GpuProfile &profile, const std::string &text);
 /// a number that there is not, that the profile lacks, or that no GPU could have.
 void set_number(GpuProfile &profile, const std::string &text);
 
+/// Names that set_number takes.
+std::vector<std::string> numbers_to_set();
+
+/// Whether set_number made one of its numbers another than that of the real GPU.
+bool is_supposed(const GpuProfile &profile);
+
 /// What to say of the numbers that were supposed in this way, and of those that have a range.
 std::vector<std::string> assumed_of(const GpuProfile &profile);
 

@@ -149,6 +149,27 @@ std::string in_small_letters(const std::string &name) {
     return out;
 }
 
+/// What tells GPUs apart in a name as vendors and tools print it: "NVIDIA GeForce GTX 1080 Ti" and
+/// "gtx1080ti" are one.
+std::string core_of(const std::string &name) {
+    std::string out = in_small_letters(name.substr(0, name.find(" (")));
+    std::erase_if(out, [](char c) { return c == '-' || c == '_'; });
+    for (const std::string word : {"nvidia", "geforce", "tesla", "quadro"})
+        if (const std::size_t at = out.find(word); at != std::string::npos)
+            out.erase(at, word.size());
+    return out;
+}
+
+/// The profile that ships of a GPU by its printed name, or nullptr.
+const EmbeddedFile *shipped_by_name(const std::string &name) {
+    const std::string core = core_of(name);
+    for (const EmbeddedFile &file : shipped_profile_files)
+        if (core == core_of(std::filesystem::path(file.path).stem().string()) ||
+            core == core_of(read_profile(file.text, file.path).name))
+            return &file;
+    return nullptr;
+}
+
 } // namespace
 
 GpuProfile find_profile(const std::string &name_or_file) {
@@ -159,12 +180,15 @@ GpuProfile find_profile(const std::string &name_or_file) {
     const bool looks_like_a_file = name_or_file == "-" || name_or_file.find('/') != std::string::npos ||
                                    name_or_file.ends_with(".json") || file_exists(name_or_file);
     if (!looks_like_a_file) {
+        if (const EmbeddedFile *file = shipped_by_name(name_or_file))
+            return read_profile(file->text, file->path);
+        const std::string core = core_of(name).empty() ? name : core_of(name);
         std::vector<std::string> alike = shipped_profiles(); // an A100 is no misspelt H200
         std::erase_if(alike, [&](const std::string &known) {
-            return known.front() != name.front() && known.find(name) == std::string::npos;
+            return known.front() != core.front() && known.find(core) == std::string::npos;
         });
         throw UsageError(
-            "unknown GPU '" + name_or_file + "'" + did_you_mean(name, alike) +
+            "unknown GPU '" + name_or_file + "'" + did_you_mean(core, alike) +
             " Known: " + join(shipped_profiles()) +
             "; of any other GPU, a profile file that `convcast measure` writes there, for example "
             "--gpu my_gpu.json");

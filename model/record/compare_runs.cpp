@@ -134,6 +134,14 @@ ComparedCase compare_case(const Case &before, const Case &after, bool measured,
     }
     out.before = time_in(before, measured, options.l2);
     out.after = time_in(after, measured, options.l2);
+    const auto refused = [](const Case &item) {
+        return item.status == Status::unsupported || item.status == Status::infeasible;
+    };
+    if (refused(before) && refused(after)) {
+        out.verdict = CaseVerdict::refused;
+        out.reason = status_text(after);
+        return out;
+    }
     if (!out.before || !out.after) {
         out.verdict = CaseVerdict::untimed;
         out.reason = before.status == Status::ok
@@ -151,6 +159,11 @@ ComparedCase compare_case(const Case &before, const Case &after, bool measured,
             *out.ratio * std::exp(std::hypot(apart(x.median_s, *x.low_s), apart(*y.high_s, y.median_s)));
     }
     out.verdict = verdict_of(out, options.tolerance);
+    if (measured && before.measured(options.l2)->samples_s == after.measured(options.l2)->samples_s &&
+        out.before->median_s == out.after->median_s) {
+        out.verdict = CaseVerdict::same; // one measurement, however wide its interval is
+        return out;
+    }
     if (measured && out.verdict != CaseVerdict::same)
         for (const Case *item : {&before, &after})
             if (const auto inside = item->measured(options.l2)->host_time_samples) {
@@ -218,8 +231,8 @@ void conclude(RunComparison &out) {
     }
     if (out.timed > 0)
         out.mean_ratio = std::exp(logs / static_cast<double>(out.timed));
-    if (out.fail_over && out.timed == 0) // what nobody compared has not passed
-        out.passed = false;
+    if (out.fail_over && 2 * out.timed < std::max<std::int64_t>(out.comparable, 1))
+        out.passed = false; // what nobody compared has not passed
 }
 
 } // namespace
@@ -260,6 +273,12 @@ RunComparison compare_runs(const Run &before, const std::string &before_file, co
     for (const std::string &key : earlier.order)
         if (later.by_key.count(key) == 0)
             out.only_before.push_back(key);
+    const auto timed_of = [&](const KeyedCases &cases) {
+        return std::count_if(cases.by_key.begin(), cases.by_key.end(), [&](const auto &entry) {
+            return time_in(*entry.second, measured, options.l2).has_value();
+        });
+    };
+    out.comparable = std::min(timed_of(earlier), timed_of(later));
     conclude(out);
     return out;
 }

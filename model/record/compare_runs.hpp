@@ -22,8 +22,9 @@ enum class CaseVerdict {
     same,    ///< the whole interval is within the tolerance
     mended,  ///< not ok before, ok after
     untimed, ///< one of the two has no time
+    refused, ///< unsupported or infeasible in both: there is nothing to time
 };
-BOOST_DESCRIBE_ENUM(CaseVerdict, broken, slower, faster, unsure, same, mended, untimed)
+BOOST_DESCRIBE_ENUM(CaseVerdict, broken, slower, faster, unsure, same, mended, untimed, refused)
 
 /// The median of samples with its 95 % interval by order statistics; of fewer than six samples there is none.
 struct MedianTime {
@@ -79,18 +80,19 @@ struct RunComparison {
     CompareBy by = CompareBy::setting; ///< what belongs together
     double tolerance = 0.0;            ///< a share that counts as the same
     std::optional<double> fail_over;   ///< the share that was allowed by --fail-over
-    /// With fail_over: there are kernels with a time in both, none is surely slower by more than fail_over
-    /// and none is broken. Baselines fail nothing.
+    /// With fail_over: at least half of `comparable` have a time in both, none is surely slower by more than
+    /// fail_over and none is broken. Baselines fail nothing.
     bool passed = true;
-    std::int64_t timed = 0;                           ///< cases with a time in both, baselines among them
-    std::vector<RunDifference> differences;           ///< of GPU, versions and conditions
-    std::vector<VerdictCount> counts;                 ///< of every verdict that there is
-    std::optional<double> mean_ratio;                 ///< geometric mean over all cases with two times
-    std::vector<ComparedCase> cases;                  ///< by verdict, the largest ratio first
+    std::int64_t timed = 0;                 ///< cases with a time in both, baselines among them
+    std::int64_t comparable = 0;            ///< cases with a time in the document that has fewer of them
+    std::vector<RunDifference> differences; ///< of GPU, versions and conditions
+    std::vector<VerdictCount> counts;       ///< of every verdict that there is
+    std::optional<double> mean_ratio;       ///< geometric mean over all cases with two times
+    std::vector<ComparedCase> cases;        ///< by verdict, the largest ratio first
     std::vector<std::string> only_before, only_after; ///< shape and strategy of cases that one file lacks
     BOOST_DESCRIBE_CLASS(RunComparison, (),
-                         (schema, before, after, times, by, tolerance, fail_over, passed, timed, differences,
-                          counts, mean_ratio, cases, only_before, only_after),
+                         (schema, before, after, times, by, tolerance, fail_over, passed, timed, comparable,
+                          differences, counts, mean_ratio, cases, only_before, only_after),
                          (), ())
 };
 

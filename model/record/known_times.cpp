@@ -2,6 +2,7 @@
 
 #include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
+#include "model/machine/assume.hpp"
 #include "model/record/elsewhere.hpp"
 #include "model/strategies/list.hpp"
 
@@ -61,7 +62,7 @@ std::string canonical(std::string_view name) {
 
 KnownTimes::KnownTimes(const GpuProfile &profile) : sms_(std::to_string(profile.limits.sm_count)) {
     for (const EmbeddedFile &file : shipped_measured_files)
-        if (remark(file.text, "gpu") == profile.name &&
+        if (!is_supposed(profile) && remark(file.text, "gpu") == profile.name &&
             remark(file.text, "compute_capability") == profile.compute_capability)
             shipped_ = file.text;
 }

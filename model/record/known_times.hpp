@@ -25,7 +25,8 @@ struct KnownTime {
 /// added counts before what ships.
 class KnownTimes {
   public:
-    /// What ships and was measured on the profile's GPU model with as many SMs; nothing of other GPUs.
+    /// What ships and was measured on the profile's GPU model with as many SMs; nothing of
+    /// other GPUs, and nothing of one with numbers that are supposed.
     explicit KnownTimes(const GpuProfile &profile);
 
     /// The verified cases of a document that was measured.

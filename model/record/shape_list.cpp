@@ -242,6 +242,18 @@ void require_text(std::string_view text, const std::string &file) {
         throw InputError(std::move(problems));
 }
 
+/// Whether a cell of a line of CSV is a number, which no column is named.
+bool has_number(std::string_view line) {
+    for (std::size_t at = 0; at <= line.size();) {
+        const std::size_t end = std::min(line.find_first_of(",;\t", at), line.size());
+        const std::string_view cell = trimmed(line.substr(at, end - at));
+        if (!cell.empty() && cell.find_first_not_of("0123456789") == std::string_view::npos)
+            return true;
+        at = end + 1;
+    }
+    return false;
+}
+
 /// The first line that says something, with its number.
 std::pair<std::size_t, std::string_view> first_line(std::string_view text) {
     std::pair<std::size_t, std::string_view> first;
@@ -290,6 +302,11 @@ ShapeList read_shape_list(const std::string &text, const std::string &file) {
         return read_lines(content, file);
     if (is_benchdnn(line))
         return read_benchdnn(content, file);
+    if (!shape && is_csv_header(line) && has_number(line))
+        throw InputError(
+            file + ":" + std::to_string(number),
+            "expected a header above '" + shortened(line, 60) +
+                "', for example: name,c,h,w,k,r,s,stride,pad,count (docs/study.md has all columns)");
     if (!shape && is_csv_header(line))
         return read_csv(content, file);
     throw InputError(

@@ -36,8 +36,10 @@ std::int64_t take_number(const std::string &text, std::string_view &rest, const 
 void take_pair(const std::string &text, std::string_view &rest, const std::string &what, std::int64_t &first,
                std::int64_t &second) {
     first = take_number(text, rest, what);
-    if (!rest.starts_with("x"))
-        reject(text, "expected 'x' after the first number of " + what + ", as in '" + what + "2x2'");
+    if (!rest.starts_with("x")) { // _pad1 is _pad1x1
+        second = first;
+        return;
+    }
     rest.remove_prefix(1);
     second = take_number(text, rest, what);
 }
@@ -137,8 +139,10 @@ ConvShape ConvShape::parse(const std::string &text) {
         else if (part("_g"))
             shape.groups = take_number(text, rest, "g");
         else
-            reject(text, "unexpected '" + std::string(rest) +
-                             "'; after the sizes may stand _strAxB, _padAxB, _dilAxB, _gN, _f16 or _i8");
+            reject(
+                text,
+                "unexpected '" + std::string(rest) +
+                    "'; after the sizes may stand _strAxB, _padAxB, _dilAxB (A for AxA), _gN, _f16 or _i8");
     }
     shape.validate();
     return shape;

@@ -160,7 +160,7 @@ class ExpressionReader {
         for (const auto &[its, value] : names_)
             known.push_back(its);
         at_ = begin;
-        wrong("has the name '" + shortened(name) + "', which is none" + did_you_mean(name, known));
+        wrong("has '" + shortened(name) + "', which is not a name of a size" + did_you_mean(name, known));
     }
 
     std::string_view text_;
