@@ -158,8 +158,8 @@ std::string answer_text(const Reproduction &reproduction, const ReportFiles &fil
         for (const ClaimAnswer &f : reproduction.answers[i].findings)
             if (f.counted.empty())
                 text += wrapped(title_of(reproduction.paper.items[i]) + ": " + f.claim, 0, width) +
-                    headed("  " + verdict_text(f.verdict), "published " + f.published + "; here " + f.found,
-                           12, width);
+                        headed("  " + verdict_text(f.verdict),
+                               "published " + f.published + "; here " + f.found, 12, width);
     return text + "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
            " files in " + (files.page.parent_path() / "figures").string() + "\n";
 }

@@ -45,8 +45,7 @@ std::vector<Tick> logarithmic_ticks(const AxisRange &range, int per_decade, int 
             const double value = digit * std::pow(10.0, decade);
             if (value < range.low * (1.0 - 1e-9) || value > range.high * (1.0 + 1e-9))
                 continue;
-            const bool wanted =
-                digit == 1 || (per_decade == 3 && (digit == 2 || digit == 5)) ||
+            const bool wanted = digit == 1 || (per_decade == 3 && (digit == 2 || digit == 5)) ||
                                 (per_decade == 2 && digit == 3) || per_decade == 9;
             const bool labelled = wanted && (decade - first) % stride == 0;
             ticks.push_back({value, labelled ? tick_label(value, std::pow(10.0, decade)) : ""});

@@ -362,11 +362,11 @@ ItemAnswer halo(const PaperItem &item, const PaperContext &) {
     answer.tables.push_back(std::move(table));
     answer.findings.push_back(
         {item.id, "the share of halo pixels is small", "without a number",
-         fmt::format("up to {:.0f} %", 100.0 * (most - 1.0)),
-         verdict_of_all(small, filters),
-         fmt::format("With W = 256 and H = 8 a block reads {:.0f} % more pixels than it computes at 5x5, most of "
-                     "it rows above and below; at most a tenth more on {} of {} sizes of filters.",
-                     100.0 * (most - 1.0), small, filters)});
+         fmt::format("up to {:.0f} %", 100.0 * (most - 1.0)), verdict_of_all(small, filters),
+         fmt::format(
+             "With W = 256 and H = 8 a block reads {:.0f} % more pixels than it computes at 5x5, most of "
+             "it rows above and below; at most a tenth more on {} of {} sizes of filters.",
+             100.0 * (most - 1.0), small, filters)});
     return answer;
 }
 
@@ -414,7 +414,8 @@ ItemAnswer special_block(const PaperItem &item, const PaperContext &context) {
                 std::vector<double> ratios;
                 for (const std::string &shape : study.shapes) {
                     const auto its = gpu->time(
-                                   fmt::format("row_register:tile_w={},tile_h={},unit=2,units=1", w, h), shape),
+                                   fmt::format("row_register:tile_w={},tile_h={},unit=2,units=1", w, h),
+                                   shape),
                                papers = gpu->time(item.answer.settings.front(), shape);
                     if (its && papers)
                         ratios.push_back(*its / *papers);
@@ -588,17 +589,19 @@ ItemAnswer special_claims(const PaperItem &item, const PaperContext &context) {
         answer.findings.push_back(
             {item.id, "single floats are still much better than cuDNN, 3x3, " + gpu, "much better; no number",
              fmt::format("{} ({})", times(*mean), gpu), verdict_of_gain(*mean),
-             fmt::format("With one float a thread the kernel is {} as fast as today's cuDNN at 3x3 on {}, "
-                         "geometric mean over {} shapes. That is the matched width on its banks of 4 bytes; no "
-                         "time of cuDNN on the {} is at hand.",
-                         times(*mean), gpu, single.size(), short_name(context.papers().profile))});
+             fmt::format(
+                 "With one float a thread the kernel is {} as fast as today's cuDNN at 3x3 on {}, "
+                 "geometric mean over {} shapes. That is the matched width on its banks of 4 bytes; no "
+                 "time of cuDNN on the {} is at hand.",
+                 times(*mean), gpu, single.size(), short_name(context.papers().profile))});
     if (maps > 0)
         answer.findings.push_back(
             {item.id, "the performance is lower at one filter, " + gpu, "lower; no number",
              fmt::format("on {} of {} maps and filters", lower, maps), verdict_of_all(lower, maps),
-             fmt::format("Multiply-adds a second at F = 1 are fewer than at the best of more filters on {} of {} "
-                         "pairs of map and filter.",
-                         lower, maps)});
+             fmt::format(
+                 "Multiply-adds a second at F = 1 are fewer than at the best of more filters on {} of {} "
+                 "pairs of map and filter.",
+                 lower, maps)});
     return answer;
 }
 
@@ -673,7 +676,8 @@ ItemAnswer short_types(const PaperItem &item, const PaperContext &context) {
     return answer;
 }
 
-/// The paper's configuration of each filter size against what choose ranks first and, where it was run, measured.
+/// The paper's configuration of each filter size against what choose ranks first and, where it was run,
+/// measured.
 ItemAnswer best_configurations(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
     const std::string papers = short_name(context.papers().profile), gpu = short_name(context.ours().profile);
@@ -729,10 +733,10 @@ ItemAnswer best_configurations(const PaperItem &item, const PaperContext &contex
         if (const auto mean = geometric_mean_of(ratios[i])) {
             finding.found = fmt::format("{:.2f} times the time of what choose ranks first", *mean);
             finding.verdict = verdict_of_best(*mean);
-            finding.sentence =
-                fmt::format("They are forecast to take {:.2f} times the time of the setting of the same kernel "
-                            "that choose ranks first, geometric mean over {} shapes on {}.",
-                            *mean, ratios[i].size(), name);
+            finding.sentence = fmt::format(
+                "They are forecast to take {:.2f} times the time of the setting of the same kernel "
+                "that choose ranks first, geometric mean over {} shapes on {}.",
+                *mean, ratios[i].size(), name);
         }
         answer.findings.push_back(std::move(finding));
     }
@@ -748,8 +752,7 @@ ItemAnswer peak_share(const PaperItem &item, const PaperContext &context) {
     const std::string papers = short_name(context.papers().profile);
     double forecast = 0.0;
     for (const std::string &shape : context.study(*item.answer.study).shapes)
-        if (const auto time =
-                context.papers().time(setting_for("block_register:unit=2", shape), shape))
+        if (const auto time = context.papers().time(setting_for("block_register:unit=2", shape), shape))
             forecast = std::max(forecast, 2.0 * ConvShape::parse(shape).fmas().value / time->value * 1e-9);
     ClaimAnswer there{item.id,
                       "the general kernel's best, forecast for " + papers,
@@ -761,9 +764,9 @@ ItemAnswer peak_share(const PaperItem &item, const PaperContext &context) {
         there.found = fmt::format("{:.0f} GFLOP/s (forecast)", forecast);
         const double off = forecast / best.value - 1.0;
         there.verdict = verdict_of_number(best.value, forecast);
-        there.sentence = fmt::format(
-            "The best forecast of Table 1's configurations over the shapes of Figure 8 is {} from the published.",
-            signed_percent(off));
+        there.sentence = fmt::format("The best forecast of Table 1's configurations over the shapes of "
+                                     "Figure 8 is {} from the published.",
+                                     signed_percent(off));
     }
     answer.findings.push_back(std::move(there));
     const StudyResults *results = context.measured(*item.answer.study);
@@ -783,9 +786,10 @@ ItemAnswer peak_share(const PaperItem &item, const PaperContext &context) {
         {item.id, "the general kernel's best share of the peak, on " + gpu, printed(share),
          fmt::format("{:.0f} % ({:.0f} GFLOP/s)", 100.0 * most / *whole, most),
          verdict_of_number(share.value, 100.0 * most / *whole),
-         fmt::format("Its best is {:.0f} GFLOP/s at {}, {:.0f} % of the {:.0f} that {} was measured to reach with "
-                     "FFMAs alone; the published share is of the K40m's peak on paper.",
-                     most, where, 100.0 * most / *whole, *whole, gpu)});
+         fmt::format(
+             "Its best is {:.0f} GFLOP/s at {}, {:.0f} % of the {:.0f} that {} was measured to reach with "
+             "FFMAs alone; the published share is of the K40m's peak on paper.",
+             most, where, 100.0 * most / *whole, *whole, gpu)});
     return answer;
 }
 

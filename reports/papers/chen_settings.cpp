@@ -58,7 +58,8 @@ ItemAnswer layout_measured(const PaperItem &item, const PaperContext &context, c
                      claim + ": measured on " + name,
                      1,
                      {"shape", "n = 1, µs", "forecast", "n = 2, µs", "forecast", "fastest other, µs",
-                      "fastest other", "choose's first, forecast µs", "choose's first", "it was measured, µs"},
+                      "fastest other", "choose's first, forecast µs", "choose's first",
+                      "it was measured, µs"},
                      {},
                      "Cold L2. n elements of a thread are read, computed and written as one. A dash: the "
                      "setting was never run. choose's first: what `convcast choose --strategy " +

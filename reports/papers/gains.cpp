@@ -22,8 +22,8 @@ namespace {
 struct Row {
     std::string shape;
     ConvShape sizes;
-    std::string own_name;    ///< the paper's own kernel in the paper's own setting, as it is on our GPU
-    std::string papers_name; ///< and on the paper's
+    std::string own_name;       ///< the paper's own kernel in the paper's own setting, as it is on our GPU
+    std::string papers_name;    ///< and on the paper's
     bool another_width = false; ///< of a block that is narrower than the paper's, which was never run
     std::optional<Seconds> own, own_forecast, by_default, best, cudnn, papers_gpu, papers_gpu_low,
         papers_gpu_high;
@@ -286,18 +286,19 @@ PaperTable numbers_table(const PaperItem &item, const std::vector<GainPanel> &pa
                                   micro_text(row.own_forecast), factor_text(row.speedup),
                                   micro_text(row.by_default), micro_text(row.best), micro_text(row.cudnn),
                                   factor_text(row.speedup_best), row.papers_name, range_text(row)});
-    table.note = "Medians, cold L2. The paper's settings were recorded by themselves, on another day than the "
-                 "rest; of two the faster one stands here.";
+    table.note =
+        "Medians, cold L2. The paper's settings were recorded by themselves, on another day than the "
+        "rest; of two the faster one stands here.";
     std::string narrower;
     for (const GainPanel &panel : panels)
         for (const Row &row : panel.rows)
             if (row.another_width)
                 narrower += (narrower.empty() ? "" : ", ") + row.shape;
     if (!narrower.empty())
-        table.note += fmt::format(
-            " On {} the paper's W = 64 was never run on {}; W = 32 stands there, which a map so narrow takes by "
-            "default.",
-            narrower, gpu);
+        table.note += fmt::format(" On {} the paper's W = 64 was never run on {}; W = 32 stands there, which "
+                                  "a map so narrow takes by "
+                                  "default.",
+                                  narrower, gpu);
     if (const std::string why = context.no_time(); !why.empty())
         table.note += " " + papers + ": no time: " + why + ".";
     return table;
@@ -398,9 +399,9 @@ ClaimAnswer finding_of(const PaperItem &item, const PublishedCell &cell, const S
     finding.verdict = verdict_of_ratio(*ratio_of(cell), here);
     finding.sentence =
         fmt::format("{} in the paper's own settings{}.", times(here),
-                    values.by_default.empty()
-                        ? ""
-                        : fmt::format(", {} in predict's default", times(value_of(statistic, values.by_default))));
+                    values.by_default.empty() ? ""
+                                              : fmt::format(", {} in predict's default",
+                                                            times(value_of(statistic, values.by_default))));
     return finding;
 }
 
@@ -491,13 +492,13 @@ ItemAnswer gains(const PaperItem &item, const PaperContext &context) {
             others.push_back(&cell);
             continue;
         }
-        answer.findings.push_back(finding_of(
-            item, cell, speedups_of(panels,
-                                    [&](const GainPanel &panel, const Row &row) {
-                                        return cell.at == "all" || cell.at == panel.at ||
-                                               (cell.at == "F = 1" && row.sizes.k == 1);
-                                    }),
-            context));
+        answer.findings.push_back(finding_of(item, cell,
+                                             speedups_of(panels,
+                                                         [&](const GainPanel &panel, const Row &row) {
+                                                             return cell.at == "all" || cell.at == panel.at ||
+                                                                    (cell.at == "F = 1" && row.sizes.k == 1);
+                                                         }),
+                                             context));
         if (cell.statistic == Statistic::least)
             answer.findings.push_back(in_all_cases(item, all, context));
     }

@@ -143,16 +143,16 @@ Figure own_figure(const PaperItem &item, const std::vector<OwnRow> &rows, const 
 
 PaperTable own_table(const PaperItem &item, const std::vector<OwnRow> &rows, const PaperContext &context) {
     const std::string gpu = short_name(context.ours().profile), papers = short_name(context.papers().profile);
-    PaperTable table{
-        item.id + "_own",
-        title_of(item) + ": the paper's own settings",
-        2,
-        {"shape", "the paper's setting", "measured " + gpu + ", µs", "forecast " + gpu + ", µs",
-         "forecast " + papers + ", µs", "the kernel in predict's default, µs", "our fastest, µs", "cuDNN, µs",
-         "its speed-up"},
-        {},
-        "Medians, cold L2. The settings were recorded by themselves, on another day than the rest. A dash: the "
-        "setting was never run, or the paper's rule takes another division."};
+    PaperTable table{item.id + "_own",
+                     title_of(item) + ": the paper's own settings",
+                     2,
+                     {"shape", "the paper's setting", "measured " + gpu + ", µs", "forecast " + gpu + ", µs",
+                      "forecast " + papers + ", µs", "the kernel in predict's default, µs", "our fastest, µs",
+                      "cuDNN, µs", "its speed-up"},
+                     {},
+                     "Medians, cold L2. The settings were recorded by themselves, on another day than the "
+                     "rest. A dash: the "
+                     "setting was never run, or the paper's rule takes another division."};
     for (const OwnRow &row : rows)
         for (std::size_t i = 0; i < row.own.size(); ++i) {
             const CaseRow *own = row.own[i];
@@ -161,9 +161,9 @@ PaperTable own_table(const PaperItem &item, const std::vector<OwnRow> &rows, con
             const std::optional<Seconds> cold = own == nullptr ? std::nullopt : own->cold_s;
             table.rows.push_back(
                 {row.shape, own == nullptr ? setting_for(item.answer.settings[i], row.shape) : own->name,
-                 micro_text(cold),
-                 micro_text(own == nullptr ? std::nullopt : own->predicted_s), micro_text(row.papers_gpu[i]),
-                 micro_text(row.chosen), micro_text(row.best), micro_text(row.cudnn),
+                 micro_text(cold), micro_text(own == nullptr ? std::nullopt : own->predicted_s),
+                 micro_text(row.papers_gpu[i]), micro_text(row.chosen), micro_text(row.best),
+                 micro_text(row.cudnn),
                  factor_text(cold && row.cudnn ? std::optional(*row.cudnn / *cold) : std::nullopt)});
         }
     if (const std::string why = context.no_time(); !why.empty())
@@ -257,7 +257,8 @@ std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext 
                  "{} on the {}: {} of {} threads, {} on an SM at once. Grey lines are where other CTAs' "
                  "parts begin. Drawn by: convcast predict --gpu {} --shape {} --strategy {} --diagram {}",
                  shape_text(made.shape), short_name(gpu), count(cta_count(main_launch(plan)), "CTA", "CTAs"),
-                 main_launch(plan).threads, main_launch(plan).ctas_per_sm, gpu.id, made.shape, strategy, file),
+                 main_launch(plan).threads, main_launch(plan).ctas_per_sm, gpu.id, made.shape, strategy,
+                 file),
              partition_diagram(shape, plan, PaperWidth::column(), bank_bytes_of(gpu))});
     }
     return drawings;

@@ -163,8 +163,8 @@ class PaperPageWriter : HtmlWriter {
     void where(const PaperItem &item) {
         std::string text;
         if (item.answer.where)
-            text += (item.answer.kind == AnswerKind::here ? "Answered by " : "") +
-                    escape_xml(*item.answer.where);
+            text +=
+                (item.answer.kind == AnswerKind::here ? "Answered by " : "") + escape_xml(*item.answer.where);
         if (item.answer.command)
             text +=
                 fmt::format("{}<code>{}</code>", text.empty() ? "" : " · ", escape_xml(*item.answer.command));

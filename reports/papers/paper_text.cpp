@@ -147,10 +147,10 @@ std::string tex_part(const PaperTable &table, const std::vector<TexColumn> &colu
             head += (line == 0 ? "" : "\\\\") + tex_text(columns[i].head[line]);
         head += "\\end{tabular}";
     }
-    std::string out =
-        fmt::format("\\begin{{longtable}}{{{}}}\n\\caption{{{}{}}}\\\\\n\\toprule\n{}\\\\\\midrule\\endfirsthead\n"
-                    "\\toprule\n{}\\\\\\midrule\\endhead\n\\bottomrule\\endlastfoot\n",
-                    spec, tex_text(table.title), further ? ", further columns" : "", head, head);
+    std::string out = fmt::format(
+        "\\begin{{longtable}}{{{}}}\n\\caption{{{}{}}}\\\\\n\\toprule\n{}\\\\\\midrule\\endfirsthead\n"
+        "\\toprule\n{}\\\\\\midrule\\endhead\n\\bottomrule\\endlastfoot\n",
+        spec, tex_text(table.title), further ? ", further columns" : "", head, head);
     for (const std::vector<std::string> &row : table.rows) {
         for (std::size_t i = 0; i < shown.size(); ++i) {
             const std::string cell = tex_text(row[shown[i]]);
@@ -182,12 +182,14 @@ std::string tex_table(const PaperTable &table) {
         words_pt += word ? width_of(columns[i]) : 0.0;
     }
     const bool across = all_pt > portrait_pt;
-    std::string out = std::string(across ? "\\begin{landscape}\n" : "") + "{\\footnotesize\\setlength{\\tabcolsep}{3pt}\n";
+    std::string out =
+        std::string(across ? "\\begin{landscape}\n" : "") + "{\\footnotesize\\setlength{\\tabcolsep}{3pt}\n";
     std::vector<std::size_t> shown = words;
     double width = words_pt;
     bool further = false;
     for (const std::size_t i : rest) {
-        if (width + width_of(columns[i]) > (across ? landscape_pt : portrait_pt) && shown.size() > words.size()) {
+        if (width + width_of(columns[i]) > (across ? landscape_pt : portrait_pt) &&
+            shown.size() > words.size()) {
             out += tex_part(table, columns, shown, further);
             shown = words, width = words_pt, further = true;
         }
@@ -201,11 +203,10 @@ std::string tex_table(const PaperTable &table) {
 }
 
 std::string tex_findings(const Reproduction &reproduction) {
-    std::string out =
-        "\\section{Claims}\n{\\footnotesize\n"
-        "\\begin{longtable}{*{4}{>{\\raggedright\\arraybackslash}p{.145\\linewidth}}"
-        ">{\\raggedright\\arraybackslash}p{.29\\linewidth}}\\toprule\n"
-        "where & claim & published & here & verdict\\\\\\midrule\\endhead\n";
+    std::string out = "\\section{Claims}\n{\\footnotesize\n"
+                      "\\begin{longtable}{*{4}{>{\\raggedright\\arraybackslash}p{.145\\linewidth}}"
+                      ">{\\raggedright\\arraybackslash}p{.29\\linewidth}}\\toprule\n"
+                      "where & claim & published & here & verdict\\\\\\midrule\\endhead\n";
     for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
         for (const ClaimAnswer &f : reproduction.answers[i].findings)
             if (f.counted.empty())
