@@ -221,10 +221,10 @@ void PageWriter::maps() {
 }
 
 void PageWriter::figures_with(const std::string &prefix) {
+    constexpr std::size_t many = 4000; // marks, which the page then has once
     for (const Figure &f : figures_)
         if (f.id.starts_with(prefix))
-            figure(f.id,
-                   all_shown() ? SvgUse::in_pair : SvgUse::in_column); // a large page has its marks once
+            figure(f.id, f.point_count() < many ? SvgUse::in_pair : SvgUse::in_column);
 }
 
 bool PageWriter::can_draw(const std::string &prefix) const {
