@@ -23,6 +23,7 @@ TEST(ConvShape, SizesOfTheOutput) {
 
 TEST(ConvShape, CanonicalIdNamesOnlyWhatIsNotDefault) {
     EXPECT_EQ(ConvShape::parse("n1c64h56w56k64r3s3").id(), "n1c64h56w56k64r3s3");
+    EXPECT_EQ(ConvShape::parse("n1c64h56w56k64r3s3_str2_pad1").id(), "n1c64h56w56k64r3s3_str2x2_pad1x1");
     EXPECT_EQ(ConvShape::parse("N1C64H56W56K64R3S3_PAD1x1_F16").id(), "n1c64h56w56k64r3s3_pad1x1_f16");
     EXPECT_EQ(ConvShape::parse("n1c64h56w56k64r3s3_str1x1_pad0x0_f32").id(), "n1c64h56w56k64r3s3");
     EXPECT_EQ(ConvShape::parse("n1c64h56w56k64r3s3_g8_pad1x1_str2x2_dil2x2_f16").id(),
@@ -63,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Texts, ConvShapeRejects,
                                          BadShape{"n0c1h1w1k1r1s1", "at least 1"},
                                          BadShape{"n1c1h2w2k1r3s3", "larger than the padded"},
                                          BadShape{"n1c3h8w8k4r1s1_g2", "groups must divide"},
-                                         BadShape{"n1c1h8w8k1r1s1_pad1", "expected 'x'"},
+                                         BadShape{"n1c1h8w8k1r1s1_padx1", "expected a number"},
                                          BadShape{"n1c1h8w8k1r1s1_foo", "unexpected"},
                                          BadShape{"n1c1h8w8k1r1s1_pad1x1_pad2x2", "stands twice"},
                                          BadShape{"n99999999999999999999c1h1w1k1r1s1", "too large"},
