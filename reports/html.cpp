@@ -121,6 +121,12 @@ std::string HtmlWriter::close(const std::string &columns, const std::vector<std:
 
 std::string HtmlWriter::close() {
     tighten();
+    out_ += "</main>\n</body>\n</html>\n";
+    return std::move(out_);
+}
+
+std::string HtmlWriter::close_figures() {
+    tighten();
     out_ += "</main>\n<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
     out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
     return std::move(out_);

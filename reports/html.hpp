@@ -42,8 +42,10 @@ class HtmlWriter {
     /// (page_data.hpp).
     std::string close(const std::string &columns, const std::vector<std::string> &explanations);
 
-    /// The same of a page without such a table: the script names what lies under the pointer.
+    /// The same of a page without the script and such a table.
     std::string close();
+    /// With the script, which names what lies under the pointer.
+    std::string close_figures();
 
     /// The ways to the parts of the page: pairs of a section's id and its name.
     void nav(const std::vector<std::pair<std::string, std::string>> &parts);

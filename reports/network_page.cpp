@@ -73,7 +73,7 @@ class LadderPage : HtmlWriter {
             if (const auto found = run_.conditions.find(key); found != run_.conditions.end())
                 fact(key, found->second);
         out_ += "</dl></section>\n";
-        return close();
+        return close_figures();
     }
 
   private:
@@ -228,7 +228,7 @@ class NetworkPage : HtmlWriter {
         for (const auto &[key, text] : forecast_.conditions)
             fact(key, text);
         out_ += "</dl>\n</section>\n";
-        return close();
+        return close_figures();
     }
 
   private:
@@ -314,7 +314,7 @@ class WholePage : HtmlWriter {
         for (const auto &[key, text] : run_.conditions)
             fact(key, text);
         out_ += "</dl>\n</section>\n";
-        return close();
+        return close_figures();
     }
 
   private:
@@ -438,7 +438,7 @@ class ScalingPage : HtmlWriter {
         for (const auto &[key, text] : scaling_.conditions)
             fact(key, text);
         out_ += "</dl>\n</section>\n";
-        return close();
+        return close_figures();
     }
 
   private:
@@ -551,7 +551,7 @@ class TrainingPage : HtmlWriter {
         for (const auto &[key, text] : run_.conditions)
             fact(key, text);
         out_ += "</dl>\n</section>\n";
-        return close();
+        return close_figures();
     }
 
   private:
