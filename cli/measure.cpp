@@ -121,13 +121,16 @@ RawSamples samples_of_file(const std::string &file) {
     return read_samples(read_file(file), file == "-" ? "standard input" : file);
 }
 
-/// Analysis may have moved on since; what it makes of the samples of other probes is worth a second look.
-void note_other_probes(const RawSamples &raw) {
+/// A line of the answer where this program has other probes than those that took the samples; else "".
+std::string other_probes(const RawSamples &raw) {
     const std::optional<std::string> here = probes_hash();
     const auto there = raw.conditions.find("probes");
-    if (here && there != raw.conditions.end() && there->second != *here)
-        note("the samples were taken by other probes (" + there->second + ") than this program has (" +
-             *here + "); measure anew before comparing them with its own");
+    if (!here || there == raw.conditions.end() || there->second == *here)
+        return "";
+    return "\n" +
+           wrapped("The samples were taken by other probes (" + there->second + ") than this program has (" +
+                       *here + "); measure anew before comparing them with its own.",
+                   0, terminal_width());
 }
 
 /// What makes numbers untrustworthy; empty if nothing does.
@@ -199,12 +202,13 @@ int measure(const Words &words) {
         if (arguments.has(option))
             check_writable(arguments.text(option, ""));
     RawSamples raw;
+    std::string said_of_probes;
     if (arguments.has("from-raw")) {
         std::vector<RawSamples> documents;
         for (const std::string &file : arguments.texts("from-raw"))
             documents.push_back(samples_of_file(file));
         raw = joined(documents, arguments.texts("from-raw"));
-        note_other_probes(raw);
+        said_of_probes = other_probes(raw);
     } else {
         const std::string keep_file = arguments.text("raw", "");
         SamplesRequest request;
@@ -224,8 +228,8 @@ int measure(const Words &words) {
     if (arguments.has("output"))
         write_file_atomically(arguments.text("output", ""), write_profile(profile));
     if (!arguments.has("output") || arguments.text("output", "") != "-")
-        write_file_atomically("-",
-                              arguments.has("json") ? write_profile(profile) : printable(summary(profile)));
+        write_file_atomically("-", arguments.has("json") ? write_profile(profile)
+                                                         : printable(summary(profile) + said_of_probes));
     if (const std::string why = doubts(raw, profile, only); arguments.has("strict") && !why.empty())
         return note("not trustworthy, by --strict: these failed: " + why), not_trustworthy;
     return 0;

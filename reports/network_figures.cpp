@@ -193,7 +193,7 @@ std::vector<Figure> ladder_figures(const LadderRun &run) {
 Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &id, const std::string &title,
                       const std::string &gpu) {
     Figure figure{id, title, "", {}, {}};
-    figure.caption = "Forecast for the " + gpu + "; nothing was run on several GPUs.";
+    figure.caption = "Forecast for the " + gpu + ".";
     figure.x = {"GPUs", Scale::binary, {}, {}, {}};
     figure.y = {"efficiency", Scale::linear, 0.0, 1.05, {}};
     Series strong{"the batch divided (strong)", 0, Drawn::lines},

@@ -29,6 +29,18 @@ std::optional<LadderRun> recorded_ladder(const std::string &network, std::int64_
     return run;
 }
 
+std::optional<Scaling> recorded_two_gpus(const std::string &network, const GpuProfile &gpu) {
+    const char *const file = "data/recorded/h200/scaling/two_gpus.json";
+    const auto text = recording(file);
+    if (!text)
+        return std::nullopt;
+    Scaling run = described::read_document<Scaling>(*text, file, "convcast/scaling/1");
+    const auto measured_on = run.conditions.find("gpu");
+    if (run.network != network || measured_on == run.conditions.end() || measured_on->second != gpu.name)
+        return std::nullopt;
+    return run;
+}
+
 std::optional<TrainingRun> recorded_training(const std::string &network) {
     for (const char *ending : {".json", ".json.gz"}) {
         const std::string file = "data/recorded/h200/training/" + network + ending;

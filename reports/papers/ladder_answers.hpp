@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/network/ladder.hpp"
+#include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
 #include "reports/papers/answer.hpp"
 #include "reports/papers/context.hpp"
@@ -13,6 +14,9 @@
 #include <vector>
 
 namespace convcast {
+
+/// What was recorded of steps of training over two such GPUs; absent where nothing was.
+std::optional<Scaling> recorded_two_gpus(const std::string &network, const GpuProfile &gpu);
 
 /// What was recorded of a network's ladder on a GPU; absent where nothing was.
 std::optional<LadderRun> recorded_ladder(const std::string &network, std::int64_t batch,

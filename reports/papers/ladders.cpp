@@ -486,6 +486,30 @@ Scaling two_gpus(const Network &network, const GpuProfile &gpu, std::int64_t bat
     return forecast_scaling(network, gpu, question);
 }
 
+/// The step of a split over two GPUs as it was measured.
+std::optional<Seconds> measured_step(const std::optional<Scaling> &run, DeviceSplit split,
+                                     std::int64_t batch) {
+    if (run)
+        for (const ScalingCase &c : run->cases)
+            if (c.split == split && c.batch == batch && c.measured)
+                return c.measured->step_s;
+    return std::nullopt;
+}
+
+/// Steps of one GPU and of two, both measured or both forecast.
+struct OneAndTwo {
+    Seconds one, two;
+    bool measured;
+    double speed_up() const { return one / two; }
+    std::string beside(Seconds forecast) const {
+        return measured ? ", measured; forecast " + microseconds(forecast) + " µs" : ", forecast";
+    }
+};
+OneAndTwo one_and_two(const std::optional<Seconds> &one, const std::optional<Seconds> &two,
+                      Seconds forecast_one, Seconds forecast_two) {
+    return one && two ? OneAndTwo{*one, *two, true} : OneAndTwo{forecast_one, forecast_two, false};
+}
+
 /// What the thesis divides and what it proposes to: a step on two GPUs against one, by one of the splits.
 ItemAnswer split_over_two(const PaperItem &item, const PaperContext &context, DeviceSplit split,
                           const std::string &claim, const std::string &published,
@@ -504,12 +528,16 @@ ItemAnswer split_over_two(const PaperItem &item, const PaperContext &context, De
         return answer.findings.push_back(std::move(finding)), answer;
     const Scaling scaling = two_gpus(find_network(name), gpu, batch);
     PaperTable table{item.id + "_two_gpus",
-                     fmt::format("A step of {} images on two GPUs, forecast", count_text(batch)),
+                     fmt::format("A step of {} images on two GPUs", count_text(batch)),
                      1,
-                     {"divided", "GPUs", "forward, µs", "backward, µs", "step, µs", "of it exchange, µs",
-                      "speed-up", "efficiency", "computation / communication"},
+                     {"divided", "GPUs", "measured step, µs", "speed-up", "forecast step, µs", "forward, µs",
+                      "backward, µs", "of it exchange, µs", "speed-up, forecast", "efficiency",
+                      "computation / communication"},
                      {},
-                     "Forecast for " + short_name(gpu) + "; nothing was run on several GPUs."};
+                     "Measured and forecast for " + short_name(gpu) +
+                         "; what is not measured is the forecast's."};
+    const std::optional<Scaling> run = recorded_two_gpus(name, gpu);
+    const auto step_of = [&](DeviceSplit of) { return measured_step(run, of, batch); };
     const ScalingCase *one = nullptr, *two = nullptr;
     for (const ScalingCase &c : scaling.cases) {
         if (!c.forecast || c.batch != batch)
@@ -521,7 +549,11 @@ ItemAnswer split_over_two(const PaperItem &item, const PaperContext &context, De
         const auto two_digits = [](double v) { return fmt::format("{:.2f}", v); };
         table.rows.push_back(
             {c.split == DeviceSplit::one ? "nothing" : to_text(c.split), std::to_string(c.devices),
-             microseconds(t.forward_s), microseconds(t.backward_s), microseconds(t.step_s),
+             step_of(c.split) ? microseconds(*step_of(c.split)) : "–",
+             step_of(c.split) && step_of(DeviceSplit::one)
+                 ? times(*step_of(DeviceSplit::one) / *step_of(c.split))
+                 : "–",
+             microseconds(t.step_s), microseconds(t.forward_s), microseconds(t.backward_s),
              c.devices == 1 ? "–" : microseconds(t.communication_s), rates ? times(rates->speed_up) : "–",
              rates ? two_digits(rates->efficiency) : "–",
              rates && rates->computation_over_communication
@@ -530,15 +562,16 @@ ItemAnswer split_over_two(const PaperItem &item, const PaperContext &context, De
     }
     answer.tables.push_back(std::move(table));
     if (one != nullptr && two != nullptr) {
-        const double speed_up = one->forecast->step_s / two->forecast->step_s;
-        finding.found = fmt::format("{} on two (forecast, {})", times(speed_up), short_name(gpu));
-        finding.verdict =
-            published_ratio ? verdict_of_ratio(*published_ratio, speed_up) : verdict_of_gain(speed_up);
-        finding.sentence = fmt::format("Two GPUs take {} µs for a step of {} images where one takes {} µs: "
-                                       "{} ({}, forecast; nothing was "
-                                       "run on several GPUs).",
-                                       microseconds(two->forecast->step_s), count_text(batch),
-                                       microseconds(one->forecast->step_s), times(speed_up), short_name(gpu));
+        const OneAndTwo steps = one_and_two(step_of(DeviceSplit::one), step_of(split), one->forecast->step_s,
+                                            two->forecast->step_s);
+        finding.found = fmt::format("{} on two ({}{})", times(steps.speed_up()),
+                                    steps.measured ? "" : "forecast, ", short_name(gpu));
+        finding.verdict = published_ratio ? verdict_of_ratio(*published_ratio, steps.speed_up())
+                                          : verdict_of_gain(steps.speed_up());
+        finding.sentence =
+            fmt::format("Two GPUs take {} µs for a step of {} images where one takes {} µs: {} ({}{}).",
+                        microseconds(steps.two), count_text(batch), microseconds(steps.one),
+                        times(steps.speed_up()), short_name(gpu), steps.beside(two->forecast->step_s));
     }
     answer.findings.push_back(std::move(finding));
     return answer;
@@ -589,7 +622,14 @@ ItemAnswer scalability(const PaperItem &item, const PaperContext &context) {
                      {"GPUs", "the batch divided, µs", "speed-up", "efficiency", "a batch for each, µs",
                       "efficiency, weak", "of it exchange, µs", "computation / communication"},
                      {},
-                     "Forecast only: nothing was run on several GPUs."};
+                     ""};
+    const std::optional<Scaling> run = recorded_two_gpus(name, gpu);
+    const OneAndTwo steps =
+        one_and_two(measured_step(run, DeviceSplit::one, batch),
+                    measured_step(run, DeviceSplit::batch, batch), points[0].strong_s, points[1].strong_s);
+    table.note = steps.measured ? fmt::format("Forecast. Measured on one and two GPUs: {} and {} µs.",
+                                              microseconds(steps.one), microseconds(steps.two))
+                                : "Forecast.";
     for (const ScalingPoint &p : points)
         table.rows.push_back(
             {std::to_string(p.gpus), microseconds(p.strong_s),
@@ -606,15 +646,33 @@ ItemAnswer scalability(const PaperItem &item, const PaperContext &context) {
     const auto shown = [](const std::optional<std::int64_t> &n) {
         return n ? count_text(*n) : std::string("no size");
     };
-    finding.found =
-        fmt::format("{} on two (forecast {})", times(points[1].strong_efficiency * 2.0), short_name(gpu));
-    finding.verdict = verdict_of_gain(points[1].strong_efficiency * 2.0);
-    finding.sentence = fmt::format(
-        "Two GPUs that divide a batch of {} images take {} µs for a step where one takes {} µs: "
-        "{}. From {} images on they are faster, from {} on with an efficiency of 0.9. Forecast; "
-        "nothing was run on several GPUs.",
-        count_text(batch), microseconds(points[1].strong_s), microseconds(points[0].strong_s),
-        times(points[1].strong_efficiency * 2.0), shown(advice.pays_from), shown(advice.efficient_from));
+    finding.found = fmt::format("{} on two ({}{})", times(steps.speed_up()),
+                                steps.measured ? "" : "forecast, ", short_name(gpu));
+    finding.verdict = verdict_of_gain(steps.speed_up());
+    finding.sentence =
+        fmt::format("Two GPUs that divide a batch of {} images take {} µs for a step where one takes {} µs: "
+                    "{} ({}{}). By the "
+                    "forecast they are faster from {} images on, and from {} on with an efficiency of 0.9.",
+                    count_text(batch), microseconds(steps.two), microseconds(steps.one),
+                    times(steps.speed_up()), short_name(gpu), steps.beside(points[1].strong_s),
+                    shown(advice.pays_from), shown(advice.efficient_from));
+    if (run) {
+        std::optional<std::int64_t> faster, efficient;
+        for (const ScalingCase &c : run->cases) {
+            const auto one = measured_step(run, DeviceSplit::one, c.batch);
+            if (c.split != DeviceSplit::batch || !c.measured || !one)
+                continue;
+            constexpr double good_efficiency = 0.9;
+            const double speed_up = *one / c.measured->step_s;
+            if (speed_up > 1.0 && !faster)
+                faster = c.batch;
+            if (speed_up >= good_efficiency * c.devices && !efficient)
+                efficient = c.batch;
+        }
+        finding.sentence +=
+            fmt::format(" Of the sizes that were measured they are so from {} and from {} on.", shown(faster),
+                        shown(efficient));
+    }
     answer.findings.push_back(std::move(finding));
     return answer;
 }

@@ -535,7 +535,7 @@ ItemAnswer layer_bars(const PaperItem &item, const PaperContext &context) {
     figure.y.scale = Scale::category;
     figure.caption = fmt::format(
         "A batch of 2048 images. Published: {}. Here: the forecast for the {} of the same kernels written "
-        "anew; nothing was run on several GPUs.",
+        "anew, on one GPU.",
         papers, gpu);
     Series published{"published, " + papers, drawn_as::cudnn},
         here{"forecast, " + gpu, drawn_as::papers_kernel, Drawn::points, true},
