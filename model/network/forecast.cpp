@@ -38,10 +38,9 @@ GpuProfile as_in_a_graph(GpuProfile profile) {
     return profile;
 }
 
-/// N8: forecasts that are no further apart tie; nine of ten are that good. Of these a setting wins that
-/// prepares its filters: that is done once for a network, and kernels that read raw filters are forecast too
-/// short.
-constexpr double tie = 1.15;
+/// N8. Of settings that tie one wins that prepares its filters: that is done once for a network, and kernels
+/// that read raw filters are forecast too short.
+constexpr double tie = network_tie;
 
 /// A GPU for one question: forecasts of convolutions are kept by shape.
 class Forecaster {

@@ -76,6 +76,9 @@ struct NetworkForecast {
                          (), ())
 };
 
+/// N8: forecasts of a convolution that are no further apart tie; nine of ten are that good.
+inline constexpr double network_tie = 1.15;
+
 struct NetworkQuestion {
     std::int64_t batch = 1;
     std::vector<std::string> strategies; ///< names that convolutions may use; empty: all without tensor cores

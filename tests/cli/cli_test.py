@@ -1559,6 +1559,8 @@ class Json(Cli):
         chosen = self.ok("choose", "--network", "fashion_mnist", "--top", "2", "--json").json()
         self.assertEqual([len(launch.get("candidates", [])) for launch in chosen["launches"]], [2, 0, 2, 0, 0, 0])
         self.assertEqual([chosen["launches"][2]["candidates"][0]], document["launches"][2]["candidates"])
+        many = " ".join(self.ok("choose", "--network", "mnist", "--batch", "10000", "--top", "2").out.split())
+        self.assertIn("its kernel also does bias, addition and ReLU, and with it the network is faster", many)
         named = self.ok("choose", "--network", "fashion_mnist", "--strategy", "naive_global").out
         self.assertRegex(named, r"(?m)^  conv2\n.*\n.*naive_global")
 
