@@ -16,6 +16,8 @@
 #include "model/fit/fit.hpp"
 #include "model/machine/facts.hpp"
 #include "model/machine/profile.hpp"
+#include "model/network/network.hpp"
+#include "model/network/scaling_forecast.hpp"
 #include "model/record/measured_calls.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/study.hpp"
@@ -379,6 +381,19 @@ int report_profile(const GpuProfile &profile, const Arguments &arguments) {
     return 0;
 }
 
+/// Forecasts by the profile of --gpu, or by that of the document where it ships. Those of a profile that is
+/// not at hand stay as they are.
+Scaling with_forecasts_of_this_version(Scaling scaling, const Arguments &arguments) {
+    const std::vector<std::string> shipped = shipped_profiles();
+    const std::string profile = arguments.text("gpu", scaling.profile_id);
+    if (!arguments.has("gpu") && std::find(shipped.begin(), shipped.end(), profile) == shipped.end())
+        return scaling;
+    const Network network = find_network(scaling.network);
+    scaling = forecast_anew(std::move(scaling), network, find_profile(profile));
+    scaling.conditions["forecast"] = "by version " + producer().version;
+    return scaling;
+}
+
 /// A page of what steps took: on several GPUs, or of a training.
 int report_of_steps(const std::string &document, const std::string &shown, const std::string &schema,
                     const Arguments &arguments) {
@@ -402,9 +417,12 @@ int report_of_steps(const std::string &document, const std::string &shown, const
     if (schema.starts_with("convcast/training/")) {
         if (arguments.has("figure"))
             throw UsageError("report: a training has no figure; leave out --figure");
+        if (arguments.has("gpu"))
+            throw UsageError("report: --gpu is for forecasts, and a training has none; leave it out");
         return answer(described::read_document<TrainingRun>(document, shown, "convcast/training/1"), {}, "");
     }
-    const auto scaling = described::read_document<Scaling>(document, shown, "convcast/scaling/1");
+    const Scaling scaling = with_forecasts_of_this_version(
+        described::read_document<Scaling>(document, shown, "convcast/scaling/1"), arguments);
     return answer(scaling, figures_of(scaling), scaling.profile_id);
 }
 

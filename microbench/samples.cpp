@@ -9,6 +9,14 @@
 #include <vector>
 
 namespace convcast {
+namespace {
+
+bool has_samples(const RawSamples &raw, std::string_view probe) {
+    return std::any_of(raw.samples.begin(), raw.samples.end(),
+                       [&](const ProbeSamples &samples) { return samples.probe == probe; });
+}
+
+} // namespace
 
 RawSamples joined(const std::vector<RawSamples> &documents, const std::vector<std::string> &files) {
     RawSamples raw = documents.front();
@@ -26,14 +34,20 @@ RawSamples joined(const std::vector<RawSamples> &documents, const std::vector<st
         std::vector<std::string> added;
         for (const ProbeInfo &probe : probes) {
             const std::string name(probe.name);
-            if (!is_open(raw, name) || is_open(later, name))
+            if (has_samples(raw, name))
                 continue;
+            if (!has_samples(later, name)) { // whose reason is better than none
+                if (const auto failed = later.failed.find(name); failed != later.failed.end())
+                    raw.failed.insert(*failed);
+                if (const auto skipped = later.skipped.find(name); skipped != later.skipped.end())
+                    raw.skipped.insert(*skipped);
+                continue;
+            }
             for (const ProbeSamples &samples : later.samples)
                 if (samples.probe == name)
                     raw.samples.push_back(samples);
             raw.failed.erase(name);
-            if (const auto skipped = later.skipped.find(name); skipped != later.skipped.end())
-                raw.skipped[name] = skipped->second;
+            raw.skipped.erase(name);
             added.push_back(name);
         }
         if (added.empty())
@@ -50,9 +64,7 @@ RawSamples joined(const std::vector<RawSamples> &documents, const std::vector<st
 }
 
 bool is_open(const RawSamples &raw, std::string_view probe) {
-    return !raw.skipped.contains(std::string(probe)) &&
-           std::none_of(raw.samples.begin(), raw.samples.end(),
-                        [&](const ProbeSamples &samples) { return samples.probe == probe; });
+    return !raw.skipped.contains(std::string(probe)) && !has_samples(raw, probe);
 }
 
 void ProbeSamples::check(const FieldProblem &problem) const {

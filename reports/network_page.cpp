@@ -128,16 +128,17 @@ class LadderPage : HtmlWriter {
                 if (rung.predicted)
                     for (const RungLaunchForecast &launch : rung.predicted->launches)
                         if (launch.kernel == kernel.kernel)
-                            forecast = launch.time_s;
+                            forecast = launch.record_s;
                 line({rung.id, kernel.kernel, std::to_string(kernel.launches), microseconds(kernel.time_s),
                       micro(forecast),
                       forecast && kernel.time_s.value > 0.0 ? fmt::format("{:.3f}", *forecast / kernel.time_s)
                                                             : std::string(dash)});
             }
         tail();
-        out_ +=
-            "<p class=\"small\">Times are of one launch, from the start of its first block to the end of its "
-            "last; the mean of a call's launches, the median over the calls.</p>\n</section>\n";
+        out_ += "<p class=\"small\">Times are of one launch as activity records have them: with what an "
+                "empty kernel "
+                "takes, which a call pays once. They are the mean of a call's launches, the median over the "
+                "calls.</p>\n</section>\n";
     }
 
     void section(const char *id, const char *title) { add("<section id=\"{}\"><h2>{}</h2>\n", id, title); }
@@ -444,21 +445,28 @@ class ScalingPage : HtmlWriter {
   private:
     void tiles() {
         open_tiles();
-        const ScalingCase *best = nullptr, *off = nullptr;
+        const ScalingCase *best = nullptr, *off = nullptr, *fastest = nullptr;
         for (const ScalingCase &c : scaling_.cases) {
-            if (c.forecast_rates &&
-                (best == nullptr || c.forecast_rates->speed_up > best->forecast_rates->speed_up))
+            const auto faster = [](const ScalingCase *than, const auto &rates, const ScalingCase &one) {
+                return one.devices > 1 && one.*rates &&
+                       (than == nullptr || (one.*rates)->speed_up > (than->*rates)->speed_up);
+            };
+            if (faster(best, &ScalingCase::forecast_rates, c))
                 best = &c;
+            if (comparable(scaling_, c) && faster(fastest, &ScalingCase::measured_rates, c))
+                fastest = &c;
             if (comparable(scaling_, c) && (off == nullptr || std::abs(error(c)) > std::abs(error(*off))))
                 off = &c;
         }
-        tile(std::to_string(scaling_.devices.size()), "places for shares of a step",
-             scaling_.conditions.contains("several_shares_a_gpu") ? "a GPU stands there several times"
-                                                                  : "GPUs");
-        if (best != nullptr && best->devices > 1)
+        if (fastest != nullptr)
+            tile(times(fastest->measured_rates->speed_up), "the largest speed-up, measured", name(*fastest));
+        if (best != nullptr)
             tile(times(best->forecast_rates->speed_up), "the largest speed-up, forecast", name(*best));
         if (off != nullptr)
             tile(signed_percent(error(*off)), "the largest miss of the forecast", name(*off));
+        tile(std::to_string(scaling_.devices.size()), "places for shares of a step",
+             scaling_.conditions.contains("several_shares_a_gpu") ? "a GPU stands there several times"
+                                                                  : "GPUs");
         close_tiles();
     }
 
@@ -470,7 +478,7 @@ class ScalingPage : HtmlWriter {
     void advice() {
         if (scaling_.advice.empty())
             return;
-        out_ += "<h3>From how many images a step it pays</h3>\n";
+        out_ += "<h3>From how many images a step it pays, by the forecast</h3>\n";
         head(1, {"split", "GPUs", "faster than one GPU from", "efficiency of 0.9 from"});
         const auto from = [](const std::optional<std::int64_t> &images) {
             return images ? std::to_string(*images) : std::string(dash);

@@ -455,7 +455,8 @@ std::vector<ScheduledLaunch> as_given(const Network &network, Forecaster &foreca
                        });
 }
 
-/// I3, of the launches as they are planned.
+/// I3, of the launches as they are planned, one after another; streams are taken to change as much. Absent
+/// where a plan cannot be timed on the GPU that is assumed.
 std::optional<TimeRange> range_of(const PlannedNetwork &plan, const GpuProfile &profile,
                                   const Knowledge &knowledge, const NetworkQuestion &question) {
     const auto time_on = [&](const GpuProfile &other) {

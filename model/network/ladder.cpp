@@ -22,7 +22,7 @@ extern const std::vector<EmbeddedFile> shipped_ladder_files;
 namespace {
 
 constexpr std::int64_t most_block_threads = 1024, constant_memory_bytes = 65536, most_blocks_along_y = 65535;
-constexpr int capability_of_clusters = 90;
+constexpr int capability_of_clusters = 90, capability_of_copies = 80;
 constexpr const char *parameters_of = ".parameters";
 
 /// Operands that are no array of floats of the network or the rung.
@@ -173,6 +173,8 @@ std::optional<std::string> refusal(const Rung &rung, const Network &network, std
     for (const LadderLaunch &launch : rung.launches) {
         if (launch.cluster && compute_capability < capability_of_clusters)
             return "its blocks share their memory, which needs compute capability 9.0";
+        if (launch.copies_ahead.value_or(false) && compute_capability < capability_of_copies)
+            return "copies to shared memory while it computes, which needs compute capability 8.0";
         if (!launch.group_images && images > most_blocks_along_y)
             return fmt::format("has a row of blocks for each image, at most {}", most_blocks_along_y);
     }

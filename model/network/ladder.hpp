@@ -39,13 +39,14 @@ struct LadderLaunch {
     std::optional<std::int64_t> group_images; ///< the grid is of so many images instead; groups lie along x
     std::optional<bool> stays;                ///< no more blocks than SMs, in whole groups; absent: no
     std::optional<std::int64_t> cluster;      ///< blocks along x that share their memory
+    std::optional<bool> copies_ahead;         ///< by cp.async
     std::optional<std::int64_t> shared_bytes; ///< dynamic
     std::optional<std::int64_t> repeat;       ///< so many times in a row; absent: once
     std::optional<bool> each_stream;          ///< on every stream of the rung, for its share of the images
     std::optional<bool> meet;                 ///< then all streams wait for each other; absent: no
     BOOST_DESCRIBE_CLASS(LadderLaunch, (),
                          (kernel, operators, operands, grid, block, group_images, stays, cluster,
-                          shared_bytes, repeat, each_stream, meet),
+                          copies_ahead, shared_bytes, repeat, each_stream, meet),
                          (), ())
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1e6}; }
@@ -135,13 +136,14 @@ struct RungLaunchForecast {
     std::string kernel;
     std::vector<std::string> operators;
     Seconds time_s;                    ///< from the start of its first CTA to the end of its last
+    std::optional<Seconds> record_s;   ///< as its activity record has it: an empty kernel's time more
     std::optional<Seconds> in_graph_s; ///< that all its launches take of the rung's graph
     std::int64_t ctas_per_sm = 0;      ///< resident ones of the busiest SM
     double waves = 0.0;
     std::vector<PhaseTime>
         parts; ///< of a CTA in the first wave, and what bounds the launch if more than that
     BOOST_DESCRIBE_CLASS(RungLaunchForecast, (),
-                         (kernel, operators, time_s, in_graph_s, ctas_per_sm, waves, parts), (), ())
+                         (kernel, operators, time_s, record_s, in_graph_s, ctas_per_sm, waves, parts), (), ())
 };
 
 struct RungForecast {

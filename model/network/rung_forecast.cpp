@@ -205,8 +205,10 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
                 together += phases.time(phase, resident, cta_warps);
             return together;
         };
-        const double full = std::floor(out.waves), rest = std::ceil((out.waves - full) * most),
-                     further = ((full - 1.0) * wave(most) + (rest > 0.0 ? wave(rest) : 0.0)) / m.clock;
+        const auto each = static_cast<std::int64_t>(sms), a_wave = static_cast<std::int64_t>(most) * each;
+        const auto full = static_cast<double>(work.ctas / a_wave),
+                   rest = static_cast<double>(ceil_div(work.ctas % a_wave, each)),
+                   further = ((full - 1.0) * wave(most) + (rest > 0.0 ? wave(rest) : 0.0)) / m.clock;
         time += further;
         out.parts.push_back({"further waves", Seconds(further)});
     }
@@ -294,7 +296,7 @@ struct Calls {
         }
         // Meetings are work of what starts kernels: they are hidden where the SMs are busy for longer.
         const double together = std::max(std::max(chain, issue) + pace.meet, busy), begun = uploads / wide,
-                     all = uploads > 0.0 ? std::max(begun + together, uploads + chain) : together;
+                     all = uploads > 0.0 ? std::max(begun + together, uploads + chain + pace.meet) : together;
         for (std::size_t i = first; i < end; ++i)
             each[i] *= (all - begun) / parts;
         return all;
@@ -344,7 +346,9 @@ RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_
         else if (std::string why = too_large(launch, *work, gpu); !why.empty())
             out.why_not = std::move(why);
         else if (work->atomics > 0.0 && !knows_atomic_adds(profile))
-            out.why_not = "the profile has no rate of atomic adds, which " + launch.kernel + " needs";
+            out.why_not = "the profile has no rate of atomic adds of floats (`convcast measure --only "
+                          "float_adds`), which " +
+                          launch.kernel + " needs";
         if (out.why_not)
             return out;
         const double streams_of_launch = static_cast<double>(launch_count(rung, launch, images)) /
@@ -377,8 +381,10 @@ RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_
         for (std::size_t i = 0; i < launches.size(); ++i)
             launches[i].forecast.in_graph_s = Seconds(each[i]);
     }
-    for (ForecastLaunch &launch : launches)
+    for (ForecastLaunch &launch : launches) {
+        launch.forecast.record_s = Seconds(m.launch_s) + launch.forecast.time_s;
         out.launches.push_back(std::move(launch.forecast));
+    }
     return out;
 }
 

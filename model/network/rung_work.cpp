@@ -391,7 +391,7 @@ const std::vector<CompiledKernel> &compiled_kernels() {
         {"conv2_shared", 472, 32, 21632},
         {"conv2_pool2", 496, 32, 21888},
         {"conv2_pool2_wide", 448, 38, 23680},
-        {"conv2_pool2_prefetch", 448, 38, 23680},
+        {"conv2_pool2_prefetch", 536, 32, 23680},
         {"dense1_global", 96, 30, 0},
         {"dense2_global", 224, 32, 0},
         {"dense1_shared", 104, 22, 12288},

@@ -103,7 +103,8 @@ class Steps {
     }
 
     /// What a measured round of an empty kernel and an exchange of next to nothing takes beyond the kernel.
-    /// Where nobody measured it, a copy arrives a latency later, and so does the word that it has.
+    /// Of more GPUs than were measured it is that of the most. Where nobody measured it, a copy arrives a
+    /// latency later, and so does the word that it has.
     double meeting(double devices) const {
         const CurveSeries *rounds = line_of(gpu_.profile, "peer_meets");
         if (rounds == nullptr)
@@ -247,21 +248,32 @@ ScalingTimes forecast_case(const ScalingCase &item, const GpuProfile &profile, c
 }
 
 Scaling forecast_scaling(const Network &network, const GpuProfile &profile, const ScalingQuestion &question) {
-    require_split_kernels(network);
     Scaling scaling;
     scaling.network = network.id;
     scaling.devices = question.devices;
+    scaling.cases = scaling_cases(network, question);
+    for (ScalingCase &item : scaling.cases)
+        if (item.status != Status::infeasible)
+            item.status = Status::ok;
+    return forecast_anew(std::move(scaling), network, profile);
+}
+
+Scaling forecast_anew(Scaling scaling, const Network &network, const GpuProfile &profile) {
+    require_split_kernels(network);
     scaling.profile_id = profile.id;
     scaling.profile_hash = profile_hash(profile);
-    scaling.peers = peer_numbers(profile, question.devices, scaling.assumptions);
-    scaling.cases = scaling_cases(network, question);
+    scaling.assumptions.clear();
+    scaling.advice.clear();
+    scaling.peers = peer_numbers(profile, scaling.devices, scaling.assumptions);
     const Steps steps(profile, scaling.peers);
     std::vector<std::pair<DeviceSplit, int>> told;
+    bool by_nccl = false;
     for (ScalingCase &item : scaling.cases) {
+        item.forecast.reset(), item.forecast_rates.reset();
+        by_nccl = by_nccl || item.split == DeviceSplit::batch_nccl;
         if (item.status == Status::infeasible)
             continue;
         item.forecast = steps.of(item);
-        item.status = Status::ok;
         const std::pair<DeviceSplit, int> which{item.split, item.devices};
         // NCCL's has the same forecast as ours.
         if (item.split != DeviceSplit::one && item.split != DeviceSplit::batch_nccl &&
@@ -275,8 +287,13 @@ Scaling forecast_scaling(const Network &network, const GpuProfile &profile, cons
         scaling.assumptions.push_back("GPUs wait for each other for two latencies of their link: the profile "
                                       "has no measured meetings (probe "
                                       "peer_meets); two H100s took 10 us longer for each exchange");
-    if (std::find(question.splits.begin(), question.splits.end(), DeviceSplit::batch_nccl) !=
-        question.splits.end())
+    else if (const double most = line_of(profile, "peer_meets")->x.back();
+             static_cast<double>(scaling.devices.size()) > most)
+        scaling.assumptions.push_back(
+            fmt::format("more than {:g} GPUs meet as fast as {:g} do: peer_meets was "
+                        "measured on no more",
+                        most, most));
+    if (by_nccl)
         scaling.assumptions.push_back("NCCL's sum takes as long as our exchange by copies");
     return scaling;
 }

@@ -21,4 +21,8 @@ ScalingTimes forecast_case(const ScalingCase &item, const GpuProfile &profile, c
 /// All cases with their forecasts and rates, and the sizes from which splits pay.
 Scaling forecast_scaling(const Network &network, const GpuProfile &profile, const ScalingQuestion &question);
 
+/// The same cases with what was measured of them, and forecasts of this profile in place of those that the
+/// document has. Throws UsageError as forecast_scaling does.
+Scaling forecast_anew(Scaling scaling, const Network &network, const GpuProfile &profile);
+
 } // namespace convcast

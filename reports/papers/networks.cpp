@@ -280,7 +280,8 @@ ItemAnswer latencies(const PaperItem &item, const PaperContext &context) {
             answer.findings.push_back(
                 {item.id, fmt::format("{}, {}", of, name), printed(*low) + " to " + printed(*high),
                  fmt::format("{:.0f} clk ({}{})", found, assumed ? "assumed, " : "", name),
-                 verdict_of_number(std::clamp(found, low->value, high->value), found),
+                 assumed ? ClaimVerdict::open
+                         : verdict_of_number(std::clamp(found, low->value, high->value), found),
                  assumed
                      ? fmt::format("The profile of the {} assumes {:.0f} clocks; nothing was measured on it.",
                                    name, found)

@@ -444,6 +444,8 @@ TEST(RungForecasts, OfAnotherGpuAreOfWhatItHas) {
             EXPECT_THAT(*rung.reason, HasSubstr("needs 211136 bytes of constant memory"));
         else if (rung.id == "one_kernel")
             EXPECT_THAT(*rung.reason, HasSubstr("needs compute capability 9.0"));
+        else if (rung.id == "conv2_prefetch" || rung.id == "streams")
+            EXPECT_THAT(*rung.reason, HasSubstr("needs compute capability 8.0"));
         else if (rung.id == "batch")
             EXPECT_THAT(*rung.reason, HasSubstr("pairs_batch does not fit an SM"));
         else if (rung.id == "step")
