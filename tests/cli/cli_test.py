@@ -1760,6 +1760,31 @@ class Json(Cli):
         self.assertAlmostEqual(end, 1e6 * launches[-1]["ends_s"], 3)
         self.refused(2, ["report", recorded, "--figure", "ladder", "-o", "e.svg"], "there are network_timeline|there is network_timeline")
 
+    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    def test_documents_of_networks_are_held_to_what_can_be(self):
+        recorded = SOURCE / "data" / "recorded" / "h200"
+
+        def changed(folder, name, change):
+            document = json.loads((recorded / folder / name).read_text())
+            change(document)
+            return self.write("changed.json", document)
+
+        for change, place in ((lambda d: d["replayed_s"].update(median_s=0), "/replayed_s/median_s"),
+                              (lambda d: d["replayed_s"].update(median_s=1e-300), "/replayed_s/median_s"),
+                              (lambda d: d.update(l2_error=1e9), "/l2_error"), (lambda d: d.update(batch=0), "/batch"),
+                              (lambda d: d.update(forecast_s=0), "/forecast_s")):
+            result = self.cli("report", changed("networks_whole", "alexnet_b1.json", change))
+            self.assertEqual((result.code, result.out), (3, ""))
+            self.assertRegex(result.err, r"changed\.json:[0-9]+: " + place + ": expected")
+        self.refused(3, ["report", changed("ladders", "fashion_mnist_b1.json", lambda d: d.update(network="fashion_mnits"))],
+                     r"changed\.json:[0-9]+: /network: expected a network that has a ladder", "did you mean 'fashion_mnist'")
+        foreign = self.cli("report", changed("ladders", "fashion_mnist_b1.json", lambda d: d["rungs"][1].update(id="constnat")))
+        self.assertEqual(foreign.code, 0)
+        self.assert_sentence(foreign.err, 'the ladder of fashion_mnist has no rung "constnat"; did you mean', "without a forecast")
+        own = self.cli("report", changed("networks_whole", "alexnet_b1.json", lambda d: d.update(network="alexnte")))
+        self.assertEqual(own.code, 0)
+        self.assert_sentence(own.err, "no network \"alexnte\" ships; did you mean 'alexnet'")
+
     def test_a_network_passes_nothing_over(self):
         itself = self.ok("predict", "--network", "alexnet", "--json").json()["time_s"]
         double = ["--set", "dram_read_bandwidth=x2", "--set", "dram_write_bandwidth=x2"]
