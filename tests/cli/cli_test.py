@@ -28,6 +28,7 @@ import tarfile
 import tempfile
 import time
 import unittest
+import zlib
 
 import onnx_file
 
@@ -1834,6 +1835,24 @@ class Json(Cli):
         self.write("train-labels-idx1-ubyte.gz", gzip.compress(b"\0\0\x08\x01" + b"\0\0\0\x02\x07\x0a"))
         self.refused(3, ["run", "--network", "mnist", "--data", "."], "train-labels-idx1-ubyte.gz", "label 1 is 10, expected 0 to 9")
 
+    def test_images_that_are_none_of_the_networks(self):
+        self.write("train-labels-idx1-ubyte", b"\0\0\x08\x01" + b"\0\0\0\x01\x07")
+        os.mkfifo(self.folder / "train-images-idx3-ubyte")
+        training = [BINARY, "run", "--network", "mnist", "--data", "."]
+        done = subprocess.run(training, cwd=self.folder, env=self.environment(), capture_output=True, timeout=10)
+        self.assertEqual(done.returncode, 3)
+        self.assert_sentence(done.stderr.decode(), "train-images-idx3-ubyte: is no regular file")
+        (self.folder / "train-images-idx3-ubyte").unlink()
+        for name in ("train", "t10k"):
+            self.write(name + "-images-idx3-ubyte", b"\0\0\x08\x03" + b"\0\0\0\x01\0\0\0\x0e\0\0\0\x38" + bytes(784))
+            self.write(name + "-labels-idx1-ubyte", b"\0\0\x08\x01" + b"\0\0\0\x01\x07")
+        self.refused(3, ["run", "--network", "mnist", "--data", "."], "are 1 x 14 x 56; mnist takes 1 x 28 x 28")
+        (self.folder / "train-images-idx3-ubyte").unlink()
+        bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
+        self.write("train-images-idx3-ubyte.gz", b"".join(bomb.compress(bytes(1 << 20)) for _ in range(513)) + bomb.flush())
+        result = self.refused(3, ["run", "--network", "mnist", "--data", "."], "unpacks to more than 512 MiB")
+        self.assertNotIn("document", result.err)
+
     def test_canonical_strategies_are_accepted(self):
         for case in self.ok("choose", "--gpu", "toy", "--shape", SINGLE, "--json", "--top", "20").json()["cases"]:
             again = self.predict("toy", SINGLE, case["strategy"])["cases"][0]
@@ -2842,11 +2861,12 @@ class Outputs(Cli):
     def test_interrupted_forecast(self):
         before = self.files()
         question = ["choose", "--gpu", "toy"] + ["--study", "chang_multi"] * 200 + ["-o", "chosen.json"]
-        for which in (signal.SIGINT, signal.SIGTERM):
-            code, out, err = self.interrupt(which, *question)
-            self.assertEqual(code, 130)
-            self.assertEqual((out, self.files()), (b"", before))
-            self.assertNotIn(b"terminate", err)
+        for output in ("chosen.json", "chosen.jsonl"):
+            for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                code, out, err = self.interrupt(which, *question[:-1], output)
+                self.assertEqual(code, 130)
+                self.assertEqual((out, self.files()), (b"", before))
+                self.assert_sentence(err.decode(), "interrupted after [0-9]+ of [0-9]+ shapes; nothing is kept", output)
 
     def test_interrupted_while_it_writes(self):
         """The temporary file goes, the older file stays: a pipe fills before all is written, so there is time to interrupt."""
