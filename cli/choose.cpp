@@ -2,6 +2,7 @@
 #include "cli/choice_figure.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/network.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
@@ -23,6 +24,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -631,6 +634,22 @@ Answer answer_of(const AskedShape &shape, const Question &question, const KnownT
     return answer;
 }
 
+/// Says on an interrupt how far the ranking came, and that nothing of it is kept.
+class SaysHowFar {
+  public:
+    SaysHowFar(std::size_t total, const std::string &output)
+        : on_interrupt_([this, total, output] { say(total, output); }, std::chrono::milliseconds(0)) {}
+    void ranked_one() { ++done_; }
+
+  private:
+    void say(std::size_t total, const std::string &output) const {
+        note(fmt::format("interrupted after {} of {} shapes; nothing is kept{}", done_.load(), total,
+                         output == "-" ? "" : ", and " + output + " is as it was before"));
+    }
+    std::atomic<std::size_t> done_ = 0;
+    OnInterrupt on_interrupt_;
+};
+
 std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::vector<KnownTimes> &known,
                              Asked &asked) {
     std::vector<Answer> answers;
@@ -642,10 +661,12 @@ std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::
                         : asked.format == Format::text && total == 1 ? Terms::of_the_first // the verdict's
                                                                      : Terms::of_none;
     Progress progress("choose", Progress::Where::terminal_after_a_while);
+    SaysHowFar how_far(total, asked.output);
     for (std::size_t i = 0; i < questions.size(); ++i)
         for (const AskedShape &shape : questions[i].shapes) {
             progress.show(answers.size(), total, shape.shape.id());
             answers.push_back(answer_of(shape, questions[i], known[i], asked.extent, terms));
+            how_far.ranked_one();
         }
     return answers;
 }
@@ -658,11 +679,13 @@ int choose_lines(const Question &question, const KnownTimes &known, const Asked 
     RunLineWriter writer(asked.output, piece);
     Refusals refusals;
     Progress progress("choose", Progress::Where::terminal_after_a_while);
+    SaysHowFar how_far(question.shapes.size(), asked.output);
     for (std::size_t done = 0; done < question.shapes.size();) {
         const AskedShape &shape = question.shapes[done];
         progress.show(done, question.shapes.size(), shape.shape.id());
         Answer answer = answer_of(shape, question, known, asked.extent, Terms::of_none);
         add_refusals(refusals, answer);
+        how_far.ranked_one();
         for (Case &item : answer.ranking.ranked)
             piece.cases.push_back(std::move(item));
         if (++done % shapes_of_a_piece == 0 || done == question.shapes.size()) {

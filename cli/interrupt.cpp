@@ -76,7 +76,7 @@ void end_on_interrupts() {
     if (to_thread[0] < 0 || to_thread[1] < 0)
         return;
     std::thread(wait_for_interrupts).detach();
-    for (const int signal : {SIGINT, SIGTERM}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         struct sigaction action {};
         if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN)
             continue;

@@ -24,6 +24,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast::cli {
@@ -120,6 +121,11 @@ DataSets asked_data(const Arguments &arguments, const Network &network) {
         sets.images = read_idx_folder(data, "train", classes);
         if (held_out == 0)
             sets.tests = read_idx_folder(data, "t10k", classes);
+        for (const auto &[set, images] : {std::pair("train", &sets.images), std::pair("t10k", &sets.tests)})
+            if (!images->labels.empty() && images->shape != network.input)
+                throw InputError(data,
+                                 fmt::format("the images of {}-images-idx3-ubyte are {}; {} takes {}", set,
+                                             to_text(images->shape), network.id, to_text(network.input)));
     }
     if (held_out >= sets.images.labels.size())
         throw UsageError(fmt::format("run: --hold-out {} leaves none of the {} images to train on", held_out,

@@ -1,6 +1,7 @@
 #include "cli/report_network.hpp"
 
 #include "cli/ladder.hpp"
+#include "cli/progress.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "model/base/described.hpp"
@@ -13,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,15 +37,41 @@ std::optional<GpuProfile> profile_of(const LadderRun &run, const Arguments &argu
     return std::nullopt;
 }
 
+/// Says which of a document's rungs the ladder does not have.
+void note_foreign_rungs(const LadderRun &run, const Ladder &ladder, const std::string &shown) {
+    std::vector<std::string> ids, foreign;
+    for (const Rung &rung : ladder.rungs)
+        ids.push_back(rung.id);
+    std::string close;
+    for (const RungResult &rung : run.rungs)
+        if (std::find(ids.begin(), ids.end(), rung.id) == ids.end()) {
+            foreign.push_back("\"" + shortened(rung.id) + "\"");
+            close += close.empty() ? did_you_mean(rung.id, ids) : "";
+        }
+    if (!foreign.empty())
+        note(fmt::format("{}: the ladder of {} has no rung {}{} What the document says of it is shown, "
+                         "without a forecast",
+                         shown, run.network, join(foreign), close.empty() ? "." : close));
+}
+
+/// Says that a document is of a network that does not ship: one's own, or a name that was changed.
+void note_foreign_network(const std::string &network, const std::string &shown) {
+    const std::vector<std::string> names = shipped_networks();
+    if (std::find(names.begin(), names.end(), network) == names.end())
+        note(fmt::format("{}: no network \"{}\" ships{} It is shown as the document says", shown,
+                         shortened(network), did_you_mean(network, names)));
+}
+
 /// The ladder with forecasts by this version, and what it says of several GPUs.
-LadderReport report_of(LadderRun run, const Arguments &arguments) {
+LadderReport report_of(LadderRun run, const std::string &shown, const Arguments &arguments) {
     LadderReport report;
+    const Network network = find_network(run.network);
+    const Ladder ladder = find_ladder(network);
+    note_foreign_rungs(run, ladder, shown);
     const auto gpu = run.conditions.find("gpu");
     report.gpu = gpu == run.conditions.end() ? "" : gpu->second;
     const auto profile = profile_of(run, arguments);
     if (profile) {
-        const Network network = find_network(run.network);
-        const Ladder ladder = find_ladder(network);
         add_forecasts(run, ladder, network, *profile);
         if (report.gpu.empty())
             report.gpu = profile->name;
@@ -59,8 +87,8 @@ LadderReport report_of(LadderRun run, const Arguments &arguments) {
 }
 
 int report_ladder(const std::string &document, const std::string &shown, const Arguments &arguments) {
-    const LadderReport report =
-        report_of(described::read_document<LadderRun>(document, shown, "convcast/ladder_run/1"), arguments);
+    const LadderReport report = report_of(
+        described::read_document<LadderRun>(document, shown, "convcast/ladder_run/1"), shown, arguments);
     if (arguments.has("figure"))
         return write_figure(figures_of(report), {}, report.run.profile_id.value_or(report.gpu), arguments), 0;
     const bool json = format_of("report", arguments, false) == Format::json;
@@ -79,6 +107,7 @@ int report_ladder(const std::string &document, const std::string &shown, const A
 int report_forecast(const std::string &document, const std::string &shown, const Arguments &arguments) {
     const auto forecast =
         described::read_document<NetworkForecast>(document, shown, "convcast/network_forecast/1");
+    note_foreign_network(forecast.network, shown);
     if (arguments.has("figure"))
         return write_figure({network_timeline_figure(forecast), network_layers_figure(forecast)}, {},
                             forecast.profile_id, arguments),
@@ -98,6 +127,7 @@ int report_forecast(const std::string &document, const std::string &shown, const
 
 int report_whole(const std::string &document, const std::string &shown, const Arguments &arguments) {
     const auto run = described::read_document<WholeRun>(document, shown, "convcast/network_run/1");
+    note_foreign_network(run.network, shown);
     const auto gpu = run.conditions.find("gpu");
     const std::string name = gpu == run.conditions.end() ? run.profile_id : gpu->second;
     if (arguments.has("figure"))

@@ -17,6 +17,15 @@ struct Range {
     bool unknown_allowed = false; ///< null, which is how a NaN or an infinity is written
 };
 
+/// Of what took or takes time: no launch is shorter than a picosecond.
+constexpr Range time_above_zero{1e-12, 1e6};
+/// Of a count of what there is at least one of.
+constexpr Range count_above_zero{1.0, 9007199254740992.0};
+/// Of a relative error of a result, which may not be finite.
+constexpr Range result_error{0.0, 1e300, true};
+/// Above every limit that results are held to: what is further off is not right, whatever its status says.
+constexpr double most_error_of_right_results = 1e-3;
+
 /// Says what is wrong with a field: its name, or the path to a part of it ("spread/p95"); "" for all of the
 /// struct.
 using FieldProblem = std::function<void(const std::string &field, const std::string &message)>;

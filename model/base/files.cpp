@@ -37,15 +37,17 @@ using File = std::unique_ptr<std::FILE, Close>;
 /// length can take as a tree, model/base/json.hpp limits.
 constexpr std::size_t most_text = std::size_t{512} << 20;
 
-[[noreturn]] void too_long(const std::string &path, const char *what) {
+enum class Content { text, bytes };
+
+[[noreturn]] void too_long(const std::string &path, const char *what, Content content) {
+    if (content == Content::bytes)
+        throw InputError(path, std::string(what) + " more than 512 MiB, the most that is read of a file");
     throw InputError(path,
                      std::string(what) +
                          " more than 512 MiB, the most that is read of a text as a whole; of a document "
                          "of lines, a case a line, any number is read: -o run.jsonl or run.jsonl.gz "
                          "writes one, and convcast merge joins parts to one");
 }
-
-enum class Content { text, bytes };
 
 std::string read_all(std::FILE *file, const std::string &path, Content content) {
     std::string text;
@@ -55,7 +57,7 @@ std::string read_all(std::FILE *file, const std::string &path, Content content) 
         if (content == Content::text && text.front() == '\0') // so /dev/zero ends at once
             throw InputError(path, "is no text: it begins with a NUL byte");
         if (text.size() > most_text)
-            too_long(path, "has");
+            too_long(path, "has", content);
     }
     if (std::ferror(file) != 0)
         throw InputError(path, std::string("cannot be read: ") + std::strerror(errno));
@@ -69,7 +71,7 @@ bool is_packed(std::string_view text) {
 }
 
 /// A gzip file is one member or several, whose texts follow each other; nothing else may follow.
-std::string unpack(const std::string &packed, const std::string &path) {
+std::string unpack(const std::string &packed, const std::string &path, Content content) {
     z_stream stream{};
     if (inflateInit2(&stream, gzip_window) != Z_OK)
         throw InputError(path, "cannot be unpacked: out of memory");
@@ -87,7 +89,7 @@ std::string unpack(const std::string &packed, const std::string &path) {
         if ((state != Z_OK && state != Z_STREAM_END) || (state == Z_OK && stream.avail_out == sizeof buffer))
             throw InputError(path, "is a damaged or cut gzip file");
         if (text.size() > most_text)
-            too_long(path, "unpacks to");
+            too_long(path, "unpacks to", content);
         if (state == Z_STREAM_END) {
             more = stream.avail_in > 0;
             if (more && !is_packed(std::string_view(packed).substr(packed.size() - stream.avail_in)))
@@ -149,16 +151,20 @@ void write_and_close(std::FILE *file, const std::string &text, const std::string
         fail_to_write(path, written ? errno : error);
 }
 
+std::string unpacked_as(std::string text, const std::string &name, Content content) {
+    return is_packed(text) ? unpack(text, name, content) : text;
+}
+
 std::string read_content(const std::string &path, Content content) {
     if (path == "-")
-        return unpacked(read_all(stdin, "standard input", content), "standard input");
+        return unpacked_as(read_all(stdin, "standard input", content), "standard input", content);
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored))
         throw InputError(path, "is a folder, expected a file");
     const File file(std::fopen(path.c_str(), "rb"));
     if (!file)
         throw InputError(path, std::string("cannot be opened: ") + std::strerror(errno));
-    return unpacked(read_all(file.get(), path, content), path);
+    return unpacked_as(read_all(file.get(), path, content), path, content);
 }
 
 } // namespace
@@ -179,7 +185,7 @@ std::string gzip(const std::string &text) {
 }
 
 std::string unpacked(std::string text, const std::string &name) {
-    return is_packed(text) ? unpack(text, name) : text;
+    return unpacked_as(std::move(text), name, Content::text);
 }
 
 std::string read_file(const std::string &path) {

@@ -517,6 +517,16 @@ Seconds light_of(const Network &network, const Forecaster &forecaster, std::int6
 
 } // namespace
 
+void NetworkLaunch::check(const FieldProblem &problem) const {
+    if (begins_s && ends_s && !(*begins_s <= *ends_s))
+        problem("ends_s", "expected at least begins_s");
+}
+
+void NetworkForecast::check(const FieldProblem &problem) const {
+    if (low_s && high_s && !(*low_s <= *high_s))
+        problem("low_s", "expected at most high_s");
+}
+
 PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
                             const NetworkQuestion &question) {
     Forecaster forecaster(profile, knowledge, question);

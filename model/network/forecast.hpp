@@ -3,6 +3,7 @@
 // Equations N1 to N4, N8 and N9 of docs/equations.md.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include "model/machine/knowledge.hpp"
 #include "model/machine/profile.hpp"
 #include "model/network/schedule_text.hpp"
@@ -14,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -23,6 +25,8 @@ struct NetworkCandidate {
     std::string strategy;
     Seconds time_s;
     BOOST_DESCRIBE_CLASS(NetworkCandidate, (), (strategy, time_s), (), ())
+
+    static constexpr Range range_of(std::string_view) { return time_above_zero; }
 };
 
 /// A launch of the schedule with its time.
@@ -43,6 +47,18 @@ struct NetworkLaunch {
                          (kind, operators, shape, candidates, nodes, time_s, light_s, share, columns, stream,
                           begins_s, ends_s),
                          (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        if (field == "time_s" || field == "light_s")
+            return time_above_zero;
+        if (field == "nodes")
+            return count_above_zero;
+        if (field == "share")
+            return Range{0.0, 1.0};
+        return field == "stream" ? std::optional(Range{0.0, static_cast<double>(most_streams - 1)})
+                                 : std::nullopt;
+    }
+    void check(const FieldProblem &problem) const; ///< ends behind what begins
 };
 
 /// The same network after a change, strategies chosen anew.
@@ -50,6 +66,8 @@ struct WhatIf {
     std::string change; ///< "twice the SMs"
     Seconds time_s;
     BOOST_DESCRIBE_CLASS(WhatIf, (), (change, time_s), (), ())
+
+    static constexpr Range range_of(std::string_view) { return time_above_zero; }
 };
 
 struct NetworkForecast {
@@ -74,6 +92,14 @@ struct NetworkForecast {
                           convolutions_s, dense_s, others_s, nodes, launches, what_if, assumptions, chosen_s,
                           low_s, high_s),
                          (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        for (const char *time : {"time_s", "light_s", "chosen_s", "low_s", "high_s"})
+            if (field == time)
+                return time_above_zero;
+        return field == "batch" || field == "nodes" ? std::optional(count_above_zero) : std::nullopt;
+    }
+    void check(const FieldProblem &problem) const; ///< low_s up to high_s
 };
 
 /// N8: forecasts of a convolution that are no further apart tie; nine of ten are that good.

@@ -9,8 +9,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace convcast {
@@ -46,21 +48,21 @@ Header header_of(const std::string &text, const std::string &name, std::uint32_t
                          fmt::format("expected an IDX file of {}, which starts with {:#010x}, found {:#010x}",
                                      what, magic, word_at(text, 0)));
     Header header;
-    std::uint64_t bytes = 1;
+    std::string sizes;
+    double bytes = 1.0; // of three words, which no integer holds
     for (std::size_t i = 0; i < dimensions; ++i) {
         header.sizes[i] = word_at(text, 1 + i);
-        const bool fits = header.sizes[i] > 0 && bytes <= text.size() / header.sizes[i] + 1;
-        if (!fits)
-            throw InputError(name,
-                             fmt::format("is shorter than its header says, or empty: dimension {} is {}", i,
-                                         header.sizes[i]));
-        bytes *= header.sizes[i];
+        sizes += (i == 0 ? "" : " x ") + std::to_string(header.sizes[i]);
+        bytes *= static_cast<double>(header.sizes[i]);
     }
-    if (bytes != text.size() - length)
-        throw InputError(name,
-                         fmt::format("expected {} bytes behind the header, found {}: the file was cut or is "
-                                     "no IDX file",
-                                     bytes, text.size() - length));
+    if (bytes == 0.0)
+        throw InputError(name, fmt::format("has no {}: its header says {}", what, sizes));
+    if (bytes != static_cast<double>(text.size() - length))
+        throw InputError(
+            name, fmt::format("expected {} bytes behind the header, which says {}, found {}: the file "
+                              "was cut or is no IDX file",
+                              bytes < 1e15 ? fmt::format("{:.0f}", bytes) : fmt::format("{:.3g}", bytes),
+                              sizes, text.size() - length));
     header.bytes = std::string_view(text).substr(length);
     return header;
 }
@@ -93,8 +95,12 @@ LabelledImages read_idx_folder(const std::string &folder, const std::string &set
     const auto path_of = [&](const std::string &kind) {
         const std::string plain = folder + "/" + set + "-" + kind + "-ubyte";
         for (const std::string &path : {plain, plain + ".gz"})
-            if (file_exists(path))
+            if (file_exists(path)) {
+                std::error_code failed;
+                if (!std::filesystem::is_regular_file(path, failed)) // a pipe would be waited for
+                    throw InputError(path, "is no regular file, expected an IDX file");
                 return path;
+            }
         throw InputError(folder, "expected the file " + set + "-" + kind + "-ubyte or " + set + "-" + kind +
                                      "-ubyte.gz, as in /usr/share/datasets/fashion-mnist of the package "
                                      "dataset-fashion-mnist");

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
@@ -149,6 +150,36 @@ Ladder read_ladder(const std::string &text, const std::string &file, const Netwo
 
 bool has_ladder(const Network &network) {
     return find_embedded(shipped_ladder_files, network.id + ".json") != nullptr;
+}
+
+std::optional<std::string> why_no_ladder(const std::string &network) {
+    if (find_embedded(shipped_ladder_files, network + ".json") != nullptr)
+        return std::nullopt;
+    std::vector<std::string> names;
+    for (const EmbeddedFile &file : shipped_ladder_files)
+        names.push_back(std::filesystem::path(file.path).stem().string());
+    return "expected a network that has a ladder, one of " + join(names) + ", got \"" + shortened(network) +
+           "\"" + did_you_mean(network, names);
+}
+
+void RungKernelTime::check(const FieldProblem &problem) const {
+    if (!(begins_s <= ends_s))
+        problem("ends_s", "expected at least begins_s");
+}
+
+void RungResult::check(const FieldProblem &problem) const {
+    check_error_of_status(status, relative_l2_error, "relative_l2_error", problem);
+    check_error_of_status(status, gradient_error, "gradient_error", problem);
+}
+
+void LadderRun::check(const FieldProblem &problem) const {
+    if (const auto why = why_no_ladder(network))
+        problem("network", *why);
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < rungs.size(); ++i)
+        if (!seen.insert(rungs[i].id).second)
+            problem("rungs/" + std::to_string(i) + "/id",
+                    "\"" + shortened(rungs[i].id) + "\" stands there twice; expected each rung once");
 }
 
 Ladder find_ladder(const Network &network) {

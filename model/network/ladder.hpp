@@ -111,6 +111,10 @@ Ladder read_ladder(const std::string &text, const std::string &file, const Netwo
 /// Whether one ships for a network.
 bool has_ladder(const Network &network);
 
+/// Why a document of a ladder, of training or of several GPUs cannot be of the network of this name, a
+/// sentence; absent if one with a ladder ships under it.
+std::optional<std::string> why_no_ladder(const std::string &network);
+
 /// The ladder that ships for a network. Throws UsageError where there is none.
 Ladder find_ladder(const Network &network);
 
@@ -144,6 +148,10 @@ struct RungLaunchForecast {
         parts; ///< of a CTA in the first wave, and what bounds the launch if more than that
     BOOST_DESCRIBE_CLASS(RungLaunchForecast, (),
                          (kernel, operators, time_s, record_s, in_graph_s, ctas_per_sm, waves, parts), (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        return field == "time_s" ? std::optional(time_above_zero) : std::nullopt;
+    }
 };
 
 struct RungForecast {
@@ -152,6 +160,8 @@ struct RungForecast {
     std::optional<Seconds> copy_s;            ///< of the images from the host, where a call copies them
     std::vector<RungLaunchForecast> launches; ///< each once, however often it is launched
     BOOST_DESCRIBE_CLASS(RungForecast, (), (graph_s, stream_s, why_not, copy_s, launches), (), ())
+
+    static constexpr Range range_of(std::string_view) { return time_above_zero; }
 };
 
 /// The images of a stream of a rung: equal shares, the last streams with what is left.
@@ -168,6 +178,13 @@ struct RungKernelTime {
     Seconds time_s;            ///< of one of them, from its start to its end; their mean
     Seconds begins_s, ends_s;  ///< of the first and the last of them, from the start of the call
     BOOST_DESCRIBE_CLASS(RungKernelTime, (), (kernel, launches, time_s, begins_s, ends_s), (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        return field == "launches" ? std::optional(count_above_zero)
+               : field == "time_s" ? std::optional(time_above_zero)
+                                   : std::nullopt;
+    }
+    void check(const FieldProblem &problem) const; ///< ends behind what begins
 };
 
 /// What running a rung gave.
@@ -191,6 +208,13 @@ struct RungResult {
                           graph_cold_s, stream_warm_s, stream_cold_s, kernels, relative_l2_error,
                           gradient_error),
                          (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        if (field == "relative_l2_error" || field == "gradient_error")
+            return result_error;
+        return field.ends_with("_s") ? std::optional(time_above_zero) : std::nullopt;
+    }
+    void check(const FieldProblem &problem) const; ///< what is right is near the reference
 };
 
 struct LadderRun {
@@ -208,6 +232,11 @@ struct LadderRun {
                          (schema, network, batch, profile_id, conditions, published_gpu, published_cpu_s,
                           published_images, sequential_s, rungs),
                          (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field.ends_with("_s") ? time_above_zero : count_above_zero;
+    }
+    void check(const FieldProblem &problem) const; ///< of a network that has a ladder, each rung once
 };
 
 } // namespace convcast

@@ -41,6 +41,27 @@ bool is_bounded(const ImageShape &shape) {
                static_cast<double>(most_elements);
 }
 
+/// An operator whose kind is not known was checked as if it were a relu: what that found is no problem.
+std::vector<InputProblem> without_consequences(const std::vector<InputProblem> &problems) {
+    std::vector<std::string> unknown; // paths of operators
+    const auto path_of = [](const InputProblem &problem) {
+        const std::size_t at = problem.place.rfind(": /");
+        return at == std::string::npos ? "" : problem.place.substr(at + 2) + "/";
+    };
+    for (const InputProblem &problem : problems)
+        if (const std::string path = path_of(problem); path.ends_with("/kind/"))
+            unknown.push_back(path.substr(0, path.size() - std::string("kind/").size()));
+    std::vector<InputProblem> out;
+    for (const InputProblem &problem : problems)
+        if (std::none_of(unknown.begin(), unknown.end(), [&](const std::string &path) {
+                return path_of(problem).starts_with(path) &&
+                       (problem.message.starts_with("relu ") ||
+                        problem.message.starts_with("the shapes do not chain"));
+            }))
+            out.push_back(problem);
+    return out;
+}
+
 } // namespace
 
 std::vector<std::size_t> Network::sources(std::size_t index) const {
@@ -100,8 +121,14 @@ void Network::check(const FieldProblem &problem) const {
                             shortened(op.from[j]) + "\"" + did_you_mean(op.from[j], names));
             }
         if (!is_bounded(op.output)) {
-            problem(place + "/output", "expected channels, rows and columns of 1 or more, and at most 2^31 "
-                                       "numbers, for example [64, 12, 12]");
+            ShapeAnswer follows;
+            if (known && is_bounded(input))
+                follows = output_shape(op, input_shapes(i));
+            problem(place + "/output",
+                    "expected channels, rows and columns of 1 or more, and at most 2^31 numbers, " +
+                        (follows.shape && is_bounded(*follows.shape)
+                             ? "here \"output\": " + as_json(*follows.shape)
+                             : std::string("for example [64, 12, 12]")));
             return; // what follows reads it
         }
         if (!known || !is_bounded(input))
@@ -121,7 +148,11 @@ void Network::check(const FieldProblem &problem) const {
 }
 
 Network read_network(const std::string &text, const std::string &file) {
-    return described::read_document<Network>(text, file, "convcast/network/1");
+    try {
+        return described::read_document<Network>(text, file, "convcast/network/1");
+    } catch (const InputError &error) {
+        throw InputError(without_consequences(error.problems));
+    }
 }
 
 std::vector<std::string> shipped_networks() {

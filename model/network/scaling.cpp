@@ -2,6 +2,7 @@
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/network/ladder.hpp"
 
 #include <fmt/format.h>
 
@@ -115,6 +116,17 @@ ScalingRates rates_of(const ScalingTimes &times, int devices, const std::optiona
 
 // Sc1: LastRow = outputs / devices + K - 1 and FirstRow = LastRow - K + 1 of two halves are the ends of the
 // windows' pixels, which any share has.
+void ScalingCase::check(const FieldProblem &problem) const {
+    check_error_of_status(status, output_error, "output_error", problem);
+    check_error_of_status(status, gradient_error, "gradient_error", problem);
+    check_error_of_status(status, parameter_error, "parameter_error", problem);
+}
+
+void Scaling::check(const FieldProblem &problem) const {
+    if (const auto why = why_no_ladder(network))
+        problem("network", *why);
+}
+
 std::vector<RowShare> row_shares(const Network &network, int devices) {
     const Front front = front_of(network);
     const std::int64_t rows = front.pooling->output[1], pool = (*front.pooling->window)[0],

@@ -2,6 +2,7 @@
 // forecast and measurement side by side. Equations Sc1 to Sc4; docs/several_gpus.md.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include "model/machine/profile.hpp"
 #include "model/network/network.hpp"
 #include "model/record/run.hpp"
@@ -13,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -50,6 +52,12 @@ struct ScalingTimes {
     Seconds forward_s, backward_s, step_s, computation_s, communication_s;
     BOOST_DESCRIBE_CLASS(ScalingTimes, (), (forward_s, backward_s, step_s, computation_s, communication_s),
                          (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        return field == "step_s" || field == "forward_s" || field == "computation_s"
+                   ? std::optional(time_above_zero)
+                   : std::nullopt;
+    }
 };
 
 /// Equations (1) and (2) of the thesis, and its ratio of computation to communication (Sc4).
@@ -59,6 +67,10 @@ struct ScalingRates {
     std::optional<double> computation_over_communication;
     BOOST_DESCRIBE_CLASS(ScalingRates, (),
                          (speed_up, efficiency, weak_efficiency, computation_over_communication), (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field == "computation_over_communication" ? Range{} : Range{1e-9, 1e9};
+    }
 };
 
 struct ScalingCase {
@@ -77,6 +89,15 @@ struct ScalingCase {
                          (split, devices, batch, shares, status, reason, forecast, measured, forecast_rates,
                           measured_rates, issued, output_error, gradient_error, parameter_error),
                          (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        if (field.ends_with("_error"))
+            return result_error;
+        if (field == "devices")
+            return Range{1.0, most_split_devices};
+        return field == "batch" ? std::optional(count_above_zero) : std::nullopt;
+    }
+    void check(const FieldProblem &problem) const; ///< what is right is near the steps of one GPU
 };
 
 /// From which size on a split is worth it, by the forecast. Absent: not up to the largest batch.
@@ -86,6 +107,10 @@ struct ScalingAdvice {
     std::optional<std::int64_t> pays_from;      ///< images of a step from which it is faster than one GPU
     std::optional<std::int64_t> efficient_from; ///< and from which its efficiency is at least 0.9
     BOOST_DESCRIBE_CLASS(ScalingAdvice, (), (split, devices, pays_from, efficient_from), (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field == "devices" ? Range{1.0, most_split_devices} : count_above_zero;
+    }
 };
 
 /// What copies between the GPUs of a host do, and where that is from.
@@ -95,6 +120,10 @@ struct PeerNumbers {
     Source source = Source::measured;
     std::string by;
     BOOST_DESCRIBE_CLASS(PeerNumbers, (), (bandwidth_bytes_per_s, latency_s, source, by), (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field == "latency_s" ? Range{0.0, 1.0} : Range{1.0, 1e18};
+    }
 };
 
 struct Scaling {
@@ -111,6 +140,8 @@ struct Scaling {
                          (schema, network, devices, profile_id, profile_hash, conditions, peers, cases,
                           advice, assumptions),
                          (), ())
+
+    void check(const FieldProblem &problem) const; ///< of a network that has a ladder
 };
 
 /// The split by images on a number of GPUs.

@@ -4,6 +4,7 @@
 #include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/network/ladder.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -36,6 +37,15 @@ std::optional<std::string> shipped_weights(const std::string &network) {
 }
 
 } // namespace
+
+void TrainingRun::check(const FieldProblem &problem) const {
+    if (const auto why = why_no_ladder(network))
+        problem("network", *why);
+    if (checked > test_images)
+        problem("checked", "expected at most test_images");
+    if (disagreements > checked)
+        problem("disagreements", "expected at most checked");
+}
 
 Weights read_weights(const std::string &text, const std::string &file, const Network &network) {
     Weights weights = described::read_document<Weights>(text, file, "convcast/weights/1");

@@ -1,6 +1,7 @@
 // What a training is asked and gives, and the file of trained parameters.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include "model/network/descent.hpp"
 #include "model/network/network.hpp"
 #include "model/network/reference.hpp"
@@ -41,6 +42,10 @@ struct RungAccuracy {
     double accuracy = 0.0;
     std::int64_t disagreements = 0; ///< images that it classifies otherwise than the rung that accuracy is of
     BOOST_DESCRIBE_CLASS(RungAccuracy, (), (id, accuracy, disagreements), (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        return field == "accuracy" ? std::optional(Range{0.0, 1.0}) : std::nullopt;
+    }
 };
 
 struct TrainingRun {
@@ -62,6 +67,16 @@ struct TrainingRun {
                           time_s, step_s, accuracy, reference_accuracy, test_images, checked, disagreements,
                           rungs),
                          (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        if (field == "accuracy" || field == "reference_accuracy")
+            return Range{0.0, 1.0};
+        if (field == "images" || field == "test_images")
+            return count_above_zero;
+        return field == "step_s" ? std::optional(time_above_zero) : std::nullopt;
+    }
+    void
+    check(const FieldProblem &problem) const; ///< of a network that has a ladder; no more than all images
 };
 
 /// Throws InputError for weights of another network, of another size, missing or beyond what the network has.

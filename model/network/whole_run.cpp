@@ -14,6 +14,24 @@
 
 namespace convcast {
 
+void TimeSpread::check(const FieldProblem &problem) const {
+    if (!(p05_s <= median_s))
+        problem("p05_s", "expected at most median_s");
+    if (!(median_s <= p95_s))
+        problem("p95_s", "expected at least median_s");
+}
+
+void WholeLaunch::check(const FieldProblem &problem) const {
+    if (begins_s && ends_s && !(*begins_s <= *ends_s))
+        problem("ends_s", "expected at least begins_s");
+    if (forecast_begins_s && forecast_ends_s && !(*forecast_begins_s <= *forecast_ends_s))
+        problem("forecast_ends_s", "expected at least forecast_begins_s");
+}
+
+void WholeRun::check(const FieldProblem &problem) const {
+    check_error_of_status(status, l2_error, "l2_error", problem);
+}
+
 TimeSpread time_spread(std::vector<double> samples) {
     std::sort(samples.begin(), samples.end());
     const auto quantile = [&](double share) {

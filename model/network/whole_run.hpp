@@ -2,6 +2,7 @@
 // each launch.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include "model/network/forecast.hpp"
 #include "model/network/reference.hpp"
 #include "model/record/run.hpp"
@@ -12,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -21,6 +23,11 @@ struct TimeSpread {
     Seconds median_s, p05_s, p95_s;
     std::int64_t samples = 0;
     BOOST_DESCRIBE_CLASS(TimeSpread, (), (median_s, p05_s, p95_s, samples), (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field == "samples" ? count_above_zero : time_above_zero;
+    }
+    void check(const FieldProblem &problem) const; ///< in ascending order
 };
 /// By linear interpolation between samples; `samples` is not empty.
 TimeSpread time_spread(std::vector<double> samples);
@@ -54,6 +61,17 @@ struct WholeLaunch {
                          (kind, operators, shape, strategy, forecast_s, time_s, share, l2_error, stream,
                           forecast_begins_s, forecast_ends_s, begins_s, ends_s),
                          (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        if (field == "forecast_s")
+            return time_above_zero;
+        if (field == "share")
+            return Range{0.0, 1.0};
+        if (field == "stream")
+            return Range{0.0, static_cast<double>(most_streams - 1)};
+        return field == "l2_error" ? std::optional(result_error) : std::nullopt;
+    }
+    void check(const FieldProblem &problem) const; ///< ends behind what begins
 };
 
 struct WholeRun {
@@ -79,6 +97,15 @@ struct WholeRun {
                           reason, l2_error, forecast_s, light_s, nodes, device_bytes, graph_s, graph_cold_s,
                           stream_s, replayed_s, launches, assumptions),
                          (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        if (field == "forecast_s" || field == "light_s")
+            return time_above_zero;
+        if (field == "batch" || field == "nodes")
+            return count_above_zero;
+        return field == "l2_error" ? std::optional(result_error) : std::nullopt;
+    }
+    void check(const FieldProblem &problem) const; ///< what is right is near the reference
 };
 
 /// Why no kernel runs this network, a sentence; absent if one does.

@@ -6,6 +6,8 @@
 #include "model/shape/conv_shape.hpp"
 #include "model/strategies/list.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -79,6 +81,14 @@ void complete(Prediction &prediction) {
 }
 
 } // namespace
+
+void check_error_of_status(Status status, std::optional<double> error, const std::string &field,
+                           const FieldProblem &problem) {
+    if (status == Status::ok && error && !(*error <= most_error_of_right_results))
+        problem(field, fmt::format("expected at most {} of a result whose status is ok; another is "
+                                   "\"wrong_result\"",
+                                   most_error_of_right_results));
+}
 
 void Prediction::check(const FieldProblem &problem) const {
     if (time_low_s && time_high_s && !(*time_low_s <= *time_high_s))

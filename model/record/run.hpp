@@ -102,6 +102,10 @@ struct Measurement {
 enum class Status { ok, infeasible, unsupported, wrong_result, failed, not_run };
 BOOST_DESCRIBE_ENUM(Status, ok, infeasible, unsupported, wrong_result, failed, not_run)
 
+/// Says of `field` that a result cannot be right, as its status is ok, and so far off.
+void check_error_of_status(Status status, std::optional<double> error, const std::string &field,
+                           const FieldProblem &problem);
+
 struct Case {
     std::optional<std::string> study;
     std::string shape;

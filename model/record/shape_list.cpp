@@ -149,6 +149,9 @@ constexpr const char *line_example = "n1c64h56w56k64r3s3_pad1x1 conv2_1 3";
 std::optional<std::int64_t> count_of(std::string_view word) {
     if (word.size() > 1 && word.front() == 'x')
         word.remove_prefix(1);
+    if (word.size() > 1 && (word.front() == '-' || word.front() == '+') &&
+        word.find_first_not_of("0123456789.eE", 1) == std::string_view::npos)
+        return whole_number(word, "the count", 1); // which refuses it
     if (word.empty() || word.find_first_not_of("0123456789") != std::string_view::npos)
         return std::nullopt;
     return whole_number(word, "the count", 1);

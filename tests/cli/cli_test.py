@@ -28,6 +28,7 @@ import tarfile
 import tempfile
 import time
 import unittest
+import zlib
 
 import onnx_file
 
@@ -1762,6 +1763,31 @@ class Json(Cli):
         self.assertAlmostEqual(end, 1e6 * launches[-1]["ends_s"], 3)
         self.refused(2, ["report", recorded, "--figure", "ladder", "-o", "e.svg"], "there are network_timeline|there is network_timeline")
 
+    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    def test_documents_of_networks_are_held_to_what_can_be(self):
+        recorded = SOURCE / "data" / "recorded" / "h200"
+
+        def changed(folder, name, change):
+            document = json.loads((recorded / folder / name).read_text())
+            change(document)
+            return self.write("changed.json", document)
+
+        for change, place in ((lambda d: d["replayed_s"].update(median_s=0), "/replayed_s/median_s"),
+                              (lambda d: d["replayed_s"].update(median_s=1e-300), "/replayed_s/median_s"),
+                              (lambda d: d.update(l2_error=1e9), "/l2_error"), (lambda d: d.update(batch=0), "/batch"),
+                              (lambda d: d.update(forecast_s=0), "/forecast_s")):
+            result = self.cli("report", changed("networks_whole", "alexnet_b1.json", change))
+            self.assertEqual((result.code, result.out), (3, ""))
+            self.assertRegex(result.err, r"changed\.json:[0-9]+: " + place + ": expected")
+        self.refused(3, ["report", changed("ladders", "fashion_mnist_b1.json", lambda d: d.update(network="fashion_mnits"))],
+                     r"changed\.json:[0-9]+: /network: expected a network that has a ladder", "did you mean 'fashion_mnist'")
+        foreign = self.cli("report", changed("ladders", "fashion_mnist_b1.json", lambda d: d["rungs"][1].update(id="constnat")))
+        self.assertEqual(foreign.code, 0)
+        self.assert_sentence(foreign.err, 'the ladder of fashion_mnist has no rung "constnat"; did you mean', "without a forecast")
+        own = self.cli("report", changed("networks_whole", "alexnet_b1.json", lambda d: d.update(network="alexnte")))
+        self.assertEqual(own.code, 0)
+        self.assert_sentence(own.err, "no network \"alexnte\" ships; did you mean 'alexnet'")
+
     def test_a_network_passes_nothing_over(self):
         itself = self.ok("predict", "--network", "alexnet", "--json").json()["time_s"]
         double = ["--set", "dram_read_bandwidth=x2", "--set", "dram_write_bandwidth=x2"]
@@ -1810,6 +1836,24 @@ class Json(Cli):
         self.write("train-images-idx3-ubyte", b"\0\0\x08\x03" + b"\0\0\0\x02\0\0\0\x1c\0\0\0\x1c" + bytes(2 * 784))
         self.write("train-labels-idx1-ubyte.gz", gzip.compress(b"\0\0\x08\x01" + b"\0\0\0\x02\x07\x0a"))
         self.refused(3, ["run", "--network", "mnist", "--data", "."], "train-labels-idx1-ubyte.gz", "label 1 is 10, expected 0 to 9")
+
+    def test_images_that_are_none_of_the_networks(self):
+        self.write("train-labels-idx1-ubyte", b"\0\0\x08\x01" + b"\0\0\0\x01\x07")
+        os.mkfifo(self.folder / "train-images-idx3-ubyte")
+        training = [BINARY, "run", "--network", "mnist", "--data", "."]
+        done = subprocess.run(training, cwd=self.folder, env=self.environment(), capture_output=True, timeout=10)
+        self.assertEqual(done.returncode, 3)
+        self.assert_sentence(done.stderr.decode(), "train-images-idx3-ubyte: is no regular file")
+        (self.folder / "train-images-idx3-ubyte").unlink()
+        for name in ("train", "t10k"):
+            self.write(name + "-images-idx3-ubyte", b"\0\0\x08\x03" + b"\0\0\0\x01\0\0\0\x0e\0\0\0\x38" + bytes(784))
+            self.write(name + "-labels-idx1-ubyte", b"\0\0\x08\x01" + b"\0\0\0\x01\x07")
+        self.refused(3, ["run", "--network", "mnist", "--data", "."], "are 1 x 14 x 56; mnist takes 1 x 28 x 28")
+        (self.folder / "train-images-idx3-ubyte").unlink()
+        bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
+        self.write("train-images-idx3-ubyte.gz", b"".join(bomb.compress(bytes(1 << 20)) for _ in range(513)) + bomb.flush())
+        result = self.refused(3, ["run", "--network", "mnist", "--data", "."], "unpacks to more than 512 MiB")
+        self.assertNotIn("document", result.err)
 
     def test_canonical_strategies_are_accepted(self):
         for case in self.ok("choose", "--gpu", "toy", "--shape", SINGLE, "--json", "--top", "20").json()["cases"]:
@@ -2819,11 +2863,12 @@ class Outputs(Cli):
     def test_interrupted_forecast(self):
         before = self.files()
         question = ["choose", "--gpu", "toy"] + ["--study", "chang_multi"] * 200 + ["-o", "chosen.json"]
-        for which in (signal.SIGINT, signal.SIGTERM):
-            code, out, err = self.interrupt(which, *question)
-            self.assertEqual(code, 130)
-            self.assertEqual((out, self.files()), (b"", before))
-            self.assertNotIn(b"terminate", err)
+        for output in ("chosen.json", "chosen.jsonl"):
+            for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                code, out, err = self.interrupt(which, *question[:-1], output)
+                self.assertEqual(code, 130)
+                self.assertEqual((out, self.files()), (b"", before))
+                self.assert_sentence(err.decode(), "interrupted after [0-9]+ of [0-9]+ shapes; nothing is kept", output)
 
     def test_interrupted_while_it_writes(self):
         """The temporary file goes, the older file stays: a pipe fills before all is written, so there is time to interrupt."""

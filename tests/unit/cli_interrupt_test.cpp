@@ -37,7 +37,7 @@ struct Interrupts : testing::Test {
 };
 
 TEST_F(Interrupts, EndWhatHasNoLastWords) {
-    for (const int signal : {SIGINT, SIGTERM})
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         EXPECT_EXIT(
             {
                 end_on_interrupts();

@@ -227,10 +227,13 @@ TEST(Idx, RefusesWhatIsNotOne) {
          "images.gz: expected an IDX file of images, which starts with 16 bytes of header, found 0");
     says(two_labels + "12345678", two_labels, "starts with 0x00000803, found 0x00000801");
     says(two_images.substr(0, 19), two_labels,
-         "expected 4 bytes behind the header, found 3: the file was cut");
-    says(two_images + "x", two_labels, "expected 4 bytes behind the header, found 5");
-    says(words({0x803, 0xffffffff, 0xffffffff, 0xffffffff}), two_labels, "shorter than its header says");
-    says(words({0x803, 0, 28, 28}), two_labels, "or empty: dimension 0 is 0");
+         "expected 4 bytes behind the header, which says 2 x 1 x 2, found 3: the file was cut");
+    says(two_images + "x", two_labels, "expected 4 bytes behind the header, which says 2 x 1 x 2, found 5");
+    says(words({0x803, 0xffffffff, 0xffffffff, 0xffffffff}), two_labels,
+         "expected 7.92e+28 bytes behind the header");
+    says(words({0x803, 0, 28, 28}), two_labels, "has no images: its header says 0 x 28 x 28");
+    says(words({0x803, 2, 29, 28}) + std::string(2 * 784, '\0'), two_labels,
+         "expected 1624 bytes behind the header, which says 2 x 29 x 28, found 1568");
     says(two_images, words({0x801, 3}) + std::string(3, '\0'), "has 3 labels for the 2 images of images.gz");
     says(two_images, words({0x801, 2}) + std::string("\x09\x0a", 2),
          "labels: label 1 is 10, expected 0 to 9");

@@ -23,6 +23,7 @@ using namespace convcast;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::ThrowsMessage;
 
 namespace {
@@ -117,6 +118,16 @@ TEST(Network, WhatAFileHasWrongIsSaid) {
     says(R"({"name": "a", "kind": "relu", "output": [0, 6, 6]})", "0/output", "1 or more");
     says(R"({"name": "a", "kind": "relu", "output": [100000, 1000000, 1]})", "0/output",
          "at most 2^31 numbers");
+    says(R"({"name": "a", "kind": "convolution", "outputs": 2, "window": [3, 3]})", "0",
+         "here \"output\": [2, 4, 4]");
+    EXPECT_THAT(
+        [] {
+            read_network(file_of(R"({"name": "a", "kind": "convolutoin", "outputs": 2, "window": [3, 3], )"
+                                 R"("output": [2, 4, 4]})"),
+                         "mine.json");
+        },
+        ThrowsMessage<InputError>(AllOf(HasSubstr("did you mean 'convolution'?"), Not(HasSubstr("relu has")),
+                                        Not(HasSubstr("do not chain")))));
     says(conv + std::string(", ") + conv, "1/name", "the name of two operators");
     EXPECT_THAT([] { read_network(file_of(""), "mine.json"); },
                 ThrowsMessage<InputError>(HasSubstr("at least one operator")));

@@ -138,6 +138,8 @@ TEST(ShapeList, NoTextIsRefusedWithItsLine) {
     EXPECT_THAT(problems("n1c3h8w8k4r1s1,conv1,3\n"), ElementsAre(HasSubstr("expected a header above")));
     EXPECT_THAT(problems("n1c3h8w8k4r1s1 " + std::string(300, 'a')),
                 ElementsAre(HasSubstr("at most 200 bytes")));
+    EXPECT_THAT(problems("n1c3h8w8k4r1s1 name -5\n"),
+                ElementsAre(HasSubstr("the count: expected an integer from 1")));
     EXPECT_THAT(problems("n1c3h8w8k4r1s1 a\x1b[1m\n"), ElementsAre(HasSubstr("control characters")));
     EXPECT_THAT(read("n1c3h8w8k4r1s1 Größe 2\n"), ElementsAre("n1c3h8w8k4r1s1 Größe*2"));
 }
