@@ -71,8 +71,9 @@ std::string ladder_text(const LadderRun &run, const std::string &gpu) {
         fmt::format("{} on {}, batch {}{}", run.network, gpu, run.batch, measured ? "" : ", forecast"), 0,
         terminal_width()));
     if (run.sequential_s)
-        text += wrapped(fmt::format("one thread of the GPU's host, an image: {}", short_time(*run.sequential_s)), 2,
-                        terminal_width());
+        text +=
+            wrapped(fmt::format("one thread of the GPU's host, an image: {}", short_time(*run.sequential_s)),
+                    2, terminal_width());
     if (run.published_cpu_s && run.published_gpu)
         text += wrapped(fmt::format("published: one thread of a CPU, an image: {}; rungs on a {}",
                                     short_time(*run.published_cpu_s), *run.published_gpu),

@@ -346,9 +346,7 @@ RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_
         else if (std::string why = too_large(launch, *work, gpu); !why.empty())
             out.why_not = std::move(why);
         else if (work->atomics > 0.0 && !knows_atomic_adds(profile))
-            out.why_not = "the profile has no rate of atomic adds of floats (`convcast measure --only "
-                          "float_adds`), which " +
-                          launch.kernel + " needs";
+            out.why_not = "the profile has no rate of atomic adds, which " + launch.kernel + " needs";
         if (out.why_not)
             return out;
         const double streams_of_launch = static_cast<double>(launch_count(rung, launch, images)) /

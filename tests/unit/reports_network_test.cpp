@@ -64,6 +64,8 @@ TEST_F(NetworkPages, ALadderSaysWhatMattersFirst) {
 TEST_F(NetworkPages, ALadderHasItsKernelsWhereTheRunKeptThem) {
     LadderReport report = ladder();
     EXPECT_THAT(page_of(report), Not(HasSubstr("id=\"kernels\"")));
+    for (RungLaunchForecast &launch : report.run.rungs[0].predicted->launches)
+        launch.record_s = launch.time_s;
     report.run.rungs[0].kernels = {{"conv_all", 3, Seconds(10e-6), Seconds(0.0), Seconds(31e-6)},
                                    {"of_no_forecast", 1, Seconds(2e-6), Seconds(0.0), Seconds(2e-6)}};
     const std::string page = page_of(report);
