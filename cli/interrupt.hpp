@@ -1,5 +1,5 @@
-// Ctrl-C (SIGINT), SIGTERM and SIGHUP. A thread of its own waits for them, as nothing that a signal handler may do
-// keeps a document, and as other threads cannot be stopped: NVRTC compiles a kernel for seconds.
+// Ctrl-C (SIGINT), SIGTERM and SIGHUP. A thread of its own waits for them, as nothing that a signal handler
+// may do keeps a document, and as other threads cannot be stopped: NVRTC compiles a kernel for seconds.
 #pragma once
 
 #include <atomic>
