@@ -136,6 +136,23 @@ const std::vector<std::string> all_checks = {"sm_clock_limit",
                                              "sector_by_time",
                                              "launch_period_order"};
 
+TEST(Samples, WhatAFirstSittingSkippedComesFromALaterOne) {
+    RawSamples first = whole_gpu();
+    const RawSamples later = first;
+    std::erase_if(first.samples, [](const ProbeSamples &s) { return s.probe == "graph_meets"; });
+    first.skipped["graph_meets"] = "needs two GPUs";
+    const RawSamples both = joined({first, later}, {"first.json", "later.json"});
+    EXPECT_EQ(both.samples.size(), later.samples.size());
+    EXPECT_FALSE(both.skipped.contains("graph_meets"));
+    // Of what none has, the reason stays, of whichever sitting.
+    RawSamples tried = first;
+    tried.skipped.clear();
+    RawSamples broken = tried;
+    broken.failed["graph_meets"] = "out of memory";
+    EXPECT_EQ(joined({tried, broken}, {"first.json", "later.json"}).failed.at("graph_meets"),
+              "out of memory");
+}
+
 TEST(Samples, LaterSittingsAddWhatTheFirstLacks) {
     RawSamples first = whole_gpu(), later = whole_gpu();
     std::erase_if(first.samples, [](const ProbeSamples &s) { return s.probe == "graph_meets"; });

@@ -347,6 +347,20 @@ TEST(EquationN7, StreamsAreBesideEachOther) {
         forecast.stream_s->value - forecast_rung(of.rung, of.network, 2048, free).stream_s->value;
     EXPECT_LT(meetings, 7.0 * (round - kernels) + 1e-9);
     EXPECT_GT(meetings, 5.0 * (round - kernels)); // two are hidden in part behind busy SMs
+    // In a graph 16 streams meet while their kernels start. Were the round longer, only the graph would be
+    // so.
+    GpuProfile slow = h200;
+    CurveSeries &rounds = slow.curves.at("graph_meets").series.front();
+    for (std::vector<double> *y : {&rounds.y, &rounds.low, &rounds.high})
+        for (double &round_s : *y)
+            round_s += 1e-3;
+    const RungForecast slowly = forecast_rung(of.rung, of.network, 2048, slow);
+    EXPECT_EQ(slowly.stream_s->value, forecast.stream_s->value);
+    const double graph_kernels = 16.0 * h200.graph_launch_period->value.value,
+                 beyond = value_at(rounds, 16.0) - graph_kernels;
+    EXPECT_LT(beyond, 1e-3);
+    EXPECT_LT(slowly.graph_s->value - forecast.graph_s->value, 7.0 * beyond + 1e-9);
+    EXPECT_GT(slowly.graph_s->value - forecast.graph_s->value, 6.0 * beyond);
     GpuProfile without = h200;
     without.host_to_device_bandwidth.reset();
     EXPECT_THAT(*forecast_rung(of.rung, of.network, 2048, without).why_not,

@@ -209,6 +209,39 @@ TEST(Scaling, TwoH200sAreForecastWithinTenPercent) {
     EXPECT_GE(judged, 45U);
 }
 
+TEST(Scaling, ADocumentIsForecastAnewAndKeepsWhatWasMeasured) {
+    const GpuProfile h200 = find_profile("h200");
+    const Network network = find_network("mnist");
+    const ScalingQuestion question{{0, 1}, {DeviceSplit::batch}, {2048, 65536}};
+    const Scaling today = forecast_scaling(network, h200, question);
+    Scaling old = today;
+    old.profile_hash = "of another day";
+    old.advice.clear();
+    for (ScalingCase &item : old.cases) {
+        item.measured = item.forecast;
+        item.forecast->step_s = item.forecast->step_s * 2.0;
+    }
+    const Scaling again = forecast_anew(old, network, h200);
+    EXPECT_EQ(again.profile_hash, today.profile_hash);
+    EXPECT_EQ(again.advice.size(), today.advice.size());
+    ASSERT_EQ(again.cases.size(), today.cases.size());
+    for (std::size_t i = 0; i < today.cases.size(); ++i) {
+        EXPECT_EQ(again.cases[i].forecast->step_s.value, today.cases[i].forecast->step_s.value);
+        EXPECT_EQ(again.cases[i].measured->step_s.value, today.cases[i].forecast->step_s.value);
+    }
+}
+
+TEST(Scaling, MoreGpusThanHaveMetAreSaid) {
+    const Network network = find_network("mnist");
+    const auto assumed = [&](std::vector<int> devices) {
+        return forecast_scaling(network, find_profile("h200"),
+                                {std::move(devices), {DeviceSplit::batch}, {2048}})
+            .assumptions;
+    };
+    EXPECT_THAT(assumed({0, 1}), IsEmpty());
+    EXPECT_THAT(assumed({0, 1, 2, 3}), Contains(HasSubstr("more than 2 GPUs meet as fast as 2 do")));
+}
+
 TEST(Scaling, TheMatrixOfCopiesSaysWhereItIsFrom) {
     const GpuProfile h200 = find_profile("h200");
     std::vector<std::string> assumptions;
