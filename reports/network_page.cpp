@@ -464,9 +464,10 @@ class ScalingPage : HtmlWriter {
             tile(times(best->forecast_rates->speed_up), "the largest speed-up, forecast", name(*best));
         if (off != nullptr)
             tile(signed_percent(error(*off)), "the largest miss of the forecast", name(*off));
-        tile(std::to_string(scaling_.devices.size()), "places for shares of a step",
-             scaling_.conditions.contains("several_shares_a_gpu") ? "a GPU stands there several times"
-                                                                  : "GPUs");
+        if (scaling_.conditions.contains("several_shares_a_gpu"))
+            tile(std::to_string(scaling_.devices.size()), "shares of a step", "several of them on one GPU");
+        else
+            tile(std::to_string(scaling_.devices.size()), "GPUs", "of one host");
         close_tiles();
     }
 
