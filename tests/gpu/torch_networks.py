@@ -3,11 +3,14 @@
 
     python3 tests/gpu/torch_networks.py [--batch 1 --batch 32] [-o torch.json] [resnet50_b32.json ...]
 
-FP32 with TF32 off, batch norm folded into the convolutions, contiguous and channels_last, cudnn.benchmark on, one CUDA
-graph, replayed in rows between two events: median of the rows. The documents are of `convcast run --network`; their
-`replayed_s` is taken the same way. PyTorch is no dependency of convcast: without it this says so and exits with 2.
+Each network in every setting of SETTINGS: eager and by torch.compile, contiguous and channels_last, and the same with TF32,
+which is PyTorch's default for convolutions and rounds inputs to 11 bits. Batch norm is folded into the convolutions,
+cudnn.benchmark is on, and one CUDA graph is replayed in rows between two events: median of the rows. The documents are of
+`convcast run --network`, which computes in FP32; their `replayed_s` is taken the same way, and they are compared with the
+fastest FP32 setting. PyTorch is no dependency of convcast: without it this says so and exits with 2.
 """
 import argparse
+import datetime
 import json
 import statistics
 import sys
@@ -20,6 +23,11 @@ except ImportError:
     sys.exit(2)
 
 ROWS, ROW_SECONDS = 15, 0.02
+# name -> (TF32, compiled, channels_last)
+SETTINGS = {"contiguous": (False, False, False), "channels_last": (False, False, True),
+            "compiled": (False, True, False), "compiled_channels_last": (False, True, True),
+            "tf32": (True, False, False), "tf32_channels_last": (True, False, True),
+            "tf32_compiled_channels_last": (True, True, True)}
 
 
 def conv(inputs, outputs, window, stride=1, pad=0):
@@ -106,14 +114,26 @@ def replayed_seconds(model, images):
     return statistics.median(row(replays) for _ in range(ROWS))
 
 
-def best_of_layouts(name, batch):
-    torch.manual_seed(0)
-    model = NETWORKS[name]().eval().cuda()
-    images = torch.randn(batch, 3, 224, 224, device="cuda")
-    times = {"contiguous": replayed_seconds(model, images)}
-    model = model.to(memory_format=torch.channels_last)
-    times["channels_last"] = replayed_seconds(model, images.contiguous(memory_format=torch.channels_last))
+def times_of(name, batch):
+    """Seconds of one call by the name of its setting."""
+    times = {}
+    for setting, (tf32, compiled, channels_last) in SETTINGS.items():
+        torch.manual_seed(0)
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
+        layout = torch.channels_last if channels_last else torch.contiguous_format
+        model = NETWORKS[name]().eval().cuda().to(memory_format=layout)
+        images = torch.randn(batch, 3, 224, 224, device="cuda").contiguous(memory_format=layout)
+        if compiled:
+            torch.compiler.reset()
+            model = torch.compile(model, dynamic=False)
+        times[setting] = replayed_seconds(model, images)
+        del model, images
+        torch.cuda.empty_cache()
     return times
+
+
+def fastest(times, tf32):
+    return min((time, setting) for setting, time in times.items() if SETTINGS[setting][0] == tf32)
 
 
 def main():
@@ -125,7 +145,6 @@ def main():
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("torch_networks.py: PyTorch sees no GPU")
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     ours = {}
     for file in arguments.runs:
@@ -133,22 +152,22 @@ def main():
             run = json.load(document)
         ours[run["network"], run["batch"]] = run.get("replayed_s")
     document = {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "gpu": torch.cuda.get_device_name(),
-                "times_s": []}
+                "date": datetime.date.today().isoformat(), "times_s": []}
     print(f"PyTorch {document['torch']}, cuDNN {document['cudnn']}, {document['gpu']}; milliseconds")
-    print(f"{'network':10} {'batch':>5} {'contiguous':>11} {'channels_last':>14} {'convcast':>9} {'times as fast':>14}")
+    print(f"{'network':10} {'batch':>5} {'eager':>8} {'fastest FP32':>13} {'fastest TF32':>13} {'convcast':>9} {'FP32 / convcast':>16}")
     for batch in arguments.batch or (1, 32):
         for name in arguments.network or NETWORKS:
-            times = best_of_layouts(name, batch)
+            times = times_of(name, batch)
+            (fp32, setting), (tf32, _) = fastest(times, False), fastest(times, True)
             mine = ours.get((name, batch))
             document["times_s"].append({"network": name, "batch": batch, **times})
-            shown = ("-", "-") if not mine else (f"{mine['median_s'] * 1e3:.3f}", f"{min(times.values()) / mine['median_s']:.2f}")
-            print(f"{name:10} {batch:5} {times['contiguous'] * 1e3:11.3f} {times['channels_last'] * 1e3:14.3f} {shown[0]:>9} "
-                  f"{shown[1]:>14}", flush=True)
-            torch.cuda.empty_cache()
-    if arguments.output:
-        with open(arguments.output, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1)
-            file.write("\n")
+            shown = ("-", "-") if not mine else (f"{mine['median_s'] * 1e3:.3f}", f"{fp32 / mine['median_s']:.2f}")
+            print(f"{name:10} {batch:5} {times['contiguous'] * 1e3:8.3f} {fp32 * 1e3:13.3f} {tf32 * 1e3:13.3f} {shown[0]:>9} "
+                  f"{shown[1]:>16}  {setting}", flush=True)
+            if arguments.output:  # after each row, so that an interrupted sitting keeps what it has
+                with open(arguments.output, "w", encoding="utf-8") as file:
+                    json.dump(document, file, indent=1)
+                    file.write("\n")
 
 
 if __name__ == "__main__":
