@@ -19,6 +19,9 @@ import time
 import urllib.error
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from skips import skipped  # noqa: E402
+
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
@@ -441,7 +444,8 @@ def main():
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     chromedriver = shutil.which("chromedriver")
     if chromium is None or chromedriver is None:
-        print("skipped: no " + ("chromium" if chromium is None else "chromedriver") + " on PATH")
+        name = "/".join(pathlib.Path(sys.argv[1]).resolve().parts[-2:])
+        skipped(f"browser_test.{name}", "a browser is not installed", "chromium", "chromium-driver")
         return 77
     page = pathlib.Path(sys.argv[1]).resolve()
     with socket.socket() as free:

@@ -34,6 +34,9 @@ import onnx_file
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
+sys.path.insert(0, str(SOURCE / "tests"))
+from skips import run_unittest  # noqa: E402
+
 BINARY = ""
 UPDATE = False
 PART = (1, 1)
@@ -3453,8 +3456,7 @@ def main():
         at = words.index("--part")
         PART = tuple(int(number) for number in words[at + 1].split("/"))
         del words[at:at + 2]
-    unittest.main(argv=[sys.argv[0], *(w for w in words if w != "--update")])
-    return 0
+    return run_unittest([w for w in words if w != "--update"])
 
 
 if __name__ == "__main__":

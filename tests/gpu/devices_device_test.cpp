@@ -3,7 +3,7 @@
 #include "executor/network/devices_nccl.hpp"
 #include "executor/network/devices_run.hpp"
 #include "model/base/errors.hpp"
-#include "tests/gpu/require_gpu.hpp"
+#include "tests/gpu/require_library.hpp"
 
 #include <gmock/gmock.h>
 
@@ -82,11 +82,7 @@ TEST(DeviceSplits, NcclSumsGradientsOfSeveralGpus) {
     CONVCAST_NEED_GPU();
     if (gpus_here() < 2)
         GTEST_SKIP() << "NCCL takes every GPU once and needs two here; this machine has " << gpus_here();
-    try {
-        const Nccl nccl(DeviceGroup({0, 1}));
-    } catch (const GpuError &error) {
-        GTEST_SKIP() << error.what();
-    }
+    CONVCAST_SKIP_IF(why_not([] { const Nccl nccl(DeviceGroup({0, 1})); }));
     EXPECT_EQ(expect_one_gpus_weights({0, 1}, {DeviceSplit::batch_nccl}, {133, 2048}), 2);
 }
 

@@ -1,7 +1,7 @@
 // The counters of exact work are GH100's. Needs libcupti, no GPU.
 #include "executor/count/exact_counts.hpp"
-#include "gpu/check.hpp"
 #include "gpu/counters.hpp"
+#include "tests/gpu/require_library.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,15 +10,9 @@ namespace convcast {
 namespace {
 
 TEST(ExactWorkHost, ItsCountersShareAPass) {
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "CUPTI opens libnvperf_host with RTLD_DEEPBIND, which AddressSanitizer does not allow";
-#endif
-    try {
-        EXPECT_THAT(unknown_metrics("GH100", exact_metric_names()), testing::IsEmpty());
-        EXPECT_EQ(passes_for("GH100", exact_metric_names()), 1);
-    } catch (const GpuError &error) {
-        GTEST_SKIP() << error.what();
-    }
+    CONVCAST_SKIP_IF(why_no_cupti());
+    EXPECT_THAT(unknown_metrics("GH100", exact_metric_names()), testing::IsEmpty());
+    EXPECT_EQ(passes_for("GH100", exact_metric_names()), 1);
 }
 
 } // namespace

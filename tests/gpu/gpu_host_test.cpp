@@ -7,7 +7,7 @@
 #include "gpu/library.hpp"
 #include "gpu/metrics.hpp"
 #include "gpu/stopwatch.hpp"
-#include "tests/gpu/require_gpu.hpp"
+#include "tests/gpu/require_library.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,27 +33,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-/// The reason GpuError is thrown by constructing T, if it is.
-template <class Make> std::optional<std::string> why_not(const Make &make) {
-    try {
-        make();
-        return std::nullopt;
-    } catch (const GpuError &error) {
-        return error.what();
-    }
-}
-
-std::optional<std::string> why_no_compiler() {
-    return why_not([] { Compiler compiler{std::filesystem::path()}; });
-}
-
-std::optional<std::string> why_no_cupti() {
-#ifdef __SANITIZE_ADDRESS__
-    return "CUPTI opens libnvperf_host with RTLD_DEEPBIND, which AddressSanitizer does not allow";
-#endif
-    return why_not([] { passes_for("GH100", {metrics::instructions.name}); });
-}
 
 /// An empty folder that goes with its test.
 struct TemporaryFolder {

@@ -1,7 +1,7 @@
 // Every probe compiles where there is NVRTC, without a GPU, and keeps its data in registers.
 #include "microbench/measure.hpp"
 #include "microbench/runners.hpp"
-#include "tests/gpu/require_compiler.hpp"
+#include "tests/gpu/require_library.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

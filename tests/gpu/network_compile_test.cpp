@@ -4,7 +4,7 @@
 #include "executor/network/network_source.hpp"
 #include "gpu/compile.hpp"
 #include "model/network/rung_work.hpp"
-#include "tests/gpu/require_compiler.hpp"
+#include "tests/gpu/require_library.hpp"
 
 #include <gtest/gtest.h>
 

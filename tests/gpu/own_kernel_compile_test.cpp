@@ -1,7 +1,7 @@
 // The example of docs/own_kernel.md and kernels that are wrong in every way, as the compiler sees them. Needs
 // NVRTC, no GPU.
 #include "executor/check_kernels.hpp"
-#include "tests/gpu/require_compiler.hpp"
+#include "tests/gpu/require_library.hpp"
 
 #include <gmock/gmock.h>
 

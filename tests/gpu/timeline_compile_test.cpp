@@ -6,7 +6,7 @@
 #include "executor/timeline/timeline.hpp"
 #include "model/base/errors.hpp"
 #include "model/choose/setting.hpp"
-#include "tests/gpu/require_compiler.hpp"
+#include "tests/gpu/require_library.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include "executor/network/whole_source.hpp"
 #include "model/machine/knowledge.hpp"
 #include "model/network/forecast.hpp"
-#include "tests/gpu/require_compiler.hpp"
+#include "tests/gpu/require_library.hpp"
 
 #include <gtest/gtest.h>
 

@@ -119,8 +119,9 @@ TEST(WholeNetwork, StreamsOfAScheduleAreExactAndWaitForEachOther) {
     options.integers = true;
     const WholeRun run = run_whole(compiler, device, plan, options);
     ASSERT_EQ(run.status, Status::ok) << run.reason.value_or("");
-    if (run.conditions.at("method") != "activity")
-        GTEST_SKIP() << "no records of activity";
+    CONVCAST_SKIP_IF(run.conditions.at("method") == "activity"
+                         ? std::nullopt
+                         : std::optional<std::string>("CUPTI gives no records of activity here"));
     const auto begins = [&](std::size_t i) { return run.launches[i].begins_s.value(); };
     const auto ends = [&](std::size_t i) { return run.launches[i].ends_s.value(); };
     EXPECT_GE(begins(2), std::max(ends(0), ends(1)));

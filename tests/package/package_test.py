@@ -21,6 +21,9 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
+sys.path.insert(0, str(SOURCE / "tests"))
+from skips import run_unittest  # noqa: E402
+
 BINARY, BUILD = "", pathlib.Path()
 # In no help text: an option for those who work on the model, and one that is taken only to be refused with a reason.
 UNLISTED = {"predict": {"given"}, "choose": {"schedule"}}
@@ -92,7 +95,7 @@ class ManualPages(unittest.TestCase):
         self.assertIn("did you mean 'predict'?", text)
 
 
-@unittest.skipUnless(shutil.which("bash"), "no bash")
+@unittest.skipUnless(shutil.which("bash"), "bash is not installed; apt-get install bash")
 class BashCompletion(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -150,7 +153,7 @@ class OtherShells(unittest.TestCase):
                     file.flush()
                     ok(shell, "--no-execute" if shell == "fish" else "-n", file.name)
 
-    @unittest.skipUnless(shutil.which("zsh"), "no zsh")
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed; apt-get install zsh")
     def test_zsh_completes(self):
         with tempfile.NamedTemporaryFile("w", suffix=".zsh") as file:
             file.write(ok(BINARY, "list", "--completion", "zsh"))
@@ -175,7 +178,7 @@ class OtherShells(unittest.TestCase):
                 seen += os.read(terminal, 65536).decode("utf-8", "replace")
         self.assertIn(awaited, seen)
 
-    @unittest.skipUnless(shutil.which("fish"), "no fish")
+    @unittest.skipUnless(shutil.which("fish"), "fish is not installed; apt-get install fish")
     def test_fish_completes(self):
         with tempfile.NamedTemporaryFile("w", suffix=".fish") as file:
             file.write(ok(BINARY, "list", "--completion", "fish"))
@@ -229,7 +232,7 @@ class Installed(unittest.TestCase):
         self.assertEqual(float(time), float(forecast))
 
 
-@unittest.skipUnless(shutil.which("dpkg-deb") and shutil.which("dpkg-shlibdeps"), "no dpkg-dev")
+@unittest.skipUnless(shutil.which("dpkg-deb") and shutil.which("dpkg-shlibdeps"), "dpkg-shlibdeps is not installed; apt-get install dpkg-dev")
 class DebianPackages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -278,4 +281,4 @@ class DebianPackages(unittest.TestCase):
 
 if __name__ == "__main__":
     BINARY, BUILD = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve()
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    sys.exit(run_unittest(sys.argv[3:]))

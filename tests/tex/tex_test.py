@@ -14,6 +14,9 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(SOURCE / "tests"))
+from skips import skipped  # noqa: E402
+
 CLASSES = {
     "IEEEtran": ("conference", ""),
     "acmart": ("sigconf,nonacm", r"\title{T}\author{A}\affiliation{\institution{I}\country{C}}\maketitle"),
@@ -40,6 +43,12 @@ def document(name, figures):
             r"\begin{document}%s%s\end{document}" % (options, name, front, "\n" + floats))
 
 
+def left_out(document, name):
+    skipped(f"tex_test.{document}.{name}", f"TeX's class {name} or a package that it uses is not installed",
+            *{"IEEEtran": ["texlive-publishers"], "acmart": ["texlive-publishers", "texlive-fonts-extra"],
+              "article": ["texlive-pictures"]}[name])
+
+
 def tutorial(binary):
     """What is wrong with the document of docs/tutorials/paper_figure.md, in both classes that it names."""
     page = (SOURCE / "docs" / "tutorials" / "paper_figure.md").read_text()
@@ -53,7 +62,7 @@ def tutorial(binary):
                             "--width", "column", "-o", folder / "error_cdf.tex"], stdout=subprocess.DEVNULL, check=True, timeout=600)
             said = tex(folder, "paper", text)
             if said is None:
-                print(f"tutorial, {name}: not installed, left out")
+                left_out("tutorial", name)
                 continue
             compiled += 1
             failed += [f"tutorial, {name}: {problem}" for problem in re.findall(r"^(?:!.*|Overfull \\hbox.*)", said, flags=re.M)]
@@ -65,7 +74,7 @@ def tutorial(binary):
 
 def main():
     if shutil.which(os.environ.get("PDFLATEX", "pdflatex")) is None:
-        print("pdflatex is not installed: skipped")
+        skipped("tex_test", "pdflatex is not installed", "texlive-latex-recommended", "texlive-pictures", "texlive-publishers")
         return 77
     failed, tried = tutorial(sys.argv[1])
     for run in RUNS:
@@ -78,7 +87,7 @@ def main():
             for name in CLASSES:
                 said = tex(folder / "figures", f"all_{name}", document(name, figures))
                 if said is None:
-                    print(f"{run}, {name}: not installed, left out")
+                    left_out(run, name)
                     continue
                 tried += 1
                 for figure in re.split(r"^FIGURE ", said.replace("\r", ""), flags=re.M)[1:]:
