@@ -230,7 +230,7 @@ void derive_banks(const RawSamples &raw, Findings &findings) {
     for (const SweepPoint &point : points)
         strides.push_back(static_cast<int>(point.x));
     const BankFit fit(strides);
-    const std::optional<Banks> banks = fit(medians_of(points));
+    const std::optional<FittedBanks> banks = fit(medians_of(points));
     if (!banks) {
         if (why.empty())
             why = "probe banks: no bank layout explains the cycles by stride (" + medians_text(points) + ")";
@@ -239,7 +239,7 @@ void derive_banks(const RawSamples &raw, Findings &findings) {
         return;
     }
     const std::string by = fmt::format("banks (R^2 = {:.4f}; {})", banks->r_squared, resampled);
-    const auto give = [&](const char *field, int Banks::*number) {
+    const auto give = [&](const char *field, int FittedBanks::*number) {
         findings.give(field,
                       {static_cast<double>((*banks).*number),
                        by,
@@ -251,8 +251,8 @@ void derive_banks(const RawSamples &raw, Findings &findings) {
                                               return std::nullopt;
                                           })});
     };
-    give("bank_width", &Banks::width_bytes);
-    give("bank_count", &Banks::count);
+    give("bank_width", &FittedBanks::width_bytes);
+    give("bank_count", &FittedBanks::count);
 }
 
 /// The slope of a sweep over its points from `least` on, as `field`.

@@ -239,11 +239,11 @@ BankFit::BankFit(const std::vector<int> &stride_words) {
         }
 }
 
-std::optional<Banks> BankFit::operator()(const std::vector<double> &cycles) const {
+std::optional<FittedBanks> BankFit::operator()(const std::vector<double> &cycles) const {
     constexpr double good = 0.98;
     constexpr double clearly_better = 0.005; // between the best and the second
     constexpr std::size_t least_points = 4;
-    std::optional<Banks> best;
+    std::optional<FittedBanks> best;
     double second = 0.0;
     if (cycles.size() < least_points)
         return std::nullopt;
@@ -258,7 +258,7 @@ std::optional<Banks> BankFit::operator()(const std::vector<double> &cycles) cons
             continue;
         if (!best || line->r_squared > best->r_squared) {
             second = best ? best->r_squared : 0.0;
-            best = Banks{layout.width_bytes, layout.count, line->r_squared};
+            best = FittedBanks{layout.width_bytes, layout.count, line->r_squared};
         } else {
             second = std::max(second, line->r_squared);
         }

@@ -29,7 +29,7 @@ struct Line {
 std::optional<Line> fit_line(const std::vector<double> &x, const std::vector<double> &y);
 
 /// Shared memory as conflicts show it.
-struct Banks {
+struct FittedBanks {
     int width_bytes = 0;
     int count = 0;
     double r_squared = 0.0; ///< of log(cycles) = a + b * log(conflict degree)
@@ -45,7 +45,7 @@ class BankFit {
 
     /// `cycles` in the order of the strides. Absent if no layout explains them well (R^2 < 0.98) or two do
     /// equally well.
-    std::optional<Banks> operator()(const std::vector<double> &cycles) const;
+    std::optional<FittedBanks> operator()(const std::vector<double> &cycles) const;
 
   private:
     struct Layout {

@@ -151,7 +151,7 @@ std::vector<double> column_widths(const std::vector<LegendEntry> &legend, std::s
 }
 
 /// Places the legend in as many columns as fit and returns its height.
-double place_legend(Layout &layout, double left, double right) {
+double place_legend(FigureLayout &layout, double left, double right) {
     std::vector<LegendEntry> &legend = layout.legend;
     if (legend.empty())
         return 0.0;
@@ -200,14 +200,14 @@ std::pair<double, double> overhang(const std::vector<Tick> &ticks, const AxisRan
     return {before, after};
 }
 
-std::vector<Tick> x_ticks_of(const Layout &layout, const Figure &figure, double length) {
+std::vector<Tick> x_ticks_of(const FigureLayout &layout, const Figure &figure, double length) {
     const double text = layout.sizes.text;
     return ticks_of(figure.x, layout.ranges.x, length, layout.sizes.gap,
                     [&](const std::string &label) { return text_width(label, text); });
 }
 
 /// Ticks along x, the left and right ends of the plots and the room between them.
-void place_columns(Layout &layout, const Figure &figure, std::size_t plots) {
+void place_columns(FigureLayout &layout, const Figure &figure, std::size_t plots) {
     const Sizes &sizes = layout.sizes;
     constexpr std::size_t few = 6;
     double least = plots > few ? sizes.narrow_panel : sizes.panel;
@@ -239,7 +239,7 @@ void place_columns(Layout &layout, const Figure &figure, std::size_t plots) {
 }
 
 /// The heights of the plots: of a category axis by its rows, of a square one by its width.
-double plot_height(const Layout &layout, const Figure &figure, std::size_t plots) {
+double plot_height(const FigureLayout &layout, const Figure &figure, std::size_t plots) {
     const Sizes &sizes = layout.sizes;
     if (figure.y.scale == Scale::category)
         return std::max(1.0, static_cast<double>(figure.y.categories.size())) * sizes.row;
@@ -252,7 +252,7 @@ double plot_height(const Layout &layout, const Figure &figure, std::size_t plots
     return plots > 1 ? std::min(ratio * width, sizes.plot_height) : sizes.plot_height;
 }
 
-void y_ticks_of(Layout &layout, const Figure &figure, double height) {
+void y_ticks_of(FigureLayout &layout, const Figure &figure, double height) {
     const Sizes &sizes = layout.sizes;
     layout.y_ticks.clear();
     if (figure.y.scale == Scale::category) {
@@ -303,8 +303,8 @@ std::string fitted(const std::string &text, double width, double size) {
     return kept + "…";
 }
 
-Layout layout_of(const Figure &figure, const Sizes &sizes) {
-    Layout layout;
+FigureLayout layout_of(const Figure &figure, const Sizes &sizes) {
+    FigureLayout layout;
     layout.sizes = sizes;
     layout.ranges = ranges_of(figure);
     layout.legend = legend_of(figure, layout.ranges);
@@ -367,11 +367,11 @@ Layout layout_of(const Figure &figure, const Sizes &sizes) {
     return layout;
 }
 
-double Layout::x_of(const PlotBox &plot, double value) const {
+double FigureLayout::x_of(const PlotBox &plot, double value) const {
     return plot.left + ranges.x.at(value) * (plot.right - plot.left);
 }
 
-double Layout::y_of(const Figure &figure, const PlotBox &plot, double value) const {
+double FigureLayout::y_of(const Figure &figure, const PlotBox &plot, double value) const {
     const double share = ranges.y.at(value) * (plot.bottom - plot.top);
     return figure.y.scale == Scale::category ? plot.top + share : plot.bottom - share;
 }

@@ -96,7 +96,7 @@ struct PlotBox {
 };
 
 /// Points into its figure.
-struct Layout {
+struct FigureLayout {
     Sizes sizes{};
     Ranges ranges{};
     std::vector<Tick> x_ticks, y_ticks;
@@ -111,7 +111,7 @@ struct Layout {
     double x_of(const PlotBox &plot, double value) const;
     double y_of(const Figure &figure, const PlotBox &plot, double value) const;
 };
-Layout layout_of(const Figure &figure, const Sizes &sizes);
+FigureLayout layout_of(const Figure &figure, const Sizes &sizes);
 
 /// The text's end cut off and marked, so that it is no wider than `width`.
 std::string fitted(const std::string &text, double width, double size);

@@ -271,7 +271,7 @@ class NetworkPage : HtmlWriter {
             return;
         out_ += "<h3 id=\"changes\">What would change it</h3>\n";
         head(1, {"change", "time, µs", "difference"});
-        for (const WhatIf &change : forecast_.what_if)
+        for (const ChangedNetwork &change : forecast_.what_if)
             line({change.change, microseconds(change.time_s),
                   signed_percent(change.time_s / forecast_.time_s - 1.0)});
         tail();

@@ -407,7 +407,7 @@ class SvgWriter {
 
     const Figure &figure_;
     SvgUse use_;
-    Layout layout_;
+    FigureLayout layout_;
     const Sizes &sizes_;
     std::string out_;
 };

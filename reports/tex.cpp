@@ -334,7 +334,7 @@ class TexWriter {
 
     const Figure &figure_;
     const PaperWidth &width_;
-    Layout layout_;
+    FigureLayout layout_;
     const Sizes &sizes_;
     std::string out_;
 };

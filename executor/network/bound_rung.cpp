@@ -155,7 +155,7 @@ std::string NetworkMemory::overrun() const {
 }
 
 BoundLaunch::BoundLaunch(const Module &module, const LadderLaunch &launch, const NetworkMemory &memory,
-                         const LaunchWork &work, int sms)
+                         const LaunchShare &work, int sms)
     : kernel_(module.kernel(launch.kernel)), launch_(launch), grid_(grid_of(launch, work.share.count, sms)) {
     const std::map<std::string, std::int64_t> numbers = {
         {"count", work.share.count}, {"total", work.total}, {"groups", work.groups}, {"turn", work.turn}};
@@ -195,7 +195,7 @@ BoundRung::BoundRung(const Module &module, const Rung &rung, NetworkMemory &memo
             throw GpuError("the constant array " + copy.variable + " has " + std::to_string(room) +
                            " bytes, too few for " + copy.operand);
     }
-    const LaunchWork all{{0, images}, images, groups, 0};
+    const LaunchShare all{{0, images}, images, groups, 0};
     for (const LadderLaunch &launch : rung.prepare)
         prepare_.push_back(std::make_unique<BoundLaunch>(module, launch, memory_, all, sms));
     for (const LadderLaunch &launch : rung.launches)
@@ -212,7 +212,7 @@ BoundRung::Launches BoundRung::bind(const Module &module, const LadderLaunch &la
     const std::int64_t streams = launches.each_stream ? *rung_.streams : 1;
     for (std::int64_t stream = 0; stream < streams; ++stream) {
         auto &of_stream = launches.by_stream.emplace_back();
-        LaunchWork work{{0, images}, images, groups, 0};
+        LaunchShare work{{0, images}, images, groups, 0};
         if (launches.each_stream)
             work.share = share_of(rung_, images, stream);
         for (; work.turn < launch.repeat.value_or(1) && work.share.count > 0; ++work.turn)

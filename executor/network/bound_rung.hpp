@@ -93,7 +93,7 @@ class NetworkMemory {
 };
 
 /// What a launch computes: which images of how many, in how many groups, and which repetition it is.
-struct LaunchWork {
+struct LaunchShare {
     ImageShare share;
     std::int64_t total = 1, groups = 1, turn = 0;
 };
@@ -102,7 +102,7 @@ struct LaunchWork {
 class BoundLaunch {
   public:
     BoundLaunch(const Module &module, const LadderLaunch &launch, const NetworkMemory &memory,
-                const LaunchWork &work, int sms);
+                const LaunchShare &work, int sms);
     BoundLaunch(const BoundLaunch &) = delete;
     BoundLaunch &operator=(const BoundLaunch &) = delete;
 

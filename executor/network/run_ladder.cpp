@@ -8,9 +8,9 @@
 #include "gpu/memory.hpp"
 #include "gpu/stopwatch.hpp"
 #include "model/base/errors.hpp"
-#include "model/network/drawn.hpp"
 #include "model/network/reference.hpp"
 #include "model/network/rung_times.hpp"
+#include "model/network/split_mix.hpp"
 
 #include <fmt/format.h>
 
@@ -51,7 +51,7 @@ struct Data {
 };
 
 Data data_of(const Network &network, std::int64_t batch, std::uint64_t seed, bool integers) {
-    Drawn random(seed);
+    SplitMix64 random(seed);
     Data data;
     data.parameters = seeded_parameters(network, seed);
     data.images.resize(index_of(batch * elements(network.input)));

@@ -1,6 +1,6 @@
 #include "model/network/descent.hpp"
 
-#include "model/network/drawn.hpp"
+#include "model/network/split_mix.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -18,7 +18,7 @@ double rate_of_epoch(const Descent &descent, std::int64_t epoch) {
 std::vector<std::int32_t> order_of_epoch(std::int64_t count, std::uint64_t seed, std::int64_t epoch) {
     std::vector<std::int32_t> order(static_cast<std::size_t>(count));
     std::iota(order.begin(), order.end(), 0);
-    Drawn random(Drawn(seed)() + static_cast<std::uint64_t>(epoch));
+    SplitMix64 random(SplitMix64(seed)() + static_cast<std::uint64_t>(epoch));
     for (std::size_t left = order.size(); left > 1; --left)
         std::swap(order[left - 1], order[random() % left]);
     return order;

@@ -62,10 +62,10 @@ struct NetworkLaunch {
 };
 
 /// The same network after a change, strategies chosen anew.
-struct WhatIf {
+struct ChangedNetwork {
     std::string change; ///< "twice the SMs"
     Seconds time_s;
-    BOOST_DESCRIBE_CLASS(WhatIf, (), (change, time_s), (), ())
+    BOOST_DESCRIBE_CLASS(ChangedNetwork, (), (change, time_s), (), ())
 
     static constexpr Range range_of(std::string_view) { return time_above_zero; }
 };
@@ -82,7 +82,7 @@ struct NetworkForecast {
     Seconds convolutions_s, dense_s, others_s; ///< what `time_s` consists of, on one stream
     std::int64_t nodes = 0;
     std::vector<NetworkLaunch> launches;
-    std::vector<WhatIf> what_if;
+    std::vector<ChangedNetwork> what_if;
     std::vector<std::string> assumptions;
     std::optional<Seconds> chosen_s; ///< of a schedule that was given: what the forecast's own would take
     /// I3: of these launches, as the profile's assumed numbers lie in their ranges. Absent where it has none.

@@ -1,6 +1,6 @@
 #include "model/network/generated.hpp"
 
-#include "model/network/drawn.hpp"
+#include "model/network/split_mix.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ Grating grating_of(std::uint64_t label) {
 
 LabelledImages generated_images(const ImageShape &shape, std::int64_t count, std::uint64_t seed) {
     constexpr double noise = 0.5;
-    Drawn random(seed);
+    SplitMix64 random(seed);
     LabelledImages images;
     images.shape = shape;
     for (std::int64_t i = 0; i < count; ++i) {

@@ -400,7 +400,7 @@ TEST(NetworkForecast, SharesAndPartsAddUp) {
     EXPECT_GT(forecast.time_s, forecast.light_s);
     EXPECT_EQ(forecast.nodes,
               6); // conv1 by a kernel that ends with bias and ReLU, though patch_register alone is faster
-    for (const WhatIf &change : forecast.what_if)
+    for (const ChangedNetwork &change : forecast.what_if)
         if (change.change == "bias, relu and add in launches of their own")
             EXPECT_GT(change.time_s.value, time);
         else

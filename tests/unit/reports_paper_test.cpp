@@ -99,7 +99,7 @@ TEST(PaperFigure, SvgAndTexHaveTheSameMarksLegendAndTicks) {
         for (const Series &series : figure.series)
             bars += series.drawn == Drawn::bars ? series.points.size() : 0;
         EXPECT_EQ(coordinates_of(tex, "only marks"), titles - bars) << figure.id;
-        const Layout layout = layout_of(figure, paper_sizes(PaperWidth::column().bp));
+        const FigureLayout layout = layout_of(figure, paper_sizes(PaperWidth::column().bp));
         for (const Tick &tick : layout.x_ticks)
             if (!tick.label.empty()) {
                 EXPECT_NE(tex.find("{" + escape_tex(tick.label) + "}"), std::string::npos) << figure.id;
@@ -110,7 +110,7 @@ TEST(PaperFigure, SvgAndTexHaveTheSameMarksLegendAndTicks) {
 
 TEST(PaperFigure, TheScatterIsSquareWithTheSameTicks) {
     const std::vector<Figure> figures = figures_of_sample();
-    const Layout layout = layout_of(figures.front(), paper_sizes(PaperWidth::column().bp));
+    const FigureLayout layout = layout_of(figures.front(), paper_sizes(PaperWidth::column().bp));
     ASSERT_EQ(figures.front().id, "predicted_vs_measured");
     ASSERT_EQ(layout.plots.size(), 1u);
     const PlotBox &plot = layout.plots.front();

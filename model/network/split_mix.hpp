@@ -6,10 +6,10 @@
 
 namespace convcast {
 
-/// SplitMix64: a number for each call.
-class Drawn {
+/// The generator of that name: each call gives the next 64-bit number.
+class SplitMix64 {
   public:
-    explicit Drawn(std::uint64_t seed) : state_(seed) {}
+    explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
 
     std::uint64_t operator()() {
         std::uint64_t x = state_ += 0x9e3779b97f4a7c15U;
