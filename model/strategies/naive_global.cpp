@@ -69,7 +69,8 @@ std::int64_t registers_of(std::int64_t taps, bool padded, bool unrolled) {
         return taps > 64 ? 56 : 40; // a loop of rows holds a whole row of taps
     if (padded)
         return taps <= 3 ? 32 : taps <= 5 ? 48 : taps <= 7 ? 56 : 64;
-    return taps <= 7 ? 32 : taps <= 14 ? 56 : 64;
+    const bool even = taps > 3 && taps <= 10 && taps % 2 == 0; // 2 x 2, 3 x 2 and alike
+    return even ? 40 : taps <= 7 ? 32 : taps <= 14 ? 56 : 64;
 }
 
 std::string outside(const ConvShape &s) {

@@ -187,6 +187,13 @@ TEST(NaiveGlobal, ChannelsOfOnePixelShareASector) {
     EXPECT_EQ(planned("naive_shared:map=2", "n1c64h2w2k64r1s1").launch().sector_share, 0.5);
 }
 
+TEST(NaiveGlobal, ResidentCtasAreThoseOfTheCompiledRegisters) {
+    // 256 threads, of which an SM has 2,048, with 32 registers of 65,536; with 40 there is room for 6 CTAs.
+    EXPECT_EQ(planned("naive_global", "n1c16h28w28k16r1s3", "h200").launch().ctas_per_sm, 8);
+    for (const char *shape : {"n1c16h28w28k16r2s2", "n1c16h28w28k16r3s2"}) // 36 and 40, as compiled
+        EXPECT_EQ(planned("naive_global", shape, "h200").launch().ctas_per_sm, 6) << shape;
+}
+
 TEST(NaiveGlobal, ManyOutputs) {
     // 2^32 outputs: counted in 64 bits; 2^42: more than 2^31 - 1 CTAs of 1024 threads.
     EXPECT_EQ(planned("naive_global", "n1c1h65536w65536k1r1s1").launch().template_arguments.back(), 1);
