@@ -59,13 +59,17 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
         if (input.option == "--kernel" && std::filesystem::is_regular_file(input.file, none))
             for (std::string &file : files_of_own_kernel(input.file))
                 more.push_back({std::move(file), input.option, input.what});
-        else if (std::filesystem::is_directory(input.file, none))
+        else if (input.option == "--data")
             for (const auto &entry : std::filesystem::directory_iterator(input.file, none))
                 more.push_back({entry.path().string(), input.option, "data"});
     }
     std::move(more.begin(), more.end(), std::back_inserter(inputs));
-    // A name of something that ships is no file.
-    std::erase_if(inputs, [](const Input &input) { return input.file == "-" || !file_exists(input.file); });
+    // A name of something that ships is no file, also where a folder is called so.
+    std::erase_if(inputs, [](const Input &input) {
+        std::error_code none;
+        return input.file == "-" || !file_exists(input.file) ||
+               std::filesystem::is_directory(input.file, none);
+    });
     return inputs;
 }
 
