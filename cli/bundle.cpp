@@ -4,10 +4,10 @@
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/readable.hpp"
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -96,18 +96,6 @@ std::string versions_text(const Run &run) {
 
 } // namespace
 
-TemporaryFolder::TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "convcast_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-        throw InputError(name, std::string("cannot make a folder: ") + std::strerror(errno));
-    path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-    std::error_code none;
-    std::filesystem::remove_all(path_, none);
-}
-
 BundleFiles documents_of(const Run &run, const std::optional<GpuProfile> &profile,
                          const std::optional<Knowledge> &knowledge, const std::vector<Study> &studies,
                          const std::vector<std::string> &words) {
@@ -156,9 +144,12 @@ std::string tar_of(const BundleFiles &files, const std::string &folder) {
 }
 
 void check_bundle_name(const std::string &file) {
-    if (stem_of(file).empty() || stem_of(file) == std::filesystem::path(file).filename().string())
-        throw UsageError("report: --bundle writes an archive that ends in .tar.gz, .tgz or .tar, got '" +
-                         shortened(file, 60) + "'. Example: --bundle report.tar.gz");
+    const std::string stem = stem_of(file); // the folder in the archive
+    if (stem.find_first_not_of('.') == std::string::npos || !is_printable(stem) ||
+        stem == std::filesystem::path(file).filename().string())
+        throw UsageError(
+            "report: --bundle writes an archive with a name that ends in .tar.gz, .tgz or .tar, got '" +
+            shortened(file, 60) + "'. Example: --bundle report.tar.gz");
 }
 
 void write_bundle(const std::string &file, const BundleFiles &files) {

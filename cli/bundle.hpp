@@ -18,19 +18,6 @@ namespace convcast::cli {
 /// Texts by their path in the archive.
 using BundleFiles = std::map<std::string, std::string>;
 
-/// A folder that is removed with this object.
-class TemporaryFolder {
-  public:
-    TemporaryFolder();
-    ~TemporaryFolder();
-    TemporaryFolder(const TemporaryFolder &) = delete;
-    TemporaryFolder &operator=(const TemporaryFolder &) = delete;
-    const std::filesystem::path &path() const { return path_; }
-
-  private:
-    std::filesystem::path path_;
-};
-
 /// What a report was made of: the run with its forecasts, the profile, facts and calibration behind them,
 /// studies, versions, and the commands that make it again.
 BundleFiles documents_of(const Run &run, const std::optional<GpuProfile> &profile,

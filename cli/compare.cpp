@@ -10,6 +10,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/readable.hpp"
+#include "model/record/run_lines.hpp"
 
 #include <fmt/format.h>
 
@@ -251,11 +252,23 @@ Sheet param_sheet(const ProfileComparison &comparison) {
     return sheet;
 }
 
-/// A word of the command line: the name of what ships, or a file with its text.
+/// A word of the command line: the name of what ships, or a file with its text; of a file of lines, which may
+/// be longer than any text, only that it is one.
 struct Given {
     std::string shown;
     std::optional<std::string> text;
+    bool lines = false;
 };
+
+std::string kind_of(const Given &given) {
+    if (given.lines || (given.text && are_run_lines(*given.text)))
+        return Run().schema;
+    return given.text ? schema_of(*given.text, given.shown) : "";
+}
+
+Run run_of(const Given &given) {
+    return given.lines ? read_document(given.shown) : read_document(*given.text, given.shown);
+}
 
 std::vector<Given> given_of(const std::vector<std::string> &names) {
     const std::vector<std::string> shipped = shipped_profiles();
@@ -263,7 +276,8 @@ std::vector<Given> given_of(const std::vector<std::string> &names) {
     for (const std::string &name : names) {
         Given &one = given.emplace_back(Given{name == "-" ? "standard input" : name, std::nullopt});
         const bool named = std::find(shipped.begin(), shipped.end(), name) != shipped.end();
-        if (name == "-" || (!named && file_exists(name))) // else the profile's reader says what is wrong
+        one.lines = name != "-" && !named && holds_lines(name);
+        if (name == "-" || (!named && !one.lines && file_exists(name))) // else the profile's reader says why
             one.text = read_file(name);
     }
     return given;
@@ -272,7 +286,7 @@ std::vector<Given> given_of(const std::vector<std::string> &names) {
 /// Refuses documents of convcast that are neither runs nor profiles, by their own names.
 void refuse_other_documents(const std::vector<Given> &given) {
     for (const Given &one : given) {
-        const std::string schema = one.text ? schema_of(*one.text, one.shown) : "";
+        const std::string schema = kind_of(one);
         if (schema.starts_with("convcast/") && !schema.starts_with("convcast/run/") &&
             !schema.starts_with("convcast/profile/"))
             throw UsageError("compare: " + one.shown + " is a document of " + schema +
@@ -283,7 +297,7 @@ void refuse_other_documents(const std::vector<Given> &given) {
 /// Whether two Run documents are given. Throws UsageError where one stands among other files.
 bool are_runs(const std::vector<Given> &given) {
     const auto runs = std::count_if(given.begin(), given.end(), [](const Given &one) {
-        return one.text && schema_of(*one.text, one.shown).starts_with("convcast/run/");
+        return kind_of(one).starts_with("convcast/run/");
     });
     if (runs != 0 && (runs != 2 || given.size() != 2))
         throw UsageError("compare: expected two Run documents, or two or more profiles, got " +
@@ -328,7 +342,7 @@ int compare(const Words &words) {
     const std::vector<Given> given = given_of(names);
     refuse_other_documents(given);
     if (are_runs(given))
-        return compare_run_documents(arguments, *given[0].text, *given[1].text);
+        return compare_run_documents(arguments, run_of(given[0]), run_of(given[1]));
     refuse_run_options(arguments);
     CompareOptions options;
     options.tolerance = tolerance_of(arguments);

@@ -293,13 +293,12 @@ std::string markdown_of(const RunComparison &comparison, bool all) {
 
 } // namespace
 
-int compare_run_documents(const Arguments &arguments, const std::string &before, const std::string &after) {
+int compare_run_documents(const Arguments &arguments, const Run &first, const Run &second) {
     const CompareRunsOptions options = options_of(arguments);
     const auto shown = [&](std::size_t i) {
         const std::string &name = arguments.positional()[i];
         return name == "-" ? std::string("standard input") : name;
     };
-    const Run first = read_document(before, shown(0)), second = read_document(after, shown(1));
     const RunComparison comparison = compare_runs(first, shown(0), second, shown(1), options);
     const Format format = format_of("compare", arguments, true);
     const bool all = arguments.has("all");

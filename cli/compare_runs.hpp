@@ -2,12 +2,10 @@
 #pragma once
 
 #include "cli/arguments.hpp"
-
-#include <string>
-
+#include "model/record/run.hpp"
 namespace convcast::cli {
 
-/// Compares the documents, whose texts these are, and writes the answer. Returns the exit code.
-int compare_run_documents(const Arguments &arguments, const std::string &before, const std::string &after);
+/// Compares the two documents that the words name, and writes the answer. Returns the exit code.
+int compare_run_documents(const Arguments &arguments, const Run &first, const Run &second);
 
 } // namespace convcast::cli

@@ -499,6 +499,7 @@ std::vector<CheckedKernel> compile_own_kernels(const std::vector<OwnTask> &tasks
     std::vector<CheckedKernel> list;
     for (const OwnTask &task : tasks) {
         progress.show(list.size(), tasks.size(), own_prefix + task.kernel->name);
+        const Patience patience(own_prefix + task.kernel->name + " is being compiled for " + task.shape.id());
         list.push_back(check_own_kernel(compiler, *task.kernel, task.shape, gpu, compute_capability));
     }
     if (const std::string warning = compiler.take_warning(); !warning.empty())

@@ -5,14 +5,17 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
+#include "model/record/own_kernel.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/shape_list.hpp"
+#include "reports/paper_figure.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <string>
 #include <system_error>
@@ -42,23 +45,52 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
         {"recorded", "record"}, {"from-raw", "recording"}, {"from", "weights"}};
     for (const std::string &option : arguments.given()) {
         const bool written = option == "output" || option == "figure" || option == "diagram" ||
-                             option == "bundle" || option == "raw" || option == "weights";
+                             option == "bundle" || option == "raw" || option == "weights" || option == "docs";
         if (written || (option == "resume" && documents == Documents::filled))
             continue;
         const auto kind = kinds.find(option);
         for (const std::string &file : arguments.values(option))
             inputs.push_back({file, "--" + option, kind == kinds.end() ? "document" : kind->second});
     }
-    // A name of something that ships is no file.
-    std::erase_if(inputs, [](const Input &input) { return input.file == "-" || !file_exists(input.file); });
+    // Files that a file or a folder stands for.
+    std::vector<Input> more;
+    for (const Input &input : inputs) {
+        std::error_code none;
+        if (input.option == "--kernel" && std::filesystem::is_regular_file(input.file, none))
+            for (std::string &file : files_of_own_kernel(input.file))
+                more.push_back({std::move(file), input.option, input.what});
+        else if (input.option == "--data")
+            for (const auto &entry : std::filesystem::directory_iterator(input.file, none))
+                more.push_back({entry.path().string(), input.option, "data"});
+    }
+    std::move(more.begin(), more.end(), std::back_inserter(inputs));
+    // A name of something that ships is no file, also where a folder is called so.
+    std::erase_if(inputs, [](const Input &input) {
+        std::error_code none;
+        return input.file == "-" || !file_exists(input.file) ||
+               std::filesystem::is_directory(input.file, none);
+    });
     return inputs;
 }
 
-[[noreturn]] void refuse(const std::string &verb, const std::string &output, const Input &input) {
-    throw UsageError(
-        fmt::format("{}: -o {} would take the place of {}{}, which is read: the {} would be lost; write "
-                    "to another file",
-                    verb, output, input.option.empty() ? "" : input.option + " ", input.file, input.what));
+/// What an option writes: a file or folder, by its name there, and every file that may come to lie there.
+struct Output {
+    std::string option, name;
+    std::vector<std::filesystem::path> files;
+};
+
+/// Throws UsageError where one of the files is one of those that are read.
+void refuse_any(const std::string &verb, const Output &output, const std::vector<Input> &inputs) {
+    for (const Input &input : inputs)
+        for (const std::filesystem::path &file : output.files)
+            if (same_file(file.string(), input.file))
+                throw UsageError(fmt::format(
+                    "{}: {} {} {}would take the place of {}{}, which is read: the {} would be lost; write to "
+                    "another {}",
+                    verb, output.option, output.name,
+                    file == output.name ? "" : fmt::format("also writes {}, which ", file.string()),
+                    input.option.empty() ? "" : input.option + " ", input.file, input.what,
+                    output.files.size() == 1 ? "file" : "place"));
 }
 
 } // namespace
@@ -135,24 +167,42 @@ Run read_document(const std::string &file) {
 }
 
 void refuse_overwriting(const std::string &verb, const Arguments &arguments, Documents documents) {
-    if (!arguments.has("output"))
+    const std::vector<std::string> as_file = {"output", "bundle", "raw", "weights"},
+                                   with_more = {"figure", "diagram"};
+    const auto given = [&](const std::string &option) { return arguments.has(option); };
+    if (std::none_of(as_file.begin(), as_file.end(), given) &&
+        std::none_of(with_more.begin(), with_more.end(), given))
         return;
-    const std::string output = arguments.text("output", "");
-    for (const Input &input : inputs_of(arguments, documents))
-        if (same_file(output, input.file))
-            refuse(verb, output, input);
+    const std::vector<Input> inputs = inputs_of(arguments, documents);
+    for (const std::string &option : as_file)
+        if (arguments.has(option)) {
+            const std::string name = arguments.text(option, "");
+            refuse_any(verb, {option == "output" ? "-o" : "--" + option, name, {name}}, inputs);
+        }
+    for (const std::string &option : with_more)
+        if (arguments.has(option)) {
+            const std::string name = arguments.text(option, "");
+            refuse_any(verb, {"--" + option, name, files_of_paper_figure(name, "who_wins")}, inputs);
+        }
 }
 
-void refuse_overwriting_in(const std::string &folder, const std::string &verb, const Arguments &arguments) {
+void refuse_overwriting_by_figure(const std::string &id, const std::string &verb,
+                                  const Arguments &arguments) {
+    const std::string name = arguments.text("output", "");
+    refuse_any(verb, {"-o", name, files_of_paper_figure(name, id)}, inputs_of(arguments, Documents::read));
+}
+
+void refuse_overwriting_in(const std::string &folder, const std::string &verb, const Arguments &arguments,
+                           const std::vector<std::string> &besides, const std::string &option) {
     namespace fs = std::filesystem;
     std::vector<fs::path> written = {fs::path(folder), fs::path(folder) / "page.html"};
+    for (const std::string &name : besides)
+        written.push_back(fs::path(folder) / name);
     std::error_code none;
-    for (const fs::directory_entry &figure : fs::directory_iterator(fs::path(folder) / "figures", none))
-        written.push_back(figure.path());
-    for (const Input &input : inputs_of(arguments, Documents::read))
-        for (const fs::path &file : written)
-            if (same_file(file.string(), input.file))
-                refuse(verb, folder, input);
+    for (const char *part : {"figures", "tables"})
+        for (const fs::directory_entry &file : fs::directory_iterator(fs::path(folder) / part, none))
+            written.push_back(file.path());
+    refuse_any(verb, {option, folder, written}, inputs_of(arguments, Documents::read));
 }
 
 } // namespace convcast::cli

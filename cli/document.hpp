@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace convcast::cli {
 
@@ -38,12 +39,17 @@ enum class Documents {
     filled, ///< it may be written back, as nothing in it is lost
 };
 
-/// Throws UsageError where -o names a file that the command reads: a document, or the file of --gpu, --study
-/// and the like. Links to it count as the file.
+/// Throws UsageError where a file that the command reads would be written over: by -o, by the figure of
+/// `choose` or the diagram of `predict` with what lies beside them, an archive, samples or weights. Links to
+/// a file count as the file, and a kernel's source and its includes as read.
 void refuse_overwriting(const std::string &verb, const Arguments &arguments,
                         Documents documents = Documents::read);
 
-/// The same for a folder that gets a page and its figures.
-void refuse_overwriting_in(const std::string &folder, const std::string &verb, const Arguments &arguments);
+/// The same for a folder that gets a page, its figures and tables, and these files besides.
+void refuse_overwriting_in(const std::string &folder, const std::string &verb, const Arguments &arguments,
+                           const std::vector<std::string> &besides = {}, const std::string &option = "-o");
+
+/// The same for the figure `id` that -o names a file or a folder for.
+void refuse_overwriting_by_figure(const std::string &id, const std::string &verb, const Arguments &arguments);
 
 } // namespace convcast::cli

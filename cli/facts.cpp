@@ -56,6 +56,17 @@ int facts(const Words &words) {
     Facts derived = derive_facts(calls, architecture_for(capability).numbers);
     derived.architecture = facts.architecture, derived.device_code_hash = facts.device_code_hash;
     facts = std::move(derived);
+    const std::string shown = join(arguments.positional());
+    if (facts.kernels.empty())
+        throw InputError(
+            shortened(shown),
+            fmt::format("has no kernel that was counted in {} calls or more{}, so there "
+                        "is nothing to derive facts from; count more of them, for "
+                        "example: convcast run --study resnet50_b1 -o run.json",
+                        least_cases,
+                        arguments.has("all") ? "" : " of the training part (--all takes every call)"));
+    const std::string text = write_facts(facts);
+    (void)read_facts(text, "facts of " + shortened(shown)); // what nobody could read is not written
     note(fmt::format("all kernels: cold code {:.0f} clk, {:.2f} clk an instruction of a copy, drift {:.1f}",
                      facts.cold_clocks, facts.once_clocks, facts.drift));
     for (const CompiledWork &kernel : facts.kernels)
@@ -64,7 +75,7 @@ int facts(const Words &words) {
             kernel.variant.empty() ? kernel.kernel : kernel.kernel + ", " + kernel.variant, kernel.cases,
             100.0 * kernel.median_error, 100.0 * kernel.p90_error, kernel.merging));
     const std::string output = arguments.text("output", "-");
-    write_file_atomically(output, write_facts(facts));
+    write_file_atomically(output, text);
     note_how_to_use("facts", output);
     return code;
 }

@@ -76,6 +76,11 @@ int fit(const Words &words) {
         for (MeasuredCall &call : measured_calls(run, profile, knowledge.facts, WhichCalls::all))
             (all || call.training ? calls : test).push_back(std::move(call));
     }
+    if (calls.empty())
+        throw InputError(shortened(join(arguments.positional())),
+                         "has no measured call of our own strategies" +
+                             std::string(all ? "" : " in the training part") +
+                             "; measure some, for example: convcast run --study resnet50_b1 -o run.json");
     if (all) {
         const std::vector<LeftOut> rows = leave_one_out(calls, profile).strategies;
         write_file_atomically(arguments.text("output", "-"),
@@ -100,8 +105,10 @@ int fit(const Words &words) {
             "counters {:.1f} %",
             errors->cases, 100.0 * errors->fitted, 100.0 * errors->assumed,
             100.0 * errors->without_counters));
-    const std::string output = arguments.text("output", "-");
-    write_file_atomically(output, write_calibration(calibration));
+    const std::string output = arguments.text("output", "-"), text = write_calibration(calibration);
+    (void)read_calibration(text,
+                           "calibration of " + shortened(join(arguments.positional()))); // else not written
+    write_file_atomically(output, text);
     note_how_to_use("calibration", output);
     return code;
 }

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <vector>
@@ -170,6 +171,8 @@ int main(int argc, char **argv) {
         return end_with_the_pipe();
     } catch (const convcast::InputError &error) {
         return fail(bad_file, error.what());
+    } catch (const std::filesystem::filesystem_error &error) { // a folder that cannot be reached
+        return fail(bad_file, error.path1().string() + ": " + error.code().message());
     } catch (const convcast::CounterPermissionError &error) {
         return fail(no_counters, error.what());
     } catch (const convcast::GpuError &error) {

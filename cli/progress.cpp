@@ -10,8 +10,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 namespace convcast::cli {
 namespace {
@@ -81,6 +85,20 @@ void say(const std::string &text) {
     }
     std::fprintf(stderr, "\r\x1b[K%s", out.c_str());
 }
+
+Patience::Patience(const std::string &what)
+    : thread_([what](const std::stop_token &stop) {
+          std::mutex mutex;
+          std::condition_variable_any wake;
+          std::unique_lock lock(mutex);
+          std::chrono::seconds taken(0);
+          for (std::chrono::seconds more(10);; more = taken) {
+              if (wake.wait_for(lock, stop, more, [&] { return stop.stop_requested(); }))
+                  return;
+              taken += more;
+              note(fmt::format("{}, for {} s now; Ctrl-C ends it", what, taken.count()));
+          }
+      }) {}
 
 void note(const std::string &text) {
     say("note: " + text);

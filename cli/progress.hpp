@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <thread>
 
 namespace convcast::cli {
 
@@ -23,6 +24,16 @@ class Progress {
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), last_{};
     std::size_t first_ = 0;
     bool began_ = false, drawn_ = false;
+};
+
+/// Says, for as long as it lives, that something which shows no progress still goes on: after ten seconds,
+/// and then each time that it has taken twice as long.
+class Patience {
+  public:
+    explicit Patience(const std::string &what); ///< "own:mine is being compiled"
+
+  private:
+    std::jthread thread_;
 };
 
 /// "convcast: note: ..." on a line of its own.

@@ -233,11 +233,11 @@ std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Argume
     std::vector<std::string> gpus = arguments.texts("gpu");
     if (gpus.empty())
         gpus.emplace_back("h200");
-    std::vector<std::optional<int>> sms = {std::nullopt};
+    std::vector<std::optional<std::int64_t>> sms = {std::nullopt};
     if (const std::string text = arguments.text("sms", ""); !text.empty()) {
         sms.clear();
         for (const std::int64_t number : number_list(text, verb + ": --sms"))
-            sms.emplace_back(static_cast<int>(std::min<std::int64_t>(number, 1 << 20)));
+            sms.emplace_back(number);
     }
     const std::vector<std::vector<std::string>> settings = settings_of(arguments, beside_itself);
     const bool several = gpus.size() * sms.size() * settings.size() > 1;
@@ -245,20 +245,20 @@ std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Argume
         throw UsageError(verb + ": more than " + std::to_string(most_variants) + " GPUs, SMs and --set");
     std::vector<ProfileVariant> variants;
     for (const std::string &gpu : gpus)
-        for (const std::optional<int> &limit : sms)
+        for (const std::optional<std::int64_t> &limit : sms)
             for (const std::vector<std::string> &setting : settings) {
                 ProfileVariant &variant = variants.emplace_back();
                 variant.profile = find_profile(gpu);
                 supply_assumed(variant.profile, arguments);
                 for (const std::string &text : setting)
                     set_number(variant.profile, text);
-                variant.sms = limit;
                 if (limit) {
                     if (*limit < 1 || *limit > variant.profile.limits.sm_count)
                         throw UsageError(verb + ": --sms must be integers from 1 to " +
                                          std::to_string(variant.profile.limits.sm_count) + ", the SMs of " +
                                          variant.profile.id + ", got '" + std::to_string(*limit) + "'");
-                    variant.profile = with_sms(std::move(variant.profile), *limit);
+                    variant.sms = static_cast<int>(*limit);
+                    variant.profile = with_sms(std::move(variant.profile), *variant.sms);
                 }
                 if (several)
                     variant.name = variant.profile.id +
@@ -380,7 +380,8 @@ std::vector<Case> predict_all(const Question &question, bool with_baselines, int
 void Refusals::add(const Question &question, const std::vector<Case> &cases) {
     std::map<std::string, bool> done; // by shape
     for (const Case &item : cases) {
-        const bool refused = item.status == Status::infeasible || item.status == Status::unsupported;
+        const bool refused = item.status == Status::infeasible || item.status == Status::unsupported ||
+                             item.status == Status::failed; // of an own kernel's expressions
         const bool elsewhere = item.baseline && is_elsewhere(*item.baseline);
         if (!elsewhere) {
             bool &is_done = done[item.shape];

@@ -46,6 +46,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -320,7 +321,8 @@ void check_figure_options(const Arguments &arguments) {
 
 /// The page and its figures lie in a folder: a name that ends as a file's was meant otherwise.
 void check_folder(const std::string &name) {
-    if (std::filesystem::is_directory(name))
+    std::error_code unreachable; // which is said when the folder is made
+    if (std::filesystem::is_directory(name, unreachable))
         return;
     for (const char *ending :
          {".png", ".svg", ".pdf", ".tex", ".csv", ".md", ".json", ".jsonl", ".html", ".gz", ".txt"})
@@ -348,7 +350,7 @@ void check_answer_options(const Arguments &arguments, Format format) {
 void write_bundle_of(const Arguments &arguments, BundleFiles files,
                      const std::function<ReportFiles(const std::string &folder)> &write) {
     const TemporaryFolder folder;
-    const ReportFiles page = write(folder.path().string());
+    const ReportFiles page = write(folder.path());
     add_folder(files, folder.path());
     const std::string archive = arguments.text("bundle", "");
     write_bundle(archive, files);
@@ -444,9 +446,11 @@ int report(const Words &words) {
     const Format format = format_of("report", arguments, false);
     const bool sheet = format == Format::csv || format == Format::markdown;
     check_answer_options(arguments, format);
-    if (arguments.has("figure") || sheet)
+    if (arguments.has("figure") && arguments.has("output"))
+        refuse_overwriting_by_figure(arguments.text("figure", ""), "report", arguments);
+    else if (sheet || arguments.has("bundle"))
         refuse_overwriting("report", arguments);
-    else if (!arguments.has("bundle") && (arguments.has("output") || format != Format::json))
+    else if (arguments.has("output") || format != Format::json)
         refuse_overwriting_in(arguments.text("output", "page"), "report", arguments);
     if (!arguments.has("figure") && !sheet)
         check_folder(arguments.text("output", "page"));

@@ -30,7 +30,17 @@
 namespace convcast::cli {
 namespace {
 
-std::vector<Paper> asked_papers(const Arguments &arguments) {
+/// What the answer to a paper threw, with the file that has the paper.
+[[noreturn]] void rethrow_with_file(const InputError &error, const std::string &file) {
+    std::vector<InputProblem> problems = error.problems;
+    for (InputProblem &problem : problems)
+        if (problem.place.starts_with("item "))
+            problem.place = file + ": " + problem.place;
+    throw InputError(std::move(problems));
+}
+
+/// `files`: by a paper's id, what it was asked by.
+std::vector<Paper> asked_papers(const Arguments &arguments, std::map<std::string, std::string> &files) {
     const std::vector<std::string> known = shipped_papers();
     if (arguments.positional().empty())
         throw UsageError(
@@ -41,6 +51,7 @@ std::vector<Paper> asked_papers(const Arguments &arguments) {
     for (const std::string &name : arguments.positional())
         for (const std::string &one : name == "all" ? known : std::vector<std::string>{name}) {
             Paper paper = find_paper(one);
+            files.emplace(paper.id, one == "-" ? "standard input" : one);
             if (ids.insert(paper.id).second)
                 papers.push_back(std::move(paper));
         }
@@ -117,10 +128,7 @@ std::map<std::string, Run> measure_studies(const std::vector<Paper> &papers, con
                                            const std::filesystem::path &folder) {
     std::map<std::string, Run> runs;
     const auto save = [&](const std::string &study, const Run &run) {
-        std::error_code error;
-        std::filesystem::create_directories(folder, error);
-        if (error)
-            throw InputError(folder.string(), "cannot make this folder: " + error.message());
+        make_folder(folder.string());
         write_file_atomically((folder / (study + ".json.gz")).string(), write_run(run));
     };
     const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
@@ -196,7 +204,8 @@ int reproduce(const Words &words) {
                               most_papers);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("reproduce")), 0;
-    std::vector<Paper> papers = asked_papers(arguments);
+    std::map<std::string, std::string> files_of_papers;
+    std::vector<Paper> papers = asked_papers(arguments, files_of_papers);
     keep_only(papers, arguments.texts("only"));
     if (arguments.has("device") && !arguments.has("measure"))
         throw UsageError("reproduce: --device is for --measure");
@@ -206,7 +215,12 @@ int reproduce(const Words &words) {
     const GpuProfile ours = find_profile(arguments.text("gpu", "h200"));
     const std::filesystem::path folder = arguments.text("output", "papers");
     for (const Paper &paper : papers)
-        refuse_overwriting_in((folder / paper.id).string(), "reproduce", arguments);
+        refuse_overwriting_in((folder / paper.id).string(), "reproduce", arguments,
+                              {"claims.csv", paper.id + ".tex", paper.id + ".bib"});
+    for (const Paper &paper : papers)
+        if (arguments.has("docs"))
+            refuse_overwriting_in(arguments.text("docs", ""), "reproduce", arguments, {paper.id + ".md"},
+                                  "--docs");
     Recordings recordings = shipped_recording, settings = shipped_settings;
     std::map<std::string, Run> measured;
     if (arguments.has("measure")) {
@@ -222,9 +236,16 @@ int reproduce(const Words &words) {
     std::vector<PaperAnswers> answers;
     for (const Paper &paper : papers) {
         const PaperContext context(paper, ours, recordings, settings);
-        const Reproduction reproduction = convcast::reproduce(paper, context);
+        const Reproduction reproduction = [&] {
+            try {
+                return convcast::reproduce(paper, context);
+            } catch (const InputError &error) {
+                rethrow_with_file(error, files_of_papers.at(paper.id));
+            }
+        }();
         answers.push_back(answers_of(reproduction));
         if (arguments.has("docs")) {
+            make_folder(arguments.text("docs", ""));
             const std::string file =
                 (std::filesystem::path(arguments.text("docs", "")) / (paper.id + ".md")).string();
             write_file_atomically(file, paper_markdown(reproduction));

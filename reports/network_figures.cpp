@@ -131,8 +131,8 @@ Figure launches_figure(const LadderRun &run) {
             add(static_cast<std::size_t>(found - layers.begin()), launch.kernel,
                 launch.time_s.value * in_microseconds);
         }
-        const auto total = rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s;
-        add(layers.size() + 1, "launching", total->value * in_microseconds - at);
+        if (const auto total = rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s)
+            add(layers.size() + 1, "launching", total->value * in_microseconds - at);
     }
     std::erase_if(figure.series, [](const Series &series) { return series.points.empty(); });
     figure.no_data = "no rung has a forecast";

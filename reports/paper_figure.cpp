@@ -24,12 +24,9 @@ fs::path stem_of(const fs::path &file) {
 
 /// Makes the PDF of an SVG that is written for the purpose and removed again.
 std::string pdf_of(const std::string &svg, const fs::path &pdf) {
-    const fs::path made = stem_of(pdf).string() + ".part.svg";
-    write_file_atomically(made.string(), svg);
-    const std::string problem = svg_to_pdf(made, pdf);
-    std::error_code ignored;
-    fs::remove(made, ignored);
-    return problem;
+    const TemporaryFile made(pdf.string());
+    write_file_atomically(made.path(), svg);
+    return svg_to_pdf(made.path(), pdf);
 }
 
 void write(PaperFiles &out, const fs::path &file, const std::string &text) {
@@ -62,16 +59,26 @@ std::string sentence(const std::string &text) {
 
 } // namespace
 
+std::vector<fs::path> files_of_paper_figure(const fs::path &target, const std::string &id) {
+    const std::string ending = target.extension().string();
+    const bool one = ending == ".svg" || ending == ".pdf" || ending == ".tex" || ending == ".csv";
+    const fs::path stem = one ? stem_of(target) : target / id;
+    std::vector<fs::path> files;
+    for (const char *suffix : {".svg", ".pdf", ".tex", ".csv", "_caption.tex"})
+        if (!one || ending == suffix || suffix == std::string("_caption.tex") ||
+            (ending == ".tex" && suffix == std::string(".pdf"))) // of many points the TeX has a PDF
+            files.emplace_back(stem.string() + suffix);
+    files.push_back(stem.parent_path() / "convcast.bib");
+    return files;
+}
+
 PaperFiles write_paper_figure(const Figure &figure, std::span<const CaseColumns> cases,
                               const PaperWidth &width, const fs::path &target,
                               const std::string &conditions) {
     const std::string ending = target.extension().string();
     const bool one = ending == ".svg" || ending == ".pdf" || ending == ".tex" || ending == ".csv";
-    std::error_code error;
     if (!one)
-        fs::create_directories(target, error);
-    if (error)
-        throw InputError(target.string(), "cannot make this folder: " + error.message());
+        make_folder(target.string());
     const fs::path stem = one ? stem_of(target) : target / figure.id;
     const auto wanted = [&](const char *suffix) { return !one || ending == suffix; };
     const std::string svg = to_svg(figure, SvgUse::standalone, width);

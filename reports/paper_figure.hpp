@@ -24,6 +24,10 @@ PaperFiles write_paper_figure(const Figure &figure, std::span<const CaseColumns>
                               const PaperWidth &width, const std::filesystem::path &target,
                               const std::string &conditions);
 
+/// Every file that writing the figure `id`, or a drawing, as `target` may write.
+std::vector<std::filesystem::path> files_of_paper_figure(const std::filesystem::path &target,
+                                                         const std::string &id);
+
 /// A drawing that exists as SVG only, as `target`.svg or .pdf, with its caption and the references.
 PaperFiles write_paper_drawing(const std::string &svg, const std::string &label, const std::string &caption,
                                const std::filesystem::path &target);

@@ -253,12 +253,11 @@ std::string papers_name(const Study &study) {
 std::vector<ShapeRow> shapes_of(const Run &run, const std::vector<CaseRow> &rows,
                                 std::span<const Study> studies) {
     std::vector<ShapeRow> shapes;
-    for (const Study &study : studies)
-        for (const std::string &shape : study.shapes)
-            shapes.emplace_back().study = study.id, shapes.back().shape = shape;
     std::map<std::pair<std::string, std::string>, std::size_t> place;
-    for (std::size_t i = 0; i < shapes.size(); ++i)
-        place.try_emplace({*shapes[i].study, shapes[i].shape}, i);
+    for (const Study &study : studies)
+        for (const std::string &shape : study.shapes) // one that is listed twice has one row
+            if (place.try_emplace({study.id, shape}, shapes.size()).second)
+                shapes.emplace_back().study = study.id, shapes.back().shape = shape;
     for (const CaseRow &row : rows) {
         const auto [it, fresh] = place.try_emplace({row.study.value_or(""), row.shape}, shapes.size());
         if (fresh)

@@ -25,13 +25,6 @@
 namespace convcast {
 namespace {
 
-void make_folder(const std::filesystem::path &folder) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error)
-        throw InputError(folder.string(), "cannot make this folder: " + error.message());
-}
-
 /// What a report wrote into a folder of figures, a name a line: the next one removes what it does not write
 /// anew, so that no figure of another document stays beside its page. Files of others are never touched.
 constexpr const char *manifest = ".figures";
@@ -67,7 +60,7 @@ void replace_listed(const std::filesystem::path &figures, std::set<std::string> 
 ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
                           std::span<const CaseColumns> cases,
                           const std::function<void(std::size_t, const std::string &)> &progress) {
-    make_folder(folder / "figures");
+    make_folder((folder / "figures").string());
     const std::set<std::string> earlier = listed_files(folder / "figures");
     ReportFiles files;
     files.page = folder / "page.html";

@@ -367,8 +367,9 @@ class Reader {
             });
     }
 
-    /// What a struct's own check says, at the line of the deepest part of `field` that is there; not of a
-    /// field that is missing or was not read, which has been said.
+    /// What a struct's own check says, at the line of the deepest part of `field` that is there: of a list or
+    /// map that is absent, which is an empty one, the struct's. Not of a field that is missing or was not
+    /// read, which has been said.
     void report(const JsonValue &json, const std::string &path, std::size_t before, const std::string &field,
                 const std::string &message) {
         const JsonValue *at = &json;
@@ -382,7 +383,11 @@ class Reader {
                 std::from_chars(part.data(), part.data() + part.size(), index);
                 next = index < array->size() ? &(*array)[index] : nullptr;
             }
-            if (next == nullptr && begin == 0)
+            if (next == nullptr && begin == 0 &&
+                std::any_of(problems_.begin() + static_cast<std::ptrdiff_t>(before), problems_.end(),
+                            [&](const InputProblem &earlier) {
+                                return earlier.message == "missing required field \"" + part + "\"";
+                            }))
                 return;
             at = next == nullptr ? at : next;
             begin = end + 1;
@@ -400,6 +405,14 @@ class Reader {
     std::string file_;
     std::vector<InputProblem> problems_;
 };
+
+/// "run.json:12: /cases/3/status" for a path of a document's text; the line is that of the deepest part of
+/// the path that is there.
+std::string place_in(const JsonValue &document, const std::string &file, const std::string &path);
+
+/// The same for problems whose places are "FILE: /path", as who reads them said without lines.
+std::vector<InputProblem> with_lines(std::vector<InputProblem> problems, const std::string &text,
+                                     const std::string &file);
 
 /// What to do with a document whose schema is not the one expected: of another version of convcast, or of
 /// another kind.

@@ -130,7 +130,7 @@ std::string without_links(const std::string &path) {
 /// Those that exist now. Never destroyed: other threads may write files while the program ends.
 struct Temporaries {
     std::mutex mutex;
-    std::set<std::string> paths;
+    std::set<std::string> paths, folders;
 };
 Temporaries &temporaries() {
     static Temporaries *const all = new Temporaries;
@@ -246,10 +246,62 @@ void TemporaryFile::replace_target() {
     path_.clear();
 }
 
+TemporaryFolder::TemporaryFolder() {
+    std::error_code failed;
+    const std::filesystem::path beside = std::filesystem::temp_directory_path(failed);
+    if (failed)
+        throw InputError("TMPDIR", "is no folder for temporary files: " + failed.message());
+    std::string name = (beside / "convcast_XXXXXX").string();
+    const std::scoped_lock lock(temporaries().mutex);
+    if (::mkdtemp(name.data()) == nullptr)
+        throw InputError(name, std::string("cannot make a folder: ") + std::strerror(errno));
+    path_ = name;
+    temporaries().folders.insert(path_);
+}
+
+TemporaryFolder::TemporaryFolder(const std::string &path) {
+    const std::filesystem::path above = std::filesystem::path(path).parent_path();
+    if (!above.empty())
+        make_folder(above.string());
+    const std::scoped_lock lock(temporaries().mutex);
+    std::error_code failed;
+    const bool made = std::filesystem::create_directory(path, failed);
+    if (failed)
+        throw InputError(path, "cannot make this folder: " + failed.message());
+    if (!made)
+        return;
+    path_ = path;
+    temporaries().folders.insert(path_);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+    if (path_.empty())
+        return;
+    std::error_code none;
+    std::filesystem::remove_all(path_, none);
+    keep();
+}
+
+void TemporaryFolder::keep() {
+    const std::scoped_lock lock(temporaries().mutex);
+    temporaries().folders.erase(path_);
+    path_.clear();
+}
+
+void make_folder(const std::string &path) {
+    std::error_code failed;
+    std::filesystem::create_directories(path, failed);
+    if (failed)
+        throw InputError(path, "cannot make this folder: " + failed.message());
+}
+
 void exit_now(int code) {
     temporaries().mutex.lock(); // for good: no file is made or renamed any more
     for (const std::string &path : temporaries().paths)
         ::unlink(path.c_str());
+    std::error_code none;
+    for (const std::string &folder : temporaries().folders)
+        std::filesystem::remove_all(folder, none);
     ::_exit(code);
 }
 

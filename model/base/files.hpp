@@ -52,8 +52,30 @@ class TemporaryFile {
     int descriptor_ = -1;
 };
 
-/// Ends the program with `code`, without destructors and whatever its threads do, but for temporary files,
-/// which are removed. For a thread, not for a signal handler.
+/// A folder that is removed, with all that is in it, with this object and by exit_now.
+class TemporaryFolder {
+  public:
+    /// A new one, where the system has those of programs. Throws InputError.
+    TemporaryFolder();
+    /// This one until keep(), if it is made here; one that was there before is left alone. Throws InputError.
+    explicit TemporaryFolder(const std::string &path);
+    ~TemporaryFolder();
+    TemporaryFolder(const TemporaryFolder &) = delete;
+    TemporaryFolder &operator=(const TemporaryFolder &) = delete;
+
+    const std::string &path() const { return path_; }
+    /// What was to be written is complete: the folder stays.
+    void keep();
+
+  private:
+    std::string path_;
+};
+
+/// Makes the folder, and those that it lies in, where there is none. Throws InputError with the reason.
+void make_folder(const std::string &path);
+
+/// Ends the program with `code`, without destructors and whatever its threads do, but for temporary files and
+/// folders, which are removed. For a thread, not for a signal handler.
 [[noreturn]] void exit_now(int code);
 
 } // namespace convcast

@@ -71,4 +71,16 @@ bool is_printable(std::string_view text) {
     });
 }
 
+bool is_id(std::string_view text) {
+    constexpr std::size_t longest = 60;
+    return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    });
+}
+
+std::string expected_id(std::string_view example, std::string_view found) {
+    return fmt::format("expected 1 to 60 small letters, digits and _, for example \"{}\", found \"{}\"",
+                       example, shortened(found));
+}
+
 } // namespace convcast

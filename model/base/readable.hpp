@@ -27,4 +27,11 @@ std::string readable(double value, std::string_view unit);
 /// Whether a file's text may stand in a sentence: not empty, at most 200 bytes, no control characters.
 bool is_printable(std::string_view text);
 
+/// Whether a text may be the id of what a document describes: 1 to 60 small letters, digits and _. Ids name
+/// files, members of archives and parts of pages, so that each reader of a document with one asks this.
+bool is_id(std::string_view text);
+
+/// What its message says: "expected 1 to 60 small letters, digits and _, for example "vgg16", found "a/b"".
+std::string expected_id(std::string_view example, std::string_view found);
+
 } // namespace convcast

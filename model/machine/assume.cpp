@@ -129,7 +129,9 @@ bool set_limit(GpuProfile &profile, const Setting &setting) {
             setting.said(fmt::format("{:.0f}", before), fmt::format("{:.0f}", static_cast<double>(field))));
     });
     if (found)
-        profile.limits.check([&](const std::string &, const std::string &why) { setting.reject(why); });
+        profile.limits.check([&](const std::string &field, const std::string &why) {
+            setting.reject(field == setting.name ? why : "with it " + field + " is wrong: " + why);
+        });
     return found;
 }
 

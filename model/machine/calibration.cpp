@@ -133,9 +133,9 @@ Calibration read_calibration(const std::string &text, const std::string &file) {
         if (!is_printable(name))
             one_line("numbers", name, "sm_clock");
         else
-            within("profile/numbers/" + name, value, 0.0, 1e18, "1");
+            within("profile/numbers/" + name, value, value == 0.0 ? 0.0 : 1e-18, 1e18, "1");
     if (!problems.empty())
-        throw InputError(std::move(problems));
+        throw InputError(described::with_lines(std::move(problems), text, file));
     return calibration;
 }
 

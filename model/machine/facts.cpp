@@ -71,7 +71,7 @@ Facts read_facts(const std::string &text, const std::string &file) {
                                 "expected a share from 0 to 1, for example 0.5, for " + kernel.kernel});
     }
     if (!problems.empty())
-        throw InputError(std::move(problems));
+        throw InputError(described::with_lines(std::move(problems), text, file));
     return facts;
 }
 

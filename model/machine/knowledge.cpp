@@ -84,6 +84,9 @@ std::string differences(const FittedOn &fitted, const FittedOn &now) {
     for (const auto &[name, value] : now.numbers)
         if (const auto other = fitted.numbers.find(name); other == fitted.numbers.end())
             found.emplace_back(there_or_not, name + " (not known then)");
+        else if (other->second != value && !(other->second > 0.0 && value > 0.0)) // which has no ratio
+            found.emplace_back(there_or_not,
+                               fmt::format("{} ({:g} then, {:g} now)", name, other->second, value));
         else if (other->second != value)
             found.emplace_back(-std::abs(std::log(value / other->second)),
                                fmt::format("{} ({:+.3g} %)", name, 100.0 * (value / other->second - 1.0)));

@@ -518,6 +518,9 @@ Seconds light_of(const Network &network, const Forecaster &forecaster, std::int6
 } // namespace
 
 void NetworkLaunch::check(const FieldProblem &problem) const {
+    if (operators.empty()) // the first names it
+        problem("operators", "expected the operators that the launch computes, for example [\"conv1\", "
+                             "\"relu1\"]");
     if (begins_s && ends_s && !(*begins_s <= *ends_s))
         problem("ends_s", "expected at least begins_s");
 }

@@ -144,12 +144,25 @@ Ladder read_ladder(const std::string &text, const std::string &file, const Netwo
     for (std::size_t i = 0; i < ladder.rungs.size(); ++i)
         check_rung(network, ladder.rungs[i], file + ": /rungs/" + std::to_string(i), problems);
     if (!problems.empty())
-        throw InputError(std::move(problems));
+        throw InputError(described::with_lines(std::move(problems), text, file));
     return ladder;
 }
 
+namespace {
+
+/// Whether the network is the one that ships under its id, whatever its title: a ladder's kernels are made
+/// for that one.
+bool is_as_it_ships(const Network &network) {
+    Network shipped = find_network(network.id);
+    shipped.title = network.title, shipped.citation = network.citation;
+    return to_text(described::write(without_losses(shipped))) ==
+           to_text(described::write(without_losses(network)));
+}
+
+} // namespace
+
 bool has_ladder(const Network &network) {
-    return find_embedded(shipped_ladder_files, network.id + ".json") != nullptr;
+    return find_embedded(shipped_ladder_files, network.id + ".json") != nullptr && is_as_it_ships(network);
 }
 
 std::optional<std::string> why_no_ladder(const std::string &network) {
@@ -183,8 +196,14 @@ void LadderRun::check(const FieldProblem &problem) const {
 }
 
 Ladder find_ladder(const Network &network) {
-    if (const EmbeddedFile *file = find_embedded(shipped_ladder_files, network.id + ".json"))
+    if (const EmbeddedFile *file = find_embedded(shipped_ladder_files, network.id + ".json")) {
+        if (!is_as_it_ships(network))
+            throw UsageError(
+                "the network given as '" + network.id +
+                "' is another one than ships under that name, whose ladder it is; give yours an \"id\" "
+                "of its own");
         return read_ladder(file->text, file->path, network);
+    }
     throw UsageError("the network '" + network.id +
                      "' has no ladder, and so no kernels for training; ladders: fashion_mnist, mnist");
 }

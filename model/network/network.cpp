@@ -3,6 +3,7 @@
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
+#include "model/base/readable.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,9 +23,7 @@ namespace {
 constexpr const char *image_name = "input";
 
 bool is_name(const std::string &text) {
-    return !text.empty() && text.size() <= 60 && text != image_name &&
-           std::all_of(text.begin(), text.end(),
-                       [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
+    return is_id(text) && text != image_name;
 }
 
 std::string as_json(const ImageShape &shape) {
@@ -92,8 +91,8 @@ std::vector<ImageShape> Network::input_shapes(std::size_t index) const {
 }
 
 void Network::check(const FieldProblem &problem) const {
-    if (!is_name(id))
-        problem("id", "expected small letters, digits and _, for example \"resnet50\"");
+    if (!is_id(id))
+        problem("id", expected_id("resnet50", id));
     if (!is_bounded(input))
         problem("input", "expected channels, rows and columns of 1 or more, for example [3, 224, 224]");
     if (operators.empty())

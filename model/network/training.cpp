@@ -75,7 +75,7 @@ Weights read_weights(const std::string &text, const std::string &file, const Net
                 {file + ": /operators/" + shortened(name),
                  "no operator of " + network.id + " with parameters" + did_you_mean(name, known)});
     if (!problems.empty())
-        throw InputError(std::move(problems));
+        throw InputError(described::with_lines(std::move(problems), text, file));
     return weights;
 }
 

@@ -22,6 +22,9 @@ void TimeSpread::check(const FieldProblem &problem) const {
 }
 
 void WholeLaunch::check(const FieldProblem &problem) const {
+    if (operators.empty()) // the first names it
+        problem("operators", "expected the operators that the launch computes, for example [\"conv1\", "
+                             "\"relu1\"]");
     if (begins_s && ends_s && !(*begins_s <= *ends_s))
         problem("ends_s", "expected at least begins_s");
     if (forecast_begins_s && forecast_ends_s && !(*forecast_begins_s <= *forecast_ends_s))

@@ -1,6 +1,7 @@
 #include "model/record/elsewhere.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/readable.hpp"
 #include "model/shape/conv_shape.hpp"
 
 #include <algorithm>
@@ -51,9 +52,9 @@ Seconds time_of(std::string text, std::optional<double> unit) {
 }
 
 Case case_of(const std::string &shape, const std::string &name, Seconds time, const std::string &source) {
-    if (name.empty() || name.size() > 100)
-        throw UsageError(
-            "expected a name of 1 to 100 characters for who took the time, for example cudnn_v7");
+    if (name.size() > 100 || !is_printable(name))
+        throw UsageError("expected a name of 1 to 100 characters without control characters for who took the "
+                         "time, for example cudnn_v7");
     Case item;
     item.shape = ConvShape::parse(shape).id();
     item.baseline = elsewhere_prefix + name;

@@ -136,6 +136,8 @@ std::variant<OwnLaunch, std::string> own_launch(const OwnKernel &kernel, const C
         launch.shared_bytes = value_of_field("shared_bytes", *kernel.shared_bytes, names);
     if (kernel.registers)
         launch.registers = value_of_field("registers", *kernel.registers, names);
+    for (const std::string &parameter : kernel.parameters)
+        (void)own_argument(parameter, names); // throws where it has no value
     for (std::size_t i = 0; i < 3; ++i)
         if (launch.grid[i] < 1 || launch.grid[i] > (i == 0 ? most_grid_x : most_grid_yz))
             return "its grid is " + std::to_string(launch.grid[i]) + " along " + "xyz"[i] +

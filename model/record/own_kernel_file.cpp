@@ -4,11 +4,13 @@
 #include "model/base/files.hpp"
 #include "model/record/own_kernel.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -121,6 +123,12 @@ JsonValue launch_of_text(const std::string &text) {
             throw UsageError("--launch: expected NAME=VALUE parted by ;, got '" + shortened(part) +
                              "'; an example: --launch 'grid=ceil_div(p * q, 128),k,n; block=128'");
         const std::string name = part.substr(0, equals), value = part.substr(equals + 1);
+        if (std::any_of(members.begin(), members.end(),
+                        [&](const JsonMember &member) { return member.key() == name; }))
+            throw UsageError("--launch: '" + shortened(name) + "' stands there twice; give it once");
+        if (name == "source" || name == "schema")
+            throw UsageError("--launch: '" + name +
+                             "' is of launch files; here the source is the .cu file of --kernel");
         if (name == "template_arguments" || name == "parameters" || name == "grid" || name == "block" ||
             name == "conditions") {
             members.emplace_back(name, list_of(value));
@@ -142,6 +150,13 @@ std::string quoted_name(const std::string &file) {
     for (const char letter : file)
         out += letter == '"' || letter == '\\' || letter == '\n' ? '_' : letter;
     return out + "\"";
+}
+
+/// One name for each file, however it is written.
+std::string one_name(const std::filesystem::path &file) {
+    std::error_code failed;
+    const std::filesystem::path found = std::filesystem::weakly_canonical(file, failed);
+    return failed ? file.lexically_normal().string() : found.string();
 }
 
 /// Appends the file's text; an include in quotes is replaced by the file beside it, once each. The compiler
@@ -175,13 +190,34 @@ void put_in_place(const std::filesystem::path &file, std::set<std::string> &seen
         if (!file_exists(other.string()))
             throw InputError(file.string() + ":" + std::to_string(number),
                              "includes " + other.string() + ", which is not there");
-        if (seen.insert(std::filesystem::weakly_canonical(other).string()).second)
+        if (seen.insert(one_name(other)).second)
             put_in_place(other, seen, out, depth + 1);
         out += "#line " + std::to_string(number + 1) + " " + quoted_name(file.string()) + "\n";
     }
 }
 
 } // namespace
+
+std::vector<std::string> files_of_own_kernel(const std::string &file) {
+    std::vector<std::string> files = {file};
+    try {
+        std::filesystem::path source = file;
+        if (file.ends_with(".json")) {
+            const JsonValue document = parse_json(read_file(file), file);
+            const JsonValue *named = document.find("source");
+            source = named != nullptr && named->text()
+                         ? std::filesystem::path(file).parent_path() / std::string(*named->text())
+                         : std::filesystem::path(file).replace_extension(".cu");
+        }
+        std::set<std::string> seen = {one_name(source)};
+        files.push_back(source.string());
+        std::string text;
+        put_in_place(source, seen, text, 0);
+        files.insert(files.end(), seen.begin(), seen.end());
+    } catch (const InputError &) { // said where the kernel is read
+    }
+    return files;
+}
 
 OwnKernel read_own_kernel(const std::string &file, const std::string &launch) {
     const bool json = file.ends_with(".json");
@@ -222,11 +258,22 @@ OwnKernel read_own_kernel(const std::string &file, const std::string &launch) {
     kernel.conditions = std::move(read.conditions);
     kernel.arithmetic = read.arithmetic;
     kernel.work = std::move(read.work);
-    std::set<std::string> seen = {std::filesystem::weakly_canonical(source).string()};
-    put_in_place(source, seen, kernel.source, 0);
+    std::set<std::string> seen = {one_name(source)};
+    try {
+        put_in_place(source, seen, kernel.source, 0);
+    } catch (const InputError &error) {
+        if (!json)
+            throw;
+        std::vector<InputProblem> problems = error.problems; // a name that the launch file has wrong, maybe
+        for (InputProblem &problem : problems)
+            problem = {described::place_in(asked, file, read.source ? "/source" : "/"),
+                       problem.place + ": " + problem.message};
+        throw InputError(std::move(problems));
+    }
     std::vector<InputProblem> problems;
     kernel.check([&](const std::string &field, const std::string &message) {
-        problems.push_back({shown + ": /" + field, message});
+        problems.push_back(
+            {json ? described::place_in(asked, file, "/" + field) : shown + ": /" + field, message});
     });
     if (!problems.empty())
         throw InputError(std::move(problems));

@@ -3,6 +3,7 @@
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
+#include "model/base/readable.hpp"
 #include "model/machine/profile.hpp"
 #include "model/record/study.hpp"
 #include "model/shape/conv_shape.hpp"
@@ -21,12 +22,6 @@ namespace convcast {
 extern const std::vector<EmbeddedFile> shipped_paper_files;
 
 namespace {
-
-bool plain_name(const std::string &text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-    });
-}
 
 void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
                     const std::string &place, std::vector<InputProblem> &problems) {
@@ -49,10 +44,8 @@ void require_strategies(const std::vector<std::string> &texts, const std::string
 /// What names things that ship: profiles, studies, strategies.
 void check_names(const Paper &paper, const std::string &file, std::vector<InputProblem> &problems) {
     require_one_of(paper.gpu, shipped_profiles(), "the name of a shipped profile", file + ": /gpu", problems);
-    if (!plain_name(paper.id)) // names a folder
-        problems.push_back({file + ": /id", "expected small letters, digits and _, for example \"chang\", "
-                                            "found \"" +
-                                                shortened(paper.id) + "\""});
+    if (!is_id(paper.id)) // names a folder
+        problems.push_back({file + ": /id", expected_id("chang", paper.id)});
     std::set<std::string> ids;
     for (std::size_t i = 0; i < paper.items.size(); ++i) {
         const PaperItem &item = paper.items[i];
@@ -101,6 +94,10 @@ void PublishedCell::check(const FieldProblem &problem) const {
                           unit == PaperUnit::percent_slower || unit == PaperUnit::percent_saved;
     if (compares && !against)
         problem("", "expected \"against\": what the number is over, for example \"cuDNN 7.1\"");
+    const bool takes =
+        unit == PaperUnit::second || unit == PaperUnit::millisecond || unit == PaperUnit::clock;
+    if (takes && !(value > 0.0))
+        problem("value", "expected a time above 0, for example 0.0137");
     if (compares && !(value > 0.0))
         problem("value", "expected a number above 0, for example 1.39");
     if ((unit == PaperUnit::percent_slower || unit == PaperUnit::percent_saved) && value >= 100.0)
@@ -127,9 +124,8 @@ void PaperAnswer::check(const FieldProblem &problem) const {
 }
 
 void PaperItem::check(const FieldProblem &problem) const {
-    if (!plain_name(id)) // names files
-        problem("id", "expected small letters, digits and _, for example \"figure_4\", found \"" +
-                          shortened(id) + "\"");
+    if (!is_id(id)) // names files
+        problem("id", expected_id("figure_4", id));
     if (says.empty())
         problem("says", "expected what it claims, in a sentence, found nothing");
 }
@@ -148,7 +144,7 @@ Paper read_paper(const std::string &text, const std::string &file) {
     std::vector<InputProblem> problems;
     check_names(paper, file, problems);
     if (!problems.empty())
-        throw InputError(std::move(problems));
+        throw InputError(described::with_lines(std::move(problems), text, file));
     return paper;
 }
 

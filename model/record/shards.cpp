@@ -51,12 +51,17 @@ std::string condition(const Run &run, const std::string &name) {
 }
 
 /// Why `later` cannot be joined to `first`, one entry a reason.
-std::vector<std::string> differences(const Run &first, const Run &later) {
+std::vector<std::string> differences(const NamedRun &earlier, const NamedRun &document) {
+    const Run &first = earlier.run, &later = document.run;
+    const std::string of_one_version =
+        "one document holds the numbers of one version; set the two side by side: "
+        "convcast compare " +
+        earlier.file + " " + document.file;
     std::vector<std::string> reasons;
     if (first.producer.device_code_hash != later.producer.device_code_hash ||
         first.producer.measuring_code_hash != later.producer.measuring_code_hash)
         reasons.push_back("was made by other code (version " + later.producer.version + " against " +
-                          first.producer.version + "); one document holds the numbers of one version");
+                          first.producer.version + "); " + of_one_version);
     if (first.profile_hash != later.profile_hash)
         reasons.push_back("was forecast from another profile ('" + later.profile_id + "' against '" +
                           first.profile_id + "', or another version of it)");
@@ -66,8 +71,8 @@ std::vector<std::string> differences(const Run &first, const Run &later) {
             reasons.push_back(reason(one, other));
     };
     differ(added_code_condition, [&](const std::string &, const std::string &) {
-        return "was made by other code (version " + later.producer.version +
-               ", another text of a kernel); one document holds the numbers of one version";
+        return "was made by other code (version " + later.producer.version + ", another text of a kernel); " +
+               of_one_version;
     });
     differ("gpu", [](const std::string &one, const std::string &other) {
         return "was measured on " + other + " and not on " + one +
@@ -75,9 +80,9 @@ std::vector<std::string> differences(const Run &first, const Run &later) {
     });
     for (const auto &[name, called] : {std::pair{"cudnn", "cuDNN"}, std::pair{"cublas", "cuBLAS"},
                                        std::pair{"driver_cuda", "a driver for CUDA"}})
-        differ(name, [library = called](const std::string &one, const std::string &other) {
-            return std::string("was measured with ") + library + " " + other + " and not " + one +
-                   "; one document holds the numbers of one version";
+        differ(name, [&, library = called](const std::string &one, const std::string &other) {
+            return std::string("was measured with ") + library + " " + other + " and not " + one + "; " +
+                   of_one_version;
         });
     return reasons;
 }
@@ -149,7 +154,7 @@ Run merge(std::vector<NamedRun> documents, Conflict conflict) {
     std::vector<InputProblem> problems;
     const Run &first = documents.front().run;
     for (const NamedRun &document : documents)
-        for (std::string &reason : differences(first, document.run))
+        for (std::string &reason : differences(documents.front(), document))
             problems.push_back({document.file, std::move(reason)});
     if (!problems.empty())
         throw InputError(std::move(problems));

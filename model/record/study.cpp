@@ -3,6 +3,7 @@
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
+#include "model/base/readable.hpp"
 #include "model/record/paper.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "model/strategies/list.hpp"
@@ -65,16 +66,21 @@ void check_sweep(StudySweep &sweep, const std::string &place, std::vector<InputP
     if (sweep.swept != "h" && !knob_of_all)
         problems.push_back({place + "/swept",
                             "expected \"h\" or a knob of all its strategies, found \"" + sweep.swept + "\""});
-    const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-    if (sweep.id.empty() || !std::all_of(sweep.id.begin(), sweep.id.end(), plain)) // names a figure's file
-        problems.push_back(
-            {place + "/id", "expected small letters, digits and _, found \"" + sweep.id + "\""});
+    if (!is_id(sweep.id)) // names a figure's file
+        problems.push_back({place + "/id", expected_id("map_split_q", sweep.id)});
 }
 
-/// "layers" of "nets/layers.json.gz"
+/// "my_layers" of "nets/My layers.json.gz"
 std::string id_of_file(const std::string &file) {
+    constexpr std::size_t longest = 60;
     const std::string name = std::filesystem::path(file).filename().string();
-    return name.substr(0, std::max<std::size_t>(name.find('.'), 1));
+    std::string id = name.substr(0, std::min(longest, std::max<std::size_t>(name.find('.'), 1)));
+    for (char &c : id)
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
+        else if (!is_id(std::string_view(&c, 1)))
+            c = '_';
+    return id;
 }
 
 /// The document as it stands, with what it may leave out.
@@ -110,6 +116,8 @@ Study read_study(const std::string &text, const std::string &file) {
                                     did_you_mean(study.paper_kernels[i], known)});
     if (study.paper_kernels.size() > 2)
         problems.push_back({file + ": /paper_kernels", "expected two at most, which rule 4 chooses from"});
+    if (!is_id(study.id)) // names a figure's file and a member of the archive
+        problems.push_back({file + ": /id", expected_id("my_layers", study.id)});
     if (study.shapes.empty() && study.sweeps.empty())
         problems.push_back(
             {file + ": /shapes", "expected at least one shape, for example \"n1c1h28w28k512r3s3\""});
@@ -122,7 +130,7 @@ Study read_study(const std::string &text, const std::string &file) {
             problems.push_back({file + ": /counts/" + std::to_string(i),
                                 "expected a count of 1 or more, got " + std::to_string(study.counts[i])});
     if (!problems.empty())
-        throw InputError(std::move(problems));
+        throw InputError(described::with_lines(std::move(problems), text, file));
     return study;
 }
 

@@ -24,6 +24,7 @@ void write_drawing(const PaperDrawing &drawing, const std::filesystem::path &fol
 } // namespace
 
 ReportFiles write_reproduction(const Reproduction &reproduction, const std::filesystem::path &folder) {
+    TemporaryFolder unfinished(folder.string()); // half of the answers is taken for all of them
     std::vector<Figure> figures;
     for (const ItemAnswer &answer : reproduction.answers)
         for (const Figure &figure : answer.figures)
@@ -33,10 +34,7 @@ ReportFiles write_reproduction(const Reproduction &reproduction, const std::file
     for (const ItemAnswer &answer : reproduction.answers)
         for (const PaperDrawing &drawing : answer.drawings)
             write_drawing(drawing, folder / "figures", files);
-    std::error_code error;
-    std::filesystem::create_directories(folder / "tables", error);
-    if (error)
-        throw InputError((folder / "tables").string(), "cannot make this folder: " + error.message());
+    make_folder((folder / "tables").string());
     const auto write = [&](const std::filesystem::path &name, const std::string &text) {
         write_file_atomically((folder / name).string(), text);
     };
@@ -49,6 +47,7 @@ ReportFiles write_reproduction(const Reproduction &reproduction, const std::file
     write(id + ".tex", paper_tex(reproduction));
     write(id + ".bib", paper_bib(reproduction.paper));
     write("page.html", write_paper_page(reproduction)); // last: where a page lies, its figures lie too
+    unfinished.keep();
     return files;
 }
 

@@ -858,6 +858,19 @@ class CompareRuns(Cli):
         self.assertIn("same GPU, versions and conditions", same)
         self.assertNotRegex(same, "slower|faster")
 
+    def test_documents_of_lines_are_compared(self):
+        for name in ("before", "after"):
+            self.ok("merge", "--bare", name + ".json", "-o", name + ".jsonl")
+        self.ok("merge", "--bare", "after.json", "-o", "after.jsonl.gz")
+        expected = self.ok("compare", "before.json", "after.json", "--json").json()
+        for pair in (("before.jsonl", "after.jsonl"), ("before.json", "after.jsonl"), ("before.jsonl", "after.jsonl.gz")):
+            got = self.ok("compare", *pair, "--json").json()
+            self.assertEqual((got["before"], got["after"]), pair)
+            self.assertEqual(got["cases"], expected["cases"])
+        piped = self.ok("compare", "before.jsonl", "-", "--json", stdin=(self.folder / "after.jsonl").read_bytes()).json()
+        self.assertEqual(piped["cases"], expected["cases"])
+        self.refused(2, ["compare", "before.jsonl", "h200"], "1 Run documents among 2 files")
+
     def test_an_exit_code_for_ci(self):
         self.assertEqual(self.cli("compare", "before.json", "after.json", "--fail-over", "5%").code, 1)
         self.assertEqual(self.cli("compare", "before.json", "after.json", "--fail-over", "30").code, 0)
@@ -994,9 +1007,41 @@ class Bundle(Cli):
 
     def test_what_is_refused(self):
         self.refused(2, ["report", "run.json", "--bundle", "r.zip"], r"ends in .tar.gz, .tgz or .tar")
+        for name in ("..tar", "...tar.gz", "./...tgz", "....tar", "a\nb.tar"):
+            self.refused(2, ["report", "run.json", "--bundle", name], r"a name that ends in .tar.gz, .tgz or .tar")
+        for name in ("../../../evil", "/tmp/evil", "a\nb", "", "x" * 61, "Big"):
+            self.write("study.json", {"schema": "convcast/study/1", "id": name or "..", "title": "t", "citation": "c", "shapes": [SINGLE]})
+            self.refused(3, ["report", "run.json", "--study", "study.json", "--bundle", "r.tar"], r"study.json:\d+: /id: expected 1 to 60 small")
         self.refused(2, ["report", "run.json", "--bundle", "r.tgz", "-o", "page"], "leave out -o")
         self.refused(2, ["report", "run.json", "--bundle", "r.tgz"], "SOURCE_DATE_EPOCH must be", env={"SOURCE_DATE_EPOCH": "today"})
         self.refused(3, ["report", "run.json", "--bundle", "nowhere/r.tgz"], "nowhere")
+
+
+    def test_a_member_never_leaves_its_folder(self):
+        self.write("My-layers.v2.json", {"shapes": [SINGLE]})  # without an id it is called as its file
+        self.ok("report", "run.json", "--study", "My-layers.v2.json", "--bundle", "r.tar")
+        with tarfile.open(self.folder / "r.tar") as archive:
+            self.assertIn("r/studies/my_layers.json", archive.getnames())
+            for name in archive.getnames():
+                self.assertRegex(name, r"^r/[A-Za-z0-9_./]+$")
+                self.assertNotIn("..", name)
+
+    def test_interrupted(self):
+        """Neither the archive nor the folder that it is made in stays."""
+        run = json.loads((self.folder / "run.json").read_text())
+        with gzip.open(SOURCE / "data" / "recorded" / "h200" / "chang.json.gz") as file:
+            run["cases"] = json.load(file)["cases"]
+        self.write("run.json", run)
+        (self.folder / "tmp").mkdir()
+        before = self.files()
+        for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with subprocess.Popen([BINARY, "report", "run.json", "--bundle", "r.tar"], stderr=subprocess.PIPE, cwd=self.folder,
+                                  env=self.environment(TMPDIR=str(self.folder / "tmp")), preexec_fn=heed_interrupts) as process:
+                while process.poll() is None and not list((self.folder / "tmp").rglob("*.svg")):
+                    time.sleep(0.001)
+                process.send_signal(which)
+                self.assertEqual((process.wait(timeout=30), process.stderr.read()), (130, b""))
+            self.assertEqual(self.files(), before, which)
 
 
 class Timelines(Cli):
@@ -1430,6 +1475,8 @@ class Json(Cli):
         page = (self.folder / "out/chang/page.html").read_text()
         self.assertIn("Content-Security-Policy", page)
         self.assertNotIn('id="figure_4"', page)
+        self.ok("reproduce", "chang", "--docs", "new/docs")
+        self.assertTrue((self.folder / "new/docs/chang.md").is_file())
         self.ok("reproduce", "chang", "--only", "figure_5", "--gpu", "toy", "-o", "toy")  # nothing was measured on it
         self.assertIn("Nothing was measured", (self.folder / "toy/chang/claims.csv").read_text())
 
@@ -1443,6 +1490,11 @@ class Json(Cli):
             (["reproduce", "chang", "--device", "1"], "--device is for --measure"),
             (["reproduce", "chang", "--docs", "x", "--only", "table_1"], "leave out --only")])
         self.refused(3, ["reproduce", "bad.json"], "missing required field", problems=4)
+        paper = json.loads((SOURCE / "data" / "papers" / "chang.json").read_text())
+        computed = next(item for item in paper["items"] if item["answer"].get("by"))
+        computed["answer"]["by"] = "gainz"
+        self.write("mine.json", paper)
+        self.refused(3, ["reproduce", "mine.json", "--json"], f"mine.json: item {computed['id']}: /answer/by: expected a computation")
         self.refused(4, ["reproduce", "chang", "--only", "figure_4", "--measure", "-o", "x"], NO_GPU,
                      "Without --measure .* recordings of an H200")
 
@@ -2402,6 +2454,60 @@ class Files(Cli):
             self.write(name, {**study, "shapes": shapes})
             self.refused(3, ["predict", "--study", name], name, needle, "n1c")
 
+    def test_a_list_that_is_absent_is_an_empty_one(self):
+        """What is said of an empty list is said of one that is not there."""
+        self.write("net.json", {"schema": "convcast/network/1", "id": "a", "title": "t", "citation": "c", "input": [1, 28, 28]})
+        for verb in ("predict", "choose", "run"):
+            self.refused(3, [verb, "--network", "net.json"], "net.json:1: /operators: expected at least one operator")
+        forecast = self.ok("predict", "--network", "mnist", "--json").json()
+        del forecast["launches"][0]["operators"]
+        self.write("forecast.json", forecast)
+        self.refused(3, ["report", "forecast.json"], r"forecast.json:\d+: /launches/0/operators: expected the operators")
+        scaling = self.ok("predict", "--network", "mnist", "--devices", "0,1", "--json").json()
+        del scaling["cases"][0]["shares"]
+        self.write("scaling.json", scaling)
+        self.refused(3, ["report", "scaling.json"], r"scaling.json:\d+: /cases/0/shares: expected a share for each of the 1 GPUs")
+
+    def test_a_network_that_is_not_the_one_of_its_name(self):
+        """A ladder is of the network that ships; one's own of that name is named, and no file that ships."""
+        network = json.loads((SOURCE / "data" / "networks" / "mnist.json").read_text())
+        network["operators"] = network["operators"][:2]
+        self.write("mnist.json", network)
+        self.refused(2, ["predict", "--network", "./mnist.json", "--ladder"], "network given as 'mnist' is another one than ships",
+                     'give yours an "id" of its own')
+
+    def test_facts_that_nobody_could_read_are_not_written(self):
+        recorded = SOURCE / "data" / "recorded" / "h200" / "chen_sgemm.json.gz"
+        self.refused(3, ["facts", recorded, "-o", "f.json"], "chen_sgemm.json.gz: has no kernel that was counted in 4 calls")
+        self.refused(3, ["fit", recorded, "-o", "f.json"], "chen_sgemm.json.gz: has no measured call of our own strategies")
+
+    def test_what_is_semantically_wrong_has_a_line(self):
+        facts = json.loads((SOURCE / "data" / "facts" / "sm_90.json").read_text())
+        facts["kernels"][2]["pace"]["alu_share"] = 2
+        self.write("facts.json", facts)
+        text = (self.folder / "facts.json").read_text().splitlines()
+        line = next(i for i, of in enumerate(text, 1) if of.strip().rstrip(",") == '"alu_share": 2')
+        self.refused(3, ["predict", "--shape", SINGLE, "--facts", "facts.json"], f"facts.json:{line}: /kernels/2/pace/alu_share: expected")
+        calibration = json.loads((SOURCE / "data" / "calibration" / "h200.json").read_text())
+        calibration["profile"]["numbers"]["sm_clock"] = 1e-300
+        self.write("cal.json", calibration)
+        self.refused(3, ["predict", "--shape", SINGLE, "--calibration", "cal.json"], r"cal.json:\d+: /profile/numbers/sm_clock: expected a number")
+        calibration["profile"]["numbers"]["sm_clock"] = 0
+        self.write("cal.json", calibration)
+        out = self.ok("predict", "--shape", SINGLE, "--calibration", "cal.json", env={"COLUMNS": "400"}).out
+        self.assertRegex(out, r"sm_clock \(0 then, [0-9.e+]+ now\)")
+        self.assertNotIn("inf", out)
+        self.write("study.json", {"schema": "convcast/study/1", "shapes": [SINGLE, "n1"]})
+        self.refused(3, ["predict", "--study", "study.json"], "study.json:5: /shapes/1: ")
+        paper = json.loads((SOURCE / "data" / "papers" / "cibil.json").read_text())
+        item = next(i for i in paper["items"] if any(c["unit"] == "second" for c in i.get("published", [])))
+        next(c for c in item["published"] if c["unit"] == "second")["value"] = 0
+        self.write("paper.json", paper)
+        self.refused(3, ["reproduce", "paper.json", "--json"], r"paper.json:\d+: /items/\d+/published/\d+/value: expected a time above 0")
+        self.write("times.csv", f"shape,name,time_us\n{SINGLE},a\x1b[31mb,3\n{SINGLE},a\0b,3\n")
+        self.refused(3, ["predict", "--gpu", "toy", "--shape", SINGLE, "--times", "times.csv", "--format", "csv"],
+                     "times.csv:2: expected a name of 1 to 100 characters without control characters", problems=2)
+
     def test_a_study_of_sweeps(self):
         sweep = {"id": "q", "swept": "pieces", "title": "t", "shapes": [SINGLE],
                  "strategies": ["map_split:pieces=1", "map_split:pieces=4"]}
@@ -2439,6 +2545,9 @@ class Files(Cli):
         self.refused(2, ["run", "--resume", "run.json", "--sms", "4", "-o", "run.json"], "--sms were both given")
         for sms in ("0", "11", "x", "-1", ""):
             self.refused(2, ["predict", "--gpu", "toy", "--sms", sms, *words], "--sms")
+        self.refused(2, ["predict", "--gpu", "toy", "--sms", "1000000000", *words], "got '1000000000'")
+        self.refused(2, ["predict", "--gpu", "h200", "--set", "max_threads_per_sm=512", *words],
+                     "--set max_threads_per_sm: with it max_threads_per_cta is wrong: expected at most max_threads_per_sm, 512, got 1024")
         self.refused(4, ["run", "--gpu", "toy", "--sms", "4", *words], NO_GPU)
         self.refused(4, ["choose", "--gpu", "toy", "--sms", "4", "--shape", MULTI, "--measure", "1"], NO_GPU)
         for sms in ("x", "", "0", "-4", "11", "4 ", "99999999999999999999"):
@@ -2706,6 +2815,7 @@ class Outputs(Cli):
         super().setUp()
         self.write("regular", "mine\n")
         (self.folder / "folder").mkdir()
+        (self.folder / "round").symlink_to("round")
         self.forecast = ["predict", "--gpu", "toy", "--shape", SINGLE]
         self.write("run.json", self.ok(*self.forecast, "--json").out)
 
@@ -2721,6 +2831,10 @@ class Outputs(Cli):
             (["report", "run.json", "-o", "regular/deeper"], "regular/deeper/figures: cannot make"),
             (["report", "run.json", "-o", "/dev/full"], "/dev/full"),
             (["report", "run.json", "-o", "/proc/nowhere"], "/proc/nowhere"),
+            (["report", "run.json", "-o", "x" * 256], "xxx/figures: cannot make this folder: File name too long"),
+            (["report", "run.json", "-o", "round"], "round/figures: cannot make this folder: Too many levels of symbolic links"),
+            (["report", "run.json", "-o", "regular/deeper/still"], "cannot make this folder: Not a directory"),
+            (["reproduce", "chang", "-o", "round"], "round/?.*: Too many levels of symbolic links"),
         ])
 
     def test_the_statistics_are_not_printed_when_the_page_fails(self):
@@ -2797,7 +2911,7 @@ class Outputs(Cli):
         (self.folder / "round.json").symlink_to("round.json")
         self.refused(3, [*self.forecast, "-o", "round.json"], r"round\.json: cannot be written: Too many levels of symbolic links")
         self.assertEqual(sorted(p.name for p in self.folder.rglob("*")),
-                         ["deep.json", "folder", "fresh.json", "link.json", "real.json", "regular", "round.json", "run.json"])
+                         ["deep.json", "folder", "fresh.json", "link.json", "real.json", "regular", "round", "round.json", "run.json"])
 
     def test_closed_standard_streams(self):
         for closed, words in ((">&-", "list"), ("<&-", "report -")):
@@ -2873,6 +2987,16 @@ class Outputs(Cli):
                 self.assertEqual((out, self.files()), (b"", before))
                 self.assert_sentence(err.decode(), "interrupted after [0-9]+ of [0-9]+ shapes; nothing is kept", output)
 
+    def test_an_interrupted_reproduction_leaves_no_half(self):
+        before = self.files()
+        with subprocess.Popen([BINARY, "reproduce", "chang", "-o", "out"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              env=self.environment(), cwd=self.folder, preexec_fn=heed_interrupts) as process:
+            while process.poll() is None and not list((self.folder / "out").rglob("*.csv")):
+                time.sleep(0.001)
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual((process.wait(timeout=30), process.stderr.read()), (130, b""))
+        self.assertEqual(self.files(), {**before, "out": None}, "only the folder that was asked for")
+
     def test_interrupted_while_it_writes(self):
         """The temporary file goes, the older file stays: a pipe fills before all is written, so there is time to interrupt."""
         question = ["predict", "--gpu", "toy"] + ["--study", "chang_multi"] * 4 + ["-o", "large.json.gz"]
@@ -2933,6 +3057,16 @@ class Compile(Cli):
         self.compile("run.json", "-o", "kernels.json")
         kernels = json.loads((self.folder / "kernels.json").read_text())["kernels"]
         self.assertTrue(any(k["kernel"].startswith("map_split<") for k in kernels))
+
+    def test_work_that_is_none_is_exit_code_1(self):
+        launch = json.loads(self.EXAMPLE.read_text())
+        launch["work"]["instructions"] = "1"
+        self.write("four_filters.json", launch)
+        self.write("four_filters.cu", self.EXAMPLE.with_suffix(".cu").read_text())
+        for output in ([], ["--json"], ["--format", "csv"]):
+            result = self.cli("predict", "--kernel", "four_filters.json", "--shape", self.SHAPE, "--strategy", "own", *output)
+            self.assertEqual(result.code, 1, output)
+            self.assertIn("work: fmas are more than 32", result.out + result.err)
 
     def test_what_does_not_compile_is_exit_code_1(self):
         result = self.compile("--shape", SINGLE, "--strategy", "map_split", "--arch", "sm_999", code=1)
@@ -3029,6 +3163,34 @@ class NothingIsLost(Cli):
         for verb in ("predict", "choose"):
             self.refused(2, [verb, "--shape", SINGLE, *gpu, "--recorded", "rec.json", "-o", "rec.json"], "the record would be lost")
         self.refused(4, ["run", "--resume", "run.json", *gpu, "-o", "run_hard.json"], NO_GPU)  # which is what it is for
+        self.write("layers.csv", f"shape\n{SINGLE}\n{MULTI}\n")
+        for output in ("layers.csv", "./layers.csv", "page/../layers.csv"):
+            self.refused(2, ["choose", "--shapes", "layers.csv", *gpu, "--figure", output], "--figure .*take the place of --shapes layers.csv")
+        for beside in ("who_caption.tex", "convcast.bib"):
+            os.link(self.folder / "layers.csv", self.folder / beside)
+            self.refused(2, ["choose", "--shapes", "layers.csv", *gpu, "--figure", "who.svg"],
+                         f"--figure who.svg also writes {beside}, which would take the place of --shapes layers.csv")
+            self.refused(2, ["predict", "--shapes", "layers.csv", *gpu, "--strategy", "naive_global", "--diagram", "who.svg"],
+                         f"--diagram who.svg also writes {beside}")
+            self.refused(2, ["report", "run.json", "--times", "layers.csv", "--figure", "error_cdf", "-o", "who.svg"],
+                         f"-o who.svg also writes {beside}")
+            (self.folder / beside).unlink()
+        self.write("run.tar.gz", gzip.compress((self.folder / "run.json").read_bytes()))
+        self.refused(2, ["report", "run.tar.gz", "--bundle", "run.tar.gz"], "--bundle run.tar.gz would take the place of run.tar.gz")
+        (self.folder / "papers" / "mine").mkdir(parents=True)
+        (self.folder / "papers" / "chang").mkdir()
+        self.write("papers/chang/claims.csv", (SOURCE / "data" / "papers" / "chang.json").read_text())
+        self.refused(2, ["reproduce", "papers/chang/claims.csv", "-o", "papers"], "also writes papers/chang/claims.csv")
+        self.write("mine.json", {"schema": "convcast/kernel/1", "source": "mine.cu", "parameters": ["output"], "grid": [1], "block": [32]})
+        self.write("mine.cu", '#include "part.cuh"\n__global__ void mine(float *output) {}\n')
+        self.write("part.cuh", "// nothing\n")
+        for source in ("mine.json", "mine.cu", "part.cuh"):
+            self.refused(2, ["predict", "--kernel", "mine.json", "--shape", SINGLE, *gpu, "-o", source],
+                         f"-o {source} would take the place of --kernel .*{source}, which is read: the kernel would be lost")
+        (self.folder / "digits").mkdir()
+        self.write("digits/train-images-idx3-ubyte", "pixels")
+        self.refused(2, ["run", "--network", "mnist", "--data", "digits", "--weights", "digits/train-images-idx3-ubyte"],
+                     "--weights .*would take the place of --data digits/train-images-idx3-ubyte")
         self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "-o", "toy")  # the name of a profile that ships is no file
         self.ok("predict", "run.json", "--gpu", "toy", "-o", "again.json")
 
@@ -3072,7 +3234,8 @@ class Merge(Cli):
         one = self.shard("1.json", SINGLE)
         for changes, why in (({"producer": {"version": "0", "device_code_hash": "0", "measuring_code_hash": "0"}}, "other code"),
                              ({"profile_hash": "0" * 32}, "another profile")):
-            self.refused(3, ["merge", one, self.shard("2.json", MULTI, **changes), "-o", "run.json"], r"2\.json", why)
+            self.refused(3, ["merge", one, self.shard("2.json", MULTI, **changes), "-o", "run.json"], r"2\.json", why,
+                         *(["convcast compare 1.json 2.json"] if "code" in why else []))
 
     def test_words(self):
         one = self.shard("1.json", SINGLE)
@@ -3117,10 +3280,15 @@ class OwnKernels(Cli):
 
     def test_launches_that_are_none(self):
         self.write("mine.cu", "__global__ void mine(float *output) {}\n")
+        self.write("lost.json", {"schema": "convcast/kernel/1", "parameters": ["output"], "source": "lost\x01.cu", "grid": [1], "block": [32]})
         for words, code, needle in (
                 (("--kernel", "mine.cu"), 2, "how is it launched"),
                 (("--kernel", "mine.cu", "--launch", "grid=1; block=p q"), 2, "block: the expression 'p q'"),
                 (("--kernel", "none.cu", "--launch", "grid=1; block=1"), 3, "none.cu"),
+                (("--kernel", "mine.cu", "--launch", "grid=1; grid=2; block=1"), 2, "--launch: 'grid' stands there twice"),
+                (("--kernel", "mine.cu", "--launch", "source=other.cu; grid=1; block=1"), 2, "--launch: 'source' is of launch files"),
+                (("--kernel", "mine.cu", "--launch", "grid=1; block=1; parameters=output,float:x"), 2, "--kernel mine.cu: parameters: expected a number"),
+                (("--kernel", "lost.json"), 3, "lost.json:4: /source: lost\x5cx01.cu: cannot be opened"),
                 (("--launch", "grid=1; block=1"), 2, "--launch is given 1 times for 0"),
                 (("--strategy", "own"), 2, "stands for the kernels of --kernel")):
             result = self.cli("predict", "--shape", self.SHAPE, *words)

@@ -108,6 +108,26 @@ TEST(Files, AProgramThatEndsAtOnceLeavesNone) {
     EXPECT_EQ(folder.files(), 0);
 }
 
+TEST(Files, AProgramThatEndsAtOnceLeavesNoFolder) {
+    const Folder folder;
+    const std::string made = folder / "made", kept = folder / "kept", there = folder / "there";
+    make_folder(there);
+    const auto end_with_folders = [&] {
+        TemporaryFolder unfinished(made), finished(kept);
+        const TemporaryFolder of_somebody(there), of_the_system;
+        write_file_atomically(made + "/half", "x");
+        write_file_atomically(of_the_system.path() + "/half", "x");
+        finished.keep();
+        write_file_atomically(folder / "where", of_the_system.path());
+        exit_now(130);
+    };
+    EXPECT_EXIT(end_with_folders(), testing::ExitedWithCode(130), "");
+    EXPECT_FALSE(file_exists(made));
+    EXPECT_TRUE(file_exists(kept));
+    EXPECT_TRUE(file_exists(there)) << "it was there before";
+    EXPECT_FALSE(file_exists(read_file(folder / "where")));
+}
+
 TEST(Files, APipeThatNobodyReadsIsNoFailedFile) {
     const Folder folder;
     ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);

@@ -29,6 +29,7 @@ WholeRun whole_run() {
     run.nodes = 19;
     run.replayed_s = TimeSpread{Seconds(119e-6), Seconds(118e-6), Seconds(120e-6), 15};
     WholeLaunch &launch = run.launches.emplace_back();
+    launch.operators = {"conv1"};
     launch.forecast_s = Seconds(5e-6);
     launch.share = 1.0;
     launch.begins_s = Seconds(0.0), launch.ends_s = Seconds(5e-6);
@@ -41,6 +42,7 @@ NetworkForecast network_forecast() {
     forecast.time_s = Seconds(126e-6), forecast.light_s = Seconds(60e-6);
     forecast.nodes = 19;
     NetworkLaunch &launch = forecast.launches.emplace_back();
+    launch.operators = {"conv1"};
     launch.time_s = Seconds(5e-6);
     launch.share = 1.0;
     launch.candidates = {{"winograd", Seconds(4e-6)}};
@@ -75,6 +77,7 @@ Scaling scaling_run() {
     run.peers = {Bandwidth(385e9), Seconds(1e-6), Source::measured, "peer_copy"};
     ScalingCase &item = run.cases.emplace_back();
     item.batch = 2048;
+    item.shares = {2048};
     item.status = Status::ok;
     item.measured = ScalingTimes{Seconds(1e-5), Seconds(1e-5), Seconds(2e-5), Seconds(2e-5), Seconds(0.0)};
     return run;
@@ -112,6 +115,8 @@ TEST(NetworkDocuments, AWholeRunTookTimeForImages) {
          "\"wrong_result\"");
     says([](WholeRun &run) { run.launches[0].share = 1.5; }, "launches/0/share", "from 0 to 1");
     says([](WholeRun &run) { run.launches[0].stream = 16; }, "launches/0/stream", "from 0 to 15");
+    says([](WholeRun &run) { run.launches[0].operators.clear(); }, "launches/0/operators",
+         "expected the operators that the launch computes");
     says([](WholeRun &run) { run.launches[0].begins_s = Seconds(1.0); }, "launches/0/ends_s",
          "expected at least begins_s");
 }
@@ -137,6 +142,8 @@ TEST(NetworkDocuments, AForecastIsOfTimesAboveZero) {
     says([](NetworkForecast &of) { of.launches[0].time_s = Seconds(0.0); }, "launches/0/time_s", time);
     says([](NetworkForecast &of) { of.launches[0].candidates[0].time_s = Seconds(0.0); },
          "launches/0/candidates/0/time_s", time);
+    says([](NetworkForecast &of) { of.launches[0].operators.clear(); }, "launches/0/operators",
+         "expected the operators that the launch computes");
     says([](NetworkForecast &of) { of.what_if[0].time_s = Seconds(0.0); }, "what_if/0/time_s", time);
     says([](NetworkForecast &of) { of.low_s = Seconds(2.0), of.high_s = Seconds(1.0); }, "low_s",
          "expected at most high_s");
@@ -176,6 +183,8 @@ TEST(NetworkDocuments, AScalingIsOfStepsThatTookTime) {
     says([](Scaling &run) { run.cases[0].devices = 9; }, "cases/0/devices", "from 1 to 8");
     says([](Scaling &run) { run.cases[0].measured->step_s = Seconds(0.0); }, "cases/0/measured/step_s",
          "expected a number from 1e-12");
+    says([](Scaling &run) { run.cases[0].shares.clear(); }, "cases/0/shares",
+         "expected a share for each of the 1 GPUs, got 0");
     says([](Scaling &run) { run.cases[0].output_error = 1e9; }, "cases/0/output_error",
          "expected at most 0.001");
     says([](Scaling &run) { run.peers.bandwidth_bytes_per_s = Bandwidth(0.0); },

@@ -1,6 +1,7 @@
 #include "reports/network_page.hpp"
 
 #include "model/base/files.hpp"
+#include "reports/network_figures.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,6 +49,13 @@ LadderReport ladder() {
     rung.predicted->launches = {launch};
     report.run.rungs = {rung};
     return report;
+}
+
+TEST(LadderFigures, AForecastWithoutATimeHasItsLaunches) {
+    LadderReport report = ladder();
+    report.run.rungs[0].predicted->graph_s.reset();
+    const Figure figure = ladder_figures(report.run).at(1);
+    EXPECT_EQ(figure.point_count(), 1u) << "the launch, and no bar of launching it";
 }
 
 TEST_F(NetworkPages, ALadderSaysWhatMattersFirst) {

@@ -302,6 +302,20 @@ TEST(Summarize, ANetworkIsTheSumOfItsLayers) {
     EXPECT_TRUE(summarize(run, studies()).networks.empty());
 }
 
+TEST(Summarize, AShapeThatAStudyListsTwiceIsOne) {
+    Study study;
+    study.id = "twice";
+    study.shapes = {"a", "a", "b"};
+    convcast::Run run;
+    run.cases = {timed("a", "x", 1.0), timed("a", "y", 2.0), timed("b", "x", 10.0)};
+    for (Case &item : run.cases)
+        item.study = "twice";
+    const ReportStatistics statistics = summarize(run, std::span(&study, 1));
+    ASSERT_EQ(statistics.shapes.size(), 2u);
+    for (const ShapeRow &shape : statistics.shapes)
+        EXPECT_TRUE(shape.ours) << shape.shape;
+}
+
 TEST(Summarize, AWrongResultHasNoTime) {
     convcast::Run run;
     run.cases = {timed("a", "x", 1.0, 1.0), timed("a", "cudnn:gemm", 2.0)};

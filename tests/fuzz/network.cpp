@@ -1,0 +1,38 @@
+// A network; its shapes, its launches and a forecast of it as a whole.
+#include "model/network/network.hpp"
+#include "model/base/described.hpp"
+#include "model/machine/profile.hpp"
+#include "model/network/forecast.hpp"
+#include "model/network/whole_run.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include <algorithm>
+
+using namespace convcast;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    static const GpuProfile profile = find_profile("h200");
+    const auto write = [](const Network &network) { return to_text(described::write(network)); };
+    const std::optional<Network> network = fuzz::accepted(data, size, read_network, write);
+    if (!network)
+        return -1;
+    const std::int64_t most = most_images(*network);
+    if (most < 1 || without_losses(*network).operators.empty())
+        std::abort();
+    convolution_counts(*network, 1);
+    why_not_whole(*network);
+    constexpr std::size_t few = 8; // a forecast ranks strategies, which takes seconds under the sanitizers
+    if (network->operators.size() > few)
+        return 0;
+    try {
+        NetworkQuestion question;
+        question.strategies = {name_of(fuzz::any_strategy(data, size))};
+        question.what_if = false;
+        const NetworkForecast forecast = forecast_network(*network, profile, {}, question);
+        const std::string text = to_text(described::write(forecast));
+        fuzz::require_same(text, to_text(described::write(described::read_document<NetworkForecast>(
+                                     text, "forecast", "convcast/network_forecast/1"))));
+    } catch (const UsageError &) { // a convolution that this strategy does not do
+    }
+    return 0;
+}
