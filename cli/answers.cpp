@@ -119,20 +119,58 @@ std::string time_words(const Prediction &p) {
     return text;
 }
 
+namespace {
+
+struct BusyShare {
+    const char *name;
+    double share;
+};
+
+/// A share beside the threshold that it is compared with: never rounded across it.
+std::string share_beside(double share, double threshold) {
+    constexpr double tenths = 1000.0;
+    return share < threshold && percent(share) == percent(threshold)
+               ? fmt::format("{:.1f} %", std::floor(tenths * share) / 10.0)
+               : percent(share);
+}
+
+/// "issue slots 67 % busy, 60 % or more (FMA pipes 2 %)": those at the threshold of R5, then the others.
+std::string busy_words(const std::vector<BusyShare> &shares, double threshold) {
+    std::string at, below;
+    for (const BusyShare &its : shares) {
+        std::string &text = its.share >= threshold ? at : below;
+        text +=
+            (text.empty() ? "" : " and ") + std::string(its.name) + " " + share_beside(its.share, threshold);
+    }
+    return at + " busy, " + percent(threshold) + " or more" + (below.empty() ? "" : " (" + below + ")");
+}
+
+/// "DRAM 67 % and L2 13 % busy, less than 70 %"
+std::string idle_words(const std::vector<BusyShare> &shares, double threshold) {
+    std::string text;
+    for (const BusyShare &its : shares)
+        text +=
+            (text.empty() ? "" : " and ") + std::string(its.name) + " " + share_beside(its.share, threshold);
+    return text + " busy, less than " + percent(threshold);
+}
+
+} // namespace
+
 std::string regime_words(const Prediction &p, const GpuProfile &profile) {
     if (!p.regimes || !p.regimes->tier2 || !p.plan || !p.work)
         return "";
     const Utilisation busy = utilisation_of(*p.plan, *p.work, *p.time_s, profile);
-    const std::string arithmetic = "FMA pipes " + percent(busy.fma) + ", issue slots " + percent(busy.issue),
-                      memory = "DRAM " + percent(busy.dram) + ", L2 " + percent(busy.l2);
     const Regime regime = *p.regimes->tier2;
-    std::string text = boost::describe::enum_to_string(regime, "?");
+    const std::vector<BusyShare> arithmetic = {{"FMA pipes", busy.fma}, {"issue slots", busy.issue}},
+                                 memory = {{"DRAM", busy.dram}, {"L2", busy.l2}};
+    std::string text = std::string(boost::describe::enum_to_string(regime, "?")) + ": ";
     if (regime == Regime::compute_hidden)
-        text += ": arithmetic is busy (" + arithmetic + "), memory waits for it (" + memory + ")";
+        text += busy_words(arithmetic, busy_fma_share) + "; DRAM " + percent(busy.dram) + ", L2 " +
+                percent(busy.l2);
     else if (regime == Regime::bulk_hidden)
-        text += ": memory is busy (" + memory + "), arithmetic waits for it (" + arithmetic + ")";
+        text += busy_words(memory, busy_memory_share) + "; " + idle_words(arithmetic, busy_fma_share);
     else
-        text += ": neither arithmetic (" + arithmetic + ") nor memory (" + memory + ") is busy";
+        text += idle_words(arithmetic, busy_fma_share) + "; " + idle_words(memory, busy_memory_share);
     text += "; " + launch_words(*p.plan, profile.limits.sm_count);
     if (p.regimes->paper && *p.regimes->paper != regime)
         text +=

@@ -27,7 +27,8 @@ extern const char *const tensor_core_remark;
 /// is from the bound.
 std::string time_words(const Prediction &prediction);
 
-/// "exposed: neither arithmetic (41 %) nor memory is busy": a regime with the shares that make it one.
+/// "exposed: FMA pipes 17 % and issue slots 32 % busy, less than 60 %; ...": a regime with the shares that
+/// make it one, each group beside its threshold of R5.
 std::string regime_words(const Prediction &prediction, const GpuProfile &profile);
 
 /// The largest leaves of the tree with their seconds, "shared memory 4.31 us, FMA 3.02 us": what each adds to

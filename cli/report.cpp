@@ -155,8 +155,14 @@ std::string speedups_text(const std::vector<SpeedupStatistics> &speedups) {
                             fmt::format("{} of {}", s.wins, s.n), factor(*s.min), factor(*s.geomean)});
     if (rows.empty())
         return "";
+    const bool papers =
+        std::any_of(rows.begin(), rows.end(), [](const auto &row) { return row[1].ends_with(", as run"); });
     return "\ncuDNN in true FP32, its tensors in NCHW; \"NHWC too\": also plans for tensors that lay in "
            "NHWC\n" +
+           std::string(papers
+                           ? "\"as run\": the kernel of the study's paper in this run's settings, by default "
+                             "predict's; `convcast\nreproduce` has the paper's own settings beside them\n"
+                           : "") +
            table({{"speed-up in"},
                   {"of", Align::left, Keep::high},
                   {"over", Align::left, Keep::must},
@@ -170,7 +176,8 @@ std::string name_of(Regime regime) {
     return boost::describe::enum_to_string(regime, "?");
 }
 
-/// The opinions on regimes against the counters, and what warps waited for, for a terminal.
+/// The opinions on regimes against the counters, and what warps waited for, for a terminal. "always one":
+/// what always saying the regime that was measured most often would agree with.
 std::string regimes_text(const RegimeTables &tables) {
     std::vector<std::vector<std::string>> rows;
     for (const RegimeStatistics &r : tables.opinions)
@@ -190,12 +197,14 @@ std::string regimes_text(const RegimeTables &tables) {
     for (const RegimeStatistics &r : tables.opinions)
         rows.push_back({r.group, r.opinion, std::to_string(r.n),
                         share(static_cast<double>(r.agree) / static_cast<double>(r.n)),
+                        share(static_cast<double>(r.commonest_n) / static_cast<double>(r.n)),
                         r.kappa ? fmt::format("{:.3f}", *r.kappa) : "-", share(*r.balanced)});
     text += "\n" + table({{"regimes of"},
                           {"by", Align::left, Keep::must},
                           {"cases", Align::right},
                           {"agree", Align::right, Keep::must},
-                          {"kappa", Align::right},
+                          {"always one", Align::right, Keep::must},
+                          {"kappa", Align::right, Keep::must},
                           {"balanced", Align::right}},
                          rows, terminal_width());
     rows.clear();

@@ -333,7 +333,7 @@ class Drawing {
         figure.y = axis_of(answers_, up);
         figure.caption =
             fmt::format("The strategy with the shortest forecast, {}. Hollow marks: the regime of "
-                        "that strategy is exposed, nothing is busy.",
+                        "that strategy is exposed.",
                         of_gpus());
         for (const std::string &gpu : gpus_in_order()) {
             std::map<std::pair<std::size_t, int>, Series> series; // by winner and regime

@@ -132,10 +132,9 @@ void PageWriter::regimes() {
     if (r.opinions.empty() && !can_draw("sweep_") && !can_draw("regime"))
         return;
     std::string heading = "Regimes: what hides the memory latency";
-    for (const RegimeStatistics &o : r.opinions)
-        if (o.group == "all" && o.opinion == "tier2" && o.n > 0)
-            heading =
-                fmt::format("Regimes: the forecast agrees with the counters on {} of {} cases", o.agree, o.n);
+    if (const RegimeStatistics *forecast = over_all(r, "tier2"))
+        heading = fmt::format("Regimes: the forecast agrees with the counters on {} of {} cases ({})",
+                              forecast->agree, forecast->n, worth_of(*forecast));
     begin("regimes", heading);
     add("<p class=\"lead\">What hides the memory latency: enough FMAs ({}), enough bytes in flight ({}), or "
         "neither ({}). The paper's rule, the physical rule and the forecast each say which; the counters "
@@ -150,14 +149,17 @@ void PageWriter::regimes() {
     out_ += "</div>\n";
     if (!r.opinions.empty()) {
         open_details("Which opinion agrees with the counters");
-        head(2, {"strategy", "opinion", "cases", "agree", "kappa", "balanced"});
+        head(2, {"strategy", "opinion", "cases", "agree", "always the commonest", "kappa", "balanced"});
         for (const RegimeStatistics &o : r.opinions)
             line({o.group, o.opinion, std::to_string(o.n),
-                  percent(static_cast<double>(o.agree) / static_cast<double>(o.n)), ratio(o.kappa),
+                  percent(static_cast<double>(o.agree) / static_cast<double>(o.n)),
+                  percent(static_cast<double>(o.commonest_n) / static_cast<double>(o.n)), ratio(o.kappa),
                   percent(o.balanced)});
         tail();
         out_ +=
-            "<p class=\"small\">kappa: Cohen's, 0 is chance. balanced: mean over the measured regimes of the "
+            "<p class=\"small\">always the commonest: what always saying the regime that was measured most "
+            "often "
+            "would agree with. kappa: Cohen's, 0 is chance. balanced: mean over the measured regimes of the "
             "share that was forecast right.</p>\n";
         head(3, {"opinion, all strategies", "measured", "forecast", "cases"});
         for (const RegimeStatistics &o : r.opinions)
@@ -225,9 +227,11 @@ void PageWriter::speed() {
             "NCHW and "
             "KCRS, as ours do. <q>NHWC too</q> adds its plans for NHWC, whose tensors lay in that layout "
             "before the "
-            "call: the time of bringing them there is not in it. Lines of <q>the paper's</q> are of the "
+            "call: the time of bringing them there is not in it. Lines with <q>as run</q> are of the "
             "kernel that "
-            "the study's paper proposes, which its published gains are of. Ours that multiply on tensor "
+            "the study's paper proposes, in the settings of this run: by default those of <code>convcast "
+            "predict</code>. The paper's own settings are what <code>convcast reproduce</code> compares. "
+            "Ours that multiply on tensor "
             "cores (three "
             "TF32 products for one, in the accuracy of FP32) stand apart: where they were run, <q>ours "
             "without tensor "
@@ -261,7 +265,7 @@ void PageWriter::published() {
         return;
     open_details("What the papers published");
     head(5, {"study", "GPU", "baseline", "remark", "that kernel here", "average", "range",
-             "that kernel here, against cuDNN", "our fastest here"});
+             "that kernel here, as run, against cuDNN", "our fastest here"});
     for (const Study &study : studies_) {
         const SpeedupStatistics *own = nullptr, *best = nullptr;
         for (const SpeedupStatistics &s : statistics_.speedups)
@@ -295,9 +299,9 @@ void PageWriter::shapes() {
         rows.size() < statistics_.shapes.size()
             ? fmt::format("Shape by shape: the {} least speed-ups of {}", most, statistics_.shapes.size())
             : std::string("Shape by shape"));
-    head(5, {"shape", "our fastest", "cuDNN's fastest", "the paper's own", "our fastest on tensor cores",
-             "speed-up", "NHWC too", "deterministic", "without Winograd and FFT", "of the paper's own",
-             "of tensor cores over our FFMAs"});
+    head(5, {"shape", "our fastest", "cuDNN's fastest", "the paper's kernel, as run",
+             "our fastest on tensor cores", "speed-up", "NHWC too", "deterministic",
+             "without Winograd and FFT", "of the paper's kernel, as run", "of tensor cores over our FFMAs"});
     for (const ShapeRow *shape : rows) {
         add("<tr><th scope=\"row\">{}</th>", breakable(shape->shape));
         for (const auto &id : {shape->ours, shape->cudnn, shape->papers, shape->ours_tensor_cores})

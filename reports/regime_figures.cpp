@@ -34,13 +34,15 @@ std::string regime_text(Regime regime) {
 
 Figure regime_confusion(const ReportStatistics &statistics) {
     Figure figure{"regimes", "Regimes: what was said of what was measured", "", {}, {}};
-    for (const RegimeStatistics &opinion : statistics.regimes.opinions)
-        if (opinion.group == "all" && opinion.n > 0 && opinion.opinion == "tier2")
-            figure.title = fmt::format("The forecast names the measured regime of {} of {} cases",
-                                       opinion.agree, opinion.n);
+    const RegimeStatistics *forecast = over_all(statistics.regimes, "tier2");
+    if (forecast != nullptr)
+        figure.title = fmt::format("The forecast names the measured regime of {} of {} cases",
+                                   forecast->agree, forecast->n);
     figure.caption =
         "Of the cases that the counters put into a regime, the share that an opinion put into each: a row "
         "in one colour, its own, is right. The number of cases is in the row's name.";
+    if (forecast != nullptr)
+        figure.caption += " Of the forecast: " + worth_of(*forecast) + ".";
     figure.x = {"share of the cases, %", Scale::linear, 0.0, percent, {}};
     figure.y.scale = Scale::category;
     std::map<Regime, Series> said;

@@ -1,5 +1,9 @@
 #include "reports/regimes.hpp"
 
+#include <boost/describe.hpp>
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -59,6 +63,10 @@ RegimeStatistics agreement(const Opinion &opinion, const std::string &group,
             column += table[j][i];
             out.counts.push_back({one, other, static_cast<std::int64_t>(table[i][j])});
         }
+        if (row > static_cast<double>(out.commonest_n)) {
+            out.commonest = one;
+            out.commonest_n = static_cast<std::int64_t>(row);
+        }
         agree += table[i][i];
         chance += row / n * column / n;
         if (row > 0.0) {
@@ -112,6 +120,20 @@ std::string stall_reason(const std::string &counter) {
         counter.size() <= before.size() + after.size())
         return "";
     return counter.substr(before.size(), counter.size() - before.size() - after.size());
+}
+
+std::string worth_of(const RegimeStatistics &row) {
+    return (row.kappa ? fmt::format("kappa {:.2f}", *row.kappa)
+                      : std::string("no kappa, as chance explains all")) +
+           fmt::format("; always saying {} agrees on {}", boost::describe::enum_to_string(row.commonest, "?"),
+                       row.commonest_n);
+}
+
+const RegimeStatistics *over_all(const RegimeTables &tables, const std::string &opinion) {
+    for (const RegimeStatistics &row : tables.opinions)
+        if (row.group == "all" && row.opinion == opinion && row.n > 0)
+            return &row;
+    return nullptr;
 }
 
 RegimeTables regimes_of(const Run &run) {

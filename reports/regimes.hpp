@@ -21,10 +21,13 @@ struct RegimeStatistics {
     std::string opinion; ///< "paper", "physical", "tier2"
     std::string group;   ///< a strategy, or "all"
     std::int64_t n = 0, agree = 0;
+    Regime commonest = Regime::exposed; ///< measured most often; of equal ones the first
+    std::int64_t commonest_n = 0;       ///< cases of it: what always saying it would agree with
     std::optional<double> kappa;     ///< Cohen's: agreement beyond chance; absent where chance leaves none
     std::optional<double> balanced;  ///< mean over the measured regimes of the share that was forecast right
     std::vector<RegimeCount> counts; ///< all nine, by measured, then forecast
-    BOOST_DESCRIBE_CLASS(RegimeStatistics, (), (opinion, group, n, agree, kappa, balanced, counts), (), ())
+    BOOST_DESCRIBE_CLASS(RegimeStatistics, (),
+                         (opinion, group, n, agree, commonest, commonest_n, kappa, balanced, counts), (), ())
 };
 
 /// What warps waited for where the counters say a regime: mean share of a reason in the warps that had an
@@ -36,6 +39,9 @@ struct StallStatistics {
     double share = 0.0;
     BOOST_DESCRIBE_CLASS(StallStatistics, (), (measured, reason, n, share), (), ())
 };
+
+/// What an agreement is worth: "kappa 0.76; always saying exposed agrees on 2273". Of a row with cases.
+std::string worth_of(const RegimeStatistics &row);
 
 struct RegimeTables {
     std::vector<RegimeStatistics>
@@ -51,5 +57,8 @@ std::string stall_reason(const std::string &counter);
 
 /// Of our own strategies' ok cases, cold. Empty where nothing was counted.
 RegimeTables regimes_of(const Run &run);
+
+/// The row of an opinion over all strategies; nullptr where it said nothing.
+const RegimeStatistics *over_all(const RegimeTables &tables, const std::string &opinion);
 
 } // namespace convcast

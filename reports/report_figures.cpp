@@ -278,7 +278,7 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
                                                      gain.gpu, gain.baseline)});
     Series all{"over its fastest algorithm", 0},
         direct{"over its fastest without Winograd and FFT", 1, Drawn::points, true},
-        papers{"the paper's own kernel, over its fastest algorithm", 2};
+        papers{"the paper's kernel, as run, over its fastest algorithm", 2};
     for (const ShapeRow &shape : statistics.shapes) {
         if (shape.study.value_or("") != study.id)
             continue;
@@ -291,8 +291,8 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
         if (shape.speedup_papers) {
             const std::string &kernel = statistics.cases[static_cast<std::size_t>(*shape.papers)].group;
             papers.points.push_back({*shape.speedup_papers, row,
-                                     shape.shape + ": " + times(*shape.speedup_papers) +
-                                         ", the paper's own " + kernel + " over the fastest",
+                                     shape.shape + ": " + times(*shape.speedup_papers) + ", " + kernel +
+                                         " as run over the fastest",
                                      shape.papers});
         }
         if (shape.speedup_direct)

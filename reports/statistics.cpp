@@ -245,9 +245,10 @@ bool is_papers_own(const CaseRow &row, const Case &item, std::span<const Study> 
            item.prediction->rules->method == found - own.begin() + 1;
 }
 
-/// "the paper's filter_split/map_split"
+/// "filter_split/map_split, as run": the paper's algorithms in the settings of the run, which are not the
+/// paper's own unless the run was given those.
 std::string papers_name(const Study &study) {
-    return "the paper's " + join(study.paper_kernels, "/");
+    return join(study.paper_kernels, "/") + ", as run";
 }
 
 std::vector<ShapeRow> shapes_of(const Run &run, const std::vector<CaseRow> &rows,

@@ -78,7 +78,7 @@ struct ShapeRow {
     std::string shape;
     std::optional<std::int64_t> ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_any_layout, cudnn_tf32;
     std::optional<std::int64_t> ours_tensor_cores;
-    std::optional<std::int64_t> papers;         ///< fastest setting of the study's paper's own kernel
+    std::optional<std::int64_t> papers;         ///< fastest setting in the run of the study's paper's kernel
     std::optional<double> speedup_tensor_cores; ///< time of `ours` over that of `ours_tensor_cores`
     /// cuDNN's time over ours: above 1 we are faster.
     std::optional<double> speedup, speedup_deterministic, speedup_direct, speedup_any_layout;
@@ -95,7 +95,8 @@ struct ShapeRow {
 
 struct SpeedupStatistics {
     std::string study; ///< a study's id, "other shapes", or "all"
-    /// "our fastest", "ours on tensor cores" or the paper's own kernel, "the paper's stride_fixed_block"
+    /// "our fastest", "ours on tensor cores" or the paper's kernel in the run's settings,
+    /// "stride_fixed_block, as run"
     std::string ours;
     /// "cudnn" on NCHW, "cudnn, NHWC too", "cudnn, deterministic" or "cudnn without Winograd and FFT", both
     /// on NCHW; or, of ours on tensor cores, "ours without tensor cores"

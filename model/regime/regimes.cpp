@@ -63,9 +63,12 @@ Regime physical_regime(const Plan &plan, const ConvShape &shape, const Gpu &gpu)
 Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, const GpuProfile &profile) {
     Utilisation out;
     double launches = 0.0; // that follow a gap; one that starts early has its CTAs on the SMs by then
+    double idle_instructions = 0.0; // of CTAs without work: the SMs that run only those are not busy ones
     for (const std::vector<Partition> *all : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *all)
+        for (const Partition &part : *all) {
             launches += (part.early.value_or(false) ? 0.0 : 1.0) + (part.constant_bytes > 0 ? 1.0 : 0.0);
+            idle_instructions += static_cast<double>(part.idle_ctas) * part.idle_instructions.value_or(0.0);
+        }
     const double floor_s = profile.launch_floor ? profile.launch_floor->value.value : 0.0;
     const double gap_s = profile.launch_gap ? profile.launch_gap->value.value : floor_s;
     // Launching takes no SM's time; of a forecast near the floor some is left all the same.
@@ -74,7 +77,8 @@ Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, con
         const double clocks = running * busy_sms(plan, profile.limits.sm_count) * profile.limits.sm_count *
                               profile.sm_clock->value.value; // of all SMs
         out.fma = work.fmas.value_or(0.0) / (clocks * profile.limits.cores_per_sm);
-        out.issue = work.instructions.value_or(0.0) / (clocks * profile.limits.schedulers_per_sm);
+        out.issue = std::max(0.0, work.instructions.value_or(0.0) - idle_instructions) /
+                    (clocks * profile.limits.schedulers_per_sm);
     }
     if (profile.dram_read_bandwidth) {
         const double read = profile.dram_read_bandwidth->value.value;

@@ -5,6 +5,7 @@
 #include "reports/papers/computations.hpp"
 #include "reports/papers/verdicts.hpp"
 #include "reports/regime_figures.hpp"
+#include "reports/regimes.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
@@ -353,20 +354,6 @@ ItemAnswer block_measured(const PaperItem &item, const PaperContext &context) {
     return answer;
 }
 
-/// Over the study's shapes, how often an opinion says what the counters say.
-struct Agreement {
-    std::size_t same = 0, all = 0;
-};
-Agreement agreement(const StudyResults &results, std::optional<Regime> CaseRow::*opinion) {
-    Agreement out;
-    for (const CaseRow &row : results.statistics.cases)
-        if (row.measured && row.*opinion) {
-            ++out.all;
-            out.same += row.*opinion == row.measured ? 1 : 0;
-        }
-    return out;
-}
-
 ItemAnswer regimes(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
     const StudyResults *results = context.measured(*item.answer.study);
@@ -377,27 +364,34 @@ ItemAnswer regimes(const PaperItem &item, const PaperContext &context) {
         return answer;
     }
     answer.figures = regime_maps(results->statistics);
-    const Agreement paper = agreement(*results, &CaseRow::paper),
-                    physical = agreement(*results, &CaseRow::physical),
-                    tier2 = agreement(*results, &CaseRow::tier2);
+    const RegimeTables &said = results->statistics.regimes;
     PaperTable table{
         item.id,
         "Regimes that are said as the counters show them, " + name,
         1,
-        {"by", "right", "of"},
-        {{"the paper's rule (N_FMA, V_s)", std::to_string(paper.same), std::to_string(paper.all)},
-         {"the physical rule", std::to_string(physical.same), std::to_string(physical.all)},
-         {"the forecast", std::to_string(tier2.same), std::to_string(tier2.all)}},
-        "Both divisions on every map and number of filters of the figures."};
+        {"by", "right", "of", "always the commonest", "kappa"},
+        {},
+        "Both divisions on every map and number of filters of the figures. Always the commonest: what "
+        "always saying the regime that was measured most often would agree with. Kappa: Cohen's, 0 "
+        "is chance."};
+    for (const auto &[by, opinion] :
+         {std::pair("the paper's rule (N_FMA, V_s)", "paper"), std::pair("the physical rule", "physical"),
+          std::pair("the forecast", "tier2")})
+        if (const RegimeStatistics *its = over_all(said, opinion))
+            table.rows.push_back({by, std::to_string(its->agree), std::to_string(its->n),
+                                  std::to_string(its->commonest_n),
+                                  its->kappa ? fmt::format("{:.2f}", *its->kappa) : "–"});
     answer.tables.push_back(std::move(table));
-    if (paper.all > 0) {
-        answer.findings.push_back({item.id, claim, "without a number",
-                                   fmt::format("{} of {} cases ({})", paper.same, paper.all, name),
-                                   verdict_of_all(paper.same, paper.all),
-                                   fmt::format("The rule says the regime that the counters show in {} of {} "
-                                               "cases on {}, the forecast in {}.",
-                                               paper.same, paper.all, name, tier2.same)});
-    }
+    const RegimeStatistics *paper = over_all(said, "paper"), *forecast = over_all(said, "tier2");
+    if (paper != nullptr && forecast != nullptr)
+        answer.findings.push_back(
+            {item.id, claim, "without a number",
+             fmt::format("{} of {} cases ({})", paper->agree, paper->n, name),
+             verdict_of_all(static_cast<std::size_t>(paper->agree), static_cast<std::size_t>(paper->n)),
+             fmt::format(
+                 "The rule says the regime that the counters show in {} of {} cases on {}, the forecast "
+                 "in {}. Of the rule: {}. Of the forecast: {}.",
+                 paper->agree, paper->n, name, forecast->agree, worth_of(*paper), worth_of(*forecast))});
     return answer;
 }
 

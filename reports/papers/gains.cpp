@@ -395,7 +395,11 @@ ClaimAnswer finding_of(const PaperItem &item, const PublishedCell &cell, const S
         return finding;
     }
     const double here = value_of(statistic, values.own);
-    finding.found = fmt::format("{} ({})", times(here), short_name(context.ours().profile));
+    finding.found =
+        fmt::format("{} ({}){}", times(here), short_name(context.ours().profile),
+                    values.by_default.empty() ? ""
+                                              : fmt::format("; {} in predict's default",
+                                                            times(value_of(statistic, values.by_default))));
     finding.verdict = verdict_of_ratio(*ratio_of(cell), here);
     finding.sentence =
         fmt::format("{} in the paper's own settings{}.", times(here),
@@ -417,7 +421,11 @@ ClaimAnswer in_all_cases(const PaperItem &item, const Speedups &values, const Pa
     if (values.own.empty())
         return finding;
     const std::size_t wins = wins_of(values.own);
-    finding.found = fmt::format("on {} ({})", of_shapes(wins, values.own.size()), gpu);
+    finding.found =
+        fmt::format("on {} ({})", of_shapes(wins, values.own.size()), gpu) +
+        (values.by_default.empty() ? ""
+                                   : fmt::format("; on {} of {} in predict's default",
+                                                 wins_of(values.by_default), values.by_default.size()));
     finding.verdict = verdict_of_all(wins, values.own.size());
     finding.sentence = fmt::format(
         "In the paper's own settings its kernel is faster than today's cuDNN on {}, in predict's default on "

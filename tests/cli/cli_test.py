@@ -1541,6 +1541,26 @@ class Json(Cli):
         ])
         self.refused(3, [*sweep, "--figure", "nowhere/x.svg"], "nowhere")
 
+    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    def test_the_papers_kernels_are_said_to_be_as_run(self):
+        """What `report` says of them in predict's default settings, `reproduce` says too, beside the paper's own settings."""
+        report = self.ok("report", SOURCE / "data" / "recorded" / "h200" / "chang.json.gz", "-o", "page").out
+        self.assertNotIn("the paper's filter_split", report)
+        faster, mean = re.search(r"filter_split/map_split, as run +cudnn +(\d+ of 18) +\S+ +(\d\.\d\d)x", report).groups()
+        self.assertIn('"as run": the kernel of the study\'s paper in this run\'s settings', report)
+        found = " ".join(self.ok("reproduce", "chang", "--only", "figure_4", "-o", "figure_4").out.split())
+        self.assertIn(f"on 9 of 18 shapes (H200); on {faster} in predict's default", found)
+        self.assertIn(f"(H200); {mean}× in predict's default", found)
+
+    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    def test_agreement_of_regimes_stands_beside_a_constant_guess(self):
+        report = self.ok("report", SOURCE / "data" / "recorded" / "h200" / "regime_map.json.gz", "-o", "page").out
+        head, *rows = report[report.index("regimes of"):].splitlines()
+        self.assertRegex(head, r"agree +always one +kappa")
+        self.assertRegex(rows[0], r"^all +paper +112 +55\.4 % +79\.5 % +0\.251 ")
+        page = (self.folder / "page" / "page.html").read_text()
+        self.assertRegex(page, r"agrees with the counters on \d+ of 112 cases \(kappa [\d.]+; always saying exposed agrees on 89\)")
+
     def test_one_figure_for_a_paper(self):
         measured = SOURCE / "data" / "recorded" / "h200" / "boundaries.json.gz"
         self.ok("report", measured, "--figure", "error_cdf", "--width", "88mm", "-o", "cdf.svg")
@@ -1983,6 +2003,31 @@ class Explain(Cli):
         for name in ("dram_read_bandwidth", "bulk_hidden", "issue slots", "winograd", "chang:figure_4"):
             self.assertIn(name, text)
         self.assertLessEqual(max(len(line) for line in text.splitlines()), 200)
+
+    def test_the_sentence_of_a_regime_fits_its_shares(self):
+        """Each share stands on its side of the threshold that is named with it."""
+        calls = ("--shape n1c1h56w56k256r3s3 --strategy filter_split", "--shape n1c64h56w56k64r3s3 --strategy winograd",
+                 "--shape n32c256h56w56k64r1s1 --strategy implicit_gemm", "--shape n32c64h56w56k64r3s3_pad1x1 --strategy naive_global",
+                 "--shape n64c3h224w224k64r3s3_pad1x1 --strategy winograd", "--shape n32c64h112w112k64r3s3_pad1x1 --strategy winograd",
+                 "--shape n32c64h112w112k64r3s3_g64 --strategy naive_global", "--shape n64c1h224w224k32r1s1 --strategy patch_register")
+        seen, said = set(), set()
+        for call in calls:
+            text = " ".join(self.ok("predict", *call.split()).out.split())
+            regime, sentence = re.search(r" regime (\w+): (.*?); \d[\d,]* CTAs", text).groups()
+            seen.add(regime)
+            shares = {name: float(share) for name, share in re.findall(r"(FMA pipes|issue slots|DRAM|L2) ([\d.]+) %", sentence)}
+            self.assertEqual(set(shares), {"FMA pipes", "issue slots", "DRAM", "L2"}, text)
+            for names, side, least in re.findall(r"((?:(?:FMA pipes|issue slots|DRAM|L2) [\d.]+ %(?: and )?)+) busy, (less than|\d+ % or more)(?: (\d+) %)?",
+                                                 sentence):
+                threshold = float(least or side.split()[0])
+                for name, share in re.findall(r"(FMA pipes|issue slots|DRAM|L2) ([\d.]+) %", names):
+                    said.add(side.split()[-1])
+                    self.assertEqual(threshold, 60 if name in ("FMA pipes", "issue slots") else 70, text)
+                    (self.assertLess if side == "less than" else self.assertGreaterEqual)(float(share), threshold, text)
+            for name, share in re.findall(r"(FMA pipes|issue slots|DRAM|L2) ([\d.]+) %", " ".join(re.findall(r"\((.*?)\)", sentence))):
+                self.assertLess(float(share), 60 if name in ("FMA pipes", "issue slots") else 70, text)
+        self.assertLessEqual({"compute_hidden", "exposed"}, seen)
+        self.assertEqual(said, {"than", "more"})
 
     def test_words_of_answers(self):
         for words, says in (("1 wave", "resident"), ("/ direct", "direct products"), ("unsure", "too wide"), ("untimed", "no time"),

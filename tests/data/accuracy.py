@@ -5,12 +5,16 @@ stand between "<!-- accuracy -->" and "<!-- end -->".
     accuracy.py CONVCAST            compares them with what CONVCAST prints; exit code 1 names the first difference
     accuracy.py CONVCAST --update   writes them anew
 
-The tables are parts of what `convcast report RUN` and `convcast fit RUN --leave-one-out` print: nothing is computed here.
+The tables on sweeps are parts of what `convcast report RUN` and `convcast fit RUN --leave-one-out` print. Those on the layers of 15
+networks are computed in layers.py. Nothing is computed here.
 """
 import pathlib
 import re
 import subprocess
 import sys
+
+import count_constants
+import layers
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 RECORDED = SOURCE / "data" / "recorded" / "h200"
@@ -22,11 +26,21 @@ RESULTS = SOURCE / "docs" / "results.md"
 MODELS = {
     "wave-quantised roofline": "wave-quantised roofline",
     "MWP-CWP": "MWP-CWP",
-    "without counters": "without counters: no facts, nothing fitted to times",
-    "probes and counters": "probes and counters, nothing fitted to times",
+    "without counters": "without counters: no facts and no fit, constants stay",
+    "probes and counters": "probes and counters: facts, no fit, constants stay",
     "four numbers fitted": "four numbers fitted to times, for all kernels",
     "new kernel": "a new kernel: its own facts and times left out",
 }
+
+# Of these the rows of README.md, and what it calls them.
+BRIEF = {
+    "wave-quantised roofline": "wave-quantised roofline",
+    "MWP-CWP": "MWP-CWP",
+    "without counters": "ours, without facts and fit (constants stay)",
+    "four numbers fitted": "ours, four numbers fitted to times",
+}
+BRIEF_LAYERS = {("h200", "blind"): "ours, **blind**", ("h100", "blind"): "ours, no times of it fitted, **blind**",
+                ("h200", "today"): "what the model makes of them now"}
 
 
 def output(binary, *arguments):
@@ -66,17 +80,51 @@ def markdown(head, lines):
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines])
 
 
-def quoted_tables(sweep):
-    """(page, table) of the pages that quote the sweep's test part."""
+def whole_table(sweep):
+    """Of docs/results.md: the sweep's test part."""
     times, ranks = rows(sweep[0], "time by"), rows(sweep[2], next(part for part in sweep[2].split("  ") if part).strip())
     head = f"time, test part, {int(times['new kernel']['cases']):,} cases"
     whole = [[said, short(times[name]["error"]), short(times[name]["symmetric"]), short(times[name]["median"]), short(times[name]["p90"]),
               times[name]["bias"], short(ranks[name]["mean regret"]), ranks[name]["Kendall tau"]]
              for name, said in MODELS.items()]
-    brief = [[said, short(times[name]["median"]), short(times[name]["error"]), short(times[name]["p90"]), short(ranks[name]["mean regret"])]
-             for name, said in MODELS.items() if name != "probes and counters"]
-    return [(README, markdown(["forecast of the time by", "median error", "mean", "9 of 10 within", "regret of the choice"], brief)),
-            (RESULTS, markdown([head, "mean error", "symmetric", "median", "p90", "bias", "regret", "Kendall's tau"], whole))]
+    return markdown([head, "mean error", "symmetric", "median", "p90", "bias", "regret", "Kendall's tau"], whole)
+
+
+def percent(share):
+    return f"{100 * share:.1f} %"
+
+
+def brief_table(sweep, blind):
+    """Of README.md: what was measured, who forecast it, and how well; the blind rows beside the sweep's."""
+    times, ranks = rows(sweep[0], "time by"), rows(sweep[2], next(part for part in sweep[2].split("  ") if part).strip())
+    lines = []
+    for name, said in BRIEF.items():
+        inside = times[name]["in interval"]
+        lines.append([f"H200, random shapes, {int(times[name]['cases']):,} calls", said, short(times[name]["median"]), short(times[name]["error"]),
+                      short(times[name]["p90"]), f"{float(inside.split()[0]):.0f} %" if inside != "-" else "–", short(ranks[name]["mean regret"])])
+    for gpu, whose, its in sorted(blind, key=lambda row: row[1] == "today"):
+        if (gpu, whose) in BRIEF_LAYERS:
+            lines.append([f"{layers.NAMES[gpu]}, layers of 15 networks, {its['calls']} calls", BRIEF_LAYERS[gpu, whose], percent(its["median"]),
+                          percent(its["mean"]), percent(its["p90"]), f"{100 * its['inside']:.0f} %", percent(its["regret"])])
+    counts = count_constants.counts(count_constants.listed())
+    first = {gpu: its for gpu, whose, its in blind if whose == "blind"}
+    return markdown(["measured", "forecast by", "median error", "mean", "9 of 10 within", "in the interval", "regret"], lines) + f"""
+
+Blind: recorded after the last change to the model of commit {layers.COMMIT} and forecast by its program. It misses most on maps of one pixel: {percent(first["h200"]["one_pixel"])}
+in the mean on the H200. The random shapes are not unseen. The fit and the facts come from another fifth of them, but every row of ours
+keeps {counts["counters"]} constants read off counters and {counts["times"]} read off times of calls of all shapes ([constants](docs/constants.md)). Intervals are meant to hold
+90 %. Those on the H100 are bounds, whose ends are a factor of {first["h100"]["width"]:.0f} apart. The layers' regret is among kernels without tensor cores; among all
+it is {percent(first["h200"]["regret_all"])} and {percent(first["h100"]["regret_all"])} ([accuracy](docs/accuracy.md))."""
+
+
+def layers_table(blind):
+    """Of docs/accuracy.md."""
+    said = {"blind": f"commit {layers.COMMIT}, blind", "today": "what the model makes of them now"}
+    return markdown(["GPU", "calls", "layers", "forecast by", "mean error", "median", "p90", "bias", "maps of one pixel", "others", "interval holds",
+                     "high / low end", "regret", "with tensor cores"],
+                    [[layers.NAMES[gpu], str(its["calls"]), str(its["layers"]), said[whose], *map(percent, (its["mean"], its["median"], its["p90"])),
+                      f"{its['bias']:.3f}", percent(its["one_pixel"]), percent(its["more_pixels"]), f"{100 * its['inside']:.0f} %",
+                      f"{its['width']:.2f}", percent(its["regret"]), percent(its["regret_all"])] for gpu, whose, its in blind])
 
 
 def with_table(text, table):
@@ -90,19 +138,22 @@ def pages(binary):
     judged = ("error:", "work, test part", "ranking by, test part")
     sweep = tables(output(binary, "report", RECORDED / "sweep.json.gz"), *judged)
     others = tables(output(binary, "report", RECORDED / "sweep_unseen.json.gz"), *judged)
+    blind = layers.results(binary)
     kernels = output(binary, "fit", RECORDED / "sweep.json.gz", "--leave-one-out").strip("\n")
+    read_off = count_constants.counts(count_constants.listed())
     accuracy = f"""# How good the forecast is
 
-Generated by `tests/data/accuracy.py build/gpu/cli/convcast --update` from recordings of an H200; a test compares. The words are
+Generated by `tests/data/accuracy.py build/gpu/cli/convcast --update` from recordings of an H200 and an H100; a test compares. The words are
 explained in the glossary of [notation.md](notation.md), the models in [equations.md](equations.md). What each equation is worth is
 in [ablation.md](ablation.md), and where the forecast misses in [evidence.md](evidence.md).
 
 ## By what the forecast knew
 
 `convcast report data/recorded/h200/sweep.json.gz`: 200 shapes drawn at random, with a cold L2. A fifth of the shapes is the training
-part. "Without counters" knows probes and source code alone. "Probes and counters" adds the facts of the kernels, which were regressed
+part. "Without counters" has no facts and nothing fitted to times. "Probes and counters" adds the facts of the kernels, which were regressed
 on counters of the training part, and "four numbers fitted" the fit to its times. "New kernel" is judged strategy by strategy: its own
-facts and times are left out. The constants that were read off code and counters of all shapes stay in every row.
+facts and times are left out. The constants of [constants.md](constants.md) stay in every row, also in "without counters": {read_off["code"]} that
+were read off code, {read_off["counters"]} off counters and {read_off["times"]} off times, of calls of all shapes, the test part among them.
 
 Regret is how much longer the first choice among a shape's settings takes than the fastest measured. The roofline and MWP-CWP compute
 on plans with facts.
@@ -110,6 +161,23 @@ on plans with facts.
 {block(sweep[0])}
 {block(sweep[2])}
 {block(sweep[1])}
+## Blind: layers of 15 networks
+
+`tests/data/layers.py build/gpu/cli/convcast`, on `data/recorded/h200/layers.json.gz` and `data/recorded/h100/layers.json.gz`: layers of
+DenseNet-121, MobileNet v2 and v3, EfficientNet-B0, RegNet-Y, ShuffleNet v2, SqueezeNet, Inception v3, ConvNeXt-T, ResNeXt-50, wide
+ResNet-50, MNASNet, GoogLeNet, ResNet-34 and VGG-11, 64 dense and 24 grouped drawn at random, batch 1 to 32 drawn at random, with each strategy
+of ours, `--choose 3` and each baseline. The run on the H200 ended at its time limit, six layers short. The H100 has the first 40. It
+was forecast from a profile that `convcast measure` made just before, `data/recorded/h100/profile.json`, with the facts of the same compute
+capability and without a calibration.
+
+They were recorded with the program of commit {layers.COMMIT}, after the last change to its model. What that commit forecast is kept beside them
+(`layers_forecasts.tsv`) and is blind. For every later commit these calls are development data: its row says what the model makes of
+them now, and is not blind. Regret is among kernels without tensor cores, and among all in the last column.
+
+{layers_table(blind)}
+
+Intervals without a calibration are bounds of what can overlap (I2), so wide that they hold everything.
+
 ## By kernel
 
 `convcast fit data/recorded/h200/sweep.json.gz --leave-one-out`. "Without it": the four numbers were fitted to the other kernels alone.
@@ -124,7 +192,8 @@ are among the settings.
 {block(others[0])}
 {block(others[2])}
 {block(others[1])}"""
-    return [(PAGE, accuracy), *((page, with_table(page.read_text(encoding="utf-8"), table)) for page, table in quoted_tables(sweep))]
+    return [(PAGE, accuracy), *((page, with_table(page.read_text(encoding="utf-8"), table))
+                                for page, table in ((README, brief_table(sweep, blind)), (RESULTS, whole_table(sweep))))]
 
 
 def main(arguments):

@@ -127,13 +127,17 @@ def regressed():
     return counts, len(facts["kernels"])
 
 
+def counts(rows):
+    """Numbers of each category."""
+    return collections.Counter(category for part in (rows, of_architecture()) for its in part.values() for _, category in its)
+
+
 def sentence(rows):
-    counts = collections.Counter(category for part in (rows, of_architecture()) for its in part.values()
-                                 for _, category in its)
+    of = counts(rows)
     coefficients, _ = regressed()
     return (f"four numbers fitted to times, {sum(coefficients.values())} coefficients regressed on counters, and "
-            f"{sum(counts[category] for category in READ_OFF)} constants, of which {counts['code']} were read off code, "
-            f"{counts['counters']} off counters and {counts['times']} off times and {counts['given']} are given")
+            f"{sum(of[category] for category in READ_OFF)} constants, of which {of['code']} were read off code, "
+            f"{of['counters']} off counters and {of['times']} off times and {of['given']} are given")
 
 
 def table(rows):

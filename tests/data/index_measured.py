@@ -66,7 +66,8 @@ def main():
     for folder in sorted((SOURCE / "data" / "recorded").iterdir()):
         if not folder.is_dir():
             continue
-        profile = json.loads((SOURCE / "profiles" / (folder.name + ".json")).read_text())
+        shipped, measured_there = SOURCE / "profiles" / (folder.name + ".json"), folder / "profile.json"
+        profile = json.loads((shipped if shipped.exists() else measured_there).read_text())
         path, text = SOURCE / "data" / "measured" / (folder.name + ".tsv"), table(folder, profile)
         if "--update" in sys.argv[1:]:
             path.parent.mkdir(exist_ok=True)

@@ -67,6 +67,26 @@ TEST(Utilisation, IsThatOfTheCounters) {
     EXPECT_TRUE(std::isfinite(utilisation_of(toy_plan(20), work, Seconds(1e-6), toy()).issue));
 }
 
+/// CTAs that find nothing to do run on SMs that are not busy: neither they nor their instructions count.
+TEST(Utilisation, LeavesOutCtasWithoutWork) {
+    Work work;
+    work.fmas = 256e3;
+    work.instructions = 20000;
+    const Utilisation alone = utilisation_of(toy_plan(5), work, Seconds(11e-6), toy());
+    // Beside the 5 CTAs with work 400 without, of 30 instructions each: 12,000 more in all.
+    Plan plan = toy_plan(405);
+    plan.launches[0].idle_ctas = 400;
+    plan.launches[0].idle_instructions = 30.0;
+    work.instructions = 32000;
+    const Utilisation beside = utilisation_of(plan, work, Seconds(11e-6), toy());
+    // 5 SMs * 4 schedulers * 10,000 clocks; 32,000 instructions would be 0.16.
+    EXPECT_NEAR(beside.issue, 20000.0 / 200e3, 1e-12);
+    EXPECT_EQ(beside.fma, alone.fma);
+    // Counted work with fewer instructions than idle CTAs are said to have: a share of none, not below.
+    work.instructions = 10000;
+    EXPECT_EQ(utilisation_of(plan, work, Seconds(11e-6), toy()).issue, 0.0);
+}
+
 TEST(MwpCwp, IsThePapersArithmetic) {
     // Worked by hand from the paper's equations. A warp: 10 * 80 / 2 instructions over 4 schedulers: 100
     // clocks; 10 * 2560 / 2 / 128 = 100 loads of 100 clocks: 10,000. An SM's share of L2 is 20 B/clk: 6.4

@@ -198,7 +198,7 @@ TEST(Summarize, ThePapersOwnKernelStandsApart) {
     EXPECT_DOUBLE_EQ(*statistics.shapes.at(0).speedup_papers, 3.0);
     EXPECT_EQ(statistics.shapes.at(1).papers, 6);
     const SpeedupStatistics &papers = statistics.speedups.back();
-    EXPECT_EQ(papers.ours, "the paper's filter_split/map_split");
+    EXPECT_EQ(papers.ours, "filter_split/map_split, as run");
     EXPECT_EQ(papers.against, "cudnn");
     EXPECT_EQ(papers.n, 2);
     EXPECT_EQ(papers.wins, 1);

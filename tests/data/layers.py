@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""How good the forecast was, and is, on the recordings named `layers`: layers of 15 networks that were recorded after the
+last change to the model of commit COMMIT, with that commit's program. For that commit they are blind. For every later one they
+are development data, and its forecasts of them are never called blind.
+
+    layers.py CONVCAST      prints both; exit code 1 says where the recorded forecasts are not as accurate as is stated (BLIND)
+    layers.py --keep-forecasts RUN.json.gz NAME    writes data/recorded/NAME/layers_forecasts.tsv of a run that still has its
+                            forecasts: of each of our calls the time and its interval
+
+The run without its forecasts is made by
+    convcast merge --bare RUN.json.gz -o data/recorded/NAME/layers.json && gzip -9n data/recorded/NAME/layers.json
+
+accuracy.py writes what this computes into README.md and docs/accuracy.md.
+"""
+import gzip
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+RECORDED = SOURCE / "data" / "recorded"
+COMMIT = "defdd5a"
+TENSOR_CORES = ("implicit_gemm_3xtf32",)
+
+# Of that commit's forecasts: calls, layers, mean, median and 90th percentile of |forecast / measured - 1|, bias, share of the
+# measured times in their intervals, regret among kernels without tensor cores; %.
+BLIND = {"h200": (708, 82, 11.8, 6.9, 20.8, 0.999, 79, 3.8), "h100": (339, 40, 14.8, 8.9, 27.6, 1.070, 100, 2.4)}
+NAMES = {"h200": "H200", "h100": "H100"}
+
+
+def read(path):
+    return json.loads(gzip.decompress(path.read_bytes()))
+
+
+def measured_calls(document):
+    """(shape, strategy) -> seconds with a cold L2, of our kernels' verified calls."""
+    return {(case["shape"], case["strategy"]): next(m["time_s"] for m in case["measurements"] if m["l2"] == "cold")
+            for case in document["cases"] if "strategy" in case and case["status"] == "ok"}
+
+
+def forecasts_of(document):
+    """(shape, strategy) -> seconds, low and high end of the interval."""
+    return {(case["shape"], case["strategy"]): tuple(case["prediction"][key] for key in ("time_s", "time_low_s", "time_high_s"))
+            for case in document["cases"] if "strategy" in case and case["status"] == "ok"}
+
+
+def blind_forecasts(gpu):
+    """What that commit's program said when the calls were recorded."""
+    rows = [line.split("\t") for line in (RECORDED / gpu / "layers_forecasts.tsv").read_text().splitlines() if line[0] != "#"]
+    return {(shape, strategy): tuple(map(float, times)) for shape, strategy, *times in rows}
+
+
+def todays_forecasts(binary, gpu):
+    """What this program says of the same calls."""
+    profile = RECORDED / gpu / "profile.json"
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "again.json"
+        command = [binary, "predict", RECORDED / gpu / "layers.json.gz", "-o", out, *(["--gpu", profile] if profile.exists() else [])]
+        result = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            sys.exit(f"{' '.join(map(str, command))} failed: {result.stderr}")
+        return forecasts_of(json.loads(out.read_text()))
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def percentile(values, share):
+    """The value that this share of them does not exceed, as convcast report has it."""
+    return sorted(values)[math.ceil(share * len(values)) - 1]
+
+
+def regret(measured, forecasts, settings):
+    """How much longer the first choice among a layer's measured settings takes than the fastest of them, in the mean. Of equal
+    forecasts the first choice is the one that was recorded first, which is the order of choose."""
+    layers = {}
+    for call in settings:
+        layers.setdefault(call[0], []).append((forecasts[call][0], measured[call]))
+    return mean(min(its, key=lambda call: call[0])[1] / min(time for _, time in its) - 1 for its in layers.values() if len(its) > 1)
+
+
+def accuracy(measured, forecasts):
+    ratios = {call: forecasts[call][0] / time for call, time in measured.items()}
+    errors = [abs(ratio - 1) for ratio in ratios.values()]
+    one_pixel = lambda shape: output_pixels(shape) == 1
+    return {
+        "calls": len(measured),
+        "layers": len({shape for shape, _ in measured}),
+        "mean": mean(errors),
+        "median": statistics.median(errors),
+        "p90": percentile(errors, 0.9),
+        "bias": math.exp(mean(map(math.log, ratios.values()))),
+        "inside": mean(forecasts[call][1] <= time <= forecasts[call][2] for call, time in measured.items()),
+        "width": statistics.median(forecasts[call][2] / forecasts[call][1] for call in measured),
+        "regret": regret(measured, forecasts, [call for call in measured if call[1].split(":")[0] not in TENSOR_CORES]),
+        "regret_all": regret(measured, forecasts, measured),
+        "one_pixel": mean(abs(ratio - 1) for call, ratio in ratios.items() if one_pixel(call[0])),
+        "more_pixels": mean(abs(ratio - 1) for call, ratio in ratios.items() if not one_pixel(call[0])),
+    }
+
+
+def fields(shape):
+    """n4c32h112w112k32r3s3_pad1x1_g32 -> {"n": 4, ..., "pad": (1, 1), "str": (1, 1), "g": 32}"""
+    first, *rest = shape.split("_")
+    out, letter = {"pad": (0, 0), "str": (1, 1), "dil": (1, 1), "g": 1}, ""
+    number = ""
+    for character in first + "|":
+        if character.isdigit():
+            number += character
+            continue
+        if letter:
+            out[letter] = int(number)
+        letter, number = character, ""
+    for part in rest:
+        name = part.rstrip("0123456789x")
+        value = part[len(name):]
+        if name in out:
+            out[name] = tuple(map(int, value.split("x"))) if "x" in value else int(value)
+    return out
+
+
+def output_pixels(shape):
+    its = fields(shape)
+    return math.prod((its[size] + 2 * pad - dilation * (its[window] - 1) - 1) // stride + 1
+                     for size, window, pad, stride, dilation in zip("hw", "rs", its["pad"], its["str"], its["dil"]))
+
+
+def results(binary):
+    """(GPU, whose forecasts, accuracy): of each GPU that commit's, then this program's."""
+    out = []
+    for gpu in BLIND:
+        document = read(RECORDED / gpu / "layers.json.gz")
+        if any("prediction" in case for case in document["cases"]):
+            sys.exit(f"data/recorded/{gpu}/layers.json.gz has forecasts; `convcast merge --bare` leaves them out")
+        measured = measured_calls(document)
+        out.append((gpu, "blind", accuracy(measured, blind_forecasts(gpu))))
+        out.append((gpu, "today", accuracy(measured, todays_forecasts(binary, gpu))))
+    return out
+
+
+def keep_forecasts(run, gpu):
+    document = read(pathlib.Path(run))
+    lines = [f"# What commit {COMMIT} forecast of the calls of layers.json.gz when they were recorded, by tests/data/layers.py",
+             f"# --keep-forecasts; not edited by hand. Profile {document['profile_id']} (hash {document['profile_hash']}), facts "
+             f"{document['conditions']['facts']}, calibration {document['conditions']['calibration']}.",
+             "# shape, strategy, forecast, low and high end of its interval; seconds"]
+    lines += ["\t".join((*call, *map(repr, times))) for call, times in forecasts_of(document).items()]
+    (RECORDED / gpu / "layers_forecasts.tsv").write_text("\n".join(lines) + "\n")
+
+
+def main(arguments):
+    if len(arguments) == 3 and arguments[0] == "--keep-forecasts":
+        return keep_forecasts(*arguments[1:])
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        sys.exit(__doc__)
+    wrong = []
+    for gpu, whose, its in results(arguments[0]):
+        print(f"{NAMES[gpu]}, {'blind, forecast by ' + COMMIT if whose == 'blind' else 'what the model makes of them now'}: "
+              f"{its['calls']} calls, {its['layers']} layers; error {its['mean']:.1%} mean, {its['median']:.1%} median, "
+              f"90 % within {its['p90']:.1%}, bias {its['bias']:.3f}; intervals hold {its['inside']:.0%}, high over low end "
+              f"{its['width']:.2f} in the median; regret {its['regret']:.1%}, {its['regret_all']:.1%} with tensor cores; "
+              f"maps of one pixel {its['one_pixel']:.1%}, others {its['more_pixels']:.1%}")
+        got = (its["calls"], its["layers"], *(round(100 * its[key], 1) for key in ("mean", "median", "p90")),
+               round(its["bias"], 3), round(100 * its["inside"]), round(100 * its["regret"], 1))
+        if whose == "blind" and got != BLIND[gpu]:
+            wrong.append(f"the forecasts of {COMMIT} for the {NAMES[gpu]} were stated as {BLIND[gpu]}, the recorded ones give {got}")
+    print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Keeps true how our kernels stand beside cuDNN: the tables between "<!-- layers -->", "<!-- networks -->" and their "<!-- end -->"
+in docs/speedups.md, and the sentences between "<!-- speedups -->" and "<!-- end -->" in README.md.
+
+    speedups.py             compares them with the recordings; exit code 1 names the first difference
+    speedups.py --update    writes them anew
+    speedups.py --print     prints the tables, and each layer on which our FP32 loses to cuDNN's in either layout
+
+All times are cold medians of verified calls. A shape that several networks have counts once, with the mean of its ratios.
+"""
+import math
+import pathlib
+import sys
+
+import layers
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+RECORDED = SOURCE / "data" / "recorded"
+NETWORKS = {"1": "networks.json.gz", "32": "networks_b32.json.gz"}
+
+
+def times(path):
+    """(study, shape) -> {"ours", "ours_tensor", "cudnn", "cudnn_any", "tf32"}: the fastest of each, seconds. "cudnn" is in true FP32
+    on the same NCHW tensors, "cudnn_any" also with tensors that lay in NHWC before the call."""
+    out = {}
+    for case in layers.read(path)["cases"]:
+        cold = next((m["time_s"] for m in case.get("measurements", []) if m["l2"] == "cold"), None)
+        if case["status"] != "ok" or cold is None:
+            continue
+        its = out.setdefault((case.get("study"), case["shape"]), {})
+        name = case.get("baseline", "")
+        if "strategy" in case:
+            sides = ["ours_tensor" if case["strategy"].split(":")[0] in layers.TENSOR_CORES else "ours"]
+        elif name == "cudnn:tf32":
+            sides = ["tf32"]
+        elif name == "cudnn:graph_nhwc":
+            sides = ["cudnn_any"]
+        else:
+            sides = ["cudnn", "cudnn_any"] if name.startswith("cudnn:") and name != "cudnn:half" else []
+        for side in sides:
+            its[side] = min(cold, its.get(side, math.inf))
+    return out
+
+
+def geomean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def by_shape(rows, over, ours):
+    """shape -> how many times as fast `ours` is as `over`; of a shape in several studies the geometric mean."""
+    ratios = {}
+    for (_, shape), its in rows.items():
+        if over in its and ours in its:
+            ratios.setdefault(shape, []).append(its[over] / its[ours])
+    return {shape: geomean(values) for shape, values in ratios.items()}
+
+
+def kind(shape):
+    its = layers.fields(shape)
+    return "dense" if its["g"] == 1 else "depthwise" if its["g"] == its["c"] else "grouped"
+
+
+class Compared:
+    def __init__(self, ratios):
+        self.n, self.mean, self.worst = len(ratios), geomean(list(ratios.values())), min(ratios.values())
+        self.slower = sum(ratio < 1 for ratio in ratios.values())
+
+    def __str__(self):
+        return f"{self.mean:.2f}x, worst {self.worst:.2f}x, slower on {self.slower} of {self.n}"
+
+
+def table(head, lines):
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines])
+
+
+# What is set beside what: (of cuDNN, of ours, the column's head).
+PAIRS = [("cudnn", "ours", "FP32 over cuDNN's FP32, NCHW"), ("cudnn_any", "ours", "the same, NHWC too"),
+         ("tf32", "ours", "FP32 over cuDNN's TF32"), ("tf32", "ours_tensor", "3xTF32 over cuDNN's TF32")]
+
+
+def compared(rows, wanted):
+    """head of PAIRS -> Compared, over the shapes that are wanted."""
+    return {head: Compared({shape: ratio for shape, ratio in by_shape(rows, over, ours).items() if wanted(shape)})
+            for over, ours, head in PAIRS}
+
+
+def layers_by_kind():
+    """(GPU, kind) -> compared"""
+    rows = {gpu: times(RECORDED / gpu / "layers.json.gz") for gpu in layers.BLIND}
+    return {(gpu, name): compared(rows[gpu], lambda shape: kind(shape) == name)
+            for gpu in layers.BLIND for name in ("dense", "grouped", "depthwise")}
+
+
+def networks_by_batch():
+    """batch -> (layers, compared)"""
+    out = {}
+    for batch, name in NETWORKS.items():
+        rows = times(RECORDED / "h200" / name)
+        out[batch] = (len(rows), compared(rows, lambda shape: True))
+    return out
+
+
+def layers_table(kinds):
+    return table(["GPU", "layers", *(head for *_, head in PAIRS)],
+                 [[layers.NAMES[gpu], name, *map(str, its.values())] for (gpu, name), its in kinds.items()])
+
+
+def networks_table(networks):
+    return table(["batch", *(head for *_, head in PAIRS)], [[batch, *map(str, its.values())] for batch, (_, its) in networks.items()])
+
+
+def sentences(kinds, networks):
+    fp32, any_layout, tf32, _ = (head for *_, head in PAIRS)
+    (count, one), (_, many) = networks["1"], networks["32"]
+    dense, dense100, deep, deep100 = (kinds[gpu, name] for name in ("dense", "depthwise") for gpu in ("h200", "h100"))
+    text = f"""Our fastest FP32 kernel against the fastest true-FP32 algorithm or plan of cuDNN on the same NCHW tensors, cold L2, geometric means:
+
+- Layers of AlexNet, VGG-16, ResNet-18 and ResNet-50 on an H200 ({count}, of which {one[fp32].n} are different): {one[fp32].mean:.2f} times as fast at batch 1
+  (worst {one[fp32].worst:.2f}), {many[fp32].mean:.2f} times at batch 32 (worst {many[fp32].worst:.2f}). Against cuDNN with TF32, PyTorch's default for convolutions and less accurate:
+  {one[tf32].mean:.2f} times at batch 1, {many[tf32].mean:.2f} times at batch 32, slower on {many[tf32].slower} of {many[tf32].n}.
+- Dense layers of 15 other networks: {dense[fp32].mean:.2f} times on an H200 (slower on {dense[fp32].slower} of {dense[fp32].n}), {dense100[fp32].mean:.2f} times on an H100 (slower on {dense100[fp32].slower} of {dense100[fp32].n}).
+- Depthwise layers of these: cuDNN wins. With its plans for NHWC tensors it is {1 / deep[any_layout].mean:.1f} times as fast as our fastest kernel on an H200 (ours {deep[any_layout].mean:.2f}x, slower
+  on {deep[any_layout].slower} of {deep[any_layout].n}) and {1 / deep100[any_layout].mean:.1f} times on an H100 ({deep100[any_layout].mean:.2f}x, {deep100[any_layout].slower} of {deep100[any_layout].n}). On the same NCHW tensors: {deep[fp32].mean:.2f}x, ours slower on {deep[fp32].slower}."""
+    return text
+
+
+def with_block(text, name, block, path):
+    begin, end = f"<!-- {name} -->\n", "\n<!-- end -->"
+    if begin not in text:
+        sys.exit(f"{path.relative_to(SOURCE)} has no {begin.strip()}")
+    at = text.index(begin) + len(begin)
+    return text[:at] + block + text[text.index(end, at):]
+
+
+def main(arguments):
+    if arguments not in ([], ["--update"], ["--print"]):
+        sys.exit(__doc__)
+    kinds, networks = layers_by_kind(), networks_by_batch()
+    if arguments == ["--print"]:
+        print(layers_table(kinds), networks_table(networks), sentences(kinds, networks), sep="\n\n")
+        for gpu in layers.BLIND:
+            for shape, ratio in sorted(by_shape(times(RECORDED / gpu / "layers.json.gz"), "cudnn_any", "ours").items(), key=lambda x: x[1]):
+                if ratio < 1:
+                    print(f"{layers.NAMES[gpu]} {kind(shape):9} {ratio:.2f} {shape}")
+        return 0
+    speedups = SOURCE / "docs" / "speedups.md"
+    blocks = [(speedups, "layers", layers_table(kinds)), (speedups, "networks", networks_table(networks)),
+              (SOURCE / "README.md", "speedups", sentences(kinds, networks))]
+    for path, name, block in blocks:
+        old = path.read_text(encoding="utf-8")
+        new = with_block(old, name, block, path)
+        if arguments:
+            path.write_text(new, encoding="utf-8")
+            continue
+        for number, (ours, shipped) in enumerate(zip(new.split("\n"), old.split("\n")), 1):
+            if ours != shipped:
+                sys.exit(f"{path.relative_to(SOURCE)}:{number}: expected\n  {ours}\ngot\n  {shipped}\nspeedups.py --update writes it anew")
+        if new != old:
+            sys.exit(f"{path.relative_to(SOURCE)}: {name} has other lines; speedups.py --update writes it anew")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
