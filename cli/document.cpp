@@ -7,6 +7,7 @@
 #include "model/base/json.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/shape_list.hpp"
+#include "reports/paper_figure.hpp"
 
 #include <fmt/format.h>
 
@@ -153,6 +154,15 @@ void refuse_overwriting_in(const std::string &folder, const std::string &verb, c
         for (const fs::path &file : written)
             if (same_file(file.string(), input.file))
                 refuse(verb, folder, input);
+}
+
+void refuse_file_name(const std::string &verb, const std::string &option, const std::string &folder,
+                      const std::string &holds, const std::string &for_a_file) {
+    if (ends_as_file(folder))
+        throw UsageError(verb + ": " + option + " " + folder + " would be a folder, for " + holds +
+                         ", though its name ends as a file's" +
+                         (for_a_file.empty() ? "" : "; for a file say of what: " + for_a_file) +
+                         "; for a folder of this name type " + folder + "/");
 }
 
 } // namespace convcast::cli

@@ -46,4 +46,9 @@ void refuse_overwriting(const std::string &verb, const Arguments &arguments,
 /// The same for a folder that gets a page and its figures.
 void refuse_overwriting_in(const std::string &folder, const std::string &verb, const Arguments &arguments);
 
+/// Throws UsageError where a folder is to be made under a name that ends as a file's, as in -o x.png. `holds`
+/// says what it would hold, and `for_a_file` what to type where a file was meant.
+void refuse_file_name(const std::string &verb, const std::string &option, const std::string &folder,
+                      const std::string &holds, const std::string &for_a_file = "");
+
 } // namespace convcast::cli
