@@ -27,6 +27,9 @@ struct RegimeStatistics {
     BOOST_DESCRIBE_CLASS(RegimeStatistics, (), (opinion, group, n, agree, kappa, balanced, counts), (), ())
 };
 
+/// Whose opinion it is, as tables and figures say it: "paper's rule", "physical rule" or "forecast".
+std::string words_of_opinion(const RegimeStatistics &statistics);
+
 /// What warps waited for where the counters say a regime: mean share of a reason in the warps that had an
 /// instruction but did not issue it.
 struct StallStatistics {
