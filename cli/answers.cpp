@@ -7,6 +7,7 @@
 #include "model/machine/assume.hpp"
 #include "model/record/elsewhere.hpp"
 #include "model/regime/rates.hpp"
+#include "model/regime/words.hpp"
 #include "model/strategies/list.hpp"
 
 #include <boost/describe.hpp>
@@ -163,7 +164,7 @@ std::string regime_words(const Prediction &p, const GpuProfile &profile) {
     const Regime regime = *p.regimes->tier2;
     const std::vector<BusyShare> arithmetic = {{"FMA pipes", busy.fma}, {"issue slots", busy.issue}},
                                  memory = {{"DRAM", busy.dram}, {"L2", busy.l2}};
-    std::string text = std::string(boost::describe::enum_to_string(regime, "?")) + ": ";
+    std::string text = std::string(words_of(regime)) + ": ";
     if (regime == Regime::compute_hidden)
         text += busy_words(arithmetic, busy_fma_share) + "; DRAM " + percent(busy.dram) + ", L2 " +
                 percent(busy.l2);
@@ -173,8 +174,7 @@ std::string regime_words(const Prediction &p, const GpuProfile &profile) {
         text += idle_words(arithmetic, busy_fma_share) + "; " + idle_words(memory, busy_memory_share);
     text += "; " + launch_words(*p.plan, profile.limits.sm_count);
     if (p.regimes->paper && *p.regimes->paper != regime)
-        text +=
-            std::string("; the paper's rule says ") + boost::describe::enum_to_string(*p.regimes->paper, "?");
+        text += std::string("; the paper's rule says ") + words_of(*p.regimes->paper);
     return text;
 }
 
@@ -195,8 +195,9 @@ std::string rate_words(const Rates &rates, const std::string &strategy) {
     if (rates.flop_per_s && *rates.flop_per_s >= 1e12)
         text = fmt::format("{:.3g} TFLOP/s", *rates.flop_per_s / 1e12);
     if (rates.peak_share)
-        text += fmt::format(", {:.0f} % of the FFMA peak{}", 100.0 * *rates.peak_share,
-                            strategy.starts_with("winograd") ? ", counted as direct products" : "");
+        text += fmt::format(
+            ", {:.0f} % of the FFMA peak{}", 100.0 * *rates.peak_share,
+            strategy.starts_with("winograd") ? ", counted in multiply-adds of the direct convolution" : "");
     if (rates.fmas_per_l2_byte)
         text +=
             fmt::format("{}{:.3g} FMAs per byte of L2", text.empty() ? "" : "; ", *rates.fmas_per_l2_byte);
@@ -302,10 +303,9 @@ std::string verdict(const Case &item, const Question &question, const KnownTimes
                     : verdict_line("measured", known_words(item, question, known)));
     if (!p.time_s)
         return out + verdict_line("time", "none: " + p.reason.value_or("no time")) +
-               (p.regimes && p.regimes->paper
-                    ? verdict_line("regime", std::string("by the paper's rule ") +
-                                                 boost::describe::enum_to_string(*p.regimes->paper, "?"))
-                    : "") +
+               (p.regimes && p.regimes->paper ? verdict_line("regime", std::string("by the paper's rule ") +
+                                                                           words_of(*p.regimes->paper))
+                                              : "") +
                (p.rates && p.rates->fmas_per_l2_byte
                     ? verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")))
                     : "");
@@ -313,7 +313,7 @@ std::string verdict(const Case &item, const Question &question, const KnownTimes
     if (const std::string regime = regime_words(p, question.profile); !regime.empty())
         out += verdict_line("regime", regime);
     else if (p.regimes && p.regimes->tier2)
-        out += verdict_line("regime", boost::describe::enum_to_string(*p.regimes->tier2, "?"));
+        out += verdict_line("regime", words_of(*p.regimes->tier2));
     out += verdict_line("time goes to", largest_terms(*p.term, 4));
     if (p.rates)
         out += verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")));
@@ -463,7 +463,7 @@ std::vector<Column> titles(const CaseColumns &columns) {
         if (!columns.names)
             titles.push_back(time);
         titles.push_back({columns.interval ? "nine of ten" : "at most", Align::right});
-        titles.push_back({"x light", Align::right});
+        titles.push_back({"/ bound", Align::right});
     }
     if (columns.bound)
         titles.push_back({"bound" + unit, Align::right, Keep::high});
@@ -484,9 +484,8 @@ std::string regime_cell(const Prediction &p) {
     if (!p.regimes)
         return "-";
     if (p.regimes->tier2)
-        return boost::describe::enum_to_string(*p.regimes->tier2, "?");
-    return p.regimes->paper ? std::string("paper ") + boost::describe::enum_to_string(*p.regimes->paper, "?")
-                            : "-";
+        return words_of(*p.regimes->tier2);
+    return p.regimes->paper ? std::string("paper ") + words_of(*p.regimes->paper) : "-";
 }
 
 std::vector<std::string> cells_of(const Row &row, const CaseColumns &columns) {

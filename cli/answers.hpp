@@ -36,7 +36,7 @@ std::string regime_words(const Prediction &prediction, const GpuProfile &profile
 std::string largest_terms(const Term &term, std::size_t most);
 
 /// "22.2 TFLOP/s, 34 % of the FFMA peak; 10.4 FMAs per byte of L2, 124 of DRAM", of a strategy or a baseline
-/// by its text: what multiplies less is counted as direct products, and that is said.
+/// by its text: what multiplies less is counted in multiply-adds of the direct convolution, and that is said.
 std::string rate_words(const Rates &rates, const std::string &strategy);
 
 /// What recordings have of a case: its time and the forecast's error, and the fastest of cuDNN; "" if

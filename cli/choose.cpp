@@ -17,6 +17,7 @@
 #include "model/choose/why.hpp"
 #include "model/predict.hpp"
 #include "model/record/run_lines.hpp"
+#include "model/regime/words.hpp"
 #include "model/shape/shape_range.hpp"
 
 #include <boost/describe.hpp>
@@ -405,7 +406,7 @@ class Turns {
   private:
     static std::string regime_of(const Case &item) {
         const auto &regimes = item.prediction->regimes;
-        return regimes && regimes->tier2 ? boost::describe::enum_to_string(*regimes->tier2, "?") : "";
+        return regimes && regimes->tier2 ? words_of(*regimes->tier2) : "";
     }
 
     /// Whether a strategy's best setting lies inside the interval of the first.
@@ -733,8 +734,9 @@ std::string text_of(const std::vector<Answer> &answers, const Arguments &argumen
         return false;
     });
     if (shortened && asked.measured == 0)
-        text += wrapped("knobs: of rank 1's strategy the tables have only those that differ from rank 1", 0,
-                        terminal_width());
+        text += wrapped("Of further settings of rank 1's strategy the table shows only the knobs that differ "
+                        "from rank 1.",
+                        0, terminal_width());
     return text + places_text(answers, asked.extent.placed);
 }
 

@@ -1,6 +1,7 @@
 #include "cli/compare_runs.hpp"
 
 #include "cli/document.hpp"
+#include "cli/progress.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "executor/baselines/names.hpp"
@@ -312,8 +313,14 @@ int compare_run_documents(const Arguments &arguments, const Run &first, const Ru
     else
         text = printable(as_text(comparison, all));
     write_file_atomically(arguments.text("output", "-"), text);
-    const bool unread = code_of(first) != 0 || code_of(second) != 0;
-    return comparison.passed && !unread ? 0 : 1;
+    const bool unread = code_of(first) != 0 || code_of(second) != 0, compared = !comparison.cases.empty();
+    if (!compared)
+        note(fmt::format(
+            "compare: {} and {} have no case in common, so nothing was compared{}", shown(0), shown(1),
+            options.by == CompareBy::setting
+                ? "; --by strategy and --by shape compare the fastest settings, whatever their knobs"
+                : ""));
+    return comparison.passed && compared && !unread ? 0 : 1;
 }
 
 } // namespace convcast::cli

@@ -11,6 +11,7 @@
 #include "model/network/network.hpp"
 #include "model/record/study.hpp"
 #include "model/strategies/list.hpp"
+#include "reports/profile_figures.hpp"
 #include "reports/report_figures.hpp"
 
 #include <string>
@@ -50,11 +51,26 @@ std::vector<std::string> words_of_set() {
     return words;
 }
 
-/// Figures that `report` draws of runs.
+/// Figures that `report` draws of runs with the shipped studies, of profiles, networks and several GPUs.
 std::vector<std::string> figure_words() {
     std::vector<std::string> words;
     for (const Figure &figure : report_figures({}, {}))
         words.push_back(figure.id);
+    for (const char *of_a_run : {"regimes", "stalls", "waterfall", "speedup_other_shapes"})
+        words.emplace_back(of_a_run);
+    for (const std::string &name : shipped_studies()) {
+        words.push_back("speedup_" + name);
+        for (const StudySweep &sweep : find_study(name).sweeps)
+            words.push_back("sweep_" + sweep.id);
+    }
+    for (const char *division : {"filter_split", "map_split"})
+        for (const char *filter : {"1x1", "3x3", "5x5"})
+            words.push_back(std::string("regime_map_") + division + "_" + filter);
+    for (const Figure &figure : profile_figures(find_profile("h200")))
+        words.push_back(figure.id);
+    for (const char *of_a_network :
+         {"ladder", "ladder_launches", "network_timeline", "network_layers", "speed_up"})
+        words.emplace_back(of_a_network);
     return words;
 }
 
@@ -98,6 +114,8 @@ Candidates candidates_of(const HelpOption &option) {
         found.words = {"chang", "chen", "vadlamudi", "cibil", "all"};
     else if (value == "FIELD...")
         found.words = words_to_explain();
+    else if (value == "KIND")
+        found.words = kinds_to_list();
     return found;
 }
 

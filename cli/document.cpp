@@ -205,4 +205,13 @@ void refuse_overwriting_in(const std::string &folder, const std::string &verb, c
     refuse_any(verb, {option, folder, written}, inputs_of(arguments, Documents::read));
 }
 
+void refuse_file_name(const std::string &verb, const std::string &option, const std::string &folder,
+                      const std::string &holds, const std::string &for_a_file) {
+    if (ends_as_file(folder))
+        throw UsageError(verb + ": " + option + " " + folder + " would be a folder, for " + holds +
+                         ", though its name ends as a file's" +
+                         (for_a_file.empty() ? "" : "; for a file say of what: " + for_a_file) +
+                         "; for a folder of this name type " + folder + "/");
+}
+
 } // namespace convcast::cli

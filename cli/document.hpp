@@ -52,4 +52,9 @@ void refuse_overwriting_in(const std::string &folder, const std::string &verb, c
 /// The same for the figure `id` that -o names a file or a folder for.
 void refuse_overwriting_by_figure(const std::string &id, const std::string &verb, const Arguments &arguments);
 
+/// Throws UsageError where a folder is to be made under a name that ends as a file's, as in -o x.png. `holds`
+/// says what it would hold, and `for_a_file` what to type where a file was meant.
+void refuse_file_name(const std::string &verb, const std::string &option, const std::string &folder,
+                      const std::string &holds, const std::string &for_a_file = "");
+
 } // namespace convcast::cli

@@ -6,11 +6,20 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
+#include "model/base/readable.hpp"
+#include "model/machine/profile.hpp"
+#include "model/paper/rules.hpp"
+
+#include <boost/describe.hpp>
+#include <boost/mp11.hpp>
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstddef>
+#include <map>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -136,7 +145,7 @@ std::vector<Explanation> answers_to(const std::vector<Explanation> &all, const s
     if (found.empty())
         throw UsageError("explain: nothing is named '" + shortened(word, 60) + "'" +
                          did_you_mean(word, names_of(all, [](const std::string &) { return true; })) +
-                         " All names: convcast explain");
+                         " All names: convcast explain all");
     return found;
 }
 
@@ -158,6 +167,94 @@ std::string as_text(const Explanation &one) {
         line.clear();
     }
     return text;
+}
+
+/// What a profile has of a number: its value, how sure it is, and where it is from.
+template <class Q> std::string value_text(const Param<Q> &number) {
+    const char *unit = UnitOf<Q>::text;
+    std::string text = readable(number.value.value, unit);
+    if (number.interval)
+        text +=
+            ", from " + readable(number.interval->low, unit) + " to " + readable(number.interval->high, unit);
+    return text + ", " + boost::describe::enum_to_string(number.source, "?");
+}
+
+/// The value of a field of a profile, or why it has none; "" where no field has this name.
+std::string value_in_profile(const std::string &name, const GpuProfile &profile) {
+    std::string text;
+    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
+        const auto &field = profile.*member.pointer;
+        using Field = std::decay_t<decltype(field)>;
+        if constexpr (described::IsOptional<Field>::value)
+            if constexpr (described::IsParam<typename Field::value_type>::value)
+                if (name == member.name)
+                    text = field ? value_text(*field) : std::string("absent");
+    });
+    boost::mp11::mp_for_each<described::Members<GpuLimits>>([&](auto member) {
+        if (name == member.name)
+            text = grouped(profile.limits.*member.pointer) + ", of the driver or the vendor";
+    });
+    if (const auto why = profile.missing.find(name); text == "absent" && why != profile.missing.end())
+        text += ": " + why->second;
+    return text;
+}
+
+/// The value of a number of the papers' Table 1; "" where it is none of them or the profile lacks what it
+/// needs.
+std::string value_by_rules(const std::string &name, const Rules &rules) {
+    std::string text;
+    boost::mp11::mp_for_each<described::Members<Rules>>([&](auto member) {
+        const auto &field = rules.*member.pointer;
+        if constexpr (described::IsOptional<std::decay_t<decltype(field)>>::value)
+            if (name == member.name && field)
+                text = grouped(std::llround(static_cast<double>(*field))) + ", computed from the profile";
+    });
+    return text;
+}
+
+/// Adds the value that the GPU has of what is explained, where it is a number of a GPU. Returns whether it
+/// is.
+bool add_value(Explanation &one, const GpuProfile &profile) {
+    const bool of_profile = one.from.starts_with("docs/profile.md"),
+               of_rules = one.from.find("The papers' rules") != std::string::npos;
+    if (!of_profile && !of_rules)
+        return false;
+    std::vector<std::pair<std::string, std::string>> values; // by name
+    for (const std::string &name : one.names)
+        if (const std::string value = of_profile ? value_in_profile(last_part(name), profile)
+                                                 : value_by_rules(name, table1_rules(profile));
+            !value.empty())
+            values.emplace_back(name, value);
+    for (const auto &[name, value] : values)
+        one.facts.push_back({"on " + profile.name, (values.size() > 1 ? name + " " : "") + value});
+    return !values.empty();
+}
+
+/// What is explained, page by page: how many names, and the first of them.
+std::string overview(const std::vector<Explanation> &all) {
+    constexpr std::size_t examples = 4;
+    const std::size_t width = std::max<std::size_t>(40, terminal_width());
+    std::vector<std::string> places;
+    std::map<std::string, std::vector<std::string>> names;
+    for (const Explanation &one : all) {
+        const std::string place = one.from.starts_with("docs/")    ? one.from.substr(0, one.from.find(','))
+                                  : one.from.starts_with("a knob") ? "a knob of a strategy"
+                                                                   : one.from;
+        if (!names.contains(place))
+            places.push_back(place);
+        names[place].push_back(one.names.front());
+    }
+    std::string text = "convcast explain NAME says what a name means. Names are explained from:\n";
+    for (const std::string &place : places) {
+        const std::vector<std::string> &its = names[place];
+        const std::vector<std::string> first(
+            its.begin(), its.begin() + static_cast<std::ptrdiff_t>(std::min(examples, its.size())));
+        text +=
+            headed("  " + place,
+                   std::to_string(its.size()) + ": " + join(first) + (its.size() > examples ? ", ..." : ""),
+                   24, width);
+    }
+    return text + "All names: convcast explain all\n";
 }
 
 std::string all_names(const std::vector<Explanation> &all) {
@@ -183,20 +280,26 @@ std::string all_names(const std::vector<Explanation> &all) {
 } // namespace
 
 int explain(const Words &words) {
-    const Arguments arguments("explain", words, {{"json", Option::flag}}, most_words);
+    const Arguments arguments("explain", words, {{"gpu", Option::text}, {"json", Option::flag}}, most_words);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("explain")), 0;
     const std::vector<Explanation> all = explanations();
+    const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
     std::vector<Explanation> found;
+    bool has_value = false;
     std::string text;
     std::string sentence; // a name of several words need not be quoted
     for (const std::string &word : arguments.positional())
         sentence += (sentence.empty() ? "" : " ") + word;
     const bool one_name = arguments.positional().size() > 1 && is_name(all, short_name(sentence));
     std::vector<std::string> unclear; // what is clear is answered beside it
-    for (const std::string &word : one_name ? std::vector<std::string>{sentence} : arguments.positional()) {
+    const bool everything = arguments.positional() == std::vector<std::string>{"all"};
+    for (const std::string &word : everything ? std::vector<std::string>{}
+                                   : one_name ? std::vector<std::string>{sentence}
+                                              : arguments.positional()) {
         try {
             for (Explanation &one : answers_to(all, short_name(word))) {
+                has_value = add_value(one, profile) || has_value;
                 text += (text.empty() ? "" : "\n") + as_text(one);
                 found.push_back(std::move(one));
             }
@@ -205,13 +308,19 @@ int explain(const Words &words) {
             unclear.emplace_back(error.what());
         }
     }
-    const bool asked = !arguments.positional().empty();
+    if (has_value && !arguments.has("gpu"))
+        text +=
+            "\n" +
+            wrapped("For another GPU add --gpu and the name or file of its profile; convcast measure makes "
+                    "one of the GPU at hand.",
+                    0, std::max<std::size_t>(40, terminal_width()));
+    const bool asked = !arguments.positional().empty() && !everything;
     if (found.empty() && !unclear.empty())
         throw UsageError(unclear.front());
     if (arguments.has("json"))
         write_file_atomically("-", to_text(described::write(asked ? found : all)));
     else
-        write_file_atomically("-", asked ? text : all_names(all));
+        write_file_atomically("-", asked ? text : everything ? all_names(all) : overview(all));
     if (!unclear.empty())
         throw UsageError(join(unclear, "\n"));
     return 0;

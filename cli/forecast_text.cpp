@@ -2,6 +2,7 @@
 
 #include "cli/terminal.hpp"
 #include "model/paper/papers.hpp"
+#include "model/regime/words.hpp"
 
 #include <boost/describe.hpp>
 
@@ -18,8 +19,8 @@
 namespace convcast::cli {
 namespace {
 
-template <class E> std::string name_of_value(const std::optional<E> &value) {
-    return value ? boost::describe::enum_to_string(*value, "?") : "-";
+std::string words_or_dash(const std::optional<Regime> &regime) {
+    return regime ? words_of(*regime) : "-";
 }
 
 std::string how(const Term &term) {
@@ -167,8 +168,9 @@ std::string explained(const Case &item, int depth) {
     const Prediction &p = *item.prediction;
     std::string out;
     if (p.regimes)
-        out += fmt::format("  regime: paper {}, physical {}, tier 2 {}\n", name_of_value(p.regimes->paper),
-                           name_of_value(p.regimes->physical), name_of_value(p.regimes->tier2));
+        out += fmt::format("  regime: by the forecast {}, by the physical rule {}, by the paper's rule {}\n",
+                           words_or_dash(p.regimes->tier2), words_or_dash(p.regimes->physical),
+                           words_or_dash(p.regimes->paper));
     if (p.plan) {
         const Partition &launch = main_launch(*p.plan);
         out += headed("  launch: ",
@@ -207,7 +209,7 @@ std::string rules_text(const Rules &rules, const GpuProfile &profile) {
         out += "  of this case\n" + aligned(lines);
     if (rules.round_fmas && rules.n_fma)
         if (const std::optional<Regime> regime = paper_regime(rules))
-            out += "    by the paper's rule: paper " + name_of_value(regime) + "\n";
+            out += "    by the paper's rule: " + words_or_dash(regime) + "\n";
     for (const std::string &remark : rules.remarks)
         out += headed("    note: ", remark, 10, terminal_width());
     return out;

@@ -46,7 +46,7 @@ std::string rungs_schedule(const LadderRun &run, const std::string &gpu) {
     Schedule schedule;
     schedule.network = run.network;
     schedule.batch = run.batch;
-    schedule.note = fmt::format("Rungs of {}, batch {}, forecast for {} by convcast {}\nGrammar: "
+    schedule.note = fmt::format("Implementations of {}, batch {}, forecast for {} by convcast {}\nGrammar: "
                                 "docs/networks.md",
                                 run.network, run.batch, gpu, producer().version);
     for (const RungResult &rung : run.rungs) {
@@ -75,7 +75,7 @@ std::string ladder_text(const LadderRun &run, const std::string &gpu) {
             wrapped(fmt::format("one thread of the GPU's host, an image: {}", short_time(*run.sequential_s)),
                     2, terminal_width());
     if (run.published_cpu_s && run.published_gpu)
-        text += wrapped(fmt::format("published: one thread of a CPU, an image: {}; rungs on a {}",
+        text += wrapped(fmt::format("published: one thread of a CPU, an image: {}; implementations on a {}",
                                     short_time(*run.published_cpu_s), *run.published_gpu),
                         2, terminal_width());
     std::vector<TimeColumn> columns = {{measured ? "forecast" : "graph", forecast_graph}};
@@ -93,7 +93,7 @@ std::string ladder_text(const LadderRun &run, const std::string &gpu) {
         return std::none_of(run.rungs.begin(), run.rungs.end(),
                             [&](const RungResult &rung) { return column.of(rung).has_value(); });
     });
-    std::vector<Column> head = {{"rung"}, {"kernels", Align::right, Keep::low}};
+    std::vector<Column> head = {{"implementation"}, {"kernels", Align::right, Keep::low}};
     for (const TimeColumn &column : columns)
         head.push_back({column.title, Align::right, head.size() < 4 ? Keep::must : Keep::high});
     head.push_back({"what it does", Align::left, Keep::high, Fit::wrap});
@@ -180,10 +180,10 @@ int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReadi
                               "sweep", "facts", "calibration"})
         if (arguments.has(other))
             throw UsageError("predict: --" + asked + " and --" + std::string(other) +
-                             " were both given; a ladder's rungs have kernels of their own");
+                             " were both given; a ladder's implementations have kernels of their own");
     arguments.refuse_all_but({"network", "ladder", "training", "schedule", "batch", "gpu", "sms", "set",
                               "assume", "format", "json", "output"},
-                             "--" + asked, "a ladder's rungs have kernels of their own");
+                             "--" + asked, "a ladder's implementations have kernels of their own");
     const Network network = asked_network(arguments);
     Ladder ladder = find_ladder(network);
     if (training)
@@ -217,7 +217,7 @@ std::int64_t asked_rungs(const std::string &verb, const Arguments &arguments,
     if (!schedule)
         return batch;
     if (!schedule->schedule.lines.empty())
-        throw UsageError(verb + ": --ladder takes a schedule of rungs, for example: rung " +
+        throw UsageError(verb + ": --ladder takes a schedule that names implementations, for example: rung " +
                          ladder.rungs.front().id +
                          "; one of launches is of the whole network, without --ladder");
     ladder = rungs_of(*schedule, std::move(ladder));

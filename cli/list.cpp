@@ -1,6 +1,7 @@
 #include "model/strategies/list.hpp"
 #include "cli/arguments.hpp"
 #include "cli/completion.hpp"
+#include "cli/document.hpp"
 #include "cli/manual.hpp"
 #include "cli/schemas.hpp"
 #include "cli/shipped.hpp"
@@ -8,6 +9,7 @@
 #include "cli/verbs.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/described.hpp"
+#include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
 #include "model/machine/profile.hpp"
@@ -17,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast::cli {
@@ -31,41 +34,102 @@ struct Listing {
     BOOST_DESCRIBE_CLASS(Listing, (), (strategies, baselines, gpus, studies, networks), (), ())
 };
 
-std::string as_text() {
-    std::string text = bold("strategies") + "\n";
+/// What one kind of things is called, and the text about it.
+struct Kind {
+    const char *name;  ///< what `convcast list` takes
+    const char *title; ///< with the option that takes such a name
+    std::vector<std::string> names;
+    std::string (*text)(const std::vector<std::string> &names, std::size_t width);
+};
+
+constexpr std::size_t names_wide = 18;
+
+/// "  h200              NVIDIA H200", for every name.
+template <class Says>
+std::string named_lines(const std::vector<std::string> &names, std::size_t width, Says says) {
+    std::string text;
+    for (const std::string &name : names)
+        text += headed("  " + name, says(name), 2 + names_wide, width);
+    return text;
+}
+
+std::string strategies_text(const std::vector<std::string> &, std::size_t width) {
+    std::string text;
     for (const StrategyDoc &doc : strategy_docs()) {
-        text += "  " + doc.name + "\n      " + doc.doc + "\n";
+        text += "  " + doc.name + "\n" + wrapped(doc.doc, 6, width);
         for (const KnobDoc &knob : doc.knobs)
-            text += "      " + knob.name + ": " + knob.doc + "\n";
-    }
-    text += "\n" + bold("baselines") + "\n";
-    for (const std::string &name : baselines())
-        text += "  " + name + "\n";
-    text += "\n" + bold("GPUs") + " (--gpu)\n";
-    for (const std::string &name : shipped_profiles())
-        text += "  " + name + std::string(18 - std::min<std::size_t>(name.size(), 17), ' ') +
-                find_profile(name).name + "\n";
-    text += "\n" + bold("studies") + " (--study)\n";
-    for (const std::string &name : shipped_studies()) {
-        const Study study = find_study(name);
-        text += "  " + name + std::string(18 - std::min<std::size_t>(name.size(), 17), ' ') +
-                std::to_string(study.shapes.size()) + " shapes. " + study.title + "\n";
-    }
-    text += "\n" + bold("networks") + " (--network)\n";
-    for (const std::string &name : shipped_networks()) {
-        const Network network = find_network(name);
-        text += "  " + name + std::string(18 - std::min<std::size_t>(name.size(), 17), ' ') +
-                std::to_string(network.operators.size()) + " operators. " + network.title + "\n";
-    }
-    if (const std::vector<std::string> recordings = shipped_recordings(); !recordings.empty()) {
-        text += "\n" + bold("recorded runs") + " (report, predict, compare)\n";
-        for (const std::string &name : recordings)
-            text += "  " + name + "\n";
+            text += headed("      " + knob.name + ":", knob.doc, 8, width);
     }
     return text;
 }
 
+std::string names_text(const std::vector<std::string> &names, std::size_t width) {
+    return named_lines(names, width, [](const std::string &) { return ""; });
+}
+
+std::string gpus_text(const std::vector<std::string> &names, std::size_t width) {
+    return named_lines(names, width, [](const std::string &name) { return find_profile(name).name; });
+}
+
+std::string studies_text(const std::vector<std::string> &names, std::size_t width) {
+    return named_lines(names, width, [](const std::string &name) {
+        const Study study = find_study(name);
+        return std::to_string(study.shapes.size()) + " shapes. " + study.title;
+    });
+}
+
+std::string networks_text(const std::vector<std::string> &names, std::size_t width) {
+    return named_lines(names, width, [](const std::string &name) {
+        const Network network = find_network(name);
+        return std::to_string(network.operators.size()) + " operators. " + network.title;
+    });
+}
+
+std::vector<Kind> kinds() {
+    std::vector<Kind> all = {{"strategies", "strategies (--strategy)", strategy_names(), strategies_text},
+                             {"baselines", "baselines (--strategy)", baselines(), names_text},
+                             {"gpus", "GPUs (--gpu)", shipped_profiles(), gpus_text},
+                             {"studies", "studies (--study)", shipped_studies(), studies_text},
+                             {"networks", "networks (--network)", shipped_networks(), networks_text}};
+    if (std::vector<std::string> recordings = shipped_recordings(); !recordings.empty())
+        all.push_back(
+            {"recordings", "recorded runs (report, predict, compare)", std::move(recordings), names_text});
+    return all;
+}
+
+/// The names of everything, each kind in a paragraph.
+std::string overview(std::size_t width) {
+    std::string text;
+    for (const Kind &kind : kinds())
+        text += bold(std::to_string(kind.names.size()) + " " + kind.title) + "\n" +
+                wrapped(join(kind.names), 2, width);
+    return text + "\n" +
+           wrapped("More of one kind: convcast list studies, or another of " + join(kinds_to_list()) +
+                       ". One name: convcast explain NAME",
+                   0, width);
+}
+
+std::string as_text(const std::string &asked, std::size_t width) {
+    std::string text;
+    std::vector<std::string> known = kinds_to_list();
+    for (const Kind &kind : kinds())
+        if (asked == kind.name || asked == "all")
+            text += (text.empty() ? "" : "\n") + bold(kind.title) + "\n" + kind.text(kind.names, width);
+    if (text.empty())
+        throw UsageError("list: there is no kind '" + shortened(asked, 60) + "'" +
+                         did_you_mean(asked, known) + " Kinds: " + join(known));
+    return text;
+}
+
 } // namespace
+
+std::vector<std::string> kinds_to_list() {
+    std::vector<std::string> names;
+    for (const Kind &kind : kinds())
+        names.emplace_back(kind.name);
+    names.emplace_back("all");
+    return names;
+}
 
 int list(const Words &words) {
     const Arguments arguments("list", words,
@@ -74,18 +138,27 @@ int list(const Words &words) {
                                {"schemas", Option::text},
                                {"completion", Option::text},
                                {"man", Option::text}},
-                              0);
+                              1);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("list")), 0;
     if (arguments.has("schema"))
         return write_file_atomically("-", json_schema(arguments.text("schema", ""))), 0;
-    if (arguments.has("schemas"))
+    if (arguments.has("schemas")) {
+        refuse_file_name("list", "--schemas", arguments.text("schemas", ""), "a schema of each document",
+                         "--schema NAME > FILE.json");
         return write_schemas(arguments.text("schemas", "")), 0;
+    }
     if (arguments.has("completion"))
         return write_file_atomically("-", completion(arguments.text("completion", ""))), 0;
     if (arguments.has("man"))
         return write_file_atomically("-", manual_page(arguments.text("man", ""))), 0;
-    write_file_atomically("-", arguments.has("json") ? to_text(described::write(Listing{})) : as_text());
+    const bool asked = !arguments.positional().empty();
+    if (asked && arguments.has("json"))
+        throw UsageError("list: --json has everything; leave out '" + arguments.positional().front() + "'");
+    const std::size_t width = std::max<std::size_t>(40, terminal_width());
+    write_file_atomically("-", arguments.has("json") ? to_text(described::write(Listing{}))
+                               : asked               ? as_text(arguments.positional().front(), width)
+                                                     : overview(width));
     return 0;
 }
 

@@ -9,8 +9,6 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <exception>
@@ -60,11 +58,9 @@ constexpr Verb verbs[] = {
     {"doctor", "what works here, what does not, what to do", doctor},
 };
 
-/// A page as it is, unless a terminal is narrower than it.
+/// A page in the width of other answers: a pager behind a pipe does not wrap either.
 std::string for_reading(const std::string &page) {
-    const std::size_t width = std::max<std::size_t>(40, terminal_width());
-    const bool as_it_is = isatty(STDOUT_FILENO) == 0 && width >= 100; // a pipe that nobody gave a width
-    return as_it_is ? page : fitted(page, width);
+    return fitted(page, std::max<std::size_t>(40, terminal_width()));
 }
 
 std::string overview() {
@@ -77,7 +73,7 @@ std::string overview() {
             "  convcast choose --shape n1c64h56w56k64r3s3         what to take for a layer, without a GPU\n"
             "  convcast predict --gpu gtx1080ti --study vgg16_b1  times on another GPU\n"
             "  convcast list                                      the GPUs, studies and networks\n"
-            "  convcast explain bulk_hidden                       what a word of an answer means\n";
+            "  convcast explain \"memory bound\"                    what a word of an answer means\n";
     const std::string title = "exit codes: ";
     text += "\n" + title;
     for (const char letter : exit_codes())

@@ -129,12 +129,14 @@ std::string percent(double share) {
     return fmt::format("{:.1f} %", 100.0 * share);
 }
 
-/// What direct products would take; a bound of the network only where nothing multiplies less.
+/// What the layers' multiply-adds would take; a bound of the network only where nothing multiplies less.
 std::string light_words(const NetworkForecast &forecast) {
     const std::string light = short_time(forecast.light_s);
     if (forecast.time_s < forecast.light_s)
-        return fmt::format("direct products at full rate would take {}; Winograd multiplies less", light);
-    return fmt::format("{:.2f}x the {} of direct products at full rate with every parameter read once",
+        return fmt::format(
+            "the layers' multiply-adds at the full FMA rate would take {}; Winograd does fewer", light);
+    return fmt::format("{:.2f}x the {} that the layers' multiply-adds take at the full FMA rate, with every "
+                       "parameter read once",
                        forecast.time_s / forecast.light_s, light);
 }
 

@@ -21,6 +21,7 @@
 #include "model/record/measured_calls.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/study.hpp"
+#include "model/regime/words.hpp"
 #include "reports/network_page.hpp"
 #include "reports/page.hpp"
 #include "reports/page_data.hpp"
@@ -93,8 +94,10 @@ std::string share(double value) {
     return fmt::format("{:.1f} %", 100.0 * value);
 }
 
-bool forecast_missing(const Case &item) {
-    return !item.prediction && !item.measurements.empty();
+/// Whether the report makes the forecast of a case: a measured one that came without, and every measured one
+/// where facts, a calibration or a number were given to forecast with.
+bool is_forecast_here(const Case &item, bool anew) {
+    return !item.measurements.empty() && (!item.prediction || (anew && item.strategy));
 }
 
 /// The tables on accuracy, for a terminal.
@@ -173,7 +176,7 @@ std::string speedups_text(const std::vector<SpeedupStatistics> &speedups) {
 }
 
 std::string name_of(Regime regime) {
-    return boost::describe::enum_to_string(regime, "?");
+    return words_of(regime);
 }
 
 /// The opinions on regimes against the counters, and what warps waited for, for a terminal. "always one":
@@ -183,19 +186,20 @@ std::string regimes_text(const RegimeTables &tables) {
     for (const RegimeStatistics &r : tables.opinions)
         if (r.group == "all")
             for (std::size_t i = 0; i + 2 < r.counts.size(); i += 3)
-                rows.push_back({r.opinion, name_of(r.counts[i].measured), std::to_string(r.counts[i].n),
-                                std::to_string(r.counts[i + 1].n), std::to_string(r.counts[i + 2].n)});
+                rows.push_back({words_of_opinion(r), name_of(r.counts[i].measured),
+                                std::to_string(r.counts[i].n), std::to_string(r.counts[i + 1].n),
+                                std::to_string(r.counts[i + 2].n)});
     if (rows.empty())
         return "";
     std::string text = "\n" + table({{"regime by"},
                                      {"measured", Align::left, Keep::must},
                                      {"said compute", Align::right},
-                                     {"bulk", Align::right},
+                                     {"memory", Align::right},
                                      {"exposed", Align::right}},
                                     rows, terminal_width());
     rows.clear();
     for (const RegimeStatistics &r : tables.opinions)
-        rows.push_back({r.group, r.opinion, std::to_string(r.n),
+        rows.push_back({r.group, words_of_opinion(r), std::to_string(r.n),
                         share(static_cast<double>(r.agree) / static_cast<double>(r.n)),
                         share(static_cast<double>(r.commonest_n) / static_cast<double>(r.n)),
                         r.kappa ? fmt::format("{:.3f}", *r.kappa) : "-", share(*r.balanced)});
@@ -252,11 +256,11 @@ Run read_lines_for_report(const std::string &file, bool whole) {
     return std::move(*run);
 }
 
-/// This version's forecasts of measured cases that came without.
-void forecast_missing_ones(Run &run, const GpuProfile &profile, const Knowledge &knowledge, bool whole) {
+/// This version's forecasts of measured cases: of those that came without, or of all.
+void forecast_here(Run &run, const GpuProfile &profile, const Knowledge &knowledge, bool whole, bool anew) {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < run.cases.size(); ++i)
-        if (forecast_missing(run.cases[i]))
+        if (is_forecast_here(run.cases[i], anew))
             places.push_back(i);
     constexpr std::size_t of_a_piece = 4096; // plans are large, and gone after each piece
     const bool many = !whole && run.cases.size() > most_cases_of_page;
@@ -326,20 +330,6 @@ void check_figure_options(const Arguments &arguments) {
     if (arguments.has("json"))
         throw UsageError("report: --figure writes files; leave out --json");
     PaperWidth::parse(arguments.text("width", "column"));
-}
-
-/// The page and its figures lie in a folder: a name that ends as a file's was meant otherwise.
-void check_folder(const std::string &name) {
-    std::error_code unreachable; // which is said when the folder is made
-    if (std::filesystem::is_directory(name, unreachable))
-        return;
-    for (const char *ending :
-         {".png", ".svg", ".pdf", ".tex", ".csv", ".md", ".json", ".jsonl", ".html", ".gz", ".txt"})
-        if (name.ends_with(ending))
-            throw UsageError(
-                "report: -o " + name +
-                " would be a folder, for a page and its figures; for a file say of what: --figure NAME "
-                "-o NAME.svg, --format csv -o FILE.csv, --json > FILE.json or --bundle FILE.tar.gz");
 }
 
 /// What --bundle and --format exclude, so that one command has one answer.
@@ -462,7 +452,9 @@ int report(const Words &words) {
     else if (arguments.has("output") || format != Format::json)
         refuse_overwriting_in(arguments.text("output", "page"), "report", arguments);
     if (!arguments.has("figure") && !sheet)
-        check_folder(arguments.text("output", "page"));
+        refuse_file_name("report", "-o", arguments.text("output", "page"), "a page and its figures",
+                         "--figure NAME -o NAME.svg, --format csv -o FILE.csv, --json > FILE.json or "
+                         "--bundle FILE.tar.gz");
     if (arguments.positional().empty())
         throw UsageError("report: no Run document or profile given, for example: convcast report "
                          "data/recorded/h200/chang.json.gz -o page; - reads standard input");
@@ -494,15 +486,18 @@ int report(const Words &words) {
     std::optional<GpuProfile> profile;  // absent where it is not at hand
     std::optional<Knowledge> knowledge; // that the forecasts are made with here
     // Data ships without forecasts: this version makes them. The others stay as they are.
-    if (std::any_of(run.cases.begin(), run.cases.end(), forecast_missing)) {
+    const bool anew = arguments.has("facts") || arguments.has("calibration") || arguments.has("assume");
+    if (std::any_of(run.cases.begin(), run.cases.end(),
+                    [&](const Case &item) { return is_forecast_here(item, anew); })) {
         profile = document_profile("report", run, arguments, file);
         knowledge = read_knowledge(arguments, *profile);
-        forecast_missing_ones(run, *profile, *knowledge, whole);
-        run.conditions["forecast"] = "by version " + producer().version;
+        forecast_here(run, *profile, *knowledge, whole, anew);
+        run.conditions["forecast"] = (anew ? "again, by version " : "by version ") + producer().version;
         note_knowledge(run, *knowledge);
-    } else if (arguments.has("facts") || arguments.has("calibration") || arguments.has("assume")) {
-        throw UsageError("report: every case of " + shown + " has a forecast already; `convcast predict " +
-                         file + "` makes them anew, with --facts, --calibration or --assume");
+    } else if (anew) {
+        throw UsageError("report: " + shown +
+                         " has no measured case to forecast with --facts, --calibration or " +
+                         "--assume; `convcast predict " + file + "` makes the forecasts of any case anew");
     } else if (arguments.has("gpu")) {
         profile = document_profile("report", run, arguments, file);
     } else if (std::find(profiles.begin(), profiles.end(), run.profile_id) != profiles.end()) {

@@ -49,9 +49,10 @@ void note_foreign_rungs(const LadderRun &run, const Ladder &ladder, const std::s
             close += close.empty() ? did_you_mean(rung.id, ids) : "";
         }
     if (!foreign.empty())
-        note(fmt::format("{}: the ladder of {} has no rung {}{} What the document says of it is shown, "
-                         "without a forecast",
-                         shown, run.network, join(foreign), close.empty() ? "." : close));
+        note(fmt::format(
+            "{}: the ladder of {} has no implementation {}{} What the document says of it is shown, "
+            "without a forecast",
+            shown, run.network, join(foreign), close.empty() ? "." : close));
 }
 
 /// Says that a document is of a network that does not ship: one's own, or a name that was changed.

@@ -44,7 +44,7 @@ std::vector<Paper> asked_papers(const Arguments &arguments, std::map<std::string
     const std::vector<std::string> known = shipped_papers();
     if (arguments.positional().empty())
         throw UsageError(
-            "reproduce: no paper given, for example: convcast reproduce chang -o chang; known: " +
+            "reproduce: no paper given, for example: convcast reproduce chang -o papers; known: " +
             join(known) + ", all");
     std::vector<Paper> papers;
     std::set<std::string> ids;
@@ -160,6 +160,8 @@ std::string answer_text(const Reproduction &reproduction, const ReportFiles &fil
     const std::size_t width = terminal_width();
     std::string text = bold(reproduction.paper.authors + ": " + reproduction.paper.title) + "\n" +
                        wrapped(summary_of(reproduction), 0, width);
+    if (!reproduction.not_measured.empty())
+        text += wrapped(reproduction.not_measured, 0, width);
     if (!reproduction.no_time.empty())
         text += wrapped("no time for " + reproduction.paper_gpu + ": " + reproduction.no_time, 0, width);
     for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
@@ -174,14 +176,15 @@ std::string answer_text(const Reproduction &reproduction, const ReportFiles &fil
 
 /// What --json prints of one paper.
 struct PaperAnswers {
-    std::string paper, summary, measured, no_time;
+    std::string paper, summary, measured, not_measured, no_time;
     std::vector<ClaimAnswer> findings;
     std::vector<PaperTable> tables;
-    BOOST_DESCRIBE_CLASS(PaperAnswers, (), (paper, summary, measured, no_time, findings, tables), (), ())
+    BOOST_DESCRIBE_CLASS(PaperAnswers, (),
+                         (paper, summary, measured, not_measured, no_time, findings, tables), (), ())
 };
 
 PaperAnswers answers_of(const Reproduction &r) {
-    PaperAnswers out{r.paper.id, summary_of(r), r.measured, r.no_time, {}, {}};
+    PaperAnswers out{r.paper.id, summary_of(r), r.measured, r.not_measured, r.no_time, {}, {}};
     for (const ItemAnswer &answer : r.answers) {
         out.findings.insert(out.findings.end(), answer.findings.begin(), answer.findings.end());
         out.tables.insert(out.tables.end(), answer.tables.begin(), answer.tables.end());
@@ -214,13 +217,19 @@ int reproduce(const Words &words) {
             "reproduce: --docs writes what ships of whole papers; leave out --only, --measure, --gpu");
     const GpuProfile ours = find_profile(arguments.text("gpu", "h200"));
     const std::filesystem::path folder = arguments.text("output", "papers");
+    // A folder that has the name of the only paper is that paper's own.
+    const bool own = papers.size() == 1 && (folder / "").parent_path().filename() == papers.front().id;
+    const auto folder_of = [&](const Paper &paper) { return own ? folder : folder / paper.id; };
     for (const Paper &paper : papers)
-        refuse_overwriting_in((folder / paper.id).string(), "reproduce", arguments,
+        refuse_overwriting_in(folder_of(paper).string(), "reproduce", arguments,
                               {"claims.csv", paper.id + ".tex", paper.id + ".bib"});
     for (const Paper &paper : papers)
         if (arguments.has("docs"))
             refuse_overwriting_in(arguments.text("docs", ""), "reproduce", arguments, {paper.id + ".md"},
                                   "--docs");
+    refuse_file_name("reproduce", "-o", folder.string(), "pages and figures");
+    if (arguments.has("docs"))
+        refuse_file_name("reproduce", "--docs", arguments.text("docs", ""), "a page of each paper");
     Recordings recordings = shipped_recording, settings = shipped_settings;
     std::map<std::string, Run> measured;
     if (arguments.has("measure")) {
@@ -251,7 +260,7 @@ int reproduce(const Words &words) {
             write_file_atomically(file, paper_markdown(reproduction));
             text += file + "\n";
         } else if (files_wanted) {
-            const ReportFiles files = write_reproduction(reproduction, folder / paper.id);
+            const ReportFiles files = write_reproduction(reproduction, folder_of(paper));
             text += (text.empty() ? "" : "\n") + answer_text(reproduction, files);
         }
     }

@@ -24,6 +24,9 @@ int report(const Words &words);
 int reproduce(const Words &words);
 int run(const Words &words);
 
+/// Words that `convcast list` takes.
+std::vector<std::string> kinds_to_list();
+
 /// What `convcast --help` says, in parts.
 struct VerbLine {
     std::string name, summary;

@@ -42,7 +42,7 @@ std::string whole_heading(const WholeRun &run) {
            fmt::format("  one CUDA graph of {} nodes, replayed in a row: {}, {:.0f} images a second\n",
                        run.nodes, with_spread(run.replayed_s),
                        static_cast<double>(run.batch) / run.replayed_s->median_s.value) +
-           fmt::format("  forecast {}: {}; direct products at full rate would take {}\n",
+           fmt::format("  forecast {}: {}; the layers' multiply-adds at the full FMA rate would take {}\n",
                        short_time(run.forecast_s), over(run.forecast_s, run.replayed_s),
                        short_time(run.light_s)) +
            fmt::format("  one call while kernels are traced: {}, cold L2 {}; launch by launch {}\n\n",

@@ -23,21 +23,29 @@ namespace {
 struct Model {
     const char *name;
     std::optional<Seconds> TierTimes::*time;
-    double JudgedCall::*ratio; ///< where no prediction has this time
+    double JudgedCall::*ratio;  ///< where no prediction has this time
+    const char *bare = nullptr; ///< its name where the forecasts were made without facts of kernels
 };
-constexpr std::array<Model, 7> models = {{{"speed of light", &TierTimes::tier0_s, nullptr},
-                                          {"wave-quantised roofline", &TierTimes::roofline_s, nullptr},
-                                          {"MWP-CWP", &TierTimes::mwp_cwp_s, nullptr},
-                                          {"without counters", nullptr, &JudgedCall::without_counters},
-                                          {"probes and counters", &TierTimes::tier2_s, nullptr},
-                                          {"four numbers fitted", &TierTimes::fitted_s, nullptr},
-                                          {"new kernel", nullptr, &JudgedCall::new_kernel}}};
+constexpr std::array<Model, 7> models = {
+    {{"speed of light", &TierTimes::tier0_s, nullptr},
+     {"wave-quantised roofline", &TierTimes::roofline_s, nullptr},
+     {"MWP-CWP", &TierTimes::mwp_cwp_s, nullptr},
+     {"without counters", nullptr, &JudgedCall::without_counters},
+     {"probes and counters", &TierTimes::tier2_s, nullptr, "probes alone"},
+     {"four numbers fitted", &TierTimes::fitted_s, nullptr, "four numbers fitted, no counters"},
+     {"new kernel", nullptr, &JudgedCall::new_kernel}}};
 
 struct Pair {
     const Case *item;
     double measured;
     const JudgedCall *judged; ///< nullptr where it was not
 };
+
+/// Whether the forecasts of a run were made with facts of kernels, which come from counters.
+bool knew_counters(const Run &run) {
+    const auto facts = run.conditions.find("facts");
+    return facts == run.conditions.end() || !facts->second.starts_with("none");
+}
 
 std::optional<double> time_by(const Model &model, const Pair &pair) {
     if (model.ratio != nullptr)
@@ -200,16 +208,22 @@ Accuracy accuracy_of(const Run &run, std::span<const JudgedCall> judged) {
                 .push_back({&item, cold->time_s.value, judged_at.contains(i) ? judged_at.at(i) : nullptr});
     }
     Accuracy out;
+    const bool counters = knew_counters(run);
+    const auto named = [&](const Model &model, auto accuracy) {
+        if (!counters && model.bare != nullptr)
+            accuracy.model = model.bare;
+        return accuracy;
+    };
     for (const auto &[part, pairs] : {std::pair("test", &test), std::pair("training", &training)})
         for (const Model &model : models)
-            if (TimeAccuracy times = times_of(part, model, *pairs); times.n > 0)
+            if (TimeAccuracy times = named(model, times_of(part, model, *pairs)); times.n > 0)
                 out.times.push_back(std::move(times));
     for (const Counter &quantity : quantities)
         if (WorkAccuracy work = work_of(quantity, test); work.n > 0)
             out.work.push_back(std::move(work));
     for (const Model &model : models)
         if (model.time != &TierTimes::tier0_s) // the same for every setting of a shape
-            if (RankingAccuracy ranking = ranking_of(model, test); ranking.shapes > 0)
+            if (RankingAccuracy ranking = named(model, ranking_of(model, test)); ranking.shapes > 0)
                 out.rankings.push_back(std::move(ranking));
     return out;
 }

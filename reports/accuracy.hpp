@@ -16,8 +16,8 @@ namespace convcast {
 struct TimeAccuracy {
     std::string part; ///< "test" or "training": model/record/sweep.hpp
     /// "speed of light", "wave-quantised roofline", "MWP-CWP"; of the forecast, by what it knew: "without
-    /// counters", "probes and counters", "four numbers fitted"; "new kernel": its own counters and
-    /// times left out
+    /// counters", "probes and counters", "four numbers fitted"; of forecasts that were made without counters
+    /// "probes alone", "four numbers fitted, no counters"; "new kernel": its own counters and times left out
     std::string model;
     std::int64_t n = 0;
     double mean = 0.0, median = 0.0, p90 = 0.0; ///< of |forecast / measured - 1|

@@ -26,10 +26,12 @@ std::string with_unit(Seconds time) {
 }
 
 Figure rungs_figure(const LadderRun &run) {
-    Figure figure{"ladder", fmt::format("Rungs of {}, batch {}", run.network, run.batch), "", {}, {}};
+    Figure figure{
+        "ladder", fmt::format("Implementations of {}, batch {}", run.network, run.batch), "", {}, {}};
     figure.caption =
         "Forecast and measured: one CUDA graph, L2 as the call before left it; cold: L2 flushed before. "
-        "From the first rung down, each does what the one above does and one thing more, or another way.";
+        "From the first implementation down, each does what the one above does and one thing more, or "
+        "another way.";
     figure.x = {"time, µs", Scale::logarithmic, {}, {}, {}};
     figure.y.scale = Scale::category;
     Series forecast{"forecast", styles::forecast, Drawn::points, true},
@@ -67,7 +69,7 @@ Figure rungs_figure(const LadderRun &run) {
     for (Series *series : {&published, &cold, &forecast, &measured})
         if (!series->points.empty())
             figure.series.push_back(std::move(*series));
-    figure.no_data = "no rung has a time";
+    figure.no_data = "no implementation has a time";
     return figure;
 }
 
@@ -135,7 +137,7 @@ Figure launches_figure(const LadderRun &run) {
             add(layers.size() + 1, "launching", total->value * in_microseconds - at);
     }
     std::erase_if(figure.series, [](const Series &series) { return series.points.empty(); });
-    figure.no_data = "no rung has a forecast";
+    figure.no_data = "no implementation has a forecast";
     return figure;
 }
 

@@ -40,7 +40,7 @@ class LadderPage : HtmlWriter {
         open(fmt::format("Ladder of {}, batch {}", run_.network, run_.batch), judged);
         const bool traced = std::any_of(run_.rungs.begin(), run_.rungs.end(),
                                         [](const RungResult &rung) { return !rung.kernels.empty(); });
-        std::vector<std::pair<std::string, std::string>> parts = {{"rungs", "rungs"}};
+        std::vector<std::pair<std::string, std::string>> parts = {{"rungs", "implementations"}};
         if (traced)
             parts.emplace_back("kernels", "kernels");
         parts.insert(parts.end(), {{"launches", "launches"}, {"conditions", "conditions"}});
@@ -56,7 +56,7 @@ class LadderPage : HtmlWriter {
         if (run_.published_cpu_s)
             fact("the same as published", micro(run_.published_cpu_s) + " µs");
         out_ += "</dl>\n";
-        section("rungs", "Rungs");
+        section("rungs", "Implementations");
         out_ += "<div class=\"pair\">";
         for (const Figure &its : figures_of(report_))
             if (its.point_count() > 0)
@@ -99,11 +99,13 @@ class LadderPage : HtmlWriter {
         if (best == nullptr)
             return;
         open_tiles();
-        tile(microseconds(*best->graph_warm_s) + "\u00a0µs", "the fastest rung, " + breakable(best->id),
-             fmt::format("of {}, in one CUDA graph", count(std::ssize(run_.rungs), "rung", "rungs")));
+        tile(microseconds(*best->graph_warm_s) + "\u00a0µs",
+             "the fastest implementation, " + breakable(best->id),
+             fmt::format("of {}, in one CUDA graph",
+                         count(std::ssize(run_.rungs), "implementation", "implementations")));
         if (papers != nullptr)
             tile(times(*papers->published_s / *papers->graph_warm_s),
-                 "faster here than published, the paper's fastest rung, " + breakable(papers->id),
+                 "faster here than published, the paper's fastest, " + breakable(papers->id),
                  fmt::format("{} µs here, {} µs published{}", microseconds(*papers->graph_warm_s),
                              microseconds(*papers->published_s),
                              run_.published_gpu ? " on " + *run_.published_gpu : std::string()));
@@ -121,7 +123,8 @@ class LadderPage : HtmlWriter {
     /// Of the runs that kept it: each kernel in a call, by its activity records.
     void kernels() {
         section("kernels", "Each kernel, measured and forecast");
-        head(2, {"rung", "kernel", "launches", "measured, µs", "forecast, µs", "forecast / measured"});
+        head(2,
+             {"implementation", "kernel", "launches", "measured, µs", "forecast, µs", "forecast / measured"});
         for (const RungResult &rung : run_.rungs)
             for (const RungKernelTime &kernel : rung.kernels) {
                 std::optional<Seconds> forecast;
@@ -144,8 +147,8 @@ class LadderPage : HtmlWriter {
     void section(const char *id, const char *title) { add("<section id=\"{}\"><h2>{}</h2>\n", id, title); }
 
     void rungs() {
-        head(1, {"rung", "measured, µs", "forecast, µs", "forecast / measured", "cold L2, µs", "stream, µs",
-                 "stream forecast, µs", "published, µs", "kernels"});
+        head(1, {"implementation", "measured, µs", "forecast, µs", "forecast / measured", "cold L2, µs",
+                 "stream, µs", "stream forecast, µs", "published, µs", "kernels"});
         for (const RungResult &rung : run_.rungs) {
             const auto forecast = forecast_of(rung);
             add("<tr><th scope=\"row\">{}<small class=\"what\">{}</small></th>", breakable(rung.id),
@@ -353,10 +356,11 @@ class WholePage : HtmlWriter {
         const std::vector<Seconds> ends = ends_of(run_);
         if (ends.empty() || !run_.replayed_s)
             return "";
-        return fmt::format(" Nothing traces these calls: 5 % to 95 % of them take {} to {} µs. The timeline "
-                           "below is of traced calls and ends at {} µs.",
-                           microseconds(run_.replayed_s->p05_s), microseconds(run_.replayed_s->p95_s),
-                           microseconds(*std::max_element(ends.begin(), ends.end())));
+        return fmt::format(
+            " These calls were timed without tracing each kernel: nine of ten take {} to {} µs. "
+            "The timeline below is of traced calls, which are slower; it ends at {} µs.",
+            microseconds(run_.replayed_s->p05_s), microseconds(run_.replayed_s->p95_s),
+            microseconds(*std::max_element(ends.begin(), ends.end())));
     }
 
     void spread(const char *name, const std::optional<TimeSpread> &time) {
@@ -524,7 +528,7 @@ class TrainingPage : HtmlWriter {
         add("<p class=\"answer\">{}</p>\n", escape_xml(judged));
         std::vector<std::pair<std::string, std::string>> parts;
         if (!run_.rungs.empty())
-            parts.emplace_back("rungs", "rungs");
+            parts.emplace_back("rungs", "implementations");
         parts.insert(parts.end(), {{"settings", "settings"}, {"conditions", "conditions"}});
         nav(parts);
         out_ += "</header>\n<main>\n";
@@ -541,8 +545,8 @@ class TrainingPage : HtmlWriter {
                  fmt::format("of {} images, {} steps", run_.images, run_.steps));
         close_tiles();
         if (!run_.rungs.empty()) {
-            out_ += "<section id=\"rungs\"><h2>The same parameters by each rung</h2>\n";
-            head(1, {"rung", "classified right, %", "images classified otherwise"});
+            out_ += "<section id=\"rungs\"><h2>The same parameters by each implementation</h2>\n";
+            head(1, {"implementation", "classified right, %", "images classified otherwise"});
             for (const RungAccuracy &rung : run_.rungs)
                 line({rung.id, fmt::format("{:.2f}", 100.0 * rung.accuracy),
                       std::to_string(rung.disagreements)});

@@ -25,7 +25,7 @@ struct LadderReport {
 
 std::vector<Figure> figures_of(const LadderReport &report);
 
-/// "13 of 15 rungs within 10 % ...": how good the forecast is; "" where nothing was measured.
+/// "13 of 15 implementations within 10 % ...": how good the forecast is; "" where nothing was measured.
 std::string judgement_of(const LadderRun &run);
 
 /// Makes `folder` with page.html and the figures as files.

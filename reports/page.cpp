@@ -67,16 +67,16 @@ constexpr std::array<Word, 19> words = {{
     {"status", "ok: verified and timed. infeasible: does not fit this GPU. unsupported: never does such "
                "shapes. wrong result: "
                "failed verification, so its time is not shown. not run: not reached, or predicted only"},
-    {"forecast", "time by the best tier of the model that the profile has numbers for"},
+    {"forecast", "the time by the model, as far as the profile has numbers for it"},
     {"measured",
      "median with a cold L2, the headline number; warm: with the data left in L2 by the call before"},
     {"error", "forecast / measured cold − 1: above zero the forecast is too slow"},
     {"bias", "geometric mean of forecast / measured: above 1 the forecasts are too slow"},
     {"regime", "what hides the memory latency, by the paper's rule, the physical rule, the forecast and the "
                "counters. compute: "
-               "enough FMAs; bulk: enough bytes in flight; exposed: neither"},
-    {"compute hidden", "enough FMAs are there to compute while data are on their way"},
-    {"bulk hidden", "not enough FMAs, but enough bytes in flight to keep the memory busy"},
+               "enough FMAs; memory: enough bytes in flight; exposed: neither"},
+    {"compute bound", "enough FMAs are there to compute while data are on their way"},
+    {"memory bound", "not enough FMAs, but enough bytes in flight to keep the memory busy"},
     {"exposed", "neither: for a part of the time the SMs wait for memory"},
     {"MWP-CWP",
      "the model of Hong and Kim (2009), which compares how many warps wait for memory at once with "
@@ -120,7 +120,7 @@ PageWriter::PageWriter(const Run &run, std::span<const Study> studies, const Rep
       explanations_(explain(run, statistics, shown_, common_)) {
     draw_for_page(figures_, shown_, statistics.cases.size());
     for (const char *name :
-         {"MWP-CWP", "speed of light", "compute hidden", "bulk hidden", "exposed", "median"})
+         {"MWP-CWP", "speed of light", "compute bound", "memory bound", "exposed", "median"})
         words_.emplace_back(name, name);
 }
 

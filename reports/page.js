@@ -206,7 +206,7 @@
   const us = (value) => fine(value) + '\u00a0µs';
   const percent = (value) => absent(value) ? '–' : (value < 0 ? '−' : '+') + Math.abs(100 * value).toFixed(1) + '\u00a0%';
   const factor = (value) => absent(value) ? '–' : value.toFixed(value < 9.995 ? 2 : 1) + '×';
-  const regimeWord = { c: 'compute', b: 'bulk', e: 'exposed', '-': '–' };
+  const regimeWord = { c: 'compute', b: 'memory', e: 'exposed', '-': '–' };
 
   function casesOf(columns) {
     const text = (key) => columns[key].index.map((i) => i < 0 ? null : columns[key].texts[i]);
@@ -446,7 +446,7 @@
     }
     byId('least-error').parentElement.hidden = cases.every((one) => absent(one.error));
     const number = (id, otherwise) => byId(id).value === '' ? otherwise : Number(byId(id).value);
-    const regimeOf = { 'compute hidden': 'c', 'bulk hidden': 'b', exposed: 'e' };
+    const regimeOf = { 'compute bound': 'c', 'memory bound': 'b', exposed: 'e' };
     const chip = make('button', { type: 'button', id: 'chip', hidden: '' });
     chip.addEventListener('click', () => form.reset());
     document.querySelector('nav').append(chip);

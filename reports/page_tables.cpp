@@ -102,7 +102,8 @@ void PageWriter::parts() {
             "rest. Rows "
             "by what the forecast knew: <q>without counters</q> no facts and the four numbers as assumed; "
             "<q>probes "
-            "and counters</q> the facts, but no time; <q>four numbers fitted</q> both; <q>new kernel</q> no "
+            "and counters</q> the facts, but no time (<q>probes alone</q> where these forecasts had no "
+            "facts); <q>four numbers fitted</q> both; <q>new kernel</q> no "
             "facts of "
             "the strategy itself, and the four numbers fitted to this run's training part without it. The "
             "constants "
@@ -139,7 +140,7 @@ void PageWriter::regimes() {
     add("<p class=\"lead\">What hides the memory latency: enough FMAs ({}), enough bytes in flight ({}), or "
         "neither ({}). The paper's rule, the physical rule and the forecast each say which; the counters "
         "decide.</p>\n",
-        word_button("compute hidden", "compute"), word_button("bulk hidden", "bulk"),
+        word_button("compute bound", "compute"), word_button("memory bound", "memory"),
         word_button("exposed", "exposed"));
     maps();
     out_ += "<div class=\"pair\">";
@@ -151,7 +152,7 @@ void PageWriter::regimes() {
         open_details("Which opinion agrees with the counters");
         head(2, {"strategy", "opinion", "cases", "agree", "always the commonest", "kappa", "balanced"});
         for (const RegimeStatistics &o : r.opinions)
-            line({o.group, o.opinion, std::to_string(o.n),
+            line({o.group, words_of_opinion(o), std::to_string(o.n),
                   percent(static_cast<double>(o.agree) / static_cast<double>(o.n)),
                   percent(static_cast<double>(o.commonest_n) / static_cast<double>(o.n)), ratio(o.kappa),
                   percent(o.balanced)});
@@ -165,7 +166,7 @@ void PageWriter::regimes() {
         for (const RegimeStatistics &o : r.opinions)
             if (o.group == "all")
                 for (const RegimeCount &c : o.counts)
-                    line({o.opinion, word(c.measured), word(c.forecast), std::to_string(c.n)});
+                    line({words_of_opinion(o), word(c.measured), word(c.forecast), std::to_string(c.n)});
         tail();
         close_details();
     }

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -72,11 +74,26 @@ std::vector<fs::path> files_of_paper_figure(const fs::path &target, const std::s
     return files;
 }
 
+bool ends_as_file(const fs::path &name) {
+    std::error_code unreachable;              // which is said when the file is written
+    constexpr std::size_t longest_ending = 6; // of ".jsonl"
+    const std::string ending = name.extension().string();
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    const auto is_plain = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+    return ending.size() > 1 && ending.size() <= longest_ending && is_letter(ending[1]) &&
+           std::all_of(ending.begin() + 1, ending.end(), is_plain) && !fs::is_directory(name, unreachable);
+}
+
 PaperFiles write_paper_figure(const Figure &figure, std::span<const CaseColumns> cases,
                               const PaperWidth &width, const fs::path &target,
                               const std::string &conditions) {
     const std::string ending = target.extension().string();
     const bool one = ending == ".svg" || ending == ".pdf" || ending == ".tex" || ending == ".csv";
+    if (!one && ends_as_file(target))
+        throw UsageError(
+            fmt::format("a figure is written as .svg, .pdf, .tex or .csv, not as {0}, for example: "
+                        "{1}.svg; a folder for all four is {2}/",
+                        ending, stem_of(target).string(), target.string()));
     if (!one)
         make_folder(target.string());
     const fs::path stem = one ? stem_of(target) : target / figure.id;

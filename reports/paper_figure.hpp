@@ -15,8 +15,13 @@ struct PaperFiles {
     std::string note; ///< what could not be made, and why; "" when all was
 };
 
+/// Whether nobody would give a folder this name: it ends as a file's, and there is no such folder yet. A
+/// slash at its end makes it a folder's: "figures.v2/".
+bool ends_as_file(const std::filesystem::path &name);
+
 /// Writes the figure as `target`, whose ending says what: .svg, .pdf, .tex or .csv; another target is a
-/// folder, made where it does not exist, that gets all four, named after the figure. Beside them
+/// folder, made where it does not exist, that gets all four, named after the figure. Throws UsageError for
+/// another ending of a file. Beside them
 /// <name>_caption.tex, with `conditions` as its last sentence, and convcast.bib. Where rsvg-convert is
 /// missing there is no PDF, and a target that is one throws InputError. A figure with more points than TeX
 /// bears gets its PDF beside the TeX.

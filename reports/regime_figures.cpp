@@ -3,6 +3,7 @@
 #include "reports/report_figures.hpp"
 
 #include "model/paper/papers.hpp"
+#include "model/regime/words.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "reports/figure_layout.hpp"
 
@@ -27,9 +28,7 @@ constexpr double percent = 100.0;
 } // namespace
 
 std::string regime_text(Regime regime) {
-    std::string name = boost::describe::enum_to_string(regime, "?");
-    std::replace(name.begin(), name.end(), '_', ' ');
-    return name;
+    return words_of(regime);
 }
 
 Figure regime_confusion(const ReportStatistics &statistics) {
@@ -58,7 +57,8 @@ Figure regime_confusion(const ReportStatistics &statistics) {
                 continue;
             const std::string measured = regime_text(opinion.counts[i].measured);
             const auto row = static_cast<double>(figure.y.categories.size());
-            figure.y.categories.push_back(fmt::format("{}: {} ({:.0f})", opinion.opinion, measured, total));
+            figure.y.categories.push_back(
+                fmt::format("{}: {} ({:.0f})", words_of_opinion(opinion), measured, total));
             for (std::size_t j = i; j < i + 3; ++j) {
                 const RegimeCount &count = opinion.counts[j];
                 Series &series =
@@ -71,8 +71,8 @@ Figure regime_confusion(const ReportStatistics &statistics) {
                     series.points.push_back(
                         {to,
                          row,
-                         fmt::format("{}: {} measured as {} said to be {}", opinion.opinion, count.n,
-                                     measured, regime_text(count.forecast)),
+                         fmt::format("{}: {} measured as {} said to be {}", words_of_opinion(opinion),
+                                     count.n, measured, regime_text(count.forecast)),
                          {},
                          from});
                 from = to;

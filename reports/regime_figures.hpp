@@ -6,7 +6,7 @@
 
 namespace convcast {
 
-/// "compute hidden"
+/// "compute bound"
 std::string regime_text(Regime regime);
 
 /// Maps of regimes of the papers' two divisions of one channel, over map size and filters: a plot for each

@@ -113,6 +113,12 @@ std::vector<StallStatistics> stalls_of(Regime regime, const std::vector<Judged> 
 
 } // namespace
 
+std::string words_of_opinion(const RegimeStatistics &statistics) {
+    return statistics.opinion == "tier2"   ? "forecast"
+           : statistics.opinion == "paper" ? "paper's rule"
+                                           : "physical rule";
+}
+
 std::string stall_reason(const std::string &counter) {
     constexpr std::string_view before = "smsp__average_warps_issue_stalled_",
                                after = "_per_issue_active.ratio";

@@ -30,6 +30,9 @@ struct RegimeStatistics {
                          (opinion, group, n, agree, commonest, commonest_n, kappa, balanced, counts), (), ())
 };
 
+/// Whose opinion it is, as tables and figures say it: "paper's rule", "physical rule" or "forecast".
+std::string words_of_opinion(const RegimeStatistics &statistics);
+
 /// What warps waited for where the counters say a regime: mean share of a reason in the warps that had an
 /// instruction but did not issue it.
 struct StallStatistics {

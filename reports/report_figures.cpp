@@ -155,7 +155,7 @@ std::string describe(const CaseRow &row) {
 
 Figure predicted_vs_measured(const ReportStatistics &statistics) {
     Figure figure{"predicted_vs_measured", "Forecast against measured time", "", {}, {}};
-    figure.caption = "Each mark is one case, by its regime: compute hidden, bulk hidden or exposed. On the "
+    figure.caption = "Each mark is one case, by its regime: compute bound, memory bound or exposed. On the "
                      "line the forecast is exact; the band is ±10 %. Two "
                      "logarithmic axes flatter any model: read the errors beside it.";
     figure.x = {"measured time, cold L2, µs", Scale::logarithmic, {}, {}, {}};

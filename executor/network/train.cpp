@@ -200,7 +200,7 @@ TrainingRun train(Compiler &compiler, const Device &device, const Ladder &ladder
     const int capability = device.facts().compute_capability();
     if (const auto why = refusal(step, network, options.descent.batch, capability))
         throw UsageError("a step of training in batches of " + std::to_string(options.descent.batch) +
-                         " is refused: the rung " + step.id + " " + *why);
+                         " is refused: the implementation " + step.id + " " + *why);
     const Module module = network_module(compiler, ladder, step.source, capability);
     TrainingRun run;
     run.network = network.id;

@@ -72,7 +72,8 @@ bool has_parts(const std::string &name, const std::string &word) {
 }
 
 /// "'resnet50_b1' or 'resnet50_b32'": the names that begin with a word, else those that contain it, else
-/// those that contain its parts; empty if there are none or too many to help.
+/// those that contain its parts; of many the first ones and how many there are. Empty if there are none, or
+/// too many that have only its parts.
 std::string names_with(const std::string &word, const std::vector<std::string> &known) {
     constexpr std::size_t least_letters = 3, most_names = 4;
     if (word.size() < least_letters)
@@ -91,8 +92,12 @@ std::string names_with(const std::string &word, const std::vector<std::string> &
     std::vector<std::string> &found = !beginning.empty()    ? beginning
                                       : !containing.empty() ? containing
                                                             : in_parts;
-    if (found.empty() || found.size() > most_names)
+    if (found.empty() || (found.size() > most_names && &found == &in_parts))
         return {};
+    if (const std::size_t all = found.size(); all > most_names) {
+        found.resize(most_names - 1);
+        found.push_back("another of the " + std::to_string(all) + " that have it in their names");
+    }
     const std::string last = found.back();
     found.pop_back();
     return found.empty() ? last : join(found) + " or " + last;

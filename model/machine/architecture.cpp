@@ -343,15 +343,17 @@ std::string borrowed_constants(const GpuProfile &profile) {
     if (counts.empty())
         return {};
     std::vector<std::string> from;
-    for (const auto &[other, count] : counts)
-        from.push_back(fmt::format("{}{} {} of {}", count,
-                                   !from.empty() ? ""
-                                   : count == 1  ? " field"
-                                                 : " fields",
-                                   count == 1 ? "is that" : "are those", version_of(other)));
-    return fmt::format("architecture: not known of compute capability {}: {}; registers and instructions of "
-                       "kernels as compiled for sm_90",
-                       profile.compute_capability, join(from));
+    std::size_t unknown = 0;
+    for (const auto &[other, count] : counts) {
+        unknown += count;
+        from.push_back(
+            fmt::format("{} {} taken from {}", count, count == 1 ? "is" : "are", version_of(other)));
+    }
+    return fmt::format("{} of compute capability {} {} not known: {}; kernels are assumed to have the "
+                       "registers and instructions that they have on 9.0",
+                       unknown == 1 ? "1 architecture number"
+                                    : fmt::format("{} architecture numbers", unknown),
+                       profile.compute_capability, unknown == 1 ? "is" : "are", join(from));
 }
 
 std::string odd_limits(const GpuProfile &profile) {

@@ -138,8 +138,13 @@ void choose_calibration(Knowledge &knowledge, const GpuProfile &profile, const s
             fmt::format("calibration of {}, borrowed: fitted on {}{}", fitted.name, fitted.id, when));
     else if (const std::string what = differences(fitted, now); !what.empty())
         knowledge.assumptions.push_back(
-            fmt::format("calibration fitted on {}{}; this profile{} differs in {}", fitted.id, when,
-                        now.date ? ", measured " + *now.date + "," : "", what));
+            fitted.date == now.date
+                ? fmt::format(
+                      "the calibration was fitted with the profile {}, from which this one differs in {}",
+                      fitted.id, what)
+                : fmt::format(
+                      "the calibration was fitted with the profile {}{}; this one{} differs from it in {}",
+                      fitted.id, when, now.date ? ", measured " + *now.date + "," : "", what));
     if (knowledge.calibration->facts_hash != facts_hash(knowledge.facts))
         knowledge.assumptions.push_back(knowledge.facts.kernels.empty()
                                             ? "calibration fitted with facts that are left out here"

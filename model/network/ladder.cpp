@@ -58,7 +58,7 @@ void check_operands(const Network &network, const Rung &rung, const std::vector<
         if (!is_given(operands[i]) && !operand_floats(network, rung, operands[i], 1))
             problems.push_back(
                 {place + "/" + std::to_string(i),
-                 "expected \"input\", an operator, its parameters or memory of the rung, found \"" +
+                 "expected \"input\", an operator, its parameters or memory of the implementation, found \"" +
                      shortened(operands[i]) + "\"" +
                      did_you_mean(operands[i], known_operands(network, rung))});
 }
@@ -96,7 +96,7 @@ void check_rung(const Network &network, const Rung &rung, const std::string &pla
     for (std::size_t i = 0; i < rung.launches.size(); ++i)
         if (rung.launches[i].each_stream.value_or(false) && !rung.streams)
             problems.push_back({place + "/launches/" + std::to_string(i) + "/each_stream",
-                                "the rung has no streams; expected for example \"streams\": 16"});
+                                "the implementation has no streams; expected for example \"streams\": 16"});
     if (!rung.launches.empty() && !losses_left)
         problems.push_back(
             {place + "/launches", "no launch computes \"" + network.operators[next].name + "\""});
@@ -192,7 +192,8 @@ void LadderRun::check(const FieldProblem &problem) const {
     for (std::size_t i = 0; i < rungs.size(); ++i)
         if (!seen.insert(rungs[i].id).second)
             problem("rungs/" + std::to_string(i) + "/id",
-                    "\"" + shortened(rungs[i].id) + "\" stands there twice; expected each rung once");
+                    "\"" + shortened(rungs[i].id) +
+                        "\" stands there twice; expected each implementation once");
 }
 
 Ladder find_ladder(const Network &network) {

@@ -86,7 +86,8 @@ class ScheduleParser {
         if (reading_.schedule.lines.empty() && reading_.schedule.rungs.empty())
             problem(std::string("expected launches, for example: ") + launch_example);
         if (!reading_.schedule.lines.empty() && !reading_.schedule.rungs.empty())
-            problem("expected launches or rungs of a ladder, found both; take the lines of one kind out");
+            problem("expected launches or implementations of a ladder, found both; take the lines of one "
+                    "kind out");
         return std::move(reading_);
     }
 
@@ -387,9 +388,10 @@ class ScheduleBinder {
     void missing() {
         if (reading_.schedule.lines.empty()) {
             if (!reading_.schedule.rungs.empty()) // that there is neither has been said
-                problem("expected launches, found rungs of a ladder, whose launches are its own; for "
-                        "example: launch " +
-                        network_.operators.front().name + " layout=images stream=0");
+                problem(
+                    "expected launches, found implementations of a ladder, whose launches are its own; for "
+                    "example: launch " +
+                    network_.operators.front().name + " layout=images stream=0");
             return;
         }
         std::vector<std::string> names;
@@ -488,9 +490,9 @@ Ladder rungs_of(const ScheduleReading &reading, Ladder ladder) {
         const std::string place = fmt::format("{}:{}", reading.file, named.line);
         const auto found = std::find(known.begin(), known.end(), named.id);
         if (found == known.end())
-            problems.push_back({place, "the ladder of " + ladder.network + " has no rung '" + named.id + "'" +
-                                           did_you_mean(named.id, known) + " Expected of " + join(known) +
-                                           "; for example: rung " + known.front()});
+            problems.push_back({place, "the ladder of " + ladder.network + " has no implementation '" +
+                                           named.id + "'" + did_you_mean(named.id, known) + " Expected of " +
+                                           join(known) + "; for example: rung " + known.front()});
         else if (!seen.insert(named.id).second)
             problems.push_back({place, "rung " + named.id + " is there twice; keep one of them"});
         else

@@ -146,7 +146,7 @@ ShapeList list_of(const OnnxReading &reading, const std::string &file) {
     if (skipped.size() > most_said)
         list.remark("skipped " + std::to_string(skipped.size() - most_said) + " more convolutions");
     if (!reading.others.empty())
-        list.remark("no convolutions, left out: " + join(reading.others));
+        list.remark("nodes that are not convolutions are left out: " + join(reading.others));
     try {
         return list.finish("a node of type Conv on images, for example of ResNet");
     } catch (const InputError &) {

@@ -37,7 +37,7 @@ template <Yield T> T tensor_leaf(double fmas, const CoreNumbers &m) {
 
 /// Warp instructions of an SM, one a clock and scheduler (F3).
 template <Yield T> T issue_leaf(double instructions, const CoreNumbers &m) {
-    return leaf<T>("other issue", s(instructions / m.schedulers / m.clock),
+    return leaf<T>("other instructions", s(instructions / m.schedulers / m.clock),
                    "{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions, m.schedulers,
                    m.clock / 1e6);
 }

@@ -174,8 +174,8 @@ T fill_term(const Partition &part, const Machine &m, const Round &round, const T
     T fill = sum<T>("fill", std::move(filled));
     if (!start.follows)
         return fill;
-    T gap = leaf<T>("early launch", s(m.early_gap_s), "{:.2f} us behind the last CTA of the launch before",
-                    m.early_gap_s * 1e6);
+    T gap = leaf<T>("dependent launch", s(m.early_gap_s),
+                    "{:.2f} us behind the last CTA of the launch before", m.early_gap_s * 1e6);
     return start.waits_first
                ? sum<T>("fill", list_of<T>(std::move(gap), std::move(fill)))
                : max_of<T>("fill beside the launch before", list_of<T>(std::move(gap), std::move(fill)));

@@ -62,6 +62,7 @@ struct Reproduction {
     Paper paper;
     std::string paper_gpu, our_gpu;       ///< names
     std::string measured;                 ///< where and when what was measured, or why nothing was
+    std::string not_measured;             ///< what of the networks was not measured on our GPU; else ""
     std::string no_time;                  ///< why the paper's GPU has no time; "" where it has
     std::vector<std::string> assumptions; ///< of forecasts for the paper's GPU
     std::vector<ItemAnswer> answers;      ///< one for each of the paper's items

@@ -216,6 +216,22 @@ void count_once(Reproduction &reproduction) {
         }
 }
 
+/// Ladders, trainings and steps over two GPUs are measured by `convcast run`, not by the studies of a paper.
+std::string not_measured_text(const Paper &paper, const PaperContext &context) {
+    std::vector<std::string> networks;
+    for (const PaperItem &item : paper.items)
+        if (const std::optional<std::string> &network = item.answer.network;
+            network && std::find(networks.begin(), networks.end(), *network) == networks.end() &&
+            !recorded_ladder(*network, batch_of_paper(*network), context.ours().profile))
+            networks.push_back(*network);
+    if (networks.empty())
+        return "";
+    return fmt::format(
+        "The ladder of {}, its training and its steps over several GPUs were not measured on {}, "
+        "so what the paper says of them is answered by forecasts or left open.",
+        join(networks), short_name(context.ours().profile));
+}
+
 } // namespace
 
 Reproduction reproduce(const Paper &paper, const PaperContext &context) {
@@ -234,6 +250,7 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context) {
                                                  context.ours().profile))
                 out.measured = fmt::format("{}, {}, the ladder of {}", run->conditions.at("gpu"),
                                            run->conditions.at("date").substr(0, 10), run->network);
+    out.not_measured = not_measured_text(paper, context);
     const Case sample = context.papers().forecast("naive_global", "n1c64h56w56k64r3s3");
     if (sample.prediction)
         out.assumptions = sample.prediction->assumptions;

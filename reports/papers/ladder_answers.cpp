@@ -12,36 +12,19 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 namespace convcast {
+namespace {
 
-std::optional<LadderRun> recorded_ladder(const std::string &network, std::int64_t batch,
-                                         const GpuProfile &gpu) {
-    const std::string file = fmt::format("data/recorded/h200/ladders/{}_b{}.json", network, batch);
-    const auto text = recording(file);
-    if (!text)
-        return std::nullopt;
-    LadderRun run = described::read_document<LadderRun>(*text, file, "convcast/ladder_run/1");
-    const auto measured_on = run.conditions.find("gpu");
-    if (measured_on == run.conditions.end() || measured_on->second != gpu.name)
-        return std::nullopt;
-    return run;
+bool measured_on(const std::map<std::string, std::string> &conditions, const GpuProfile &gpu) {
+    const auto name = conditions.find("gpu");
+    return name != conditions.end() && name->second == gpu.name;
 }
 
-std::optional<Scaling> recorded_two_gpus(const std::string &network, const GpuProfile &gpu) {
-    const char *const file = "data/recorded/h200/scaling/two_gpus.json";
-    const auto text = recording(file);
-    if (!text)
-        return std::nullopt;
-    Scaling run = described::read_document<Scaling>(*text, file, "convcast/scaling/1");
-    const auto measured_on = run.conditions.find("gpu");
-    if (run.network != network || measured_on == run.conditions.end() || measured_on->second != gpu.name)
-        return std::nullopt;
-    return run;
-}
-
-std::optional<TrainingRun> recorded_training(const std::string &network) {
+/// The training that ships, whatever GPU it ran on.
+std::optional<TrainingRun> any_training(const std::string &network) {
     for (const char *ending : {".json", ".json.gz"}) {
         const std::string file = "data/recorded/h200/training/" + network + ending;
         if (const auto bytes = recording(file))
@@ -50,12 +33,39 @@ std::optional<TrainingRun> recorded_training(const std::string &network) {
     return std::nullopt;
 }
 
-std::string shipped_weights_made_by(const std::string &network) {
-    try {
-        return find_weights(network, find_network(network)).made_by;
-    } catch (const UsageError &) { // none ship
-        return "";
-    }
+} // namespace
+
+std::optional<LadderRun> recorded_ladder(const std::string &network, std::int64_t batch,
+                                         const GpuProfile &gpu) {
+    const std::string file = fmt::format("data/recorded/h200/ladders/{}_b{}.json", network, batch);
+    const auto text = recording(file);
+    if (!text)
+        return std::nullopt;
+    LadderRun run = described::read_document<LadderRun>(*text, file, "convcast/ladder_run/1");
+    return measured_on(run.conditions, gpu) ? std::optional(std::move(run)) : std::nullopt;
+}
+
+std::optional<Scaling> recorded_two_gpus(const std::string &network, const GpuProfile &gpu) {
+    const char *const file = "data/recorded/h200/scaling/two_gpus.json";
+    const auto text = recording(file);
+    if (!text)
+        return std::nullopt;
+    Scaling run = described::read_document<Scaling>(*text, file, "convcast/scaling/1");
+    if (run.network != network || !measured_on(run.conditions, gpu))
+        return std::nullopt;
+    return run;
+}
+
+std::optional<TrainingRun> recorded_training(const std::string &network, const GpuProfile &gpu) {
+    std::optional<TrainingRun> run = any_training(network);
+    if (run && !measured_on(run->conditions, gpu))
+        run.reset();
+    return run;
+}
+
+std::optional<std::int64_t> recorded_test_images(const std::string &network) {
+    const std::optional<TrainingRun> run = any_training(network);
+    return run ? std::optional(run->test_images) : std::nullopt;
 }
 
 std::vector<KnownRung> known_rungs(const std::string &network, std::int64_t batch,
@@ -92,8 +102,9 @@ PaperTable rungs_table(const PaperItem &item, const std::string &title, const st
     PaperTable table{item.id + "_rungs" + (as_paper ? "" : fmt::format("_b{}", batch)),
                      title,
                      2,
-                     {"rung", "what it does", "kernels", "published, µs", "forecast " + papers + ", µs",
-                      "forecast " + ours + ", µs", "measured " + ours + ", µs", "forecast / measured"},
+                     {"implementation", "what it does", "kernels", "published, µs",
+                      "forecast " + papers + ", µs", "forecast " + ours + ", µs", "measured " + ours + ", µs",
+                      "forecast / measured"},
                      {},
                      ""};
     for (const KnownRung &known : rungs) {

@@ -21,9 +21,10 @@ std::optional<Scaling> recorded_two_gpus(const std::string &network, const GpuPr
 /// What was recorded of a network's ladder on a GPU; absent where nothing was.
 std::optional<LadderRun> recorded_ladder(const std::string &network, std::int64_t batch,
                                          const GpuProfile &gpu);
-std::optional<TrainingRun> recorded_training(const std::string &network);
-/// What the weights that ship for a network say of their training; "" where none ship.
-std::string shipped_weights_made_by(const std::string &network);
+/// What was recorded of a network's training on a GPU; absent where nothing was.
+std::optional<TrainingRun> recorded_training(const std::string &network, const GpuProfile &gpu);
+/// Images that the recorded training was tested with, which are the same on every GPU; absent where none was.
+std::optional<std::int64_t> recorded_test_images(const std::string &network);
 
 /// A rung with all that is known of it.
 struct KnownRung {

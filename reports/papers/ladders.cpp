@@ -143,10 +143,11 @@ ItemAnswer rungs_at(const PaperItem &item, const PaperContext &context, std::int
     const std::vector<KnownRung> known = known_rungs(network, batch, item.answer.rungs, context);
     if (known.empty()) {
         answer.findings.push_back({item.id, item.title, "–", "–", ClaimVerdict::open,
-                                   "The ladder of " + network + " has none of these rungs yet."});
+                                   "The ladder of " + network + " has none of these implementations yet."});
         return answer;
     }
-    answer.tables.push_back(rungs_table(item, "Rungs of the ladder of " + network, known, batch, context));
+    answer.tables.push_back(
+        rungs_table(item, "Implementations in the ladder of " + network, known, batch, context));
     if (as_paper) {
         answer.tables.push_back(launches_table(item, known));
         add_sizes(answer, item, known);
@@ -162,7 +163,7 @@ ItemAnswer rungs_at(const PaperItem &item, const PaperContext &context, std::int
         answer.findings.push_back(
             {item.id, only.rung.title, micro_with_unit(only.rung.published_s),
              micro_with_unit(only.measured_s()), only.measured_s() ? ClaimVerdict::holds : ClaimVerdict::open,
-             fmt::format("The rung {} runs: {} on the {}, forecast {}.", only.rung.id,
+             fmt::format("The implementation {} runs: {} on the {}, forecast {}.", only.rung.id,
                          micro_with_unit(only.measured_s()), short_name(context.ours().profile),
                          micro_with_unit(only.forecast()))});
     }
@@ -340,11 +341,10 @@ ItemAnswer data_set(const PaperItem &item, const PaperContext &context) {
     if (const PublishedCell *edge = cell_of(item, "edge"))
         answer.findings.push_back(
             exact(item, *edge, static_cast<double>(network.input[1]), "the network's input"));
-    const auto training = recorded_training(name);
     if (const PublishedCell *tests = cell_of(item, "test images")) {
-        if (training)
+        if (const auto images = recorded_test_images(name))
             answer.findings.push_back(
-                exact(item, *tests, static_cast<double>(training->test_images), "the recorded training"));
+                exact(item, *tests, static_cast<double>(*images), "the recorded training"));
         else
             answer.findings.push_back(
                 {item.id, "test images", printed(*tests), "–", ClaimVerdict::open,
@@ -358,13 +358,15 @@ ItemAnswer training(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
     const std::string name = network_of(item, context);
     const PublishedCell *cell = cell_of(item, "accuracy");
-    const auto run = recorded_training(name);
+    const auto run = recorded_training(name, context.ours().profile);
     ClaimAnswer finding{item.id,
                         "accuracy on the test images",
                         cell == nullptr ? "no number" : printed(*cell),
                         "–",
                         ClaimVerdict::open,
-                        "No training of this network is recorded."};
+                        fmt::format("No training on {} is recorded; `convcast run --network {} --data "
+                                    "FOLDER` trains and tests there.",
+                                    short_name(context.ours().profile), name)};
     if (run) {
         const double percent = 100.0 * run->accuracy;
         finding.found = fmt::format("{:.2f} %", percent);
@@ -375,8 +377,6 @@ ItemAnswer training(const PaperItem &item, const PaperContext &context) {
             "first {} the CPU in double classifies {} otherwise.",
             run->epochs, count_text(run->descent.batch), run->time_s.value, percent,
             count_text(run->test_images), count_text(run->checked), run->disagreements);
-    } else if (const std::string made_by = shipped_weights_made_by(name); !made_by.empty()) {
-        finding.sentence += " The weights that ship say: " + made_by + ".";
     }
     answer.findings.push_back(std::move(finding));
     return answer;
@@ -392,7 +392,7 @@ ItemAnswer verified(const PaperItem &item, const PaperContext &context) {
         return answer;
     }
     PaperTable table{item.id, "Errors against the reference in double",
-                     1,       {"rung", "outputs, relative L2", "gradient, relative L2"},
+                     1,       {"implementation", "outputs, relative L2", "gradient, relative L2"},
                      {},      "The reference's gradient is tested against finite differences."};
     double output = 0.0, gradient = 0.0;
     for (const RungResult &rung : run->rungs) {
@@ -419,7 +419,7 @@ ItemAnswer images_at_once(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
     const std::string name = network_of(item, context);
     PaperTable table{item.id, "Time of an image, several at once",
-                     1,       {"rung", "images", "forecast, µs an image", "measured, µs an image"},
+                     1,       {"implementation", "images", "forecast, µs an image", "measured, µs an image"},
                      {},      "All images of a call are in one launch of each kernel."};
     std::optional<double> one, many;
     for (const std::string id : {"dense_tree", "batch"})
@@ -445,7 +445,7 @@ ItemAnswer images_at_once(const PaperItem &item, const PaperContext &context) {
                         "no number",
                         "–",
                         ClaimVerdict::open,
-                        "No rung computes several images."};
+                        "No implementation computes several images."};
     if (one && many) {
         finding.found = fmt::format("{} an image", times(*one / *many));
         finding.verdict = verdict_of_gain(*one / *many);

@@ -447,7 +447,7 @@ PaperTable layers_here(const PaperItem &item, const std::vector<KnownRung> &know
         1,
         {"layer", "naive, published, ms", "naive here, ms", "optimized, published, ms", "optimized here, ms"},
         {},
-        "Here: the rungs naive and data_oriented, the same kernels written anew. The thesis' "
+        "Here: the implementations naive and data_oriented, the same kernels written anew. The thesis' "
         "fully connected layer has our bias and logistic function with it. Copies and kernels "
         "of several streams overlap, so layers may add up to more than the total. The total is "
         "of the call as one CUDA graph."};

@@ -26,6 +26,8 @@ class PaperPageWriter : HtmlWriter {
         fact("ours", r_.our_gpu);
         fact("measured", r_.measured.empty() ? "nothing on this GPU" : r_.measured);
         out_ += "</dl>\n";
+        if (!r_.not_measured.empty())
+            add("<p class=\"note\">{}</p>\n", escape_xml(r_.not_measured));
         if (!r_.no_time.empty())
             add("<p class=\"note\">No time is forecast for the paper's GPU: {}.</p>\n",
                 escape_xml(r_.no_time));

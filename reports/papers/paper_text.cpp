@@ -296,6 +296,8 @@ std::string paper_markdown(const Reproduction &r) {
                                   "The paper's GPU is the {}. Measured: {}.\n\n{}\n",
                                   r.paper.authors, r.paper.title, r.paper.id, summary_of(r), r.paper_gpu,
                                   r.measured.empty() ? "nothing" : r.measured, verdict_rules());
+    if (!r.not_measured.empty())
+        out += "\n" + r.not_measured + "\n";
     if (!r.no_time.empty())
         out += fmt::format("\nNo time is forecast for the paper's GPU: {}.\n", r.no_time);
     out += "\n| in the paper | what it says | where it is here | command | result |\n|---|---|---|---|---|\n";

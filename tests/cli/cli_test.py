@@ -188,6 +188,28 @@ class Golden(Cli):
             for word in ("resnet50", "dram_read_bandwidth=", "error_cdf"):
                 self.assertIn(word, text, shell)
 
+    def test_completion_knows_every_figure_of_what_ships(self):
+        offered = set(re.search(r"--figure\) _convcast_answer '([^']*)'", self.ok("list", "--completion", "bash").out.split("\n    report)")[1])[1].split())
+        recorded = SOURCE / "data" / "recorded" / "h200"
+        for document in ("h200", *(str(recorded / name) for name in (
+                "chang.json.gz", "regime_map.json.gz", "boundaries.json.gz", "ladders/fashion_mnist_b1.json",
+                "networks_whole/resnet50_b1.json", "scaling/two_gpus.json"))):
+            error = self.cli("report", document, "--figure", "nothing", "-o", "x.svg").err
+            drawn = re.search(r"there are (.*)", error)[1].split(", ")
+            self.assertEqual({name for name in drawn if not name.startswith("timeline_")} - offered, set(), document)
+
+    def test_every_option_that_an_error_names_is_in_the_help(self):
+        for verb in VERBS:
+            listed = self.cli(verb, "--no-such-option").err.split("Options: ")[1].strip().split(", ")
+            page = (SOURCE / "docs" / "cli" / (verb + ".md")).read_text().split("Options:")[1]
+            self.assertEqual({option for option in listed if option not in page.split()} , set(), verb)
+
+    def test_help_through_a_pipe_is_as_wide_as_other_answers(self):
+        for verb in VERBS:
+            for columns in (None, "100"):
+                text = self.ok(verb, "--help", env={"COLUMNS": columns}).out
+                self.assertLessEqual(max(len(line) for line in text.splitlines() if len(line.split()) > 1), 100, verb)
+
     def test_overview(self):
         self.golden("help", self.ok("--help").out)
         self.assertEqual(self.ok("-h").out, self.ok("--help").out)
@@ -209,12 +231,30 @@ class Golden(Cli):
         for verb in VERBS:
             with self.subTest(verb=verb):
                 page = (SOURCE / "docs" / "cli" / (verb + ".md")).read_text()
-                self.assertEqual(self.ok(verb, "--help").out, page)
-                self.assertEqual(self.ok(verb, "-h").out, page)
+                self.assertEqual(self.ok(verb, "--help").out.split(), page.split())
+                self.assertEqual(self.ok(verb, "-h").out, self.ok(verb, "--help").out)
+                self.assertEqual(self.ok(verb, "--help", env={"COLUMNS": "400"}).out, page)
 
     def test_list(self):
         self.golden("list", self.ok("list").out)
+        self.golden("list_all", self.ok("list", "all").out)
         self.coloured_alike("list")
+
+    def test_list_of_one_kind(self):
+        listing = self.ok("list", "--json").json()
+        self.assertLessEqual(len(self.ok("list").out.splitlines()), 50)
+        for kind in ("baselines", "gpus", "studies", "networks"):
+            text = self.ok("list", kind).out
+            self.assertEqual(re.findall(r"(?m)^  (\S+)", text), listing[kind])
+            self.assertIn(text, self.ok("list", "all").out)
+        self.assertIn("NVIDIA H200", self.ok("list", "gpus").out)
+        for columns in (40, 60, 80):
+            for kind in ([], ["all"]):
+                for line in self.ok("list", *kind, env={"COLUMNS": str(columns)}).out.splitlines():
+                    self.assertTrue(len(line) <= columns or len(line.split()) == 1, (columns, line))
+        self.all_refused(2, [(["list", "gpu"], "no kind 'gpu'; did you mean 'gpus'", "Kinds: strategies, baselines, gpus"),
+                             (["list", "gpus", "--json"], "--json has everything; leave out 'gpus'"),
+                             (["list", "gpus", "studies"], "unexpected word 'studies'")])
 
     def test_predict_the_papers_shapes(self):
         gpu = ("--gpu", "gtx1080ti", "--shape")
@@ -661,6 +701,8 @@ class Answers(Cli):
             (["predict", *shape, "--sweep", "h=w=2,3"], "h=w=2: shape", "larger than the padded input"),
             (["choose", *shape, "--sms", "32,999"], "from 1 to 132", "'999'"),
             (["choose", *shape, "--sms", "32,,64"], "--sms", "''"),
+            (["choose", *shape, "--set", "bandwidth=x2"], "did you mean 'dram_read_bandwidth', 'dram_write_bandwidth', 'dram_copy_bandwidth' "
+                                                          r"or another of the \d+ that have it in their names\?"),
             (["choose", *shape, "--set", "dram_read_bandwith=x2"], "no number 'dram_read_bandwith'", "did you mean 'dram_read_bandwidth'"),
             (["choose", *shape, "--set", "dram_read_bandwidth=fast"], "expected x and a factor", "'fast'"),
             (["choose", *shape, "--set", "dram_read_bandwidth=x1e30"], "expected x and a factor", "'x1e30', of"),
@@ -904,7 +946,11 @@ class CompareRuns(Cli):
             result = self.cli("compare", "before.json", other, "--fail-over", "5%")
             self.assertEqual(result.code, 1)
             self.assertIn("failed: no case has a time in both", result.out)
-            self.ok("compare", "before.json", other)
+        self.ok("compare", "before.json", "untimed.json")
+        for more in ([], ["--json"], ["--format", "csv"], ["--fail-over", "5%"], ["--by", "shape"]):
+            result = self.cli("compare", "before.json", "none.json", *more)
+            self.assertEqual(result.code, 1, more)
+            self.assert_sentence(result.err, "before.json and none.json have no case in common, so nothing was compared")
 
     def test_other_knobs_are_compared_by_strategy_and_by_shape(self):
         self.write("a.json", self.ok("choose", "--shape", MULTI, "--strategy", "implicit_gemm", "--top", "2", "--json").out)
@@ -1480,6 +1526,50 @@ class Json(Cli):
         self.ok("reproduce", "chang", "--only", "figure_5", "--gpu", "toy", "-o", "toy")  # nothing was measured on it
         self.assertIn("Nothing was measured", (self.folder / "toy/chang/claims.csv").read_text())
 
+    def test_reproduce_shows_no_measurement_of_another_gpu(self):
+        """The profile of an H200 under the name of a GPU that nobody has recorded."""
+        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        profile.update(id="mine", name="NVIDIA Mine")
+        self.write("mine.json", profile)
+        text = " ".join(self.ok("reproduce", "vadlamudi", "--gpu", "mine.json", "-o", "out").out.split())
+        self.assertIn("The ladder of fashion_mnist, its training and its steps over several GPUs were not measured on Mine", text)
+        pages = [content.decode() for name, content in self.files().items() if content and name.endswith((".html", ".csv", ".tex"))]
+        self.assertGreater(len(pages), 3)
+        accuracy = json.loads((SOURCE / "data/recorded/h200/training/fashion_mnist.json").read_text())["accuracy"]
+        for page in pages:
+            self.assertNotIn(f"{100 * accuracy:.2f}", page)
+        self.assertIn("were not measured on Mine", "".join(pages))
+        self.assertIn("No training on Mine is recorded", "".join(pages))
+        answers = self.ok("reproduce", "all", "--gpu", "mine.json", "--json", timeout=300).json()
+        for answer in answers:
+            self.assertEqual(answer["measured"], "", answer["paper"])
+        self.assertEqual([bool(answer["not_measured"]) for answer in answers], [False, False, True, True])
+        own = self.ok("reproduce", "vadlamudi", "--json").json()[0]
+        self.assertEqual(own["not_measured"], "")
+        self.assertIn(f"{100 * accuracy:.2f}", json.dumps(own))
+
+    def test_the_folder_of_a_paper_is_not_made_twice(self):
+        for folder in ("chang", "x/chang/"):
+            self.ok("reproduce", "chang", "--only", "table_1", "-o", folder)
+        self.ok("reproduce", "chang", "chen", "--only", "table_1", "-o", "chen")
+        pages = {name for name in self.files() if name.endswith("page.html")}
+        self.assertLessEqual({"chang/page.html", "x/chang/page.html"}, pages)
+        self.assertFalse({"chang/chang/page.html", "x/chang/chang/page.html"} & pages)
+        self.assertIn("chen/chang/page.html", pages)
+
+    def test_a_files_name_makes_no_folder(self):
+        self.write("run.json", self.ok("predict", "--shape", SINGLE, "--strategy", "naive_global", "--json").out)
+        chang = str(SOURCE / "data" / "recorded" / "h200" / "chang.json.gz")
+        self.all_refused(2, [
+            (["report", "run.json", "-o", "x.png"], "x.png would be a folder", "for a folder of this name type x.png/"),
+            (["report", chang, "--figure", "error_cdf", "-o", "x.png"], r"written as .svg, .pdf, .tex or .csv, not as .png", r"x\.svg"),
+            (["report", chang, "--figure", "error_cdf", "-o", "x.eps"], r"not as .eps"),
+            (["reproduce", "chang", "-o", "x.pdf"], "x.pdf would be a folder"),
+            (["list", "--schemas", "x.json"], "x.json would be a folder")])
+        self.ok("report", "run.json", "-o", "page.v2/")
+        self.assertTrue((self.folder / "page.v2" / "page.html").exists())
+        self.ok("report", "run.json", "-o", "page.v2")
+
     def test_what_reproduce_refuses(self):
         self.write("bad.json", '{"schema": "convcast/paper/1", "id": "p"}')
         self.all_refused(2, [
@@ -1998,8 +2088,35 @@ class Explain(Cli):
                 self.assertNotRegex(text, r"`|\*\*|\]\(", one["names"])
             self.assertTrue(one.get("facts") or one["text"], one["names"])
 
-    def test_all_names(self):
+    def test_numbers_of_a_gpu(self):
+        """Chang prints N_FMA and V_s of the GTX 1080 Ti."""
+        for word, value in (("N_FMA", "66,048"), ("n_fma", "66,048"), ("V_s", "86,016"), ("v_s_bytes", "86,016"), ("sm_count", "28")):
+            text = self.ok("explain", word, "--gpu", "gtx1080ti").out
+            self.assertRegex(text, rf"(?s)on NVIDIA GeForce GTX 1080 Ti\s+{value},", word)
+            self.assertNotIn("add --gpu", text)
+        self.assertRegex(self.ok("explain", "V_s").out, "bytes in flight, of the whole GPU, that hide the latency")
+        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        text = self.ok("explain", "launch floor").out
+        self.assertRegex(text, rf"on NVIDIA H200 +{profile['launch_floor']['value'] * 1e9:.4g} ns, from [\d.]+ ns to [\d.]+ ns, measured")
+        self.assertIn("For another GPU add --gpu", text)
+        self.assertIn("absent", self.ok("explain", "tf32_mma_rate", "--gpu", "gtx1080ti").out)
+        said = self.ok("explain", "n_fma", "--gpu", "gtx1080ti", "--json").json()[0]["facts"]
+        self.assertEqual(said[-1]["what"], "on NVIDIA GeForce GTX 1080 Ti")
+        self.assertNotIn(" on NVIDIA", self.ok("explain", "exposed").out)
+        profile["launch_floor"]["value"] *= 2
+        for part in ("interval", "spread"):
+            profile["launch_floor"][part] = {k: v if k == "n" else 2 * v for k, v in profile["launch_floor"][part].items()}
+        self.write("mine.json", profile)
+        self.assertIn(f"{profile['launch_floor']['value'] * 1e6:.4g} us", self.ok("explain", "launch_floor", "--gpu", "mine.json").out)
+
+    def test_without_a_name(self):
         text = self.ok("explain").out
+        self.assertLess(len(text.splitlines()), 60)
+        for said in ("docs/profile.md", "docs/case.md", "a strategy", "convcast explain all"):
+            self.assertIn(said, text)
+
+    def test_all_names(self):
+        text = self.ok("explain", "all").out
         for name in ("dram_read_bandwidth", "bulk_hidden", "issue slots", "winograd", "chang:figure_4"):
             self.assertIn(name, text)
         self.assertLessEqual(max(len(line) for line in text.splitlines()), 200)
@@ -2030,10 +2147,10 @@ class Explain(Cli):
         self.assertEqual(said, {"than", "more"})
 
     def test_words_of_answers(self):
-        for words, says in (("1 wave", "resident"), ("/ direct", "direct products"), ("unsure", "too wide"), ("untimed", "no time"),
+        for words, says in (("1 wave", "resident"), ("/ direct", "direct convolution"), ("unsure", "too wide"), ("untimed", "no time"),
                             ("mean error", "over measured from 1"), ("FMAs per byte", "multiply-adds"), ("own", "--kernel"),
                             ("elsewhere", "--time"), ("infeasible", "does not fit"), ("ladder", "step"), ("columns", "side by side"),
-                            ("layout", "memory"), ("weak scaling", "batch"), ("batch_nccl", "NCCL"), ("rung", "versions")):
+                            ("layout", "memory"), ("weak scaling", "batch"), ("batch_nccl", "NCCL"), ("rung", "implementations"), ("memory bound", "memory is busy"), ("dependent launch", "programmatic"), ("/ bound", "speed of light")):
             text = self.ok("explain", words).out
             self.assertIn(says, text, words)
             self.assertNotRegex(text, r"(?m)^\s*\|", words)
@@ -2046,7 +2163,7 @@ class Explain(Cli):
             (["explain", ""], "nothing is named ''"),
             (["explain", "x" * 500], "nothing is named 'xxx"),
             (["explain", "a\x1b[31mb"], "nothing is named"),
-            (["explain", "--gpu", "toy"], "unknown option '--gpu'"),
+            (["explain", "--study", "toy"], "unknown option '--study'"),
         ])
 
 
@@ -2073,7 +2190,7 @@ class Usage(Cli):
             (["predict", "--frobnicate"], "unknown option '--frobnicate'", "--shape"),
             (["predict", "-x"], "unknown option '-x'"),
             (["doctor", "--gpu", "toy"], "unknown option '--gpu'"),
-            (["list", "stray"], "unexpected word 'stray'"),
+            (["list", "stray"], "no kind 'stray'"),
             (["predict", "stray", "--shape", SINGLE], "--shape were both given", "already says what to predict"),
             (["predict", "-", "--shape", SINGLE], "--shape were both given"),
             (["report", "a", "b"], "unexpected word 'b'"),
@@ -2329,7 +2446,17 @@ class GivenKnowledge(Cli):
         again = self.ok("predict", measured, *given).json()
         self.assertEqual(again["conditions"]["facts"], "none: without counters")
         self.write("again.json", again)
-        self.refused(2, ["report", "again.json", *given], "has a forecast already", "predict again.json")
+        report = self.ok("report", "again.json", *given, "--json").json()
+        self.assertEqual({t["model"] for t in report["accuracy"]["times"]} & {"probes and counters", "probes alone"}, {"probes alone"})
+        self.assertEqual({r["model"] for r in report["accuracy"]["rankings"]} & {"probes and counters"}, set())
+        counted = self.ok("report", "again.json", "--calibration", "none", "--json").json()
+        self.assertIn("probes and counters", {t["model"] for t in counted["accuracy"]["times"]})
+        self.assertNotEqual([c["predicted_s"] for c in counted["cases"]], [c["predicted_s"] for c in report["cases"]])
+        self.write("forecast.json", forecast)
+        for case in forecast["cases"]:
+            del case["measurements"]
+        self.write("unmeasured.json", forecast)
+        self.refused(2, ["report", "unmeasured.json", *given], "no measured case", "predict unmeasured.json")
         self.refused(2, ["report", "h200", "--facts", "none"], "--facts is for a run's cases")
 
     def test_another_gpu_borrows_what_it_is_told_to(self):
@@ -2337,7 +2464,7 @@ class GivenKnowledge(Cli):
         conditions, borrowed = self.prediction(*words)
         self.assertRegex(conditions["facts"], "^sm_90")
         said = " ".join(borrowed["assumptions"])
-        for needle in ("facts of sm_90, borrowed: the GPU is of sm_00", "calibration of NVIDIA H200, borrowed", "those of 9.0"):
+        for needle in ("facts of sm_90, borrowed: the GPU is of sm_00", "calibration of NVIDIA H200, borrowed", "taken from 9.0"):
             self.assertIn(needle, said)
         self.assertIn("fitted_s", borrowed["times"])
         conditions, bare = self.prediction("--gpu", "toy")
@@ -2358,7 +2485,7 @@ class GivenKnowledge(Cli):
             bandwidth[part] = {k: v if k == "n" else 0.99 * v for k, v in bandwidth[part].items()}
         self.write("edited.json", profile)
         self.assertRegex(self.ok("predict", *self.WORDS, "--gpu", "edited.json").out,
-                         r"calibration fitted on h200(.|\n)*differs in\s+dram_read_bandwidth\s+\(-1 %\)")
+                         r"the\s+calibration\s+was\s+fitted\s+with\s+the\s+profile\s+h200,\s+from\s+which\s+this\s+one\s+differs\s+in\s+dram_read_bandwidth\s+\(-1\s+%\)")
 
     def test_bad_files(self):
         facts, calibration = json.loads(self.FACTS.read_text()), json.loads(self.CALIBRATION.read_text())

@@ -31,7 +31,7 @@ def micro(seconds):
 
 def measured_table(run):
     """Every rung of one image."""
-    lines = ["| rung | what it does | kernels | published | forecast | graph | graph, cold L2 | stream |",
+    lines = ["| implementation | what it does | kernels | published | forecast | graph | graph, cold L2 | stream |",
              "|---|---|---|---|---|---|---|---|"]
     for rung in run["rungs"]:
         title = rung["title"] + (": refused, 0x338c0 of 0x10000 bytes" if rung["id"] == "constant_all" else "")
@@ -56,7 +56,7 @@ def not_counted(runs):
 
 def errors_table(runs):
     """Forecast over measured of every rung that was timed, one image left to the table above."""
-    lines = ["| network | batch | rung | forecast, us | measured, us | forecast / measured | in a stream |",
+    lines = ["| network | batch | implementation | forecast, us | measured, us | forecast / measured | in a stream |",
              "|---|---|---|---|---|---|---|"]
     for run, rung in timed(runs):
         ratio = rung["predicted"]["graph_s"] / rung["graph_warm_s"]
@@ -84,7 +84,7 @@ def step_measured():
 
 def steps_table(binary):
     """The same forecast held against steps that were timed otherwise than as a rung, none of which it was made with."""
-    lines = ["| network | images | rung | timed as | forecast, us | measured, us | forecast / measured |",
+    lines = ["| network | images | implementation | timed as | forecast, us | measured, us | forecast / measured |",
              "|---|---|---|---|---|---|---|"]
     for network, images, rung, how, measured in step_measured():
         answer = subprocess.run([binary, "predict", "--network", network, "--ladder", "--batch", str(images), "--json"],

@@ -34,7 +34,7 @@ def cibil():
         rows.append(["`" + rung["id"] + "`", rung["title"], str(rung["launches"]),
                      "%.2f ms" % (1e3 * published) if published else "–"] +
                     [microseconds(rung[key]) for key in ("graph_warm_s", "graph_cold_s", "stream_warm_s")])
-    return table(["rung", "what it does", "launches", "published", "graph", "graph, cold L2", "stream"], rows)
+    return table(["implementation", "what it does", "launches", "published", "graph", "graph, cold L2", "stream"], rows)
 
 
 def trainings():
@@ -46,7 +46,7 @@ def trainings():
         rows.append(["`" + network + "`", str(descent["batch"]), str(run["epochs"]),
                      "%g, %g, %g" % (descent["rate"], descent["momentum"], descent["decay"]),
                      microseconds(run["step_s"]) + " us", "%.2f s" % run["time_s"], "%.2f %%" % (100 * held["accuracy"]),
-                     "%.2f %%" % (100 * run["accuracy"]), "%d rungs, %d otherwise" % (len(every["rungs"]), others)])
+                     "%.2f %%" % (100 * run["accuracy"]), "%d implementations, %d otherwise" % (len(every["rungs"]), others)])
     return table(["network", "batch", "epochs", "rate, momentum, decay", "step", "all steps", "5,000 held-out images",
                   "10,000 test images", "classified by"], rows)
 

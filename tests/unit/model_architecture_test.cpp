@@ -131,15 +131,17 @@ TEST(Architecture, ACapabilityWithoutAFileTakesTheNearest) {
 TEST(Architecture, WhatIsBorrowedIsSaid) {
     const std::string ampere = borrowed_constants(with_capability("8.0")),
                       pascal = borrowed_constants(find_profile("gtx1080ti"));
-    EXPECT_THAT(ampere, AllOf(HasSubstr("not known of compute capability 8.0"), HasSubstr("those of 9.0")));
-    EXPECT_THAT(pascal, AllOf(HasSubstr("not known of compute capability 6.1"), HasSubstr("those of 9.0")));
+    EXPECT_THAT(ampere, AllOf(HasSubstr("architecture numbers of compute capability 8.0 are not known"),
+                              HasSubstr("taken from 9.0")));
+    EXPECT_THAT(pascal, AllOf(HasSubstr("architecture numbers of compute capability 6.1 are not known"),
+                              HasSubstr("taken from 9.0")));
     EXPECT_THAT(knowledge_for(with_capability("8.0")).assumptions, Contains(ampere));
     EXPECT_LT(ampere.size(), 250U);
     // Of a file that lacks integers, which 10.0 knows, and 35 that only 9.0 knows.
-    EXPECT_EQ(
-        borrowed_constants(with_capability("12.0")),
-        "architecture: not known of compute capability 12.0: 36 fields are those of 9.0, 1 is that of 10.0; "
-        "registers and instructions of kernels as compiled for sm_90");
+    EXPECT_EQ(borrowed_constants(with_capability("12.0")),
+              "37 architecture numbers of compute capability 12.0 are not known: 36 are taken from 9.0, 1 is "
+              "taken from "
+              "10.0; kernels are assumed to have the registers and instructions that they have on 9.0");
 }
 
 /// A machine refers to its profile, which a temporary would not outlive.

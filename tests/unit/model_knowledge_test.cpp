@@ -102,10 +102,11 @@ TEST(Knowledge, AnotherMeasurementOfTheGpuSaysWhichOneWasFitted) {
     profile.launch_floor->value.value *= 0.99;
     const Knowledge knowledge = knowledge_for(profile);
     EXPECT_TRUE(knowledge.calibration);
-    EXPECT_THAT(knowledge.assumptions,
-                ElementsAre(AllOf(StartsWith("calibration fitted on h200 measured 2026-"),
-                                  HasSubstr("measured 2027-01-02T03:04:05Z"),
-                                  HasSubstr("differs in dram_latency (+2 %), launch_floor (-1 %)"))));
+    EXPECT_THAT(
+        knowledge.assumptions,
+        ElementsAre(AllOf(StartsWith("the calibration was fitted with the profile h200 measured 2026-"),
+                          HasSubstr("this one, measured 2027-01-02T03:04:05Z, differs from it in "
+                                    "dram_latency (+2 %), launch_floor (-1 %)"))));
 }
 
 TEST(Knowledge, AnEditedProfileKeepsTheCalibrationAndSaysSo) {

@@ -162,7 +162,8 @@ TEST(NetworkDocuments, ALadderIsOfANetworkThatHasOne) {
          "expected at most 0.001");
     says([](LadderRun &run) { run.rungs[0].kernels[0].launches = 0; }, "rungs/0/kernels/0/launches",
          "expected an integer from 1");
-    says([](LadderRun &run) { run.rungs.push_back(run.rungs[0]); }, "rungs/1/id", "expected each rung once");
+    says([](LadderRun &run) { run.rungs.push_back(run.rungs[0]); }, "rungs/1/id",
+         "expected each implementation once");
 }
 
 TEST(NetworkDocuments, ATrainingIsOfImages) {

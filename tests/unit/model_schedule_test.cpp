@@ -160,7 +160,7 @@ TEST(Schedule, RungsAreTakenInItsOrder) {
     EXPECT_THAT(rungs("rung one_kernel\nrung global # first\n"), ElementsAre("one_kernel", "global"));
     EXPECT_THAT([&] { (void)rungs("rung one_kernl\nrung global\nrung global\n"); },
                 testing::ThrowsMessage<InputError>(AllOf(
-                    HasSubstr("r:3: the ladder of fashion_mnist has no rung"),
+                    HasSubstr("r:3: the ladder of fashion_mnist has no implementation"),
                     HasSubstr("did you mean 'one_kernel'"), HasSubstr("r:5: rung global is there twice"))));
     EXPECT_THAT(refusal("network forked\nbatch 1\nrung global\n"),
                 HasSubstr("mine.schedule:3: expected launches, found rungs of a ladder"));

@@ -101,7 +101,7 @@ TEST(Streams, NeedARungThatHasSome) {
                 "grid": [1, 1, 1], "block": [1, 1, 1], "each_stream": true}]}]})",
                 "mine.json", network);
         },
-        ThrowsMessage<InputError>(HasSubstr("/launches/0/each_stream: the rung has no streams")));
+        ThrowsMessage<InputError>(HasSubstr("/launches/0/each_stream: the implementation has no streams")));
 }
 
 TEST(StepOfTraining, IsForAsManyImagesAsItsMemoryHas) {

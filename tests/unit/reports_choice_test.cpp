@@ -56,7 +56,7 @@ TEST(WhoWins, OneSizeGivesALineForEachStrategy) {
     EXPECT_DOUBLE_EQ(figure.bands[0].high, 1.2);
     ASSERT_EQ(figure.references.size(), 1u);
     EXPECT_DOUBLE_EQ(figure.references[0].value, 28.0); // between 16 and 40
-    EXPECT_EQ(figure.references[0].label, "turns compute hidden");
+    EXPECT_EQ(figure.references[0].label, "turns compute bound");
     const CaseColumns &its = drawn.cases.at(static_cast<std::size_t>(a.points[1].id.value()));
     EXPECT_EQ(its.shape, "n1c4h16w16k4r3s3");
     EXPECT_EQ(its.strategy, "a");
@@ -90,12 +90,12 @@ TEST(WhoWins, TwoSizesGiveAMapOfTheWinners) {
     EXPECT_EQ(figure.y.label, "k: filters");
     EXPECT_EQ(figure.y.scale, Scale::binary);
     ASSERT_EQ(figure.series.size(), 4u);
-    EXPECT_EQ(figure.series[0].name, "a, compute hidden");
+    EXPECT_EQ(figure.series[0].name, "a, compute bound");
     EXPECT_FALSE(figure.series[0].hollow);
     EXPECT_EQ(figure.series[1].name, "a, exposed");
     EXPECT_TRUE(figure.series[1].hollow);
     EXPECT_EQ(figure.series[0].style, figure.series[1].style);
-    EXPECT_EQ(figure.series[2].name, "b, bulk hidden");
+    EXPECT_EQ(figure.series[2].name, "b, memory bound");
     expect_no_overlap(figure);
 }
 

@@ -60,7 +60,7 @@ TEST(LadderFigures, AForecastWithoutATimeHasItsLaunches) {
 
 TEST_F(NetworkPages, ALadderSaysWhatMattersFirst) {
     const std::string page = page_of(ladder());
-    EXPECT_THAT(page, HasSubstr("<strong>10.0\u00a0µs</strong><span>the fastest rung, "
+    EXPECT_THAT(page, HasSubstr("<strong>10.0\u00a0µs</strong><span>the fastest implementation, "
                                 "one_<wbr>kernel_<wbr>that_<wbr>has_<wbr>a_<wbr>name</span>"));
     EXPECT_THAT(page, HasSubstr("<strong>12.0×</strong><span>faster here than published"));
     EXPECT_THAT(page, HasSubstr("<strong>+10.0\u00a0%</strong><span>the largest miss"));

@@ -178,11 +178,11 @@ TEST(RegimeMap, HasTheOpinionsAndTheLinesOfTheRule) {
     ASSERT_EQ(map.panels.size(), 4u);
     EXPECT_EQ(map.panels[2].title, "forecast");
     ASSERT_EQ(map.panels[2].series.size(), 2u);
-    EXPECT_EQ(map.panels[2].series[0].name, "compute hidden");
+    EXPECT_EQ(map.panels[2].series[0].name, "compute bound");
     EXPECT_EQ(map.panels[2].series[0].points.size(), 2u);
     EXPECT_EQ(map.panels[2].series[1].points.size(), 4u);
     ASSERT_EQ(map.panels[3].series.size(), 1u) << "of two settings the faster counts";
-    EXPECT_EQ(map.panels[3].series[0].name, "bulk hidden");
+    EXPECT_EQ(map.panels[3].series[0].name, "memory bound");
     EXPECT_EQ(map.panels[3].series[0].points.size(), 6u);
 }
 
