@@ -1,5 +1,4 @@
-// JSON Schemas of every document, made from the structs that are read and written, with the comments of their
-// members as descriptions.
+// The JSON Schemas of every document, as docs/schemas has them.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@ std::vector<std::string> schema_names();
 /// The JSON Schema (draft 2020-12) of a document. Throws UsageError for a name that is none.
 std::string json_schema(const std::string &name);
 
-/// Writes the schema of every document into a folder, which is made where it is not there.
+/// Writes the schema of every document into a folder, which is made where it is not there. Throws InputError.
 void write_schemas(const std::string &folder);
 
 } // namespace convcast::cli

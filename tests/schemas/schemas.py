@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds docs/schemas to what convcast makes of its structs, and every document that ships to its schema.
+"""Holds docs/schemas to what make_schemas makes of the structs, and every document that ships to its schema.
 
-usage: schemas.py CONVCAST [--update]
+usage: schemas.py MAKE_SCHEMAS [--update]      MAKE_SCHEMAS: build/gpu/tests/make_schemas
 --update writes docs/schemas anew. No package is needed: the few keywords that the schemas use are checked here.
 """
 import gzip
@@ -24,7 +24,7 @@ def is_of(kind, value):
 
 
 def problems(value, schema, root, place=""):
-    """What of a value its schema forbids; the keywords are those that cli/schemas.cpp writes."""
+    """What of a value its schema forbids; the keywords are those that make_schemas.cpp writes."""
     if "$ref" in schema:
         yield from problems(value, root["$defs"][schema["$ref"].rsplit("/", 1)[1]], root, place)
     if "const" in schema and value != schema["const"]:
@@ -70,16 +70,16 @@ def documents():
 
 
 def main():
-    convcast, update = sys.argv[1], "--update" in sys.argv
+    make_schemas, update = sys.argv[1], "--update" in sys.argv
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         made = SCHEMAS if update else pathlib.Path(folder)
-        subprocess.run([convcast, "list", "--schemas", made], check=True)
+        subprocess.run([make_schemas, made], check=True)
         schemas = {path.name: json.loads(path.read_text()) for path in sorted(made.glob("*.json"))}
         names = {path.name for path in SCHEMAS.glob("*.json")}
         if names != set(schemas):
             wrong.append(f"docs/schemas has other files: {sorted(names ^ set(schemas))}")
-        wrong += [f"docs/schemas/{name} is not what convcast makes: schemas.py CONVCAST --update"
+        wrong += [f"docs/schemas/{name} is not what make_schemas makes: tests/schemas/schemas.py MAKE_SCHEMAS --update"
                   for name in schemas if name in names and (SCHEMAS / name).read_text() != (made / name).read_text()]
     by_kind = {schema["properties"]["schema"]["const"]: schema for schema in schemas.values()}
     checked = 0

@@ -1,4 +1,4 @@
-#include "cli/member_comments.hpp"
+#include "tests/schemas/member_comments.hpp"
 
 #include <cstddef>
 #include <string>

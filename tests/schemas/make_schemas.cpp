@@ -1,0 +1,301 @@
+// make_schemas FOLDER: writes a JSON Schema of every document, made from the structs that are read and
+// written, with the comments of their members as descriptions. docs/schemas has them, and convcast prints
+// those.
+#include "cli/explanations.hpp"
+#include "cli/what_if.hpp"
+#include "microbench/samples.hpp"
+#include "model/base/described.hpp"
+#include "model/base/embedded.hpp"
+#include "model/base/files.hpp"
+#include "model/machine/architecture.hpp"
+#include "model/machine/calibration.hpp"
+#include "model/machine/compare.hpp"
+#include "model/machine/facts.hpp"
+#include "model/machine/profile.hpp"
+#include "model/network/forecast.hpp"
+#include "model/network/ladder.hpp"
+#include "model/network/network.hpp"
+#include "model/network/scaling.hpp"
+#include "model/network/training.hpp"
+#include "model/network/whole_run.hpp"
+#include "model/record/compare_runs.hpp"
+#include "model/record/paper.hpp"
+#include "model/record/run.hpp"
+#include "model/record/study.hpp"
+#include "reports/statistics.hpp"
+#include "tests/schemas/member_comments.hpp"
+
+#include <boost/core/demangle.hpp>
+#include <boost/describe.hpp>
+#include <boost/mp11.hpp>
+
+#include <functional>
+#include <initializer_list>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> described_headers;
+
+namespace cli {
+namespace {
+
+JsonValue object_of(std::initializer_list<JsonMember> entries) {
+    return JsonValue(JsonObject(entries));
+}
+
+JsonValue text_value(std::string_view value) {
+    return JsonValue(std::string(value));
+}
+
+/// "Case" of convcast::Case.
+template <class T> std::string type_name() {
+    const std::string name = boost::core::demangle(typeid(T).name());
+    return name.substr(name.rfind(':') == std::string::npos ? 0 : name.rfind(':') + 1);
+}
+
+/// A member of a struct and what it may hold.
+struct MemberSchema {
+    const char *name;
+    JsonValue schema;
+    bool required;
+};
+
+JsonValue number_schema(const char *type, const Range &range) {
+    JsonValue types = text_value(type);
+    if (range.unknown_allowed)
+        types = JsonValue(JsonArray{text_value(type), text_value("null")});
+    return object_of({{"type", types},
+                      {"minimum", described::write(range.low)},
+                      {"maximum", described::write(range.high)}});
+}
+
+/// Of a vector, or of an array of `size`.
+JsonValue list_schema(JsonValue items, long long size = -1) {
+    JsonObject out = {{"type", text_value("array")}, {"items", std::move(items)}};
+    if (size >= 0) {
+        out.emplace_back("minItems", JsonValue(size));
+        out.emplace_back("maxItems", JsonValue(size));
+    }
+    return JsonValue(std::move(out));
+}
+
+/// What members are that several documents have and no comment explains.
+constexpr std::pair<const char *, const char *> common_members[] = {
+    {"schema", "kind and version of the document"},
+    {"shape", "a convolution, as in docs/notation.md"},
+    {"strategy", "a strategy with its knobs"},
+    {"baseline", "a baseline's name, as convcast list has them"},
+    {"study", "the study that asked"},
+    {"title", "one line for people"},
+    {"citation", "where it is from"},
+    {"network", "a network's id"},
+    {"batch", "images of a call"},
+    {"profile_id", "the GPU profile that forecasts are from"},
+    {"profile_hash", "hash of that profile's content"},
+    {"conditions", "GPU, versions and dates, by name"},
+    {"reason", "why, where the status or the number does not say it"},
+    {"time_s", "seconds of a call"},
+    {"cases", "in the order of the question"}};
+
+/// Schemas of structs, each once, under the name of the struct.
+class SchemaWriter {
+  public:
+    /// `page` of docs says what members are that have no comment; "" where none does.
+    explicit SchemaWriter(std::string_view page) {
+        for (const EmbeddedFile &header : described_headers)
+            read_comments(header.text, structs_);
+        for (const auto &[member, text] : common_members)
+            said_.emplace(member, text);
+        for (const Explanation &found : page.empty() ? std::vector<Explanation>() : explanations())
+            for (const ExplainedFact &fact : found.facts)
+                if (found.from.starts_with(page) && fact.what == "what it is")
+                    for (const std::string &name : found.names)
+                        said_[name.substr(name.rfind('/') + 1)] = fact.text;
+    }
+
+    /// The schema of a document, whose member "schema" has the one value that a new T gives it.
+    template <class T> std::string document(const std::string &title) {
+        return document_text(title, struct_schema<T>(T().schema));
+    }
+
+  private:
+    std::string document_text(const std::string &title, const JsonValue &own) {
+        JsonObject root = {{"$schema", text_value("https://json-schema.org/draft/2020-12/schema")},
+                           {"title", text_value("convcast " + title)}};
+        for (const JsonMember &member : *own.object())
+            root.push_back(member);
+        JsonObject definitions;
+        for (auto &[name, schema] : definitions_)
+            definitions.emplace_back(std::string_view(name), std::move(schema));
+        root.emplace_back("$defs", JsonValue(std::move(definitions)));
+        return to_text(JsonValue(std::move(root)));
+    }
+
+    template <class T> JsonValue of(const std::optional<Range> &range = {}) {
+        using namespace described;
+        if constexpr (std::is_same_v<T, std::string>) {
+            return object_of({{"type", text_value("string")}});
+        } else if constexpr (std::is_same_v<T, bool>) {
+            return object_of({{"type", text_value("boolean")}});
+        } else if constexpr (std::is_enum_v<T>) {
+            JsonArray names;
+            boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>(
+                [&](auto enumerator) { names.push_back(text_value(enumerator.name)); });
+            return object_of({{"enum", JsonValue(std::move(names))}});
+        } else if constexpr (std::is_integral_v<T> || std::is_floating_point_v<T> || IsQuantity<T>::value) {
+            return number_schema(std::is_integral_v<T> ? "integer" : "number",
+                                 range.value_or(usual_range<T>()));
+        } else if constexpr (IsOptional<T>::value) {
+            return of<typename T::value_type>(range);
+        } else if constexpr (IsVector<T>::value) {
+            return list_schema(of<typename T::value_type>(range));
+        } else if constexpr (IsArray<T>::value) {
+            return list_schema(of<typename T::value_type>(range), std::tuple_size_v<T>);
+        } else if constexpr (IsMap<T>::value) {
+            return object_of({{"type", text_value("object")},
+                              {"additionalProperties", of<typename T::mapped_type>(range)}});
+        } else if constexpr (IsParam<T>::value) {
+            using Q = decltype(T::value);
+            return param_schema(UnitOf<Q>::text, range.value_or(plausible<Q>()));
+        } else {
+            const std::string name = type_name<T>();
+            if (definitions_.try_emplace(name).second) // first its place, as a struct may hold itself
+                definitions_[name] = struct_schema<T>();
+            return object_of({{"$ref", text_value("#/$defs/" + name)}});
+        }
+    }
+
+    /// A number with its unit and where it is from.
+    JsonValue param_schema(std::string_view unit, const Range &range) {
+        const std::vector<MemberSchema> members = {{"value",
+                                                    object_of({{"type", text_value("number")},
+                                                               {"exclusiveMinimum", JsonValue(0LL)},
+                                                               {"minimum", described::write(range.low)},
+                                                               {"maximum", described::write(range.high)}}),
+                                                    true},
+                                                   {"unit", object_of({{"const", text_value(unit)}}), true},
+                                                   {"source", of<Source>(), true},
+                                                   {"by", object_of({{"type", text_value("string")}}), true},
+                                                   {"spread", of<Spread>(), false},
+                                                   {"interval", of<Interval>(), false},
+                                                   {"populations", of<std::vector<double>>(), false}};
+        return object_schema("Param", members, {});
+    }
+
+    template <class T> JsonValue struct_schema(const std::string &schema = {}) {
+        std::vector<MemberSchema> members;
+        boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
+            using Field = std::decay_t<decltype(std::declval<T>().*member.pointer)>;
+            std::optional<Range> range;
+            if constexpr (requires { T::range_of(std::string_view()); })
+                range = T::range_of(member.name);
+            constexpr bool may_lack = described::IsOptional<Field>::value ||
+                                      described::IsVector<Field>::value || described::IsMap<Field>::value;
+            members.push_back(
+                {member.name, of<Field>(range), !may_lack && !described::has_default<T>(member.name)});
+        });
+        std::vector<std::string> former;
+        if constexpr (requires { T::former_members; })
+            former.assign(T::former_members.begin(), T::former_members.end());
+        if (!schema.empty())
+            members.front().schema = object_of({{"const", text_value(schema)}}); // it is the first of all
+        return object_schema(type_name<T>(), members, former);
+    }
+
+    std::string description(const std::string &name, const std::string &member) const {
+        const std::string comment = comment_of(structs_, name, member);
+        const auto found = said_.find(member);
+        return !comment.empty() || found == said_.end() ? comment : found->second;
+    }
+
+    /// An object with these members, described by their comments, and no others but x_...
+    JsonValue object_schema(const std::string &name, const std::vector<MemberSchema> &members,
+                            const std::vector<std::string> &former) {
+        JsonObject properties;
+        JsonArray required;
+        for (const MemberSchema &member : members) {
+            JsonObject field;
+            if (const std::string text = description(name, member.name); !text.empty())
+                field.emplace_back("description", text_value(text));
+            for (const JsonMember &part : *member.schema.object())
+                field.push_back(part);
+            properties.emplace_back(member.name, JsonValue(std::move(field)));
+            if (member.required)
+                required.push_back(text_value(member.name));
+        }
+        for (const std::string &earlier : former)
+            properties.emplace_back(std::string_view(earlier), object_of({{"deprecated", JsonValue(true)}}));
+        JsonObject out;
+        if (const auto found = structs_.find(name); found != structs_.end() && !found->second.comment.empty())
+            out.emplace_back("description", text_value(found->second.comment));
+        out.emplace_back("type", text_value("object"));
+        out.emplace_back("properties", JsonValue(std::move(properties)));
+        out.emplace_back("patternProperties", object_of({{"^x_", JsonValue(JsonObject{})}}));
+        out.emplace_back("additionalProperties", JsonValue(false));
+        out.emplace_back("required", JsonValue(std::move(required)));
+        return JsonValue(std::move(out));
+    }
+
+    CommentedStructs structs_;
+    std::map<std::string, std::string> said_; ///< of members by their name alone
+    std::map<std::string, JsonValue> definitions_;
+};
+
+template <class T> std::string schema_text(const std::string &title, std::string_view page) {
+    return SchemaWriter(page).document<T>(title);
+}
+
+struct SchemaOf {
+    const char *name;
+    std::string (*text)(const std::string &title, std::string_view page);
+    const char *title;
+    const char *page = "";
+};
+
+constexpr SchemaOf schemas[] = {
+    {"architecture", schema_text<Architecture>, "architecture of a compute capability",
+     "docs/architecture.md"},
+    {"calibration", schema_text<Calibration>, "calibration of a GPU model"},
+    {"comparison", schema_text<ProfileComparison>, "comparison of profiles", "docs/profile.md"},
+    {"facts", schema_text<Facts>, "facts of kernels"},
+    {"ladder", schema_text<Ladder>, "ladder of a network"},
+    {"ladder_run", schema_text<LadderRun>, "run of a ladder"},
+    {"network", schema_text<Network>, "network"},
+    {"network_forecast", schema_text<NetworkForecast>, "forecast of a network", "docs/case.md"},
+    {"network_run", schema_text<WholeRun>, "run of a whole network", "docs/case.md"},
+    {"paper", schema_text<Paper>, "what a paper published"},
+    {"profile", schema_text<GpuProfile>, "GPU profile", "docs/profile.md"},
+    {"report", schema_text<ReportStatistics>, "statistics of a report", "docs/case.md"},
+    {"run", schema_text<Run>, "Run document", "docs/case.md"},
+    {"run_comparison", schema_text<RunComparison>, "comparison of runs", "docs/case.md"},
+    {"samples", schema_text<RawSamples>, "raw samples of microbenchmarks", "docs/profile.md"},
+    {"scaling", schema_text<Scaling>, "training on several GPUs"},
+    {"study", schema_text<Study>, "study"},
+    {"training", schema_text<TrainingRun>, "training of a network"},
+    {"weights", schema_text<Weights>, "weights of a network"},
+    {"what_if", schema_text<WhatIf>, "answer for several GPUs", "docs/case.md"},
+};
+
+} // namespace
+
+} // namespace cli
+} // namespace convcast
+
+int main(int argc, char **argv) {
+    if (argc != 2) {
+        std::cerr << "usage: make_schemas FOLDER\n";
+        return 2;
+    }
+    for (const convcast::cli::SchemaOf &schema : convcast::cli::schemas)
+        convcast::write_file_atomically(std::string(argv[1]) + "/" + schema.name + ".json",
+                                        schema.text(schema.title, schema.page));
+}
