@@ -354,8 +354,9 @@ TEST(Knowledge, ACalibrationListsWhatForecastsRead) {
             if (item.status == Status::ok)
                 calls.emplace_back(*item.strategy, shape);
         }
-    calls.emplace_back("filter_split:pieces=1", "n64c1h28w28k4r3s3"); // CTAs without work
-    for (const char *split : {"4", "8"})                              // clusters in several waves
+    calls.emplace_back("filter_split:pieces=1", "n64c1h28w28k4r3s3");   // CTAs without work
+    calls.emplace_back("naive_global:threads=256", "n1c64h1w1k64r1s1"); // steps that find their data in L1
+    for (const char *split : {"4", "8"})                                // clusters in several waves
         calls.emplace_back("implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,slice_channels="
                            "2,stages=3,warp_split=1,split=" +
                                std::string(split) + ",filters=1,staging=1,columns=1",
