@@ -120,8 +120,4 @@ std::optional<Partition> own_partition(const OwnKernel &kernel, const OwnLaunch 
 /// UsageError.
 OwnKernel read_own_kernel(const std::string &file, const std::string &launch);
 
-/// The files that reading it reads, as far as they are there: the launch file, the source, what that
-/// includes.
-std::vector<std::string> files_of_own_kernel(const std::string &file);
-
 } // namespace convcast
