@@ -8,17 +8,25 @@
 
 #include <fmt/format.h>
 
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace convcast::cli {
@@ -48,6 +56,9 @@ std::string tar_header(const std::string &name, std::size_t size, std::int64_t t
     const auto put = [&](std::size_t at, std::string_view text) { header.replace(at, text.size(), text); };
     if (name.size() > 100)
         throw InputError(name, "is too long a name for the archive");
+    constexpr std::size_t most = std::size_t{1} << 33;
+    if (size >= most)
+        throw InputError(name, "has 8 GiB or more, which a file of the archive cannot have");
     put(0, name);
     put(100, "0000644"); // mode
     put(108, "0000000"); // user and group
@@ -94,15 +105,66 @@ std::string versions_text(const Run &run) {
     return to_text(JsonValue(std::move(members)));
 }
 
+/// A file that is written piece by piece, packed unless its name ends in .tar.
+class Archive {
+  public:
+    explicit Archive(const std::string &name)
+        : name_(name), part_(name),
+          packed_(gzdopen(part_.take_descriptor(), name.ends_with(".tar") ? "wbT" : "wb6"), gzclose) {
+        if (!packed_)
+            throw InputError(name, "cannot be written: out of memory");
+    }
+
+    void add(std::string_view text) {
+        size_ += text.size();
+        constexpr std::size_t at_once = 1 << 20;
+        for (; !text.empty(); text.remove_prefix(std::min(at_once, text.size())))
+            if (gzwrite(packed_.get(), text.data(), static_cast<unsigned>(std::min(at_once, text.size()))) ==
+                0)
+                fail();
+    }
+
+    void add_file(const std::filesystem::path &path) {
+        std::ifstream file(path, std::ios::binary);
+        std::string block(1 << 20, '\0');
+        while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0)
+            add(std::string_view(block).substr(0, static_cast<std::size_t>(file.gcount())));
+    }
+
+    /// Up to a whole block.
+    void fill() { add(std::string((tar_block - size_ % tar_block) % tar_block, '\0')); }
+
+    void finish() {
+        if (gzclose(packed_.release()) != Z_OK)
+            fail();
+        part_.replace_target();
+    }
+
+  private:
+    [[noreturn]] void fail() const {
+        throw InputError(name_, std::string("cannot be written: ") + std::strerror(errno));
+    }
+
+    std::string name_;
+    TemporaryFile part_;
+    std::unique_ptr<gzFile_s, int (*)(gzFile)> packed_;
+    std::size_t size_ = 0;
+};
+
 } // namespace
 
-BundleFiles documents_of(const Run &run, const std::optional<GpuProfile> &profile,
-                         const std::optional<Knowledge> &knowledge, const std::vector<Study> &studies,
-                         const std::vector<std::string> &words) {
+BundleFiles documents_of(const Run &run, const std::optional<std::filesystem::path> &lines,
+                         const std::optional<GpuProfile> &profile, const std::optional<Knowledge> &knowledge,
+                         const std::vector<Study> &studies, const std::vector<std::string> &words) {
     BundleFiles files;
-    files["run.json"] = write_run(run);
+    if (lines)
+        files["run.jsonl"] = *lines;
+    else
+        files["run.json"] = write_run(run);
     files["versions.json"] = versions_text(run);
-    std::string given = "convcast report", again = "convcast predict run.json";
+    std::string given = "convcast report",
+                again = lines ? "convcast predict run.jsonl" : "convcast predict run.json",
+                forecast = lines ? "again.jsonl" : "again.json";
     for (const std::string &word : words)
         given += " " + shell_word(word);
     if (profile) {
@@ -120,7 +182,7 @@ BundleFiles documents_of(const Run &run, const std::optional<GpuProfile> &profil
         files["studies/" + study.id + ".json"] = to_text(described::write(study));
     files["commands.txt"] = "# What this archive was made by:\n" + given +
                             "\n\n# In this folder: the forecasts anew, and the page from them\n" + again +
-                            " -o again.json\nconvcast report again.json" +
+                            " -o " + forecast + "\nconvcast report " + forecast +
                             (profile ? " --gpu profile.json" : "") + " -o again\n";
     return files;
 }
@@ -129,18 +191,7 @@ void add_folder(BundleFiles &files, const std::filesystem::path &folder) {
     for (const std::filesystem::directory_entry &entry :
          std::filesystem::recursive_directory_iterator(folder))
         if (entry.is_regular_file() && !entry.path().filename().string().starts_with('.'))
-            files[std::filesystem::relative(entry.path(), folder).generic_string()] =
-                read_file(entry.path().string());
-}
-
-std::string tar_of(const BundleFiles &files, const std::string &folder) {
-    const std::int64_t time = time_of_files();
-    std::string archive;
-    for (const auto &[name, text] : files) {
-        archive += tar_header(folder + "/" + name, text.size(), time) + text;
-        archive.append((tar_block - text.size() % tar_block) % tar_block, '\0');
-    }
-    return archive.append(2 * tar_block, '\0');
+            files[std::filesystem::relative(entry.path(), folder).generic_string()] = entry.path();
 }
 
 void check_bundle_name(const std::string &file) {
@@ -153,8 +204,21 @@ void check_bundle_name(const std::string &file) {
 }
 
 void write_bundle(const std::string &file, const BundleFiles &files) {
-    const std::string archive = tar_of(files, stem_of(file));
-    write_file_atomically(file, file.ends_with(".tgz") ? gzip(archive) : archive); // .gz packs itself
+    const std::int64_t time = time_of_files();
+    Archive archive(file);
+    for (const auto &[name, content] : files) {
+        const std::string path = stem_of(file) + "/" + name;
+        if (const auto *text = std::get_if<std::string>(&content)) {
+            archive.add(tar_header(path, text->size(), time));
+            archive.add(*text);
+        } else {
+            archive.add(tar_header(path, std::filesystem::file_size(std::get<1>(content)), time));
+            archive.add_file(std::get<1>(content));
+        }
+        archive.fill();
+    }
+    archive.add(std::string(2 * tar_block, '\0'));
+    archive.finish();
 }
 
 } // namespace convcast::cli

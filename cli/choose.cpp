@@ -13,6 +13,7 @@
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/parallel.hpp"
 #include "model/choose/ranking.hpp"
 #include "model/choose/why.hpp"
 #include "model/predict.hpp"
@@ -31,8 +32,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -629,9 +632,6 @@ Answer answer_of(const AskedShape &shape, const Question &question, const KnownT
     for (std::size_t i = 0; i < answer.ranking.ranked.size() && terms != Terms::of_all; ++i)
         if (Case &item = answer.ranking.ranked[i]; item.prediction && (i > 0 || terms == Terms::of_none))
             item.prediction->term.reset();
-    const Ranking &ranking = answer.ranking;
-    if (!ranking.ranked.empty() && !rankable(ranking))
-        note("not ranked: " + ranking.ranked.front().prediction->reason.value_or("no times"));
     return answer;
 }
 
@@ -651,50 +651,126 @@ class SaysHowFar {
     OnInterrupt on_interrupt_;
 };
 
+/// The answers for some of a question's shapes, in order. Where there are as many of them as cores, each core
+/// has shapes of its own; fewer are ranked one after another, each by all cores.
+std::vector<Answer> answers_of(const Question &question, std::size_t begin, std::size_t count,
+                               const KnownTimes &known, const Extent &extent, Terms terms,
+                               SaysHowFar *how_far = nullptr) {
+    std::vector<Answer> answers(count);
+    const auto answer = [&](std::size_t i) {
+        answers[i] = answer_of(question.shapes[begin + i], question, known, extent, terms);
+        if (how_far != nullptr)
+            how_far->ranked_one();
+    };
+    if (count >= usable_cores())
+        in_parallel(count, answer);
+    else
+        for (std::size_t i = 0; i < count; ++i)
+            answer(i);
+    for (const auto &[of, ranking, times] : answers)
+        if (!ranking.ranked.empty() && !rankable(ranking))
+            note("not ranked: " + ranking.ranked.front().prediction->reason.value_or("no times"));
+    return answers;
+}
+
+/// Of a question's shapes those that are ranked before the progress is shown again.
+std::size_t at_once(std::size_t shapes) {
+    constexpr std::size_t piece = 256;
+    return shapes >= usable_cores() ? std::max(piece, usable_cores()) : 1;
+}
+
 std::vector<Answer> rank_all(const std::vector<Question> &questions, const std::vector<KnownTimes> &known,
                              Asked &asked) {
     std::vector<Answer> answers;
     const std::size_t total = shapes_of(questions);
     if (total > 1 && !asked.blocks && asked.format != Format::json)
-        asked.extent.top = 1;                     // a line for each shape
-    constexpr std::size_t most_with_terms = 2000; // cases
-    const Terms terms = asked.extent.why || total * asked.extent.top <= most_with_terms ? Terms::of_all
+        asked.extent.top = 1; // a line for each shape
+    if (total * asked.extent.top > most_held)
+        throw UsageError(fmt::format(
+            "choose: {} shapes with the first {} of each are asked, and an answer as a "
+            "table or as JSON has at most {} cases; ask for --top 1, or write lines{}, "
+            "of which there may be any number: -o chosen.jsonl",
+            total, asked.extent.top, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
+    constexpr std::size_t most_trees = 2000; // cases
+    const Terms terms = asked.extent.why || total * asked.extent.top <= most_trees ? Terms::of_all
                         : asked.format == Format::text && total == 1 ? Terms::of_the_first // the verdict's
                                                                      : Terms::of_none;
     Progress progress("choose", Progress::Where::terminal_after_a_while);
     SaysHowFar how_far(total, asked.output);
-    for (std::size_t i = 0; i < questions.size(); ++i)
-        for (const AskedShape &shape : questions[i].shapes) {
-            progress.show(answers.size(), total, shape.shape.id());
-            answers.push_back(answer_of(shape, questions[i], known[i], asked.extent, terms));
-            how_far.ranked_one();
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+        const std::vector<AskedShape> &shapes = questions[i].shapes;
+        for (std::size_t begin = 0; begin < shapes.size(); begin += at_once(shapes.size())) {
+            progress.show(answers.size(), total, shapes[begin].shape.id());
+            const std::size_t count = std::min(at_once(shapes.size()), shapes.size() - begin);
+            for (Answer &answer :
+                 answers_of(questions[i], begin, count, known[i], asked.extent, terms, &how_far))
+                answers.push_back(std::move(answer));
         }
+    }
     return answers;
 }
 
-/// Into a document of lines, some shapes at a time: however many there are, a piece is in memory. Returns the
-/// exit code.
-int choose_lines(const Question &question, const KnownTimes &known, const Asked &asked) {
-    constexpr std::size_t shapes_of_a_piece = 256;
+/// Writes what an earlier, interrupted answer to the same question has, and takes its shapes from the
+/// question.
+void go_on_with(const std::string &file, const Run &head, RunLineWriter &writer, Question &question) {
+    std::set<std::pair<std::string, std::string>> there; // shapes and their studies
+    read_document_pieces(file, [&](Run piece, std::size_t) {
+        if (piece.profile_hash != head.profile_hash || piece.conditions != head.conditions)
+            throw UsageError("choose: " + file +
+                             " was chosen with another profile, other facts or another "
+                             "calibration; give what it was made with, or leave out --resume");
+        for (const Case &item : piece.cases)
+            there.emplace(item.shape, item.study.value_or(""));
+        writer.add(piece);
+    });
+    std::erase_if(question.shapes, [&](const AskedShape &asked) {
+        return there.contains({asked.shape.id(), asked.study.value_or("")});
+    });
+}
+
+/// Into a document of lines, some shapes at a time: however many there are, a piece is in memory, and an
+/// interrupt keeps the pieces before it. `resume`: such a document, or "". Returns the exit code.
+int choose_lines(Question question, const KnownTimes &known, const Asked &asked, const std::string &resume) {
     Run piece = new_run(question.profile, question.knowledge, question.sms, {});
+    const std::size_t all = question.shapes.size();
     RunLineWriter writer(asked.output, piece);
+    if (!resume.empty())
+        go_on_with(resume, piece, writer, question);
+    const std::size_t left = question.shapes.size();
+    std::atomic<std::size_t> kept = all - left;
+    std::mutex writing; // guards the writer and whether it is done
+    bool finished = false;
+    const OnInterrupt keep(
+        [&] {
+            writing.lock(); // for good: the program ends
+            if (finished)
+                return;
+            if (kept > 0)
+                writer.finish();
+            note(fmt::format("interrupted after {} of {} shapes; {}", kept.load(), all,
+                             kept > 0 ? asked.output + " has them, and the same question with --resume " +
+                                            asked.output + " goes on"
+                                      : "nothing is kept, and " + asked.output + " is as it was before"));
+        },
+        std::chrono::milliseconds(0));
     Refusals refusals;
     Progress progress("choose", Progress::Where::terminal_after_a_while);
-    SaysHowFar how_far(question.shapes.size(), asked.output);
-    for (std::size_t done = 0; done < question.shapes.size();) {
-        const AskedShape &shape = question.shapes[done];
-        progress.show(done, question.shapes.size(), shape.shape.id());
-        Answer answer = answer_of(shape, question, known, asked.extent, Terms::of_none);
-        add_refusals(refusals, answer);
-        how_far.ranked_one();
-        for (Case &item : answer.ranking.ranked)
-            piece.cases.push_back(std::move(item));
-        if (++done % shapes_of_a_piece == 0 || done == question.shapes.size()) {
-            writer.add(piece);
-            piece.cases.clear();
+    for (std::size_t begin = 0; begin < left; begin += at_once(left)) {
+        progress.show(all - left + begin, all, question.shapes[begin].shape.id());
+        const std::size_t count = std::min(at_once(left), left - begin);
+        for (Answer &answer : answers_of(question, begin, count, known, asked.extent, Terms::of_none)) {
+            add_refusals(refusals, answer);
+            std::move(answer.ranking.ranked.begin(), answer.ranking.ranked.end(),
+                      std::back_inserter(piece.cases));
         }
+        const std::scoped_lock lock(writing);
+        writer.add(piece);
+        kept += count;
+        piece.cases.clear();
     }
+    const std::scoped_lock lock(writing);
     writer.finish();
+    finished = true;
     refusals.say(true);
     return refusals.any() ? 1 : 0;
 }
@@ -794,6 +870,7 @@ int choose(const Words &words) {
     options.push_back({"measure", Option::text});
     options.push_back({"device", Option::text});
     options.push_back({"place", Option::texts});
+    options.push_back({"resume", Option::text});
     options.push_back({"no-tensor-cores", Option::flag});
     options.push_back({"figure", Option::text});
     options.push_back({"width", Option::text});
@@ -804,7 +881,7 @@ int choose(const Words &words) {
     const Arguments arguments("choose", words, options, 0);
     if (arguments.has("help"))
         return write_file_atomically("-", help_text("choose")), 0;
-    refuse_overwriting("choose", arguments);
+    refuse_overwriting("choose", arguments, Documents::filled);
     check_choice_figure_options(arguments);
     if (asks_network("choose", arguments))
         return choose_network(arguments);
@@ -815,7 +892,10 @@ int choose(const Words &words) {
         known.push_back(known_times(arguments, question));
     if (asked.format == Format::json && names_lines(asked.output) && questions.size() == 1 &&
         asked.measured == 0 && !asked.extent.figure)
-        return choose_lines(questions.front(), known.front(), asked);
+        return choose_lines(questions.front(), known.front(), asked, arguments.text("resume", ""));
+    if (arguments.has("resume"))
+        throw UsageError(
+            "choose: --resume goes on with a document of lines of one GPU; give -o FILE.jsonl too");
     std::vector<Answer> answers = rank_all(questions, known, asked);
     if (asked.extent.figure)
         write_choice_figure(drawn_answers(answers), arguments);

@@ -97,25 +97,45 @@ void refuse_any(const std::string &verb, const Output &output, const std::vector
 
 namespace {
 
-/// Says which cases cannot be read.
+/// Says which cases of a document cannot be read, whether it comes as a whole or in pieces.
+class SaysUnread {
+  public:
+    explicit SaysUnread(std::string shown) : shown_(std::move(shown)) {}
+
+    void add(const Run &piece) {
+        constexpr std::size_t most_said = 20; // of another version every case has the same problem
+        cases_ += piece.cases.size() + piece.unread.size();
+        unread_ += piece.unread.size();
+        for (const UnreadCase &unread : piece.unread)
+            for (const InputProblem &problem : unread.problems) {
+                if (problems_++ < most_said)
+                    note(problem.place + ": " + problem.message);
+                else
+                    ++unsaid_;
+            }
+    }
+
+    /// When all pieces were added.
+    void finish() const {
+        if (unread_ == 0)
+            return;
+        if (unsaid_ > 0)
+            note(fmt::format("and {} more problems", unsaid_));
+        note(fmt::format(
+            "{}: {} of {} cases cannot be read and {} left out; where the document is written they stay as "
+            "they are",
+            shown_, unread_, cases_, unread_ == 1 ? "is" : "are"));
+    }
+
+  private:
+    std::string shown_;
+    std::size_t cases_ = 0, unread_ = 0, problems_ = 0, unsaid_ = 0;
+};
+
 void say_unread(const Run &run, const std::string &shown) {
-    if (run.unread.empty())
-        return;
-    constexpr std::size_t most_said = 20; // a document of another version has the same problem in every case
-    std::size_t said = 0, problems = 0;
-    for (const UnreadCase &unread : run.unread)
-        for (const InputProblem &problem : unread.problems) {
-            ++problems;
-            if (said < most_said && ++said > 0)
-                note(problem.place + ": " + problem.message);
-        }
-    if (problems > said)
-        note(fmt::format("and {} more problems", problems - said));
-    note(fmt::format(
-        "{}: {} of {} cases cannot be read and {} left out; where the document is written they stay as "
-        "they are",
-        shown, run.unread.size(), run.unread.size() + run.cases.size(),
-        run.unread.size() == 1 ? "is" : "are"));
+    SaysUnread says(shown);
+    says.add(run);
+    says.finish();
 }
 
 void refuse_onnx(const std::string &text, const std::string &shown) {
@@ -140,10 +160,12 @@ bool holds_lines(const std::string &file) {
 
 void read_document_pieces(const std::string &file, const std::function<void(Run, std::size_t lines)> &take) {
     const std::size_t cases = cases_in_lines(file);
+    SaysUnread says(file);
     read_run_pieces(file, check_baseline, [&](Run piece) {
-        say_unread(piece, file);
+        says.add(piece);
         take(std::move(piece), cases);
     });
+    says.finish();
 }
 
 std::string schema_of(const std::string &text, const std::string &shown) {

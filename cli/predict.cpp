@@ -21,6 +21,8 @@
 
 #include <boost/describe.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -82,6 +84,48 @@ int forecast_lines(const std::string &file, const std::string &output, const Arg
     });
     writer->finish();
     return code;
+}
+
+/// Forecasts into a document of lines, some shapes at a time. `compiled`: all of the question's own kernels.
+int predict_lines(const Question &question, bool compiled, const std::string &output) {
+    Run piece = new_run(question.profile, question.knowledge, question.sms, {});
+    piece.own_kernels = question.own_kernels;
+    RunLineWriter writer(output, piece);
+    Refusals refusals;
+    predict_in_pieces(question, [&](std::vector<Case> cases) {
+        refusals.add(question, cases);
+        piece.cases = std::move(cases);
+        writer.add(piece);
+    });
+    writer.finish();
+    refusals.say(true);
+    return refusals.any() || !compiled ? 1 : 0;
+}
+
+/// An answer that is not written as it comes is held in memory.
+void check_held(const std::vector<Question> &questions) {
+    std::size_t cases = 0;
+    for (const Question &question : questions)
+        cases += most_cases_of(question);
+    if (cases > most_held)
+        throw UsageError(
+            fmt::format("predict: up to {} forecasts are asked, and an answer as a table or as JSON "
+                        "has at most {}; name a strategy with --strategy, or write lines{}, of "
+                        "which there may be any number: -o forecast.jsonl",
+                        cases, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
+}
+
+/// The cases of an answer that is held, without their terms where there are too many.
+std::vector<Case> held_cases(const Question &question, bool with_terms) {
+    std::vector<Case> all;
+    predict_in_pieces(question, [&](std::vector<Case> piece) {
+        for (Case &item : piece) {
+            if (!with_terms && item.prediction)
+                item.prediction->term.reset();
+            all.push_back(std::move(item));
+        }
+    });
+    return all;
 }
 
 /// What of the answer is asked for besides the verdict or the table.
@@ -324,12 +368,27 @@ int predict(const Words &words) {
                          "`convcast predict run.json --given work`");
     const bool document = format == Format::json, sheet = format == Format::csv || format == Format::markdown;
     std::vector<Question> questions = read_questions("predict", arguments, !document);
+    const std::string output = arguments.text("output", "-");
+    const bool drawn = arguments.has("timeline") || arguments.has("diagram");
+    if (document && names_lines(output) && questions.size() == 1 && !drawn && !arguments.has("time") &&
+        !arguments.has("times")) {
+        Question &question = questions.front();
+        const bool compiled = compile_for_forecasts(question.own_kernels, question.shapes, question.profile);
+        return predict_lines(question, compiled, output);
+    }
+    check_held(questions);
+    std::size_t asked = 0;
+    for (const Question &question : questions)
+        asked += most_cases_of(question);
+    const bool with_terms = asked <= most_with_terms;
+    if (!with_terms && (document || arguments.has("explain")))
+        note("terms are left out of answers of more than " + std::to_string(most_with_terms) + " cases");
     std::vector<Answered> answers;
     Refusals refusals;
     bool compiled = true;
     for (Question &question : questions) {
         compiled = compile_for_forecasts(question.own_kernels, question.shapes, question.profile) && compiled;
-        Answered &answer = answers.emplace_back(Answered{&question, predict_all(question, false)});
+        Answered &answer = answers.emplace_back(Answered{&question, held_cases(question, with_terms)});
         add_elsewhere(answer.cases, arguments, &question.profile, &question.shapes);
         if (arguments.has("timeline"))
             add_timelines(answer.cases, question.profile, question.knowledge);

@@ -31,6 +31,19 @@ std::size_t width() {
 
 } // namespace
 
+std::string time_left(double taken_s, std::size_t done, std::size_t left) {
+    constexpr std::size_t least_done = 10;
+    constexpr double least_s = 10.0;
+    if (done < least_done && taken_s < least_s)
+        return "";
+    const double seconds = taken_s / static_cast<double>(done) * static_cast<double>(left);
+    constexpr double minute = 60.0, hour = 3600.0, day = 86400.0;
+    return seconds < 1.5 * minute ? fmt::format(", {:.0f} s left", seconds)
+           : seconds < 2.0 * hour ? fmt::format(", {:.0f} min left", seconds / minute)
+           : seconds < 2.0 * day  ? fmt::format(", {:.0f} h left", seconds / hour)
+                                  : fmt::format(", {:.0f} days left", seconds / day);
+}
+
 Progress::~Progress() {
     if (drawn_)
         std::fputs("\r\x1b[K", stderr);
@@ -51,13 +64,8 @@ void Progress::show(std::size_t done, std::size_t total, const std::string &doin
         return;
     last_ = now;
     std::string left;
-    if (done > first_ && done < total) {
-        const double taken = std::chrono::duration<double>(now - begin_).count();
-        const double seconds = taken / static_cast<double>(done - first_) * static_cast<double>(total - done);
-        left = seconds < 90.0     ? fmt::format(", {:.0f} s left", seconds)
-               : seconds < 7200.0 ? fmt::format(", {:.0f} min left", seconds / 60.0)
-                                  : fmt::format(", {:.1f} h left", seconds / 3600.0);
-    }
+    if (done > first_ && done < total)
+        left = time_left(std::chrono::duration<double>(now - begin_).count(), done - first_, total - done);
     std::string line =
         printable(fmt::format("{} {}/{}{}  {}", what_, done, total, left, doing), Emphasis::none);
     if (!on_terminal()) {

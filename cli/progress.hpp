@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <thread>
 
@@ -35,6 +36,10 @@ class Patience {
   private:
     std::jthread thread_;
 };
+
+/// ", 5 min left", where `done` pieces of work took `taken_s` and `left` are to come; "" while there is too
+/// little to judge by: the first pieces are rarely like the others.
+std::string time_left(double taken_s, std::size_t done, std::size_t left);
 
 /// "convcast: note: ..." on a line of its own.
 void note(const std::string &text);

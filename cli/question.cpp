@@ -19,6 +19,8 @@
 
 #include <boost/describe.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -87,9 +89,13 @@ void add_shapes(Question &question, const Arguments &arguments) {
             throw UsageError("--sweep " + text +
                              " runs through sizes of a --shape, and none is given. Example: --shape "
                              "n1c64h56w56k64r3s3 --sweep h=w=28:224:28");
+        if (shapes.size() * range.values.size() > most_swept)
+            throw UsageError("--sweep " + text + ": " + std::to_string(shapes.size()) + " shapes times " +
+                             std::to_string(range.values.size()) + " values are more than the " +
+                             std::to_string(most_swept) +
+                             " shapes that are swept at once; take a longer step, for example --sweep "
+                             "h=w=28:224:28");
         shapes = swept(shapes, range);
-        if (shapes.size() > most_swept)
-            throw UsageError("--sweep " + text + ": more than " + std::to_string(most_swept) + " shapes");
     }
     for (const ConvShape &shape : shapes)
         question.shapes.push_back({shape, std::nullopt, {}, {}, 1, ""});
@@ -190,14 +196,23 @@ Question asked_of(const std::string &verb, const Arguments &arguments) {
     return question;
 }
 
+[[noreturn]] void refuse_variants(const std::string &verb) {
+    throw UsageError(verb + ": more than " + std::to_string(most_variants) +
+                     " GPUs, SMs and --set; give fewer values of them, or ask in several commands");
+}
+
 /// Every choice of one text of each --set: "dram_read_bandwidth=x1,x2" is two.
-std::vector<std::vector<std::string>> settings_of(const Arguments &arguments, bool beside_itself) {
+std::vector<std::vector<std::string>> settings_of(const std::string &verb, const Arguments &arguments,
+                                                  bool beside_itself) {
     std::vector<std::vector<std::string>> all(1);
     for (const std::string &text : arguments.texts("set")) {
         const std::size_t equals = std::min(text.find('='), text.size());
         const std::string name = text.substr(0, equals),
                           values = text.substr(std::min(equals + 1, text.size()));
         std::vector<std::vector<std::string>> more;
+        const auto commas = static_cast<std::size_t>(std::count(values.begin(), values.end(), ','));
+        if (all.size() * (commas + 1) > most_variants)
+            refuse_variants(verb);
         for (const std::vector<std::string> &before : all)
             for (std::size_t at = 0, end = 0; end < values.size() || at == 0; at = end + 1) {
                 end = std::min(values.find(',', at), values.size());
@@ -239,10 +254,10 @@ std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Argume
         for (const std::int64_t number : number_list(text, verb + ": --sms"))
             sms.emplace_back(number);
     }
-    const std::vector<std::vector<std::string>> settings = settings_of(arguments, beside_itself);
+    const std::vector<std::vector<std::string>> settings = settings_of(verb, arguments, beside_itself);
     const bool several = gpus.size() * sms.size() * settings.size() > 1;
     if (gpus.size() * sms.size() * settings.size() > most_variants)
-        throw UsageError(verb + ": more than " + std::to_string(most_variants) + " GPUs, SMs and --set");
+        refuse_variants(verb);
     std::vector<ProfileVariant> variants;
     for (const std::string &gpu : gpus)
         for (const std::optional<std::int64_t> &limit : sms)
@@ -304,77 +319,139 @@ void label(Case &item, const AskedShape &asked) {
         item.count = asked.count;
 }
 
-std::vector<Case> predict_all(const Question &question, bool with_baselines, int best, int drawn) {
-    if (best > 0)
-        require_times(question.profile, "--choose");
+namespace {
+
+/// What is asked of each shape beside the strategies that the question names.
+struct Beside {
+    bool baselines = false;
+    int best = 0, drawn = 0;
+};
+
+std::vector<Case> predict_shape(const Question &question, const AskedShape &asked, const Beside &beside) {
     std::vector<Case> cases;
+    for (const std::string &text : asked.settings) {
+        cases.push_back(predict(parse_strategy(text), asked.shape, question.profile, question.knowledge));
+        label(cases.back(), asked);
+    }
+    if (!asked.settings.empty())
+        return cases;
+    std::set<std::string> there;
+    const auto add = [&](Case item) {
+        label(item, asked);
+        if (!item.strategy || there.insert(*item.strategy).second)
+            cases.push_back(std::move(item));
+    };
+    if (question.strategies.empty()) {
+        std::vector<Case> unsupported;
+        for (const std::string &name : strategy_names()) {
+            Case item = predict(parse_strategy(name), asked.shape, question.profile, question.knowledge);
+            if (item.status == Status::unsupported)
+                unsupported.push_back(std::move(item));
+            else
+                add(std::move(item));
+        }
+        for (const std::string &text : asked.further) {
+            Case item = predict(parse_strategy(text), asked.shape, question.profile, question.knowledge);
+            if (item.status != Status::unsupported)
+                add(std::move(item));
+        }
+        if (there.empty()) // silence would not be an answer
+            for (Case &item : unsupported)
+                add(std::move(item));
+        if (beside.baselines)
+            for (const std::string &name : baselines())
+                if (concerns(name, asked.shape))
+                    add(predict_baseline(name, asked.shape, question.profile));
+    }
+    for (const std::string &text : question.strategies) {
+        if (text == own_word)
+            continue;
+        if (!is_baseline(text))
+            add(predict(parse_strategy(text), asked.shape, question.profile, question.knowledge));
+        else
+            for (const std::string &name : baselines_named(text))
+                if (name == text || concerns(name, asked.shape))
+                    add(predict_baseline(name, asked.shape, question.profile));
+    }
+    if (beside.drawn > 0)
+        for (const std::string &name : strategy_names())
+            for (const std::string &text :
+                 sweep_settings(name, asked.shape, question.profile, question.knowledge.facts,
+                                static_cast<std::size_t>(beside.drawn)))
+                add(predict(parse_strategy(text), asked.shape, question.profile, question.knowledge));
+    for (const OwnKernel &kernel : question.own_kernels)
+        add(predict_own(kernel, asked.shape, question.profile, question.knowledge));
+    int rank = 0;
+    if (beside.best > 0)
+        for (Case &item : choose(asked.shape, question.profile, question.knowledge, {},
+                                 static_cast<std::size_t>(beside.best)))
+            if (item.status == Status::ok && rank++ < beside.best)
+                add(std::move(item));
+    return cases;
+}
+
+void predict_pieces(const Question &question, const Beside &beside,
+                    const std::function<void(std::vector<Case>)> &take) {
+    if (beside.best > 0)
+        require_times(question.profile, "--choose");
     std::set<std::pair<std::string, std::string>> swept; // a case may stand in several sweeps
     Progress progress("forecast", Progress::Where::terminal_after_a_while);
-    std::size_t done = 0;
-    for (const AskedShape &asked : question.shapes) {
-        progress.show(done++, question.shapes.size(), asked.shape.id());
-        for (const std::string &text : asked.settings) {
-            Case item = predict(parse_strategy(text), asked.shape, question.profile, question.knowledge);
-            label(item, asked);
-            if (swept.emplace(item.shape, *item.strategy).second)
-                cases.push_back(std::move(item));
-        }
-        if (!asked.settings.empty())
-            continue;
-        std::set<std::string> there;
-        const auto add = [&](Case item) {
-            label(item, asked);
-            if (!item.strategy || there.insert(*item.strategy).second)
-                cases.push_back(std::move(item));
+    const std::vector<AskedShape> &shapes = question.shapes;
+    constexpr std::size_t at_once = 256;
+    for (std::size_t begin = 0; begin < shapes.size(); begin += at_once) {
+        progress.show(begin, shapes.size(), shapes[begin].shape.id());
+        std::vector<std::vector<Case>> found(std::min(at_once, shapes.size() - begin));
+        const auto one = [&](std::size_t i) {
+            found[i] = predict_shape(question, shapes[begin + i], beside);
         };
-        if (question.strategies.empty()) {
-            std::vector<Case> unsupported;
-            for (const std::string &name : strategy_names()) {
-                Case item = predict(parse_strategy(name), asked.shape, question.profile, question.knowledge);
-                if (item.status == Status::unsupported)
-                    unsupported.push_back(std::move(item));
-                else
-                    add(std::move(item));
-            }
-            for (const std::string &text : asked.further) {
-                Case item = predict(parse_strategy(text), asked.shape, question.profile, question.knowledge);
-                if (item.status != Status::unsupported)
-                    add(std::move(item));
-            }
-            if (there.empty()) // silence would not be an answer
-                for (Case &item : unsupported)
-                    add(std::move(item));
-            if (with_baselines)
-                for (const std::string &name : baselines())
-                    if (concerns(name, asked.shape))
-                        add(predict_baseline(name, asked.shape, question.profile));
-        }
-        for (const std::string &text : question.strategies) {
-            if (text == own_word)
-                continue;
-            if (!is_baseline(text))
-                add(predict(parse_strategy(text), asked.shape, question.profile, question.knowledge));
-            else
-                for (const std::string &name : baselines_named(text))
-                    if (name == text || concerns(name, asked.shape))
-                        add(predict_baseline(name, asked.shape, question.profile));
-        }
-        if (drawn > 0)
-            for (const std::string &name : strategy_names())
-                for (const std::string &text :
-                     sweep_settings(name, asked.shape, question.profile, question.knowledge.facts,
-                                    static_cast<std::size_t>(drawn)))
-                    add(predict(parse_strategy(text), asked.shape, question.profile, question.knowledge));
-        for (const OwnKernel &kernel : question.own_kernels)
-            add(predict_own(kernel, asked.shape, question.profile, question.knowledge));
-        int rank = 0;
-        if (best > 0)
-            for (Case &item : choose(asked.shape, question.profile, question.knowledge, {},
-                                     static_cast<std::size_t>(best)))
-                if (item.status == Status::ok && rank++ < best)
-                    add(std::move(item));
+        if (beside.best > 0 && found.size() < usable_cores()) // all cores rank the settings of each
+            for (std::size_t i = 0; i < found.size(); ++i)
+                one(i);
+        else
+            in_parallel(found.size(), one);
+        std::vector<Case> piece;
+        for (std::size_t i = 0; i < found.size(); ++i)
+            for (Case &item : found[i])
+                if (shapes[begin + i].settings.empty() || swept.emplace(item.shape, *item.strategy).second)
+                    piece.push_back(std::move(item));
+        take(std::move(piece));
     }
+}
+
+} // namespace
+
+std::size_t most_cases_of(const Question &question) {
+    std::size_t cases = 0;
+    for (const AskedShape &asked : question.shapes)
+        cases += !asked.settings.empty() ? asked.settings.size()
+                 : question.strategies.empty()
+                     ? strategy_names().size() + asked.further.size() + question.own_kernels.size()
+                     : question.strategies.size() + question.own_kernels.size();
     return cases;
+}
+
+std::vector<Case> predict_all(const Question &question, bool with_baselines, int best, int drawn) {
+    const std::size_t of_a_shape =
+        static_cast<std::size_t>(best) + static_cast<std::size_t>(drawn) * strategy_names().size();
+    const std::size_t most = most_cases_of(question) + question.shapes.size() * of_a_shape;
+    if (most > most_held)
+        throw UsageError(
+            fmt::format("up to {} cases are asked, more than the {} of a document that is held in "
+                        "memory; name a strategy with --strategy, or give fewer shapes",
+                        most, most_held));
+    std::vector<Case> cases;
+    predict_pieces(question, {with_baselines, best, drawn}, [&](std::vector<Case> piece) {
+        for (Case &item : piece) {
+            if (most > most_with_terms && item.prediction)
+                item.prediction->term.reset();
+            cases.push_back(std::move(item));
+        }
+    });
+    return cases;
+}
+
+void predict_in_pieces(const Question &question, const std::function<void(std::vector<Case>)> &take) {
+    predict_pieces(question, {}, take);
 }
 
 void Refusals::add(const Question &question, const std::vector<Case> &cases) {
@@ -404,24 +481,26 @@ void Refusals::add(const Question &question, const std::vector<Case> &cases) {
             name = text;
         const std::string why =
             std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + item.reason.value_or("");
-        auto same = std::find_if(named_.begin(), named_.end(),
-                                 [&](const Named &other) { return other.text == name && other.why == why; });
-        if (same == named_.end())
-            same = named_.insert(named_.end(), {name, why, item.shape, 0});
-        ++same->cases;
+        const auto [place, is_new] = places_.try_emplace({name, why}, named_.size());
+        if (is_new)
+            named_.push_back({name, why, item.shape, 0});
+        ++named_[place->second].cases;
     }
     for (const auto &[shape, is_done] : done)
-        if (!is_done && std::find(nothing_.begin(), nothing_.end(), shape) == nothing_.end())
+        if (!is_done && known_.insert(shape).second)
             nothing_.push_back(shape);
 }
 
 void Refusals::say(bool named) const {
-    for (const Named &refused : named_)
-        if (named)
-            note(refused.first_shape +
-                 (refused.cases > 1 ? " and " + std::to_string(refused.cases - 1) + " more" : "") + ": " +
-                 refused.text + " is " + refused.why);
-    constexpr std::size_t most_said = 5;
+    constexpr std::size_t most_named = 100, most_said = 5;
+    for (std::size_t i = 0; named && i < std::min(most_named, named_.size()); ++i) {
+        const Named &refused = named_[i];
+        note(refused.first_shape +
+             (refused.cases > 1 ? " and " + std::to_string(refused.cases - 1) + " more" : "") + ": " +
+             refused.text + " is " + refused.why);
+    }
+    if (named && named_.size() > most_named)
+        note(fmt::format("and {} more reasons; the document has them", named_.size() - most_named));
     if (named_.empty() && !nothing_.empty()) // what is named has its reason already
         note(join({nothing_.begin(),
                    nothing_.begin() + static_cast<std::ptrdiff_t>(std::min(most_said, nothing_.size()))}) +
@@ -467,9 +546,6 @@ bool was_run(const Run &document) {
 }
 
 namespace {
-
-/// A document with more says no more where its times go: its terms would fill gigabytes.
-constexpr std::size_t most_with_terms = 20000;
 
 /// Forecasts a case of `document` again; see forecast_again.
 void forecast_case_again(Case &item, const Run &document, const GpuProfile &profile,

@@ -8,8 +8,14 @@
 #include "model/shape/conv_shape.hpp"
 #include "model/strategies/list.hpp"
 
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace convcast::cli {
 
@@ -68,8 +74,21 @@ void label(Case &item, const AskedShape &asked);
 /// The cases that a question asks for, with their forecasts. For each shape these are what --strategy names,
 /// or without --strategy every strategy that does the shape, followed by every cuDNN algorithm if
 /// `with_baselines`. For each shape it adds the `best` settings that `choose` ranks first, and `drawn` random
-/// settings of each strategy (model/record/sweep.hpp).
+/// settings of each strategy (model/record/sweep.hpp). Throws UsageError where they may be more than
+/// `most_held`; more than `most_with_terms` come without their terms.
 std::vector<Case> predict_all(const Question &question, bool with_baselines, int best = 0, int drawn = 0);
+
+/// The cases of predict_all, without baselines and settings beyond those asked, some shapes at a time.
+void predict_in_pieces(const Question &question, const std::function<void(std::vector<Case>)> &take);
+
+/// How many cases predict_in_pieces forecasts at most.
+std::size_t most_cases_of(const Question &question);
+
+/// A document with more cases says no more where its times go: the terms would fill gigabytes.
+constexpr std::size_t most_with_terms = 20000;
+
+/// More cases are written as they come, into a document of lines, and not held in memory.
+constexpr std::size_t most_held = 200000;
 
 /// What of a question has no answer: a strategy or a kernel that it names does not do a shape, or nothing
 /// does it. The exit code of the verb is 1 then.
@@ -90,7 +109,9 @@ class Refusals {
         std::size_t cases = 0;
     };
     std::vector<Named> named_;
-    std::vector<std::string> nothing_; ///< shapes that nothing does
+    std::map<std::pair<std::string, std::string>, std::size_t> places_; ///< in named_, by text and why
+    std::vector<std::string> nothing_;                                  ///< shapes that nothing does
+    std::set<std::string> known_;                                       ///< of nothing_
 };
 
 /// The profile that a document's cases are forecast from: --gpu, or the document's own where it ships as it

@@ -9,6 +9,7 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
+#include "executor/baselines/names.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -282,6 +283,19 @@ void forecast_here(Run &run, const GpuProfile &profile, const Knowledge &knowled
     }
 }
 
+/// The same of a document of lines, piece by piece into another one that begins as `head`.
+void forecast_missing_lines(const std::string &file, const std::string &output, const Run &head,
+                            const std::optional<GpuProfile> &profile,
+                            const std::optional<Knowledge> &knowledge) {
+    RunLineWriter writer(output, head);
+    read_run_pieces(file, check_baseline, [&](Run piece) {
+        if (std::any_of(piece.cases.begin(), piece.cases.end(), forecast_missing))
+            forecast_missing_ones(piece, *profile, *knowledge, true);
+        writer.add(piece);
+    });
+    writer.finish();
+}
+
 /// The run's calls and what forecasts that know less of their kernels say of them.
 struct Judged {
     std::vector<MeasuredCall> calls;
@@ -346,9 +360,8 @@ void check_answer_options(const Arguments &arguments, Format format) {
 }
 
 /// The archive of --bundle: `files` and a page with its figures, which `write` writes into a folder.
-void write_bundle_of(const Arguments &arguments, BundleFiles files,
+void write_bundle_of(const Arguments &arguments, BundleFiles files, const TemporaryFolder &folder,
                      const std::function<ReportFiles(const std::string &folder)> &write) {
-    const TemporaryFolder folder;
     const ReportFiles page = write(folder.path());
     add_folder(files, folder.path());
     const std::string archive = arguments.text("bundle", "");
@@ -367,7 +380,7 @@ int report_profile(const GpuProfile &profile, const Arguments &arguments) {
         throw UsageError("report: --format csv and markdown are of a run; a profile has --json, and "
                          "`convcast compare` prints its numbers in any format");
     if (arguments.has("bundle")) {
-        write_bundle_of(arguments, {{"profile.json", write_profile(profile)}},
+        write_bundle_of(arguments, {{"profile.json", write_profile(profile)}}, TemporaryFolder(),
                         [&](const std::string &folder) { return write_report(profile, folder); });
         return 0;
     }
@@ -464,7 +477,11 @@ int report(const Words &words) {
     if (!file_exists(file) && std::find(profiles.begin(), profiles.end(), file) != profiles.end())
         return report_profile(find_profile(file), arguments);
     Run run;
-    const bool whole = arguments.has("bundle"); // which holds the document as it is
+    // An archive holds the document as it is: of very many cases as lines, which are never all in memory.
+    const bool as_lines = arguments.has("bundle") && holds_lines(file) &&
+                          cases_in_lines(file) > most_cases_of_page && !arguments.has("time") &&
+                          !arguments.has("times");
+    const bool whole = arguments.has("bundle") && !as_lines;
     if (holds_lines(file)) {
         run = read_lines_for_report(file, whole);
     } else {
@@ -549,7 +566,13 @@ int report(const Words &words) {
     if (arguments.has("bundle")) {
         if (profile && !knowledge)
             knowledge = knowledge_for(*profile);
-        write_bundle_of(arguments, documents_of(run, profile, knowledge, studies, words),
+        const TemporaryFolder of_page, of_lines;
+        std::optional<std::filesystem::path> lines;
+        if (as_lines) {
+            lines = std::filesystem::path(of_lines.path()) / "run.jsonl";
+            forecast_missing_lines(file, lines->string(), run, profile, knowledge);
+        }
+        write_bundle_of(arguments, documents_of(run, lines, profile, knowledge, studies, words), of_page,
                         [&](const std::string &folder) {
                             return write_report(run, studies, statistics, folder, producer(), show);
                         });

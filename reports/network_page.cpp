@@ -1,7 +1,6 @@
 #include "reports/network_page.hpp"
 
 #include "model/base/errors.hpp"
-#include "model/base/files.hpp"
 #include "reports/html.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/report_figures.hpp"
@@ -599,7 +598,7 @@ std::string judgement_of(const Scaling &scaling) {
 
 ReportFiles write_report(const Scaling &scaling, const std::filesystem::path &folder) {
     ReportFiles files = write_figures(figures_of(scaling), folder);
-    write_file_atomically(files.page.string(), ScalingPage(scaling).write());
+    write_into_folder(files.page, ScalingPage(scaling).write());
     return files;
 }
 
@@ -616,7 +615,7 @@ std::string judgement_of(const TrainingRun &run) {
 
 ReportFiles write_report(const TrainingRun &run, const std::filesystem::path &folder) {
     ReportFiles files = write_figures({}, folder);
-    write_file_atomically(files.page.string(), TrainingPage(run).write());
+    write_into_folder(files.page, TrainingPage(run).write());
     return files;
 }
 
@@ -650,7 +649,7 @@ std::string judgement_of(const LadderRun &run) {
 
 ReportFiles write_report(const LadderReport &report, const std::filesystem::path &folder) {
     ReportFiles files = write_figures(figures_of(report), folder);
-    write_file_atomically(files.page.string(), LadderPage(report).write());
+    write_into_folder(files.page, LadderPage(report).write());
     return files;
 }
 
@@ -668,14 +667,14 @@ std::string judgement_of(const WholeRun &run) {
 
 ReportFiles write_report(const WholeRun &run, const std::filesystem::path &folder) {
     ReportFiles files = write_figures({network_timeline_figure(run)}, folder);
-    write_file_atomically(files.page.string(), WholePage(run).write());
+    write_into_folder(files.page, WholePage(run).write());
     return files;
 }
 
 ReportFiles write_report(const NetworkForecast &forecast, const std::filesystem::path &folder) {
     ReportFiles files =
         write_figures({network_timeline_figure(forecast), network_layers_figure(forecast)}, folder);
-    write_file_atomically(files.page.string(), NetworkPage(forecast).write());
+    write_into_folder(files.page, NetworkPage(forecast).write());
     return files;
 }
 

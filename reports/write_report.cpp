@@ -51,10 +51,21 @@ void replace_listed(const std::filesystem::path &figures, std::set<std::string> 
     std::error_code ignored; // what cannot be removed stays
     for (const std::string &name : earlier)
         std::filesystem::remove(figures / name, ignored);
-    write_file_atomically((figures / manifest).string(), list);
+    write_into_folder(figures / manifest, list);
 }
 
 } // namespace
+
+void replace_link(const std::filesystem::path &file) {
+    std::error_code failed; // what cannot be removed cannot be replaced either, which writing says
+    if (std::filesystem::is_symlink(file, failed))
+        std::filesystem::remove(file, failed);
+}
+
+void write_into_folder(const std::filesystem::path &file, const std::string &text) {
+    replace_link(file);
+    write_file_atomically(file.string(), text);
+}
 
 /// The figures of a report in `folder`/figures, but for empty ones; its page will be beside them.
 ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
@@ -72,7 +83,7 @@ ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesys
             progress(i, figure.title);
         const auto add = [&](const char *suffix, const std::string &text) {
             files.figures.push_back(folder / "figures" / (figure.id + suffix));
-            write_file_atomically(files.figures.back().string(), text);
+            write_into_folder(files.figures.back(), text);
         };
         add(".csv", to_csv(figure, cases));
         add(".tex", to_tex(figure));
@@ -82,6 +93,7 @@ ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesys
             continue; // what stopped the first PDF stops them all
         const std::filesystem::path svg = files.figures.back();
         const std::filesystem::path pdf = folder / "figures" / (figure.id + ".pdf");
+        replace_link(pdf);
         files.pdf_note = svg_to_pdf(svg, pdf);
         if (files.pdf_note.empty())
             files.figures.push_back(pdf);
@@ -107,14 +119,13 @@ ReportFiles write_report(const Run &run, std::span<const Study> studies, const R
         progress(figures.size(), steps, "the page");
     figures.erase(figures.begin() + static_cast<std::ptrdiff_t>(of_page), figures.end());
     // Last: where a page lies, its figures lie too.
-    write_file_atomically(files.page.string(),
-                          write_page(run, studies, statistics, current, std::move(figures)));
+    write_into_folder(files.page, write_page(run, studies, statistics, current, std::move(figures)));
     return files;
 }
 
 ReportFiles write_report(const GpuProfile &profile, const std::filesystem::path &folder) {
     ReportFiles files = write_figures(profile_figures(profile), folder);
-    write_file_atomically(files.page.string(), write_profile_page(profile));
+    write_into_folder(files.page, write_profile_page(profile));
     return files;
 }
 

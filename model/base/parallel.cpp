@@ -21,12 +21,26 @@ std::size_t usable_cores() {
     return std::max(1u, std::thread::hardware_concurrency()); // more cores than a set holds
 }
 
+namespace {
+
+/// Whether this thread works on a piece of work among others.
+thread_local bool in_a_piece = false;
+
+} // namespace
+
 void in_parallel(std::size_t count, const std::function<void(std::size_t)> &work) {
+    const std::size_t threads = std::min(usable_cores(), count);
+    if (threads <= 1 || in_a_piece) {
+        for (std::size_t i = 0; i < count; ++i)
+            work(i);
+        return;
+    }
     std::atomic<std::size_t> next = 0;
     std::mutex failing;
     std::size_t first = count;
     std::exception_ptr thrown;
     const auto worker = [&] {
+        in_a_piece = true;
         for (std::size_t i = next++; i < count; i = next++)
             try {
                 work(i);
@@ -35,10 +49,10 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)> &work
                 if (i < first)
                     first = i, thrown = std::current_exception();
             }
+        in_a_piece = false;
     };
     {
         std::vector<std::jthread> others;
-        const std::size_t threads = std::min(usable_cores(), count);
         for (std::size_t i = 1; i < threads; ++i)
             others.emplace_back(worker);
         worker();

@@ -127,7 +127,21 @@ void ScalingCase::check(const FieldProblem &problem) const {
 
 void Scaling::check(const FieldProblem &problem) const {
     if (const auto why = why_no_ladder(network))
-        problem("network", *why);
+        return problem("network", *why);
+    // What a case costs to forecast grows with its shares.
+    const Network its = find_network(network);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        const ScalingCase &item = cases[i];
+        const ScalingCase right = case_of(its, item.split, item.devices, item.batch);
+        if (item.status == Status::infeasible || item.shares == right.shares)
+            continue;
+        std::vector<std::string> shares;
+        for (const std::int64_t share : right.shares)
+            shares.push_back(std::to_string(share));
+        problem(fmt::format("cases/{}/shares", i),
+                right.reason ? "expected the status \"infeasible\": " + *right.reason
+                             : "expected [" + join(shares) + "], what each GPU has of this step");
+    }
 }
 
 std::vector<RowShare> row_shares(const Network &network, int devices) {

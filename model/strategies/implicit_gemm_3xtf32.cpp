@@ -158,11 +158,16 @@ double tile_pixel_bytes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const T
         const auto first = [&](std::int64_t share) {
             return std::min(all, t.steps * share / g.split * g.depth * of_row);
         };
-        for (std::int64_t at = first(rank), next = 0; at < first(rank + 1); at = next) {
-            const std::int64_t channel = at / t.taps * t.taps;
-            next = std::min(first(rank + 1), channel + t.taps);
-            bytes += of_taps(at - channel, next - channel);
-        }
+        // A part of a channel, whole channels, a part of the last one.
+        const std::int64_t begin = first(rank), end = first(rank + 1);
+        const std::int64_t whole_from = std::min(end, round_up(begin, t.taps)),
+                           whole_to = std::max(whole_from, end / t.taps * t.taps);
+        const auto within = [&](std::int64_t at) { return at - begin / t.taps * t.taps; };
+        if (begin < whole_from)
+            bytes += of_taps(within(begin), within(whole_from));
+        bytes += static_cast<double>((whole_to - whole_from) / t.taps) * whole;
+        if (whole_to < end)
+            bytes += of_taps(0, end - whole_to);
     }
     return static_cast<double>(at_once) * bytes;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -34,6 +35,8 @@ Passes passes_together(const Banks &banks, const LaneWords &first, std::size_t b
     // bank's width are one.
     const std::int64_t slots = shared_banks / banks_taken(banks, width);
     const std::int64_t grain = std::max<std::int64_t>(width, banks.words);
+    // Both are powers of two, and this is where rankings spend most of their time.
+    const int shift = std::countr_zero(static_cast<std::uint64_t>(grain));
     std::array<std::int8_t, shared_banks> last; // of each slot's chain of distinct accesses
     std::array<std::int8_t, lanes> before;
     std::array<std::int64_t, lanes> keys;
@@ -43,8 +46,8 @@ Passes passes_together(const Banks &banks, const LaneWords &first, std::size_t b
     for (std::size_t i = begin; i < end; ++i) {
         if (first[i] < 0)
             continue;
-        const std::int64_t key = first[i] / grain;
-        const auto slot = static_cast<std::size_t>(key % slots);
+        const std::int64_t key = first[i] >> shift;
+        const auto slot = static_cast<std::size_t>(key & (slots - 1));
         int at = last[slot];
         while (at >= 0 && keys[static_cast<std::size_t>(at)] != key)
             at = before[static_cast<std::size_t>(at)];

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
-#include <set>
 
 namespace convcast {
 
@@ -102,14 +101,13 @@ double row_runs(std::int64_t count, std::int64_t length) {
 }
 
 double input_read_bytes(const ConvShape &s, const Architecture &architecture) {
-    std::set<std::int64_t> read; // of the rows of a stride
-    for (std::int64_t row = 0; row < s.r; ++row)
-        read.insert(row * s.dilation_h % s.stride_h);
+    // Of the rows of a stride: row * dilation modulo the stride comes back after stride / gcd rows.
+    const std::int64_t read = std::min(s.r, s.stride_h / std::gcd(s.dilation_h, s.stride_h));
     const double unit = architecture.dram_unit->value;
     const double least = static_cast<double>(s.element_bytes());
     const double row = static_cast<double>(s.w) * least;
     return static_cast<double>(s.input_bytes()) *
-           std::min(1.0, static_cast<double>(read.size()) * (row + unit - least) /
+           std::min(1.0, static_cast<double>(read) * (row + unit - least) /
                              (static_cast<double>(s.stride_h) * row));
 }
 

@@ -1,7 +1,6 @@
 #include "reports/papers/write_papers.hpp"
 
 #include "model/base/errors.hpp"
-#include "model/base/files.hpp"
 #include "reports/papers/paper_text.hpp"
 #include "reports/pdf.hpp"
 
@@ -15,8 +14,9 @@ namespace {
 
 void write_drawing(const PaperDrawing &drawing, const std::filesystem::path &folder, ReportFiles &files) {
     const std::filesystem::path svg = folder / (drawing.id + ".svg"), pdf = folder / (drawing.id + ".pdf");
-    write_file_atomically(svg.string(), drawing.svg);
+    write_into_folder(svg, drawing.svg);
     files.figures.push_back(svg);
+    replace_link(pdf);
     if (files.pdf_note.empty() && (files.pdf_note = svg_to_pdf(svg, pdf)).empty())
         files.figures.push_back(pdf);
 }
@@ -36,7 +36,7 @@ ReportFiles write_reproduction(const Reproduction &reproduction, const std::file
             write_drawing(drawing, folder / "figures", files);
     make_folder((folder / "tables").string());
     const auto write = [&](const std::filesystem::path &name, const std::string &text) {
-        write_file_atomically((folder / name).string(), text);
+        write_into_folder(folder / name, text);
     };
     for (const ItemAnswer &answer : reproduction.answers)
         for (const PaperTable &table : answer.tables)

@@ -2966,6 +2966,43 @@ class Files(Cli):
                 # A build without optimisation or with a sanitizer may be slow, but no more than ten times the tenth.
                 self.assertLess(work(name, make(size)), max(5, 15 * work(name, make(size // 10))))
 
+    def small_memory(self, mebibytes):
+        limits = [(resource.RLIMIT_AS, mebibytes << 20)]
+        if self.cli("--version", limits=limits).code != 0:
+            self.skipTest(f"the binary itself does not start in {mebibytes} MiB of addresses (a sanitizer's build)")
+        return limits
+
+    def test_sweeps_are_bounded_before_they_are_built(self):
+        sweeps = [word for size in "hwc" for word in ("--sweep", f"{size}=8:10007:1")]
+        for verb in ("predict", "choose"):
+            self.refused(2, [verb, "--shape", "n1c64h56w56k64r3s3", *sweeps], r"10000 shapes times 10000 values are more than the 100000 ",
+                         "--sweep h=w=28:224:28", limits=self.small_memory(300))
+        values = ",".join(f"x{i}" for i in range(1, 101))
+        self.refused(2, ["choose", "--shape", SINGLE, *(3 * ["--set", f"dram_read_bandwidth={values}"])], "more than 1000 GPUs, SMs and --set",
+                     limits=self.small_memory(300))
+
+    def test_more_answers_than_memory_holds_are_refused_before_the_work(self):
+        many = ["--shape", "n1c8h14w14k32r3s3", "--sweep", "n=1:10000:1", "--sweep"]
+        self.refused(2, ["predict", *many, "k=1:2:1"], r"up to 280000 forecasts .* at most 200000;", "--strategy", "-o forecast.jsonl", timeout=20)
+        self.refused(2, ["choose", *many, "k=1:5:1", "--json"], r"50000 shapes .* at most 200000 cases;", "-o chosen.jsonl", timeout=20)
+
+    def test_the_time_of_a_forecast_does_not_grow_with_the_shape(self):
+        for shape in ("n1c1h1073741824w1k1r1073741824s1", "n1c1073741824h1w1k1r1s1", "n1c268435456h2w2k2r2s2"):
+            with self.subTest(shape=shape):
+                used = resource.getrusage(resource.RUSAGE_CHILDREN)
+                self.ok("predict", "--shape", shape, "--json")
+                now = resource.getrusage(resource.RUSAGE_CHILDREN)
+                self.assertLess(now.ru_utime - used.ru_utime, 5, "seconds of processor time")
+
+    def test_shares_of_a_step_are_those_of_its_split(self):
+        scaling = json.loads((SOURCE / "data" / "recorded" / "h200" / "scaling" / "two_gpus.json").read_text())
+        case = next(i for i, case in enumerate(scaling["cases"]) if case["split"] == "parameters")
+        right = scaling["cases"][case]["shares"]
+        for shares in ([3000000, 3], []):
+            scaling["cases"][case]["shares"] = shares
+            self.write("scaling.json", scaling)
+            self.refused(3, ["report", "scaling.json", "-o", "page"], f"/cases/{case}/shares: expected .{', '.join(map(str, right))}.", timeout=20)
+
     def test_many_keys_are_read_in_linear_time(self):
         self.write("keys.json", '{"schema": "no", ' + ", ".join(f'"k{i}": 1' for i in range(150000)) + "}")
         self.refused(3, ["predict", "--shape", SINGLE, "--gpu", "keys.json"], "/schema", timeout=5)
@@ -3085,6 +3122,23 @@ class Outputs(Cli):
         self.assertEqual(sorted(p.name for p in self.folder.rglob("*")),
                          ["deep.json", "folder", "fresh.json", "link.json", "real.json", "regular", "round", "round.json", "run.json"])
 
+    def test_links_inside_an_output_folder_are_replaced(self):
+        self.write("theirs.txt", "theirs")
+        (self.folder / "page" / "figures").mkdir(parents=True)
+        made = sorted(p.name for p in self.made_report("other").iterdir() if p.is_file() and not p.name.startswith("."))
+        links = [self.folder / "page" / "page.html", *(self.folder / "page" / "figures" / name for name in [*made, ".figures"])]
+        self.assertGreater(len(made), 3)
+        for link in links:
+            link.symlink_to(self.folder / "theirs.txt")
+        self.made_report("page")
+        self.assertEqual((self.folder / "theirs.txt").read_text(), "theirs")
+        self.assertEqual([str(link) for link in links if link.is_symlink()], [])
+
+    def made_report(self, folder):
+        """Its figures."""
+        self.ok("report", str(SOURCE / "data" / "recorded" / "h200" / "chen_sgemm.json.gz"), "-o", folder)
+        return self.folder / folder / "figures"
+
     def test_closed_standard_streams(self):
         for closed, words in ((">&-", "list"), ("<&-", "report -")):
             done = subprocess.run(["bash", "-c", f'"$0" {words} {closed}', BINARY], env=self.environment(), cwd=self.folder,
@@ -3152,7 +3206,7 @@ class Outputs(Cli):
     def test_interrupted_forecast(self):
         before = self.files()
         question = ["choose", "--gpu", "toy"] + ["--study", "chang_multi"] * 200 + ["-o", "chosen.json"]
-        for output in ("chosen.json", "chosen.jsonl"):
+        for output in ("chosen.json",):
             for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 code, out, err = self.interrupt(which, *question[:-1], output)
                 self.assertEqual(code, 130)
@@ -3168,6 +3222,32 @@ class Outputs(Cli):
             process.send_signal(signal.SIGTERM)
             self.assertEqual((process.wait(timeout=30), process.stderr.read()), (130, b""))
         self.assertEqual(self.files(), {**before, "out": None}, "only the folder that was asked for")
+
+    def test_interrupted_choices_of_many_shapes_go_on(self):
+        question = ["choose", "--gpu", "toy", "--shape", SINGLE, "--sweep", "n=1:2000:1", "--strategy", "naive_global", "--strategy",
+                    "row_register", "--top", "1", "-o"]
+        self.ok(*question, "whole.jsonl")
+        whole = (self.folder / "whole.jsonl").read_text()
+        (self.folder / "part.jsonl").write_text("".join(whole.splitlines(keepends=True)[:257]))
+        self.ok(*question, "part.jsonl", "--resume", "part.jsonl")
+        self.assertEqual((self.folder / "part.jsonl").read_text(), whole)
+        self.refused(2, ["choose", "--gpu", "toy", "--shape", SINGLE, "-o", "whole.json", "--resume", "whole.jsonl"], "give -o FILE.jsonl too")
+        self.refused(2, ["choose", "--shape", SINGLE, "-o", "other.jsonl", "--resume", "whole.jsonl"], "chosen with another profile")
+
+    def test_an_interrupt_keeps_choices_that_are_written_as_lines(self):
+        question = ["choose", "--shape", SINGLE, "--sweep", "n=1:100000:11", "--top", "1", "-o", "long.jsonl"]
+        with subprocess.Popen([BINARY, *question], stderr=subprocess.PIPE, env=self.environment(), cwd=self.folder,
+                              preexec_fn=heed_interrupts) as process:
+            deadline = time.monotonic() + 100
+            while time.monotonic() < deadline and not any(".part" in p.name and p.stat().st_size > 10000 for p in self.folder.iterdir()):
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130)
+        self.assert_sentence(err.decode(), r"interrupted after [0-9]+ of 9091 shapes; long\.jsonl has them, and .* --resume long\.jsonl goes on")
+        kept = int(re.search(r"after (\d+) of", err.decode()).group(1))
+        self.assertEqual(len((self.folder / "long.jsonl").read_text().splitlines()), 1 + kept)
+        self.assertFalse([p for p in self.folder.iterdir() if ".part" in p.name])
 
     def test_interrupted_while_it_writes(self):
         """The temporary file goes, the older file stays: a pipe fills before all is written, so there is time to interrupt."""
@@ -3506,6 +3586,32 @@ class OwnKernels(Cli):
         self.assertEqual(result.code, 1)
         self.assertIn("run.jsonl:3: /cases/1/strategy", result.err)
         self.assertIn("naive_golbal", (self.folder / "again.jsonl").read_text())
+
+    def test_cases_that_cannot_be_read_are_said_once_a_document(self):
+        self.ok("predict", "--shape", SINGLE, "--sweep", "n=1:9000:1", "--strategy", "naive_global", "-o", "run.jsonl")
+        lines = (self.folder / "run.jsonl").read_text().splitlines()
+        for at in (5, 4500, 8900):  # a document is read in pieces of 4,096
+            lines[at] = lines[at].replace("naive_global", "naive_golbal")
+        (self.folder / "run.jsonl").write_text("\n".join(lines) + "\n")
+        result = self.cli("predict", "run.jsonl", "-o", "again.jsonl")
+        self.assertEqual(result.err.count("naive_golbal"), 3, result.err)
+        self.assertEqual(re.findall(r"(\d+) of (\d+) cases cannot be read", result.err), [("3", "9000")])
+
+    def test_forecasts_of_many_shapes_are_written_as_they_come(self):
+        words = ("predict", "--shape", SINGLE, "--strategy", "naive_global", "--sweep")
+        short, long = (self.peak_memory(*words, f"n=1:{count}:1", "-o", f"{count}.jsonl") for count in (1500, 6000))
+        self.assertLess(long, 1.25 * short, "MiB: shapes are forecast in pieces")
+        self.assertEqual(len((self.folder / "6000.jsonl").read_text().splitlines()), 6001)
+
+    def test_an_archive_of_very_many_cases_holds_them_as_lines(self):
+        self.ok("predict", "--shape", SINGLE, "--sweep", "n=1:6670:1", "--sweep", "k=1:3:1", "--strategy", "naive_global", "-o", "run.jsonl")
+        self.assertLess(self.peak_memory("report", "run.jsonl", "--bundle", "all.tar"), 400, "MiB")
+        with tarfile.open(self.folder / "all.tar") as archive:
+            names = archive.getnames()
+            self.assertIn("all/page.html", names)
+            self.assertNotIn("all/run.json", names)
+            self.assertEqual(archive.extractfile("all/run.jsonl").read(), (self.folder / "run.jsonl").read_bytes())
+            self.assertIn("convcast predict run.jsonl --gpu", archive.extractfile("all/commands.txt").read().decode())
 
     def test_packed_lines_and_lines_are_the_same(self):
         words = ("predict", "--shape", self.SHAPE, "--strategy", "winograd", "--strategy", "naive_global", "--json", "-o")
