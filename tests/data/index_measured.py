@@ -12,8 +12,10 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
-# Baselines that a forecast in FP32 on NCHW tensors is not set beside.
-OTHER_ARITHMETIC_OR_LAYOUT = ("cudnn:tf32", "cudnn:graph_nhwc")
+# In lower precision: a row of its own, beside the fastest baseline in FP32.
+TF32 = "cudnn:tf32"
+# Not beside a forecast on NCHW tensors.
+OTHER_LAYOUT = "cudnn:graph_nhwc"
 
 
 def is_run(document):
@@ -21,8 +23,8 @@ def is_run(document):
 
 
 def table(folder, profile):
-    """Cold medians of verified cases, of baselines the fastest in FP32 on NCHW tensors (in halves, on halves). Of a case that
-    stands in several recordings, the latest counts."""
+    """Cold medians of verified cases, of baselines the fastest in FP32 on NCHW tensors (in halves, on halves) and cuDNN's in TF32.
+    Of a case that stands in several recordings, the latest counts."""
     cases, baselines = {}, {}
     for path in sorted(folder.glob("*.json.gz")):
         document = json.loads(gzip.decompress(path.read_bytes()))
@@ -37,11 +39,12 @@ def table(folder, profile):
             if case["status"] != "ok" or cold is None:
                 continue
             row = (date, f"{cold['time_s'] * 1e6:.4g}", recording)
-            if "baseline" in case:
+            name = case.get("baseline", case.get("strategy"))
+            if "baseline" in case and name != TF32:
                 shape = (sms, case["shape"])
-                if case["baseline"] not in OTHER_ARITHMETIC_OR_LAYOUT and cold["time_s"] < baselines.get(shape, (1e9,))[0]:
-                    baselines[shape] = (cold["time_s"], case["baseline"], row)
-            elif cases.get((key := (sms, case["shape"], case["strategy"])), row)[0] <= date:
+                if name != OTHER_LAYOUT and cold["time_s"] < baselines.get(shape, (1e9,))[0]:
+                    baselines[shape] = (cold["time_s"], name, row)
+            elif cases.get((key := (sms, case["shape"], name)), row)[0] <= date:
                 cases[key] = row
     cases.update({(*shape, name): row for shape, (_, name, row) in baselines.items()})
     for path in sorted(folder.glob("networks_whole/*.json")):
