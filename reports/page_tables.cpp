@@ -133,7 +133,7 @@ void PageWriter::regimes() {
         return;
     std::string heading = "Regimes: what hides the memory latency";
     for (const RegimeStatistics &o : r.opinions)
-        if (o.group == "all" && o.opinion == "tier2" && o.n > 0)
+        if (o.group == "all" && o.opinion == "forecast" && o.n > 0)
             heading =
                 fmt::format("Regimes: the forecast agrees with the counters on {} of {} cases", o.agree, o.n);
     begin("regimes", heading);

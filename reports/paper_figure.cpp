@@ -3,6 +3,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "reports/bibliography.hpp"
+#include "reports/page_data.hpp"
 #include "reports/pdf.hpp"
 
 #include <fmt/format.h>
@@ -62,6 +63,11 @@ std::string sentence(const std::string &text) {
 
 } // namespace
 
+std::string paper_svg(const Figure &figure, const PaperWidth &width) {
+    const bool many = figure.point_count() > most_labelled_marks;
+    return to_svg(many ? drawn_once(figure) : figure, SvgUse::standalone, width);
+}
+
 PaperFiles write_paper_figure(const Figure &figure, std::span<const CaseColumns> cases,
                               const PaperWidth &width, const fs::path &target,
                               const std::string &conditions) {
@@ -74,7 +80,7 @@ PaperFiles write_paper_figure(const Figure &figure, std::span<const CaseColumns>
         throw InputError(target.string(), "cannot make this folder: " + error.message());
     const fs::path stem = one ? stem_of(target) : target / figure.id;
     const auto wanted = [&](const char *suffix) { return !one || ending == suffix; };
-    const std::string svg = to_svg(figure, SvgUse::standalone, width);
+    const std::string svg = paper_svg(figure, width);
     PaperFiles out;
     if (wanted(".svg"))
         write(out, stem.string() + ".svg", svg);

@@ -35,7 +35,7 @@ std::string regime_text(Regime regime) {
 Figure regime_confusion(const ReportStatistics &statistics) {
     Figure figure{"regimes", "Regimes: what was said of what was measured", "", {}, {}};
     for (const RegimeStatistics &opinion : statistics.regimes.opinions)
-        if (opinion.group == "all" && opinion.n > 0 && opinion.opinion == "tier2")
+        if (opinion.group == "all" && opinion.n > 0 && opinion.opinion == "forecast")
             figure.title = fmt::format("The forecast names the measured regime of {} of {} cases",
                                        opinion.agree, opinion.n);
     figure.caption =

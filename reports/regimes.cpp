@@ -25,7 +25,7 @@ struct Opinion {
     std::optional<Regime> Regimes::*member;
 };
 constexpr std::array<Opinion, 3> opinions = {
-    {{"paper", &Regimes::paper}, {"physical", &Regimes::physical}, {"tier2", &Regimes::tier2}}};
+    {{"paper", &Regimes::paper}, {"physical", &Regimes::physical}, {"forecast", &Regimes::tier2}}};
 
 struct Judged {
     const Case *item;

@@ -18,7 +18,7 @@ struct RegimeCount {
 
 /// One opinion against the counters, over one strategy or all.
 struct RegimeStatistics {
-    std::string opinion; ///< "paper", "physical", "tier2"
+    std::string opinion; ///< "paper", "physical", "forecast"
     std::string group;   ///< a strategy, or "all"
     std::int64_t n = 0, agree = 0;
     std::optional<double> kappa;     ///< Cohen's: agreement beyond chance; absent where chance leaves none
