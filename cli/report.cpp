@@ -23,6 +23,7 @@
 #include "model/record/run_lines.hpp"
 #include "model/record/study.hpp"
 #include "model/regime/words.hpp"
+#include "reports/html.hpp"
 #include "reports/network_page.hpp"
 #include "reports/page.hpp"
 #include "reports/page_data.hpp"
@@ -82,7 +83,7 @@ void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColu
                          id + " -o " + id + ".pdf");
     const PaperFiles written = write_paper_figure(
         *found, cases, PaperWidth::parse(arguments.text("width", "column")), arguments.text("output", ""),
-        "GPU profile " + gpu + ", convcast " + producer().version);
+        (gpu.empty() ? "" : "On " + gpu + ", by ") + "convcast " + producer().version);
     std::string text;
     for (const std::filesystem::path &file : written.files)
         text += file.string() + "\n";
@@ -284,13 +285,14 @@ void forecast_here(Run &run, const GpuProfile &profile, const Knowledge &knowled
 }
 
 /// The same of a document of lines, piece by piece into another one that begins as `head`.
-void forecast_missing_lines(const std::string &file, const std::string &output, const Run &head,
-                            const std::optional<GpuProfile> &profile,
-                            const std::optional<Knowledge> &knowledge) {
+void forecast_lines_here(const std::string &file, const std::string &output, const Run &head,
+                         const std::optional<GpuProfile> &profile, const std::optional<Knowledge> &knowledge,
+                         bool anew) {
     RunLineWriter writer(output, head);
     read_run_pieces(file, check_baseline, [&](Run piece) {
-        if (std::any_of(piece.cases.begin(), piece.cases.end(), forecast_missing))
-            forecast_missing_ones(piece, *profile, *knowledge, true);
+        if (std::any_of(piece.cases.begin(), piece.cases.end(),
+                        [&](const Case &item) { return is_forecast_here(item, anew); }))
+            forecast_here(piece, *profile, *knowledge, true, anew);
         writer.add(piece);
     });
     writer.finish();
@@ -371,11 +373,13 @@ void write_bundle_of(const Arguments &arguments, BundleFiles files, const Tempor
 }
 
 int report_profile(const GpuProfile &profile, const Arguments &arguments) {
-    for (const char *other : {"study", "facts", "calibration", "assume"})
+    for (const char *other : {"study", "facts", "calibration", "assume", "time", "times"})
         if (arguments.has(other))
             throw UsageError(std::string("report: --") + other + " is for a run's cases; this is a profile");
     if (arguments.has("figure"))
-        return write_figure(profile_figures(profile), {}, profile.id, arguments), 0;
+        return write_figure(profile_figures(profile), {}, profile.name.empty() ? profile.id : profile.name,
+                            arguments),
+               0;
     if (arguments.has("format") && arguments.text("format", "") != "json")
         throw UsageError("report: --format csv and markdown are of a run; a profile has --json, and "
                          "`convcast compare` prints its numbers in any format");
@@ -411,14 +415,11 @@ Scaling with_forecasts_of_this_version(Scaling scaling, const Arguments &argumen
 /// A page of what steps took: on several GPUs, or of a training.
 int report_of_steps(const std::string &document, const std::string &shown, const std::string &schema,
                     const Arguments &arguments) {
-    for (const char *other : {"study", "facts", "calibration", "assume", "bundle"})
-        if (arguments.has(other))
-            throw UsageError(std::string("report: --") + other +
-                             " is for a run's cases; this is about a network");
+    refuse_options_of_runs(arguments);
     const auto answer = [&](const auto &read, const std::vector<Figure> &figures, const std::string &name) {
         if (arguments.has("figure"))
             return write_figure(figures, {}, name, arguments), 0;
-        const bool json = arguments.has("json");
+        const bool json = format_of("report", arguments, false) == Format::json;
         std::string text = json ? to_text(described::write(read)) : judgement_of(read) + "\n";
         if (!json || arguments.has("output")) {
             const ReportFiles files = write_report(read, arguments.text("output", "page"));
@@ -437,7 +438,7 @@ int report_of_steps(const std::string &document, const std::string &shown, const
     }
     const Scaling scaling = with_forecasts_of_this_version(
         described::read_document<Scaling>(document, shown, "convcast/scaling/1"), arguments);
-    return answer(scaling, figures_of(scaling), scaling.profile_id);
+    return answer(scaling, figures_of(scaling), gpu_name(scaling.conditions, scaling.profile_id));
 }
 
 } // namespace
@@ -556,7 +557,7 @@ int report(const Words &words) {
         std::vector<Figure> figures = report_figures(statistics, studies);
         for (Figure &timeline : timeline_figures(run))
             figures.push_back(std::move(timeline));
-        write_figure(figures, case_columns(statistics), run.profile_id, arguments);
+        write_figure(figures, case_columns(statistics), gpu_name(run.conditions, run.profile_id), arguments);
         return code_of(run);
     }
     if (sheet) {
@@ -570,7 +571,7 @@ int report(const Words &words) {
         std::optional<std::filesystem::path> lines;
         if (as_lines) {
             lines = std::filesystem::path(of_lines.path()) / "run.jsonl";
-            forecast_missing_lines(file, lines->string(), run, profile, knowledge);
+            forecast_lines_here(file, lines->string(), run, profile, knowledge, anew);
         }
         write_bundle_of(arguments, documents_of(run, lines, profile, knowledge, studies, words), of_page,
                         [&](const std::string &folder) {

@@ -7,14 +7,18 @@
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/json.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/scaling_forecast.hpp"
+#include "reports/html.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/network_page.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,7 +95,7 @@ int report_ladder(const std::string &document, const std::string &shown, const A
     const LadderReport report = report_of(
         described::read_document<LadderRun>(document, shown, "convcast/ladder_run/1"), shown, arguments);
     if (arguments.has("figure"))
-        return write_figure(figures_of(report), {}, report.run.profile_id.value_or(report.gpu), arguments), 0;
+        return write_figure(figures_of(report), {}, report.gpu, arguments), 0;
     const bool json = format_of("report", arguments, false) == Format::json;
     std::string text = json ? to_text(described::write(report.run)) : ladder_text(report.run, report.gpu);
     if (!json || arguments.has("output")) {
@@ -111,7 +115,7 @@ int report_forecast(const std::string &document, const std::string &shown, const
     note_foreign_network(forecast.network, shown);
     if (arguments.has("figure"))
         return write_figure({network_timeline_figure(forecast), network_layers_figure(forecast)}, {},
-                            forecast.profile_id, arguments),
+                            gpu_name(forecast.conditions, forecast.profile_id), arguments),
                0;
     const bool json = format_of("report", arguments, false) == Format::json;
     std::string text = json ? to_text(described::write(forecast))
@@ -126,19 +130,59 @@ int report_forecast(const std::string &document, const std::string &shown, const
     return 0;
 }
 
+/// What tests/gpu/torch_networks.py writes: times of PyTorch, by network and batch.
+struct TorchTime {
+    std::string network;
+    std::int64_t batch = 1;
+    double contiguous = 0.0, channels_last = 0.0; ///< s, tensors in NCHW and in NHWC
+    BOOST_DESCRIBE_CLASS(TorchTime, (), (network, batch, contiguous, channels_last), (), ())
+};
+struct TorchTimes {
+    std::string torch, gpu;
+    std::int64_t cudnn = 0; ///< 91900 is 9.19.0
+    std::vector<TorchTime> times_s;
+    BOOST_DESCRIBE_CLASS(TorchTimes, (), (torch, cudnn, gpu, times_s), (), ())
+};
+
+/// PyTorch's time of the same network on the same GPU, where a recording has it: pytorch.json beside the run.
+std::optional<OtherTime> time_of_pytorch(const WholeRun &run, const std::string &shown,
+                                         const std::string &gpu) {
+    const std::string file = (std::filesystem::path(shown).parent_path() / "pytorch.json").string();
+    if (!file_exists(shown) || !file_exists(file)) // standard input has no folder
+        return std::nullopt;
+    TorchTimes times;
+    try {
+        described::Reader reader(file);
+        reader.read(parse_json(read_file(file), file), "", times);
+        reader.finish();
+    } catch (const InputError &error) {
+        note("PyTorch's time is left out: " + std::string(error.what()));
+        return std::nullopt;
+    }
+    if (times.gpu != gpu)
+        return std::nullopt;
+    for (const TorchTime &time : times.times_s)
+        if (time.network == run.network && time.batch == run.batch)
+            return OtherTime{fmt::format("PyTorch {} with cuDNN {}.{}, FP32",
+                                         times.torch.substr(0, times.torch.find('+')), times.cudnn / 10000,
+                                         times.cudnn / 100 % 100),
+                             Seconds(std::min(time.contiguous, time.channels_last))};
+    return std::nullopt;
+}
+
 int report_whole(const std::string &document, const std::string &shown, const Arguments &arguments) {
     const auto run = described::read_document<WholeRun>(document, shown, "convcast/network_run/1");
     note_foreign_network(run.network, shown);
-    const auto gpu = run.conditions.find("gpu");
-    const std::string name = gpu == run.conditions.end() ? run.profile_id : gpu->second;
+    const std::string name = gpu_name(run.conditions, run.profile_id);
+    const std::optional<OtherTime> other = time_of_pytorch(run, shown, name);
     if (arguments.has("figure"))
         return write_figure({network_timeline_figure(run)}, {}, name, arguments), 0;
     const bool json = format_of("report", arguments, false) == Format::json;
     std::string text = json ? to_text(described::write(run))
                             : bold(fmt::format("{} on {}, batch {}", run.network, name, run.batch)) + ": " +
-                                  judgement_of(run) + "\n";
+                                  judgement_of(run, other) + "\n";
     if (!json || arguments.has("output")) {
-        const ReportFiles files = write_report(run, arguments.text("output", "page"));
+        const ReportFiles files = write_report(run, arguments.text("output", "page"), other);
         if (!json)
             text += files_text(files);
     }
@@ -148,8 +192,7 @@ int report_whole(const std::string &document, const std::string &shown, const Ar
 
 } // namespace
 
-int report_of_network(const std::string &document, const std::string &shown, const std::string &schema,
-                      const Arguments &arguments) {
+void refuse_options_of_runs(const Arguments &arguments) {
     for (const char *other : {"study", "facts", "calibration", "assume"})
         if (arguments.has(other))
             throw UsageError(std::string("report: --") + other +
@@ -162,6 +205,11 @@ int report_of_network(const std::string &document, const std::string &shown, con
         arguments.text("format", "") != "text")
         throw UsageError("report: --format csv and markdown are of a run; of a network there are the page, "
                          "--figure and --json");
+}
+
+int report_of_network(const std::string &document, const std::string &shown, const std::string &schema,
+                      const Arguments &arguments) {
+    refuse_options_of_runs(arguments);
     return schema.starts_with("convcast/ladder_run/")    ? report_ladder(document, shown, arguments)
            : schema.starts_with("convcast/network_run/") ? report_whole(document, shown, arguments)
                                                          : report_forecast(document, shown, arguments);

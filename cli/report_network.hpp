@@ -15,6 +15,9 @@ namespace convcast::cli {
 int report_of_network(const std::string &document, const std::string &shown, const std::string &schema,
                       const Arguments &arguments);
 
+/// Throws UsageError for an option of `report` that only a run has an answer to.
+void refuse_options_of_runs(const Arguments &arguments);
+
 /// Writes the figure that --figure names. Throws UsageError for one that there is not. report.cpp.
 void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColumns> &cases,
                   const std::string &gpu, const Arguments &arguments);

@@ -20,6 +20,8 @@
 namespace convcast {
 namespace {
 
+constexpr const char *fitted = "four numbers fitted", *from_counters = "probes and counters";
+
 struct Model {
     const char *name;
     std::optional<Seconds> TierTimes::*time;
@@ -181,6 +183,10 @@ RankingAccuracy ranking_of(const Model &model, const std::vector<Pair> &pairs) {
     }
     out.shapes = std::ssize(regrets);
     out.mean_regret = mean_of(regrets);
+    for (const double regret : regrets) {
+        out.max_regret = std::max(out.max_regret, regret);
+        out.hits += regret <= 0.0 ? 1 : 0;
+    }
     out.kendall_tau = mean_of(taus);
     if (!regrets.empty())
         out.within_5_percent = static_cast<double>(std::count_if(regrets.begin(), regrets.end(),
@@ -190,6 +196,14 @@ RankingAccuracy ranking_of(const Model &model, const std::vector<Pair> &pairs) {
 }
 
 } // namespace
+
+const RankingAccuracy *Accuracy::of_forecast() const {
+    const RankingAccuracy *found = nullptr;
+    for (const RankingAccuracy &ranking : rankings)
+        if (ranking.model == fitted || (ranking.model == from_counters && found == nullptr))
+            found = &ranking;
+    return found;
+}
 
 double symmetric_error(double ratio) {
     return std::max(ratio, 1.0 / ratio) - 1.0;

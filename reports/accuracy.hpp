@@ -41,11 +41,14 @@ struct WorkAccuracy {
 /// them. Of settings that it forecasts alike it takes the first by text.
 struct RankingAccuracy {
     std::string model;
-    std::int64_t shapes = 0;       ///< with at least two measured settings
-    double mean_regret = 0.0;      ///< of the setting it ranks first, against the fastest measured
+    std::int64_t shapes = 0;  ///< with at least two measured settings
+    double mean_regret = 0.0; ///< of the setting it ranks first, against the fastest measured
+    double max_regret = 0.0;
+    std::int64_t hits = 0;         ///< shapes whose first is the fastest
     double within_5_percent = 0.0; ///< share of shapes whose first is within 5 % of the fastest
     double kendall_tau = 0.0;      ///< mean over the shapes with at least three
-    BOOST_DESCRIBE_CLASS(RankingAccuracy, (), (model, shapes, mean_regret, within_5_percent, kendall_tau), (),
+    BOOST_DESCRIBE_CLASS(RankingAccuracy, (),
+                         (model, shapes, mean_regret, max_regret, hits, within_5_percent, kendall_tau), (),
                          ())
 };
 
@@ -57,6 +60,9 @@ struct Accuracy {
     std::vector<WorkAccuracy> work;
     std::vector<RankingAccuracy> rankings;
     BOOST_DESCRIBE_CLASS(Accuracy, (), (times, work, rankings), (), ())
+
+    /// That of the run's own forecasts: fitted where they are. nullptr where there is none.
+    const RankingAccuracy *of_forecast() const;
 };
 
 /// Of our own strategies' ok cases; no case is dropped. Empty tables where nothing can be compared. `judged`:

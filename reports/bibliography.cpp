@@ -22,7 +22,8 @@ namespace {
 
 struct Entry {
     std::string type, title, year, version, abstract;
-    std::vector<std::string> authors; ///< "Chang, Qiong"
+    std::string journal, collection, institution, thesis_type; ///< where it appeared
+    std::vector<std::string> authors;                          ///< "Chang, Qiong"
 };
 
 /// The value behind `name:` at the begin of the text; "" where it is another name.
@@ -72,6 +73,16 @@ std::string entry_text(const Entry &entry) {
                                                           : "misc";
     std::string out = fmt::format("@{}{{{},\n  author = {{{}}},\n  title = {{{}}}", type, key_of(entry),
                                   authors, escape_tex(entry.title));
+    // Each kind of entry has a field without which BibTeX warns, and the reader cannot find the work.
+    const auto field = [&](const char *name, const std::string &value) {
+        if (!value.empty())
+            out += fmt::format(",\n  {} = {{{}}}", name, escape_tex(value));
+    };
+    field("journal", entry.journal);
+    field("booktitle", entry.collection);
+    if (!entry.institution.empty())
+        field("howpublished",
+              (entry.thesis_type.empty() ? "Report" : entry.thesis_type) + ", " + entry.institution);
     if (!entry.year.empty())
         out += fmt::format(",\n  year = {{{}}}", entry.year);
     if (!entry.version.empty())
@@ -102,11 +113,18 @@ std::string bibtex_of(std::string_view citation_cff) {
         for (const auto &[field, member] : {std::pair("title", &Entry::title),
                                             {"year", &Entry::year},
                                             {"version", &Entry::version},
-                                            {"abstract", &Entry::abstract}})
+                                            {"abstract", &Entry::abstract},
+                                            {"journal", &Entry::journal},
+                                            {"collection-title", &Entry::collection},
+                                            {"thesis-type", &Entry::thesis_type}})
             if (const std::string value = value_of(text, field); !value.empty())
                 entry.*member = value;
         if (const std::string type = value_of(text, "type"); !type.empty())
             entry.type = type;
+        if (const std::string its = value_of(text, "institution"); its.starts_with("{name: ")) {
+            constexpr std::size_t before = 7; // of the name
+            entry.institution = its.substr(before, its.find('}') - before);
+        }
         if (const std::string authors = value_of(text, "authors"); !authors.empty())
             entry.authors = authors_of(authors);
     }

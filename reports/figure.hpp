@@ -60,6 +60,8 @@ struct Series {
     bool hollow = false;
     std::vector<Point> points{};
     double thickness = 1.0; ///< spans: of each along y
+    bool pale = false;      ///< spans: half of the colour, which sets neighbours apart
+    bool unlisted = false;  ///< no entry in the legend: what it is the caption says, or the entry of another
 };
 
 enum class Guide { horizontal, vertical, diagonal };
@@ -94,7 +96,7 @@ struct Figure {
     std::vector<Series> series{}; ///< with panels: drawn in each of them
     std::string no_data{};        ///< shown when no series has a point: why
     std::vector<Panel> panels{};  ///< none: one plot
-    bool square = false;          ///< the plot is as high as it is wide
+    bool square = false;          ///< the plot is as high as it is wide, as far as a page has room for it
     /// Of logarithmic axes: points that are 0 on one of them are not drawn; the caption counts them.
     bool tallies_zeros = false;
 
@@ -132,6 +134,9 @@ struct PaperWidth {
 };
 
 inline constexpr double paper_text_bp = 8.0; ///< all text of a figure on paper
+
+/// More marks than a drawing says one by one, with the label of each: their labels are in the CSV.
+inline constexpr std::size_t most_labelled_marks = 20'000;
 
 enum class SvgUse {
     standalone, ///< concrete colours, a white ground and the size on paper, for papers and other programs

@@ -112,12 +112,12 @@ std::vector<LegendEntry> legend_of(const Figure &figure, const Ranges &ranges) {
     std::set<std::string> named; // the same series in several panels is one
     const auto add = [&](const std::vector<Series> &all) {
         for (const Series &series : all)
-            if (!series.name.empty() && named.insert(series.name).second)
+            if (!series.unlisted && !series.name.empty() && named.insert(series.name).second)
                 entries.push_back({Of::series, 0, &series, series.name, 0.0, 0.0});
     };
     if (figure.panels.empty()) { // two series of one name are two entries here
         for (const Series &series : figure.series)
-            if (!series.name.empty())
+            if (!series.unlisted && !series.name.empty())
                 entries.push_back({Of::series, 0, &series, series.name, 0.0, 0.0});
     } else {
         for (const Panel &panel : figure.panels)
@@ -130,9 +130,14 @@ std::vector<LegendEntry> legend_of(const Figure &figure, const Ranges &ranges) {
     for (std::size_t i = 0; i < figure.bands.size(); ++i)
         if (!figure.bands[i].label.empty())
             entries.push_back({Of::band, i, nullptr, figure.bands[i].label, 0.0, 0.0});
-    // Not by the order in which they are drawn, which is that of their number.
-    std::stable_sort(entries.begin(), entries.end(), [](const LegendEntry &a, const LegendEntry &b) {
-        return a.series != nullptr && b.series != nullptr && a.series->style < b.series->style;
+    // Not by the order in which they are drawn, which is that of their number: first what the figure is
+    // about.
+    const auto place = [](const Series &series) {
+        const bool own = series.style == styles::forecast || series.style == styles::measured;
+        return std::pair(!own, series.style);
+    };
+    std::stable_sort(entries.begin(), entries.end(), [&](const LegendEntry &a, const LegendEntry &b) {
+        return a.series != nullptr && b.series != nullptr && place(*a.series) < place(*b.series);
     });
     if (const std::size_t count = beyond_count(figure, ranges); count > 0)
         entries.push_back({Of::beyond, 0, nullptr, beyond_text(count), 0.0, 0.0});
@@ -322,22 +327,15 @@ FigureLayout layout_of(const Figure &figure, const Sizes &sizes) {
         height = plot_height(layout, figure, plots);
     }
     y_ticks_of(layout, figure, height);
-    if (figure.square) // which may be smaller than the width allows
-        layout.x_ticks = x_ticks_of(layout, figure, height);
     // The same range on both axes gets the same ticks.
     const AxisRange &x = layout.ranges.x, &y = layout.ranges.y;
     if (figure.square && x.scale == y.scale && x.low == y.low && x.high == y.high)
         layout.y_ticks = layout.x_ticks;
-    double width = (sizes.width - layout.left - layout.right -
-                    layout.plot_gap * static_cast<double>(layout.columns - 1)) /
-                   static_cast<double>(layout.columns);
-    if (figure.square && width > height) { // in the middle
-        const double spare = (width - height) * static_cast<double>(layout.columns);
-        layout.left += spare / 2.0;
-        layout.right += spare / 2.0;
-        layout.stretches = false;
-        width = height;
-    }
+    const double width = (sizes.width - layout.left - layout.right -
+                          layout.plot_gap * static_cast<double>(layout.columns - 1)) /
+                         static_cast<double>(layout.columns);
+    layout.square =
+        figure.square && width <= height; // a wide one is no higher than the limit, and fills the width
     const double legend = place_legend(layout, sizes.gap, sizes.width - sizes.gap);
     const bool titles = !figure.panels.empty();
     double top = std::max(legend, sizes.gap + sizes.text_height() / 2.0);
@@ -462,6 +460,8 @@ std::vector<double> dashes_of(std::size_t style) {
 double bar_strength(const Series &series) {
     constexpr std::array<double, 3> strengths = {1.0, 0.5, 0.2};
     constexpr double of_context = 0.4;
+    if (series.drawn == Drawn::spans)
+        return series.pale ? 0.5 : 1.0;
     return series.hollow                      ? 0.0
            : series.style == styles::context  ? of_context
            : series.style >= styles::measured ? 1.0

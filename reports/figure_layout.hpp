@@ -105,7 +105,7 @@ struct FigureLayout {
     std::vector<PlotBox> plots;
     double left = 0.0, right = 0.0, plot_gap = 0.0; ///< of all plots; right: distance from the right edge
     double top = 0.0, bottom = 0.0, height = 0.0;
-    bool stretches = true; ///< the plots fill the width
+    bool square = false; ///< the plots are as high as they are wide
     std::string x_label, y_label;
 
     double x_of(const PlotBox &plot, double value) const;

@@ -1,10 +1,13 @@
 #include "reports/html.hpp"
 
 #include "model/base/embedded.hpp"
+#include "model/machine/profile.hpp"
 #include "reports/page_data.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +46,15 @@ std::string inline_json(const JsonValue &value) {
 }
 
 } // namespace
+
+std::string gpu_name(const std::map<std::string, std::string> &conditions, const std::string &profile_id) {
+    if (const auto entry = conditions.find("gpu"); entry != conditions.end())
+        return entry->second;
+    const std::vector<std::string> shipped = shipped_profiles();
+    return std::find(shipped.begin(), shipped.end(), profile_id) == shipped.end()
+               ? profile_id
+               : find_profile(profile_id).name;
+}
 
 std::string breakable(const std::string &text) {
     constexpr std::size_t short_enough = 18; // for a column of a phone
@@ -103,7 +115,8 @@ void HtmlWriter::tighten() {
 std::string HtmlWriter::close(const JsonArray &rows) {
     tighten();
     out_ += "</main>\n<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
-    out_ += "<script type=\"application/json\" id=\"cases\">" + inline_json(JsonValue(rows)) + "</script>\n";
+    out_ += "<script type=\"application/json\" data-page=\"numbers\">" + inline_json(JsonValue(rows)) +
+            "</script>\n";
     out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
     return std::move(out_);
 }
@@ -112,7 +125,7 @@ std::string HtmlWriter::close(const std::string &columns, const std::vector<std:
     tighten();
     out_ += "</main>\n<aside id=\"case\" class=\"scripted\" aria-label=\"one case\" hidden></aside>\n"
             "<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
-    add("<script type=\"text/plain\" id=\"columns\">{}</script>\n", packed_text(columns));
+    add("<script type=\"text/plain\" data-page=\"cases\">{}</script>\n", packed_text(columns));
     for (const std::string &chunk : explanations)
         add("<script type=\"text/plain\" class=\"explanations\">{}</script>\n", chunk);
     out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,10 @@
 namespace convcast {
 
 inline const char *const dash = "–"; ///< a number that does not exist
+
+/// The GPU that a document is about, as people call it: the one it was measured on, else that of its profile,
+/// whose id it is where that does not ship.
+std::string gpu_name(const std::map<std::string, std::string> &conditions, const std::string &profile_id);
 
 /// A text of a table, escaped, with places where a long name may break: after '_', ':' and ',', and within a
 /// shape before its filters.

@@ -1,11 +1,13 @@
 #include "reports/network_figures.hpp"
 
 #include "model/base/errors.hpp"
+#include "reports/html.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -144,6 +146,7 @@ Figure launches_figure(const LadderRun &run) {
 /// A launch of a timeline.
 struct LaunchBar {
     std::string name, row; ///< row: "forecast", "measured"
+    std::string strategy;  ///< of a convolution, with its knobs; else ""
     LaunchKind kind = LaunchKind::elementwise;
     std::int64_t stream = 0;
     Seconds ends_s, time_s;
@@ -154,8 +157,18 @@ Figure timeline_of(const std::vector<LaunchBar> &bars, const std::string &title)
     Figure figure{"network_timeline", title, "", {}, {}};
     figure.x = {"time since the start of the call, µs", Scale::linear, 0.0, {}, {}};
     figure.y.scale = Scale::category;
-    Series convolutions{"convolution", 0, Drawn::bars}, dense{"dense layer", style_of_dense, Drawn::bars},
-        others{"other", styles::context, Drawn::bars};
+    // Convolutions are most of a network: each strategy has a colour, so that launches can be told apart.
+    constexpr std::array<std::size_t, 5> style_of_strategy = {0, 1, 2, 3, 5}; // without that of dense layers
+    std::vector<Series> convolutions;
+    Series dense{"dense layer", style_of_dense, Drawn::bars}, others{"other", styles::context, Drawn::bars};
+    const auto convolution_by = [&](const std::string &strategy) -> Series & {
+        const std::string name = "convolution by " + strategy.substr(0, strategy.find(':'));
+        for (Series &series : convolutions)
+            if (series.name == name)
+                return series;
+        const std::size_t style = style_of_strategy[convolutions.size() % style_of_strategy.size()];
+        return convolutions.emplace_back(Series{name, style, Drawn::bars});
+    };
     std::int64_t streams = 1;
     for (const LaunchBar &bar : bars)
         streams = std::max(streams, bar.stream + 1);
@@ -169,7 +182,7 @@ Figure timeline_of(const std::vector<LaunchBar> &bars, const std::string &title)
             }
     for (const LaunchBar &bar : bars) {
         const double row = rows[{bar.stream, bar.row}];
-        Series &series = bar.kind == LaunchKind::convolution                                ? convolutions
+        Series &series = bar.kind == LaunchKind::convolution ? convolution_by(bar.strategy)
                          : bar.kind == LaunchKind::dense || bar.kind == LaunchKind::columns ? dense
                                                                                             : others;
         series.points.push_back({bar.ends_s.value * in_microseconds,
@@ -179,7 +192,9 @@ Figure timeline_of(const std::vector<LaunchBar> &bars, const std::string &title)
                                  {},
                                  std::max(0.0, (bar.ends_s - bar.time_s).value) * in_microseconds});
     }
-    for (Series *series : {&convolutions, &dense, &others})
+    for (Series &series : convolutions)
+        figure.series.push_back(std::move(series));
+    for (Series *series : {&dense, &others})
         if (!series->points.empty())
             figure.series.push_back(std::move(*series));
     figure.no_data = "no launch has a time";
@@ -348,16 +363,22 @@ Figure network_timeline_figure(const NetworkForecast &forecast) {
     for (const NetworkLaunch &launch : forecast.launches) {
         summed += launch.time_s;
         const Seconds ends = launch.ends_s.value_or(summed);
-        bars.push_back({join(launch.operators, "+"), "forecast", launch.kind, launch.stream.value_or(0), ends,
+        bars.push_back({join(launch.operators, "+"), "forecast",
+                        launch.candidates.empty() ? "" : launch.candidates.front().strategy, launch.kind,
+                        launch.stream.value_or(0), ends,
                         launch.begins_s ? ends - *launch.begins_s : launch.time_s});
     }
-    Figure figure = timeline_of(
-        bars, fmt::format("Timeline of {}, batch {}, as forecast", forecast.network, forecast.batch));
+    Figure figure =
+        timeline_of(bars, fmt::format("Timeline of {}, batch {}, as forecast for {}", forecast.network,
+                                      forecast.batch, gpu_name(forecast.conditions, forecast.profile_id)));
     figure.caption = "Each launch with the gap before it.";
     return figure;
 }
 
-std::vector<Seconds> ends_of(const WholeRun &run) {
+namespace {
+
+/// When each launch of the traced call ended; empty where no launch was timed.
+std::vector<Seconds> traced_ends(const WholeRun &run) {
     std::vector<Seconds> ends;
     Seconds summed(0.0);
     for (const WholeLaunch &launch : run.launches) {
@@ -369,31 +390,54 @@ std::vector<Seconds> ends_of(const WholeRun &run) {
     return ends;
 }
 
+} // namespace
+
+double untraced_share(const WholeRun &run) {
+    const std::vector<Seconds> ends = traced_ends(run);
+    if (ends.empty() || !run.replayed_s)
+        return 1.0;
+    const Seconds traced = *std::max_element(ends.begin(), ends.end());
+    return traced.value > 0.0 ? run.replayed_s->median_s / traced : 1.0;
+}
+
+std::vector<Seconds> ends_of(const WholeRun &run) {
+    std::vector<Seconds> ends = traced_ends(run);
+    for (Seconds &end : ends)
+        end = end * untraced_share(run);
+    return ends;
+}
+
 Figure network_timeline_figure(const WholeRun &run) {
     std::vector<LaunchBar> bars;
     Seconds summed(0.0);
     for (const WholeLaunch &launch : run.launches) {
         summed += launch.forecast_s;
         const Seconds ends = launch.forecast_ends_s.value_or(summed);
-        bars.push_back({join(launch.operators, "+"), "forecast", launch.kind, launch.stream.value_or(0), ends,
+        bars.push_back({join(launch.operators, "+"), "forecast", launch.strategy.value_or(""), launch.kind,
+                        launch.stream.value_or(0), ends,
                         launch.forecast_begins_s ? ends - *launch.forecast_begins_s : launch.forecast_s});
     }
     const std::vector<Seconds> ends = ends_of(run);
+    const double share = untraced_share(run);
     for (std::size_t i = 0; i < ends.size(); ++i) {
         const WholeLaunch &launch = run.launches[i];
-        bars.push_back({join(launch.operators, "+"), "measured", launch.kind, launch.stream.value_or(0),
-                        ends[i], launch.time_s->median_s});
+        bars.push_back({join(launch.operators, "+"), "measured", launch.strategy.value_or(""), launch.kind,
+                        launch.stream.value_or(0), ends[i], launch.time_s->median_s * share});
     }
-    Figure figure = timeline_of(bars, fmt::format("Timeline of {}, batch {}", run.network, run.batch));
+    const auto gpu = run.conditions.find("gpu");
+    Figure figure = timeline_of(bars, fmt::format("Timeline of {}, batch {}{}", run.network, run.batch,
+                                                  gpu == run.conditions.end() ? "" : ", on " + gpu->second));
     figure.caption = "Each launch from the end of what it waits for to its own.";
     const bool kept = !run.launches.empty() && run.launches.front().ends_s.has_value();
     if (!ends.empty())
-        figure.caption +=
-            kept ? " Measured: medians of CUPTI's records, whose tracing adds up to a third of a "
-                   "microsecond a launch."
-                 : " Measured: the median time of each launch by CUPTI's records, one after "
-                   "another, as this document does not have when it began. Tracing adds up to a "
-                   "third of a microsecond a launch.";
+        figure.caption += kept ? " Measured: medians of CUPTI's records."
+                               : " Measured: the median time of each launch by CUPTI's records, one after "
+                                 "another, as this document does not have when it began.";
+    if (share != 1.0)
+        figure.caption += fmt::format(
+            " Tracing makes the call longer, so its times are multiplied by {:.3f}: they end with the {} "
+            "that the call takes without tracing.",
+            share, with_unit(run.replayed_s->median_s));
     return figure;
 }
 

@@ -30,8 +30,13 @@ Figure network_layers_figure(const NetworkForecast &forecast);
 Figure network_timeline_figure(const NetworkForecast &forecast);
 Figure network_timeline_figure(const WholeRun &run);
 
-/// When each launch of a run ended: as recorded, or where that was not kept the sum of the times up to it.
-/// Empty where no launch was timed.
+/// Single launches are timed while they are traced, which makes the whole call longer. This is the time of a
+/// call that nothing traces over that of the traced one: times of launches multiplied by it add up to the
+/// time that the page and the forecast are about. 1 where the run has only one of the two.
+double untraced_share(const WholeRun &run);
+
+/// When each launch of a run ended, times untraced_share: as recorded, or where that was not kept the sum of
+/// the times up to it. Empty where no launch was timed.
 std::vector<Seconds> ends_of(const WholeRun &run);
 
 } // namespace convcast

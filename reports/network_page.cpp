@@ -1,6 +1,7 @@
 #include "reports/network_page.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 #include "reports/html.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/report_figures.hpp"
@@ -30,13 +31,18 @@ std::optional<Seconds> forecast_of(const RungResult &rung) {
     return rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s;
 }
 
+/// Of a title: where it was measured.
+std::string on(const std::string &gpu) {
+    return gpu.empty() ? "" : ", on " + gpu;
+}
+
 class LadderPage : HtmlWriter {
   public:
     explicit LadderPage(const LadderReport &report) : report_(report), run_(report.run) {}
 
     std::string write() {
         const std::string judged = judgement_of(run_);
-        open(fmt::format("Ladder of {}, batch {}", run_.network, run_.batch), judged);
+        open(fmt::format("Ladder of {}, batch {}{}", run_.network, run_.batch, on(report_.gpu)), judged);
         const bool traced = std::any_of(run_.rungs.begin(), run_.rungs.end(),
                                         [](const RungResult &rung) { return !rung.kernels.empty(); });
         std::vector<std::pair<std::string, std::string>> parts = {{"rungs", "implementations"}};
@@ -49,7 +55,6 @@ class LadderPage : HtmlWriter {
         out_ += "</header>\n<main>\n";
         tiles();
         out_ += "<dl class=\"facts\">";
-        fact("GPU", report_.gpu);
         if (run_.sequential_s)
             fact("one thread of the host's CPU, an image", micro(run_.sequential_s) + " µs");
         if (run_.published_cpu_s)
@@ -209,7 +214,9 @@ class NetworkPage : HtmlWriter {
             microseconds(forecast_.time_s), forecast_.nodes, forecast_.time_s / forecast_.light_s,
             100.0 * (forecast_.convolutions_s / all), 100.0 * (forecast_.dense_s / all),
             100.0 * (forecast_.others_s / all));
-        open(fmt::format("{}, batch {}: forecast", forecast_.network, forecast_.batch), answer);
+        open(fmt::format("{}, batch {}: forecast for {}", forecast_.network, forecast_.batch,
+                         gpu_name(forecast_.conditions, forecast_.profile_id)),
+             answer);
         add("<p class=\"answer\">{}</p>\n", escape_xml(answer));
         std::vector<std::pair<std::string, std::string>> parts = {{"layers", "layers"}};
         if (!forecast_.what_if.empty())
@@ -284,21 +291,26 @@ class NetworkPage : HtmlWriter {
 
 class WholePage : HtmlWriter {
   public:
-    explicit WholePage(const WholeRun &run) : run_(run) {}
+    WholePage(const WholeRun &run, const std::optional<OtherTime> &other) : run_(run), other_(other) {}
 
     std::string write() {
-        const std::string answer = judgement_of(run_);
-        open(fmt::format("{}, batch {}: run", run_.network, run_.batch), answer);
-        add("<p class=\"answer\">{}{}</p>\n", escape_xml(answer), escape_xml(traced()));
+        const std::string answer = judgement_of(run_, other_);
+        open(fmt::format("{}, batch {}{}", run_.network, run_.batch,
+                         on(gpu_name(run_.conditions, run_.profile_id))),
+             answer);
+        add("<p class=\"answer\">{}</p>\n", escape_xml(answer));
         nav({{"timeline", "timeline"}, {"launches", "launches"}, {"conditions", "conditions"}});
         out_ += "</header>\n<main>\n";
         tiles();
         out_ += "<dl class=\"facts\">";
+        spread("one call, by events, nothing traced", run_.replayed_s);
         spread("one call, kernels traced", run_.graph_s);
         spread("the same with cold L2", run_.graph_cold_s);
-        spread("launch by launch", run_.stream_s);
+        spread("launch by launch, kernels traced", run_.stream_s);
         fact("bound", microseconds(run_.light_s) + " µs");
-        out_ += "</dl>\n<section id=\"timeline\"><h2>Timeline</h2>\n";
+        out_ += "</dl>\n";
+        traced();
+        out_ += "<section id=\"timeline\"><h2>Timeline</h2>\n";
         figure(network_timeline_figure(run_), SvgUse::in_width);
         out_ += "</section>\n<section id=\"launches\"><h2>Launches</h2>\n";
         launches();
@@ -330,6 +342,9 @@ class WholePage : HtmlWriter {
              fmt::format("{:.0f} images a second", static_cast<double>(run_.batch) / time->median_s.value));
         tile(signed_percent(run_.forecast_s / time->median_s - 1.0), "error of the forecast",
              fmt::format("{} µs forecast", microseconds(run_.forecast_s)));
+        if (other_)
+            tile(times(other_->time_s / time->median_s), "as fast as " + escape_xml(other_->by),
+                 fmt::format("which takes {} µs, timed in the same way", microseconds(other_->time_s)));
         tile(times(time->median_s / run_.light_s), "the bound",
              fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(run_.light_s)));
         Seconds convolutions(0.0), all(0.0);
@@ -343,23 +358,24 @@ class WholePage : HtmlWriter {
                     longest = &launch;
             }
         if (longest != nullptr && !longest->operators.empty())
-            tile(microseconds(longest->time_s->median_s) + "\u00a0µs",
+            tile(microseconds(longest->time_s->median_s * share_) + "\u00a0µs",
                  "the costliest layer, " + breakable(longest->operators.front()),
                  fmt::format("{:.1f} % of the time; convolutions {:.1f} %", 100.0 * longest->share,
                              100.0 * (convolutions / all)));
         close_tiles();
     }
 
-    /// Why the timeline ends later than the headline says.
-    std::string traced() const {
-        const std::vector<Seconds> ends = ends_of(run_);
-        if (ends.empty() || !run_.replayed_s)
-            return "";
-        return fmt::format(
-            " These calls were timed without tracing each kernel: nine of ten take {} to {} µs. "
-            "The timeline below is of traced calls, which are slower; it ends at {} µs.",
-            microseconds(run_.replayed_s->p05_s), microseconds(run_.replayed_s->p95_s),
-            microseconds(*std::max_element(ends.begin(), ends.end())));
+    /// Which measured time the single launches are of.
+    void traced() {
+        if (share_ == 1.0)
+            return;
+        add("<p class=\"small\">The measured time of this page is that of a call that nothing traces, {} µs; "
+            "the forecast is of the same. Single launches can only be timed while they are traced, which "
+            "makes "
+            "the call take {} µs. Their times, here and in the timeline, are therefore multiplied by {:.3f}: "
+            "they add up to the {} µs. The document has them as they were recorded.</p>\n",
+            microseconds(run_.replayed_s->median_s), microseconds(run_.replayed_s->median_s * (1.0 / share_)),
+            share_, microseconds(run_.replayed_s->median_s));
     }
 
     void spread(const char *name, const std::optional<TimeSpread> &time) {
@@ -387,9 +403,9 @@ class WholePage : HtmlWriter {
                 join(launch.operators, " + "),
                 launch.shape.value_or(dash),
                 launch.strategy ? name_of(*launch.strategy) : std::string(dash),
-                timed ? microseconds(launch.time_s->median_s) : dash,
+                timed ? microseconds(launch.time_s->median_s * share_) : dash,
                 microseconds(launch.forecast_s),
-                timed ? fmt::format("{:.3f}", launch.forecast_s / launch.time_s->median_s) : dash,
+                timed ? fmt::format("{:.3f}", launch.forecast_s / (launch.time_s->median_s * share_)) : dash,
                 timed ? fmt::format("{:.1f}", 100.0 * launch.share) : dash,
                 i < ends.size() ? microseconds(ends[i]) : dash};
             if (streams)
@@ -401,6 +417,8 @@ class WholePage : HtmlWriter {
     }
 
     const WholeRun &run_;
+    const std::optional<OtherTime> &other_;
+    const double share_ = untraced_share(run_);
 };
 
 /// Whether the measured time says how good the forecast is: shares that lie on one GPU take turns.
@@ -415,7 +433,9 @@ class ScalingPage : HtmlWriter {
 
     std::string write() {
         const std::string judged = judgement_of(scaling_);
-        open(scaling_.network + " on several GPUs", judged);
+        open(fmt::format("{} on several {}", scaling_.network,
+                         gpu_name(scaling_.conditions, scaling_.profile_id)),
+             judged);
         add("<p class=\"answer\">{}</p>\n", escape_xml(judged));
         nav({{"speed-up", "speed-up"}, {"cases", "cases"}, {"conditions", "conditions"}});
         out_ += "</header>\n<main>\n";
@@ -523,7 +543,10 @@ class TrainingPage : HtmlWriter {
 
     std::string write() {
         const std::string judged = judgement_of(run_);
-        open((run_.steps > 0 ? "Training of " : "Accuracy of ") + run_.network, judged);
+        const auto gpu = run_.conditions.find("gpu");
+        open((run_.steps > 0 ? "Training of " : "Accuracy of ") + run_.network +
+                 on(gpu == run_.conditions.end() ? "" : gpu->second),
+             judged);
         add("<p class=\"answer\">{}</p>\n", escape_xml(judged));
         std::vector<std::pair<std::string, std::string>> parts;
         if (!run_.rungs.empty())
@@ -653,21 +676,27 @@ ReportFiles write_report(const LadderReport &report, const std::filesystem::path
     return files;
 }
 
-std::string judgement_of(const WholeRun &run) {
+std::string judgement_of(const WholeRun &run, const std::optional<OtherTime> &other) {
     if (run.reason)
         return std::string(boost::describe::enum_to_string(run.status, "?")) + ": " + *run.reason + ".";
     const std::optional<TimeSpread> &time = run.replayed_s ? run.replayed_s : run.graph_s;
     if (!time)
         return "No time was measured.";
-    return fmt::format("{} µs measured, {} µs forecast ({}); {:.0f} images a second, {:.2f} times the bound.",
-                       microseconds(time->median_s), microseconds(run.forecast_s),
-                       signed_percent(run.forecast_s / time->median_s - 1.0),
-                       static_cast<double>(run.batch) / time->median_s.value, time->median_s / run.light_s);
+    std::string text =
+        fmt::format("{} µs measured, {} µs forecast ({}); {:.0f} images a second, {:.2f} times the bound.",
+                    microseconds(time->median_s), microseconds(run.forecast_s),
+                    signed_percent(run.forecast_s / time->median_s - 1.0),
+                    static_cast<double>(run.batch) / time->median_s.value, time->median_s / run.light_s);
+    if (other)
+        text += fmt::format(" {} takes {} µs, {} as long.", other->by, microseconds(other->time_s),
+                            times(other->time_s / time->median_s));
+    return text;
 }
 
-ReportFiles write_report(const WholeRun &run, const std::filesystem::path &folder) {
+ReportFiles write_report(const WholeRun &run, const std::filesystem::path &folder,
+                         const std::optional<OtherTime> &other) {
     ReportFiles files = write_figures({network_timeline_figure(run)}, folder);
-    write_into_folder(files.page, WholePage(run).write());
+    write_file_atomically(files.page.string(), WholePage(run, other).write());
     return files;
 }
 

@@ -10,11 +10,18 @@
 #include "reports/write_report.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace convcast {
+
+/// How long another program takes for the same network on the same GPU, timed in the same way.
+struct OtherTime {
+    std::string by; ///< "PyTorch 2.11.0, cuDNN 9.19, FP32"
+    Seconds time_s;
+};
 
 /// A ladder with what a report says besides.
 struct LadderReport {
@@ -31,10 +38,11 @@ std::string judgement_of(const LadderRun &run);
 /// Makes `folder` with page.html and the figures as files.
 ReportFiles write_report(const LadderReport &report, const std::filesystem::path &folder);
 ReportFiles write_report(const NetworkForecast &forecast, const std::filesystem::path &folder);
-ReportFiles write_report(const WholeRun &run, const std::filesystem::path &folder);
+ReportFiles write_report(const WholeRun &run, const std::filesystem::path &folder,
+                         const std::optional<OtherTime> &other = std::nullopt);
 
-/// "542 µs measured, 515 µs forecast (-4.8 %) ...", or why there is no time.
-std::string judgement_of(const WholeRun &run);
+/// "540 µs measured, 515 µs forecast (-4.6 %) ...", or why there is no time.
+std::string judgement_of(const WholeRun &run, const std::optional<OtherTime> &other = std::nullopt);
 
 /// Steps on several GPUs: the speed-up over one, forecast and measured.
 std::vector<Figure> figures_of(const Scaling &scaling);

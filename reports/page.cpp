@@ -55,6 +55,37 @@ const SpeedupStatistics *overall(const ReportStatistics &statistics, const std::
     return found;
 }
 
+/// What the forecast would take: of each shape the kernel with the shortest forecast.
+struct Choices {
+    std::vector<const CaseRow *> best; ///< in the order of the run
+    std::int64_t calls = 0;            ///< of all studies
+    Seconds total_s;                   ///< of them, one after another
+};
+
+Choices choices_of(const ReportStatistics &statistics) {
+    std::map<std::string, const CaseRow *> best;
+    std::vector<std::string> order;
+    std::map<std::pair<std::string, std::string>, std::int64_t> calls; // of a study's shape
+    for (const CaseRow &r : statistics.cases) {
+        if (r.baseline || !r.predicted_s || (r.status != Status::ok && r.status != Status::not_run))
+            continue;
+        calls.emplace(std::pair(r.study.value_or(""), r.shape), r.calls);
+        const auto [at, fresh] = best.try_emplace(r.shape, &r);
+        if (fresh)
+            order.push_back(r.shape);
+        else if (*r.predicted_s < *at->second->predicted_s)
+            at->second = &r;
+    }
+    Choices out;
+    for (const std::string &shape : order)
+        out.best.push_back(best.at(shape));
+    for (const auto &[of, n] : calls) {
+        out.calls += n;
+        out.total_s += *best.at(of.second)->predicted_s * static_cast<double>(n);
+    }
+    return out;
+}
+
 struct Word {
     const char *name, *meaning;
 };
@@ -142,13 +173,7 @@ std::string PageWriter::write() {
 }
 
 std::string PageWriter::gpu() const {
-    const auto entry = run_.conditions.find("gpu");
-    if (entry != run_.conditions.end())
-        return entry->second;
-    const std::vector<std::string> shipped = shipped_profiles();
-    return std::find(shipped.begin(), shipped.end(), run_.profile_id) == shipped.end()
-               ? run_.profile_id
-               : find_profile(run_.profile_id).name;
+    return gpu_name(run_.conditions, run_.profile_id);
 }
 
 bool PageWriter::timed() const {
@@ -348,14 +373,15 @@ void PageWriter::tiles() {
 }
 
 void PageWriter::tile_of_choice() {
-    const ChoiceStatistics &choice = statistics_.choice;
-    if (choice.n == 0)
+    const RankingAccuracy *choice = statistics_.accuracy.of_forecast();
+    if (choice == nullptr)
         return;
-    tile(shown::percent(choice.regret_geomean.value_or(1.0) - 1.0),
-         "lost by following the forecast (" + word_button("regret", "regret") + ")",
-         fmt::format("the fastest of the measured settings was picked for {} of {}; {} lost at worst",
-                     choice.hits, count(choice.n, "shape", "shapes"),
-                     shown::percent(choice.regret_max.value_or(1.0) - 1.0)));
+    tile(shown::percent(choice->mean_regret),
+         "lost by following the forecast (" + word_button("regret", "regret") + "), mean",
+         fmt::format("the fastest of the measured settings was picked for {} of {} of the test part; {} lost "
+                     "at worst",
+                     choice->hits, count(choice->shapes, "shape", "shapes"),
+                     shown::percent(choice->max_regret)));
 }
 
 /// The strategy with the largest median error: where the forecast is wrong.
@@ -444,32 +470,32 @@ void PageWriter::strips() {
 void PageWriter::choices() {
     if (measured())
         return;
-    std::map<std::string, const CaseRow *> best;
-    std::vector<std::string> order;
-    for (const CaseRow &r : statistics_.cases) {
-        if (r.baseline || !r.predicted_s)
-            continue;
-        const auto [at, fresh] = best.try_emplace(r.shape, &r);
-        if (fresh)
-            order.push_back(r.shape);
-        else if (*r.predicted_s < *at->second->predicted_s)
-            at->second = &r;
-    }
-    if (order.empty())
+    const Choices choices = choices_of(statistics_);
+    const std::vector<const CaseRow *> &best = choices.best;
+    if (best.empty())
         return;
+    const bool named = std::any_of(best.begin(), best.end(), [](const CaseRow *r) { return r->layer; });
     constexpr std::size_t most = 500;
     begin("choices", "What the forecast would take");
-    total_of(best);
-    out_ += "<div class=\"scroll\"><table class=\"choices\"><thead><tr><th scope=\"col\">shape</th>"
-            "<th scope=\"col\">forecast, µs</th><th scope=\"col\">interval, µs</th>"
-            "<th scope=\"col\">over the speed of light</th><th scope=\"col\" class=\"beside\">strategy</th>"
-            "<th scope=\"col\">limiter</th></tr></thead><tbody>\n";
-    for (std::size_t i = 0; i < std::min(order.size(), most); ++i) {
-        const CaseRow &r = *best[order[i]];
+    add("<div class=\"scroll\"><table class=\"choices\"><thead><tr>{}<th scope=\"col\">shape</th>"
+        "<th scope=\"col\">forecast, µs</th>{}<th scope=\"col\">interval, µs</th>"
+        "<th scope=\"col\">over the speed of light</th><th scope=\"col\" class=\"beside\">strategy</th>"
+        "<th scope=\"col\">limiter</th></tr></thead><tbody>\n",
+        named ? "<th scope=\"col\">layer</th>" : "", named ? "<th scope=\"col\">calls</th>" : "");
+    for (std::size_t i = 0; i < std::min(best.size(), most); ++i) {
+        const CaseRow &r = *best[i];
         const Prediction &p = *run_.cases[static_cast<std::size_t>(r.id)].prediction;
-        add("<tr><th scope=\"row\">{}<small class=\"under\">{}</small></th><td>{}</td><td>{}</td><td>{}</td>"
-            "<td class=\"beside\">{}</td><td>{}</td></tr>\n",
-            case_link(r.id, r.shape), breakable(r.group), shown::time(r.predicted_s),
+        const std::string shape =
+            fmt::format("{}<small class=\"under\">{}</small>", case_link(r.id, r.shape), breakable(r.group));
+        if (named)
+            add("<tr><th scope=\"row\">{}</th><td class=\"shape\">{}</td>", breakable(r.layer.value_or(dash)),
+                shape);
+        else
+            add("<tr><th scope=\"row\">{}</th>", shape);
+        add("<td>{}</td>", shown::time(r.predicted_s));
+        if (named)
+            add("<td>{}</td>", r.calls);
+        add("<td>{}</td><td>{}</td><td class=\"beside\">{}</td><td>{}</td></tr>\n",
             p.time_low_s && p.time_high_s
                 ? microseconds(*p.time_low_s) + " to " + microseconds(*p.time_high_s)
                 : std::string(dash),
@@ -477,31 +503,9 @@ void PageWriter::choices() {
             breakable(r.group) + knobs(r), breakable(r.limiter.value_or(dash)));
     }
     tail();
-    if (order.size() > most)
-        add("<p class=\"small\">The first {} of {} shapes.</p>\n", most, order.size());
+    if (best.size() > most)
+        add("<p class=\"small\">The first {} of {} shapes.</p>\n", most, best.size());
     end();
-}
-
-/// All layers by the fastest of each shape, where the shapes come several times.
-void PageWriter::total_of(const std::map<std::string, const CaseRow *> &best) {
-    std::map<std::pair<std::string, std::string>, std::int64_t> layers; // of a study's shape
-    for (const Case &c : run_.cases)
-        layers.emplace(std::pair(c.study.value_or(""), c.shape), c.count.value_or(1));
-    for (const Study &study : studies_)
-        for (std::size_t i = 0; i < std::min(study.counts.size(), study.shapes.size()); ++i)
-            if (const auto of = layers.find({study.id, study.shapes[i]}); of != layers.end())
-                of->second = study.counts[i];
-    Seconds sum(0.0);
-    std::int64_t all = 0;
-    for (const auto &[of, n] : layers)
-        if (const auto fastest = best.find(of.second); fastest != best.end()) {
-            sum += *fastest->second->predicted_s * static_cast<double>(n);
-            all += n;
-        }
-    if (all > std::ssize(best))
-        add("<p>The {} layers that have these {} shapes take {} µs one after another, each by the "
-            "fastest.</p>\n",
-            all, best.size(), microseconds(sum));
 }
 
 void PageWriter::cases() {
@@ -667,11 +671,14 @@ std::string answer(const ReportStatistics &statistics) {
                                      (*all->bias < 1.0 ? " too fast" : " too slow"));
     else if (timed > 0)
         text = "No measured case of ours has a forecast, so nothing can be said about its error.";
-    else
+    else if (const Choices choices = choices_of(statistics); !choices.best.empty())
         text = fmt::format(
-            "Nothing was measured in this run: {} of {} have a forecast, and none has a time to hold "
-            "against it.",
-            forecasts, count(std::ssize(statistics.cases), "case", "cases"));
+            "{} µs for {} of {}, each by the fastest of the {} that were forecast. Nothing was "
+            "measured, so the forecasts are not judged here.",
+            microseconds(choices.total_s), count(choices.calls, "call", "calls"),
+            count(std::ssize(choices.best), "shape", "shapes"), count(forecasts, "kernel", "kernels"));
+    else
+        text = "Nothing was measured in this run, and no case that can run has a forecast.";
     if (best != nullptr && best->n > 0) {
         text += fmt::format(
             " Our fastest kernel beats cuDNN's fastest algorithm on {} of {} and loses on {}, {} in the "

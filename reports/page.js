@@ -4,6 +4,8 @@
 (() => {
   document.documentElement.classList.add('js');
   const byId = (id) => document.getElementById(id);
+  // The page's data, by the kind of page that they make it. Sections have ids of their own, which say nothing of it.
+  const dataOf = (kind) => document.querySelector(`script[data-page="${kind}"]`)?.textContent ?? null;
   const make = (tag, attributes = {}, ...children) => {
     const made = document.createElement(tag);
     for (const [key, value] of Object.entries(attributes)) if (value !== null) made.setAttribute(key, value);
@@ -113,7 +115,9 @@
         const style = entry.querySelector('path')?.getAttribute('class')?.match(/\bs\d\b/)?.[0];
         if (!style) continue; // lines and bands
         const hollow = entry.querySelector('.hollow') !== null;
-        const series = [...svg.children].filter((group) => group.matches(`g.${style}`) && group.classList.contains('hollow') === hollow);
+        // A series without an entry of its own goes with the one of its colour.
+        const series = [...svg.children].filter((group) => group.matches(`g.${style}`) &&
+          (group.classList.contains('hollow') === hollow || !svg.querySelector(`.legend path.${style}${hollow ? ':not(.hollow)' : '.hollow'}`)));
         for (const [key, value] of Object.entries({ role: 'button', tabindex: 0, 'aria-pressed': true })) entry.setAttribute(key, value);
         const tap = () => {
           if (chosen(entry.textContent.trim())) return;
@@ -153,7 +157,7 @@
 
   // ---- the page of a profile: a table that is there already
   function profilePage() {
-    const data = JSON.parse(byId('cases').textContent);
+    const data = JSON.parse(dataOf('numbers'));
     const table = byId('table'), body = table.tBodies[0];
     const rows = new Map([...body.rows].map((row) => [Number(row.dataset.case), row]));
     const texts = new Map([...rows].map(([id, row]) => [id, row.textContent.toLowerCase()]));
@@ -210,14 +214,14 @@
 
   function casesOf(columns) {
     const text = (key) => columns[key].index.map((i) => i < 0 ? null : columns[key].texts[i]);
-    const texts = Object.fromEntries(['study', 'shape', 'name', 'group', 'status', 'note', 'limiter'].map((key) => [key, text(key)]));
+    const texts = Object.fromEntries(['study', 'layer', 'shape', 'name', 'group', 'status', 'note', 'limiter'].map((key) => [key, text(key)]));
     return texts.shape.map((shape, id) => {
       const one = { id, regimes: columns.regimes[id], size: columns.gfma[columns.shape.index[id]], baseline: columns.baseline[columns.group.index[id]] === 1 };
       for (const key of Object.keys(texts)) one[key] = texts[key][id];
       for (const key of ['predicted', 'low', 'high', 'tier0', 'cold', 'cold_low', 'cold_high', 'warm', 'error', 'speedup', 'l2_error']) one[key] = columns[key][id];
       one.regime = one.regimes[3] === '-' ? one.regimes[2] : one.regimes[3];
       one.abs_error = absent(one.error) ? null : Math.abs(one.error);
-      one.search = [one.study, shape, one.name, one.status, one.note, one.limiter].join(' ').toLowerCase();
+      one.search = [one.study, one.layer, shape, one.name, one.status, one.note, one.limiter].join(' ').toLowerCase();
       return one;
     });
   }
@@ -225,6 +229,7 @@
     (absent(one.cold) ? '' : `${absent(one.predicted) ? ':' : ','} measured ${micro(one.cold)} µs`) + (absent(one.error) ? '' : ` (${percent(one.error)})`);
 
   const gridColumns = [
+    { key: 'layer', name: 'layer', text: (one) => one.layer ?? '–' },
     { key: 'shape', name: 'shape', text: (one) => one.shape, below: (one) => one.name },
     { key: 'name', name: 'strategy or baseline', text: (one) => one.name },
     { key: 'predicted', name: 'forecast, µs', number: true, text: (one) => micro(one.predicted) },
@@ -350,7 +355,7 @@
   }
 
   async function runPage() {
-    const columns = await unpack(byId('columns').textContent);
+    const columns = await unpack(dataOf('cases'));
     const cases = casesOf(columns);
     const chunks = [...document.querySelectorAll('.explanations')], unpacked = new Map(), placeOf = new Map();
     columns.chunks.forEach((ids, chunk) => ids.forEach((id, at) => placeOf.set(id, [chunk, at])));
@@ -412,7 +417,7 @@
           ['warm', absent(one.warm) ? null : us(one.warm)],
           ['speed of light', absent(one.tier0) ? null : us(one.tier0) + (absent(one.cold ?? one.predicted) || one.tier0 <= 0 ? '' : `, ${((one.cold ?? one.predicted) / one.tier0).toFixed(1)}× away`)],
           ['regime', regimesOf(one) || null], ['limiter', one.limiter], ['vs cuDNN', absent(one.speedup) ? null : factor(one.speedup)],
-          ['relative error (L2 norm)', absent(one.l2_error) ? null : one.l2_error.toExponential(1)], ['study', one.study],
+          ['relative error (L2 norm)', absent(one.l2_error) ? null : one.l2_error.toExponential(1)], ['study', one.study], ['layer', one.layer],
         ]),
       ];
       if (why?.bars) parts.push(make('h3', {}, 'Where the time goes, µs'), bars(why.bars, one.predicted, one.cold));
@@ -500,10 +505,13 @@
     });
     filter();
     view();
-    document.documentElement.dataset.ready = '1';
   }
 
-  if (byId('columns')) runPage();
-  else if (byId('cases')) profilePage();
-  else plainPage();
+  async function start() {
+    if (dataOf('cases') !== null) await runPage();
+    else if (dataOf('numbers') !== null) profilePage();
+    else plainPage();
+    document.documentElement.dataset.ready = '1'; // all of it is there
+  }
+  start();
 })();

@@ -398,7 +398,7 @@ void draw_for_page(std::vector<Figure> &figures, std::span<const std::size_t> ca
 
 std::string page_columns(const Run &run, const ReportStatistics &statistics,
                          std::span<const std::size_t> shown, const Explanations &explanations) {
-    TextColumn study, shape, name, group, status, note, limiter;
+    TextColumn study, shape, layer, name, group, status, note, limiter;
     std::vector<std::string> baseline, regimes;
     std::vector<const CaseRow *> rows;
     for (const std::size_t id : shown)
@@ -407,6 +407,7 @@ std::string page_columns(const Run &run, const ReportStatistics &statistics,
         const CaseRow &r = *row;
         study.add(r.study);
         shape.add(r.shape);
+        layer.add(r.layer);
         name.add(r.name);
         if (std::find(group.distinct().begin(), group.distinct().end(), r.group) == group.distinct().end())
             baseline.push_back(r.baseline ? "1" : "0");
@@ -417,7 +418,8 @@ std::string page_columns(const Run &run, const ReportStatistics &statistics,
         regimes.push_back({regime_letter(r.paper), regime_letter(r.physical), regime_letter(r.tier2),
                            regime_letter(r.measured)});
     }
-    const std::array<std::pair<const char *, const TextColumn *>, 7> texts = {{{"study", &study},
+    const std::array<std::pair<const char *, const TextColumn *>, 8> texts = {{{"study", &study},
+                                                                               {"layer", &layer},
                                                                                {"shape", &shape},
                                                                                {"name", &name},
                                                                                {"group", &group},

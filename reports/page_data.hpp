@@ -41,7 +41,7 @@ void draw_for_page(std::vector<Figure> &figures, std::span<const std::size_t> ca
 Figure drawn_once(Figure figure);
 
 /// More cases than a page shows one by one, and than a drawing has marks of.
-inline constexpr std::size_t most_cases_of_page = 20'000;
+inline constexpr std::size_t most_cases_of_page = most_labelled_marks;
 
 /// Of every forecast of ours among `shown`. `common`, what all of them assume, is left out. While the packed
 /// trees take more than `most_bytes`, cases lose theirs; of each shape the fastest and the one furthest off

@@ -133,7 +133,7 @@ void PageWriter::regimes() {
     if (r.opinions.empty() && !can_draw("sweep_") && !can_draw("regime"))
         return;
     std::string heading = "Regimes: what hides the memory latency";
-    if (const RegimeStatistics *forecast = over_all(r, "tier2"))
+    if (const RegimeStatistics *forecast = over_all(r, "forecast"))
         heading = fmt::format("Regimes: the forecast agrees with the counters on {} of {} cases ({})",
                               forecast->agree, forecast->n, worth_of(*forecast));
     begin("regimes", heading);

@@ -36,7 +36,6 @@ class PageWriter : HtmlWriter {
     void strips();
     std::string strip(const std::string &group) const;
     void choices();
-    void total_of(const std::map<std::string, const CaseRow *> &best);
     void cases();
     void about();
     void conditions();

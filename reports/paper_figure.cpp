@@ -3,6 +3,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "reports/bibliography.hpp"
+#include "reports/page_data.hpp"
 #include "reports/pdf.hpp"
 
 #include <fmt/format.h>
@@ -84,6 +85,11 @@ bool ends_as_file(const fs::path &name) {
            std::all_of(ending.begin() + 1, ending.end(), is_plain) && !fs::is_directory(name, unreachable);
 }
 
+std::string paper_svg(const Figure &figure, const PaperWidth &width) {
+    const bool many = figure.point_count() > most_labelled_marks;
+    return to_svg(many ? drawn_once(figure) : figure, SvgUse::standalone, width);
+}
+
 PaperFiles write_paper_figure(const Figure &figure, std::span<const CaseColumns> cases,
                               const PaperWidth &width, const fs::path &target,
                               const std::string &conditions) {
@@ -98,7 +104,7 @@ PaperFiles write_paper_figure(const Figure &figure, std::span<const CaseColumns>
         make_folder(target.string());
     const fs::path stem = one ? stem_of(target) : target / figure.id;
     const auto wanted = [&](const char *suffix) { return !one || ending == suffix; };
-    const std::string svg = to_svg(figure, SvgUse::standalone, width);
+    const std::string svg = paper_svg(figure, width);
     PaperFiles out;
     if (wanted(".svg"))
         write(out, stem.string() + ".svg", svg);

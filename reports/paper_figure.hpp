@@ -10,6 +10,9 @@
 
 namespace convcast {
 
+/// The drawing for paper. Of very many points those that would lie on one another are drawn once.
+std::string paper_svg(const Figure &figure, const PaperWidth &width = PaperWidth::column());
+
 struct PaperFiles {
     std::vector<std::filesystem::path> files;
     std::string note; ///< what could not be made, and why; "" when all was

@@ -3,6 +3,7 @@
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/readable.hpp"
+#include "model/regime/rates.hpp"
 #include "reports/html.hpp"
 #include "reports/profile_figures.hpp"
 
@@ -219,9 +220,15 @@ class ProfilePageWriter : HtmlWriter {
                 (widest == nullptr || *n.row.interval > *widest->row.interval))
                 widest = &n;
         open_tiles();
-        tile(fmt::format("{} of {}", measured, numbers_.size()), "numbers measured",
+        tile(fmt::format("{} of {}", measured, numbers_.size() + profile_.missing.size()), "numbers measured",
              profile_.missing.empty() ? "none is absent"
                                       : fmt::format("{} absent, with the reason", profile_.missing.size()));
+        if (profile_.limits.sm_count > 0)
+            tile(std::to_string(profile_.limits.sm_count), "SMs",
+                 "compute capability " + profile_.compute_capability);
+        if (const std::optional<double> peak = peak_flop_per_s(profile_))
+            tile(fmt::format("{:.1f}\u00a0TFLOP/s", *peak * 1e-12), "FP32 peak",
+                 profile_.ffma_rate ? "all SMs at the measured rate and clock" : "one FFMA a core and clock");
         if (!profile_.checks.empty())
             tile(fmt::format("{} of {}", holding, profile_.checks.size()), "checks hold",
                  "numbers that must agree");
@@ -361,7 +368,7 @@ class ProfilePageWriter : HtmlWriter {
                 if (!wanted(f.id))
                     continue;
                 if (!any)
-                    add("<h3 class=\"group\">{}</h3>\n<div class=\"pair\">", title);
+                    add("<h3 class=\"group\">{}</h3>\n<div class=\"maps\">", title);
                 any = true;
                 figure(f, SvgUse::in_column);
                 drawn.insert(f.id);

@@ -33,7 +33,7 @@ std::string regime_text(Regime regime) {
 
 Figure regime_confusion(const ReportStatistics &statistics) {
     Figure figure{"regimes", "Regimes: what was said of what was measured", "", {}, {}};
-    const RegimeStatistics *forecast = over_all(statistics.regimes, "tier2");
+    const RegimeStatistics *forecast = over_all(statistics.regimes, "forecast");
     if (forecast != nullptr)
         figure.title = fmt::format("The forecast names the measured regime of {} of {} cases",
                                    forecast->agree, forecast->n);

@@ -29,7 +29,7 @@ struct Opinion {
     std::optional<Regime> Regimes::*member;
 };
 constexpr std::array<Opinion, 3> opinions = {
-    {{"paper", &Regimes::paper}, {"physical", &Regimes::physical}, {"tier2", &Regimes::tier2}}};
+    {{"paper", &Regimes::paper}, {"physical", &Regimes::physical}, {"forecast", &Regimes::tier2}}};
 
 struct Judged {
     const Case *item;
@@ -114,9 +114,9 @@ std::vector<StallStatistics> stalls_of(Regime regime, const std::vector<Judged> 
 } // namespace
 
 std::string words_of_opinion(const RegimeStatistics &statistics) {
-    return statistics.opinion == "tier2"   ? "forecast"
-           : statistics.opinion == "paper" ? "paper's rule"
-                                           : "physical rule";
+    return statistics.opinion == "forecast" ? "forecast"
+           : statistics.opinion == "paper"  ? "paper's rule"
+                                            : "physical rule";
 }
 
 std::string stall_reason(const std::string &counter) {

@@ -18,12 +18,12 @@ struct RegimeCount {
 
 /// One opinion against the counters, over one strategy or all.
 struct RegimeStatistics {
-    std::string opinion; ///< "paper", "physical", "tier2"
+    std::string opinion; ///< "paper", "physical", "forecast"
     std::string group;   ///< a strategy, or "all"
     std::int64_t n = 0, agree = 0;
     Regime commonest = Regime::exposed; ///< measured most often; of equal ones the first
     std::int64_t commonest_n = 0;       ///< cases of it: what always saying it would agree with
-    std::optional<double> kappa;     ///< Cohen's: agreement beyond chance; absent where chance leaves none
+    std::optional<double> kappa;        ///< Cohen's: agreement beyond chance; absent where chance leaves none
     std::optional<double> balanced;  ///< mean over the measured regimes of the share that was forecast right
     std::vector<RegimeCount> counts; ///< all nine, by measured, then forecast
     BOOST_DESCRIBE_CLASS(RegimeStatistics, (),

@@ -371,7 +371,9 @@ Figure waterfall_of(const CaseRow &row) {
         "hides behind an earlier one adds nothing.";
     figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
     figure.y.scale = Scale::category;
-    Series parts{"", styles::context, Drawn::bars}, total{"", styles::forecast, Drawn::bars};
+    Series parts{"part of the forecast", styles::context, Drawn::bars},
+        total{"forecast", styles::forecast, Drawn::bars};
+    parts.unlisted = total.unlisted = true; // the rows say it
     double sum = 0.0;
     for (const WaterfallBar &bar : row.waterfall) {
         const double from = sum;

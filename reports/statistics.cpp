@@ -69,6 +69,16 @@ std::optional<Rates> measured_rates_of(const Measurement &cold, Seconds cold_s, 
     return rates;
 }
 
+/// How often a study's network has a shape; 1 where the study does not say.
+std::int64_t count_in(const std::string &id, const std::string &shape, std::span<const Study> studies) {
+    for (const Study &study : studies)
+        if (study.id == id)
+            for (std::size_t i = 0; i < std::min(study.counts.size(), study.shapes.size()); ++i)
+                if (study.shapes[i] == shape)
+                    return study.counts[i];
+    return 1;
+}
+
 CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
     CaseRow row;
     row.id = id;
@@ -79,6 +89,8 @@ CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
     row.group = row.baseline ? row.name : row.name.substr(0, row.name.find(':'));
     row.status = c.status;
     row.reason = c.reason;
+    row.layer = c.name;
+    row.calls = c.count.value_or(count_in(row.study.value_or(""), c.shape, studies));
     row.detail = c.detail;
     if (c.prediction) {
         const Prediction &prediction = *c.prediction;
@@ -388,22 +400,6 @@ std::vector<NetworkStatistics> networks_of(std::span<const Study> studies,
     return networks;
 }
 
-ChoiceStatistics choice_of(const std::vector<ShapeRow> &shapes) {
-    ChoiceStatistics out;
-    std::vector<double> regrets;
-    for (const ShapeRow &shape : shapes)
-        if (shape.regret) {
-            regrets.push_back(*shape.regret);
-            out.hits += shape.picked == shape.ours ? 1 : 0;
-        }
-    out.n = std::ssize(regrets);
-    if (!regrets.empty()) {
-        out.regret_geomean = geometric_mean(regrets);
-        out.regret_max = *std::max_element(regrets.begin(), regrets.end());
-    }
-    return out;
-}
-
 std::vector<WorkRow> work_of(const Run &run) {
     std::vector<WorkRow> rows;
     for (std::size_t i = 0; i < run.cases.size(); ++i) {
@@ -549,7 +545,6 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies,
         add("ours on tensor cores", "ours without tensor cores", &ShapeRow::speedup_tensor_cores, false);
     }
     out.networks = networks_of(studies, out.shapes, out.cases);
-    out.choice = choice_of(out.shapes);
     out.accuracy = accuracy_of(run, judged);
     out.timelines = timeline_rows(run);
     out.work = work_of(run);

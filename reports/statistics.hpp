@@ -30,6 +30,8 @@ struct CaseRow {
     Status status = Status::not_run;
     std::optional<std::string> reason; ///< why the status is not ok, else why there is no forecast
     std::optional<std::string> detail; ///< how a baseline did it
+    std::optional<std::string> layer;  ///< its name in the list of shapes
+    std::int64_t calls = 1;            ///< layers of the list or study that have the shape
     std::optional<Seconds> predicted_s, tier0_s;
     std::optional<Seconds> roofline_s, mwp_cwp_s;   ///< forecasts by others' models (TierTimes)
     std::optional<Seconds> cold_s, warm_s;          ///< measured medians
@@ -44,10 +46,11 @@ struct CaseRow {
     std::optional<Rates> rates, measured_rates; ///< by the forecast; by the cold measurement and its counters
     std::vector<WaterfallBar> waterfall;        ///< adds up to the forecast
     BOOST_DESCRIBE_CLASS(CaseRow, (),
-                         (id, study, shape, name, group, baseline, status, reason, detail, predicted_s,
-                          tier0_s, roofline_s, mwp_cwp_s, cold_s, warm_s, cold_low_s, cold_high_s, error,
-                          paper, physical, tier2, measured, round_over_n_fma, round_over_v_s, limiter,
-                          speedup, relative_l2_error, rates, measured_rates, waterfall),
+                         (id, study, shape, name, group, baseline, status, reason, detail, layer, calls,
+                          predicted_s, tier0_s, roofline_s, mwp_cwp_s, cold_s, warm_s, cold_low_s,
+                          cold_high_s, error, paper, physical, tier2, measured, round_over_n_fma,
+                          round_over_v_s, limiter, speedup, relative_l2_error, rates, measured_rates,
+                          waterfall),
                          (), ())
 };
 
@@ -124,14 +127,6 @@ struct NetworkStatistics {
                          (), ())
 };
 
-/// How well the forecast picks among the settings that were measured for a shape.
-struct ChoiceStatistics {
-    std::int64_t n = 0;    ///< shapes with at least two measured settings that all have a forecast
-    std::int64_t hits = 0; ///< the pick was the fastest
-    std::optional<double> regret_geomean, regret_max;
-    BOOST_DESCRIBE_CLASS(ChoiceStatistics, (), (n, hits, regret_geomean, regret_max), (), ())
-};
-
 /// A case's predicted and counted quantity, of the cold measurement.
 struct WorkRow {
     std::int64_t id = 0;
@@ -182,7 +177,6 @@ struct ReportStatistics {
     std::vector<ShapeRow> shapes;
     std::vector<SpeedupStatistics> speedups;
     std::vector<NetworkStatistics> networks; ///< of the studies that are networks
-    ChoiceStatistics choice;
     Accuracy accuracy;
     std::vector<WorkRow> work;
     std::vector<WorkStatistics> work_errors;
@@ -191,8 +185,8 @@ struct ReportStatistics {
     std::vector<TimelineRow> timelines;
     std::optional<PaperBounds> paper; ///< absent where no forecast has the rules
     BOOST_DESCRIBE_CLASS(ReportStatistics, (),
-                         (schema, error, percentile, cases, errors, shapes, speedups, networks, choice,
-                          accuracy, work, work_errors, regimes, statuses, timelines, paper),
+                         (schema, error, percentile, cases, errors, shapes, speedups, networks, accuracy,
+                          work, work_errors, regimes, statuses, timelines, paper),
                          (), ())
 };
 

@@ -36,18 +36,21 @@ std::string paper_style(const Sizes &sizes) {
     std::string style = fmt::format(
         "text{{font:{}px 'DejaVu Sans',Verdana,sans-serif;fill:#222}}.ground{{fill:#fff}}"
         ".frame{{fill:none;stroke:#666;stroke-width:{}}}.grid{{fill:none;stroke:#ddd;stroke-width:{}}}"
-        ".band{{fill:#e4e4e4;stroke:none}}.ref{{fill:none;stroke:#222;stroke-width:{}}}"
+        ".band{{fill:#e4e4e4;stroke:none}}.end{{fill:none;stroke:#222;stroke-width:{}}}.ref{{fill:none;"
+        "stroke:#222;stroke-width:{}}}"
         ".ref1{{stroke-dasharray:6 3}}.ref2{{stroke-dasharray:2 2}}.ref3{{stroke-dasharray:8 3 2 3}}",
-        coordinate(sizes.text), coordinate(sizes.thin), coordinate(sizes.hair), coordinate(sizes.thin));
+        coordinate(sizes.text), coordinate(sizes.thin), coordinate(sizes.hair), coordinate(sizes.hair),
+        coordinate(sizes.thin));
     for (std::size_t i = 0; i < colours.size(); ++i)
         style += fmt::format(".s{0}{{fill:#{1};stroke:#{1};stroke-width:{2}}}", i, colours[i],
                              coordinate(sizes.hair));
     return style +
            fmt::format(".line.line{{fill:none;stroke-width:{}}}.spread.spread{{fill:none;stroke-width:{}}}"
+                       ".dots.dots{{fill:none;stroke-width:{};stroke-linecap:round;stroke-opacity:.6}}"
                        ".hollow.hollow{{fill:#fff;stroke-width:{}}}.beyond.beyond{{fill:none;stroke:#555;"
                        "stroke-width:{}}}",
-                       coordinate(sizes.line), coordinate(sizes.thin), coordinate(sizes.thin),
-                       coordinate(1.3 * sizes.thin));
+                       coordinate(sizes.line), coordinate(sizes.thin), coordinate(sizes.mark),
+                       coordinate(sizes.thin), coordinate(1.3 * sizes.thin));
 }
 
 /// A marker centred at the current point of a path, in relative commands. Hollow ones are larger: they show
@@ -189,6 +192,14 @@ class SvgWriter {
                                     line(plot, *s));
         for (const Series *series : plot.series)
             draw(plot, *series);
+        // The ends of a band lie on the marks, which cover it where they are many.
+        std::string ends;
+        for (const Band &band : figure_.bands)
+            for (const double end : {band.low, band.high})
+                if (const auto s = guide_segment(layout_.ranges, band.guide, end); s && !empty)
+                    ends += line(plot, *s);
+        if (!ends.empty())
+            out_ += "<path class=\"end\" d=\"" + ends + "\"/>\n";
     }
 
     /// Frame, grid and the labels of its ticks.
@@ -261,8 +272,9 @@ class SvgWriter {
         if (const std::string bars = spread_bars(plot, series); !bars.empty())
             out_ += fmt::format("<path class=\"spread\" d=\"{}\"/>\n", bars);
         if (series.drawn == Drawn::spans)
-            out_ += fmt::format("<path stroke=\"none\" d=\"{}\"/>\n", span_bars(plot, series));
-        else if (use_ != SvgUse::standalone)
+            out_ += fmt::format("<path stroke=\"none\"{} d=\"{}\"/>\n", strength_attribute(series),
+                                span_bars(plot, series));
+        else if (use_ != SvgUse::standalone || many_)
             marks_together(plot, series);
         else
             for (const Point &point : series.points)
@@ -284,7 +296,8 @@ class SvgWriter {
     /// Many marks are dots on a screen: their shapes could not be told apart.
     bool are_dots(const Series &series) const {
         constexpr std::size_t many = 400;
-        return use_ != SvgUse::standalone && series.drawn == Drawn::points && drawn_marks(figure_) > many;
+        return (use_ != SvgUse::standalone || many_) && series.drawn == Drawn::points &&
+               drawn_marks(figure_) > many;
     }
 
     /// All marks of a series as two paths, those within the axes and those beyond, so that thousands of
@@ -309,10 +322,12 @@ class SvgWriter {
             if (path.empty())
                 continue;
             const bool labelled = labels.find_first_not_of('\n') != std::string::npos;
-            out_ += fmt::format("<path class=\"marks{}{}\"{} data-cases=\"{}\"{} d=\"{}\"/>\n",
-                                dots && !beyond ? " dots" : "", beyond && !is_bars(series) ? " beyond" : "",
-                                look_of(series), ids,
-                                labelled ? " data-labels=\"" + escape_xml(labels) + "\"" : "", path);
+            out_ += fmt::format("<path class=\"marks{}{}\"{}", dots && !beyond ? " dots" : "",
+                                beyond && !is_bars(series) ? " beyond" : "", look_of(series));
+            if (use_ != SvgUse::standalone) // for the page's script
+                out_ += fmt::format(" data-cases=\"{}\"{}", ids,
+                                    labelled ? " data-labels=\"" + escape_xml(labels) + "\"" : "");
+            out_ += fmt::format(" d=\"{}\"/>\n", path);
         }
     }
 
@@ -381,7 +396,7 @@ class SvgWriter {
             return fmt::format("<path class=\"{}\" d=\"{}\"/>", reference_class(figure_, entry.index),
                                stroke);
         case LegendEntry::Of::band:
-            return "<path class=\"band\" d=\"" + box + "\"/>";
+            return "<path class=\"band\" d=\"" + box + "\"/><path class=\"end\" d=\"" + box + "\"/>";
         case LegendEntry::Of::beyond:
             return "<path class=\"beyond\" d=\"M0 0" + edge_path(1, 0, sizes_.mark) + "\"/>";
         case LegendEntry::Of::series:
@@ -392,7 +407,7 @@ class SvgWriter {
         const char *hollow = series.hollow ? " hollow" : "";
         if (is_bars(series))
             return fmt::format("<path class=\"s{}{}\"{} d=\"{}\"/>", style, hollow,
-                               series.drawn == Drawn::bars ? strength_attribute(series) : "", box);
+                               strength_attribute(series), box);
         std::string shape;
         if (is_joined(series))
             shape = fmt::format("<path class=\"s{} line\"{} d=\"{}\"/>", style,
@@ -407,6 +422,7 @@ class SvgWriter {
 
     const Figure &figure_;
     SvgUse use_;
+    const bool many_ = drawn_marks(figure_) > most_labelled_marks;
     FigureLayout layout_;
     const Sizes &sizes_;
     std::string out_;

@@ -113,11 +113,8 @@ class TexWriter {
         const double gaps = layout_.plot_gap * static_cast<double>(layout_.columns - 1);
         const PlotBox &first = layout_.plots.front();
         // The plots fill the width: margins and text stay as they are.
-        out_ += layout_.stretches
-                    ? fmt::format("\\pgfmathsetlengthmacro{{\\convcastplot}}{{(\\convcastwidth-{})/{}}}\n",
-                                  bp(layout_.left + layout_.right + gaps), layout_.columns)
-                    : fmt::format("\\pgfmathsetlengthmacro{{\\convcastplot}}{{{}}}\n",
-                                  bp(first.right - first.left));
+        out_ += fmt::format("\\pgfmathsetlengthmacro{{\\convcastplot}}{{(\\convcastwidth-{})/{}}}\n",
+                            bp(layout_.left + layout_.right + gaps), layout_.columns);
         out_ +=
             fmt::format("\\begin{{tikzpicture}}[font={}, trim left=0bp, trim right=\\convcastwidth]\n", font);
         for (const PlotBox &plot : layout_.plots)
@@ -162,7 +159,7 @@ class TexWriter {
             "  axis line style={{black!60, line width={6}}}, every axis/.append style={{font={7}}},\n"
             "  x tick label style={{inner sep={8}}}, y tick label style={{inner sep={8}}},\n",
             bp(layout_.left), plot.column, bp(layout_.plot_gap), bp(above(plot.bottom)),
-            figure_.square && layout_.stretches ? "\\convcastplot" : height, bp(sizes_.hair), bp(sizes_.thin),
+            layout_.square ? "\\convcastplot" : height, bp(sizes_.hair), bp(sizes_.thin),
             fmt::format("\\fontsize{{{}}}{{{}}}\\selectfont", bp(sizes_.text), bp(1.2 * sizes_.text)),
             bp(sizes_.gap * 0.7));
         out_ += ticks("x", figure_.x, layout_.ranges.x, layout_.x_ticks, plot.x_labels);
@@ -184,6 +181,12 @@ class TexWriter {
                 out_ += plot_of(reference_look(figure_, i, sizes_), {{s->x1, s->y1}, {s->x2, s->y2}});
         for (const Series *series : plot.series)
             draw(*series, plot);
+        for (const Band &band :
+             figure_.bands) // its ends lie on the marks, which cover it where they are many
+            for (const double end : {band.low, band.high})
+                if (const auto s = guide_segment(layout_.ranges, band.guide, end))
+                    out_ += plot_of(fmt::format("black, no marks, line width={}", bp(sizes_.hair)),
+                                    {{s->x1, s->y1}, {s->x2, s->y2}});
         if (with_legend)
             for (const LegendEntry &entry : layout_.legend)
                 out_ += fmt::format("\\addlegendimage{{{}}}\n\\addlegendentry{{{}}}\n", symbol(entry),
@@ -214,7 +217,7 @@ class TexWriter {
         case LegendEntry::Of::reference:
             return reference_look(figure_, entry.index, sizes_);
         case LegendEntry::Of::band:
-            return "area legend, draw=black!11, fill=black!11";
+            return "area legend, draw=black, fill=black!11";
         case LegendEntry::Of::beyond:
             return edge_look(-90);
         case LegendEntry::Of::series:
@@ -279,7 +282,7 @@ class TexWriter {
         const double width = series.drawn == Drawn::bars
                                  ? sizes_.row * bar_share
                                  : (plot.bottom - plot.top) * series.thickness / (y.high - y.low);
-        const double strength = series.drawn == Drawn::bars ? bar_strength(series) : 1.0;
+        const double strength = bar_strength(series);
         const auto layer = [&](double wide, double how_much) {
             out_ += plot_of(fmt::format("{}, no marks, line width={}, unbounded coords=jump",
                                         shade(series.style, how_much), bp(wide)),
@@ -324,7 +327,6 @@ class TexWriter {
                                 escape_tex(layout_.y_label));
     }
 
-    /// A square in the middle has its label beside it.
     double y_label_shift() const {
         double widest = 0.0;
         for (const Tick &tick : layout_.y_ticks)

@@ -116,21 +116,37 @@ Figure drawn(const Case &item, std::size_t id, const Timeline &timeline, std::ve
     if (group > 1)
         bars = merged(bars, group);
     const std::vector<std::size_t> places = series_of(timeline, figure.series);
+    // Neighbours have two shades of the colour, or a full GPU would be one area.
+    const std::size_t colours = figure.series.size();
+    for (std::size_t i = 0; i < colours; ++i) {
+        figure.series.push_back(figure.series[i]);
+        figure.series.back().pale = figure.series.back().unlisted = true;
+    }
     const double room = row_share * static_cast<double>(stride),
                  lane = room / static_cast<double>(canvas.lanes);
     for (Series &series : figure.series)
         series.thickness = lane;
-    for (const Bar &bar : bars)
-        figure.series[places[static_cast<std::size_t>(bar.span.launch)]].points.push_back(
-            {bar.span.end_s.value * micro,
-             static_cast<double>(bar.span.sm) + lane * (static_cast<double>(bar.lane) + 0.5),
-             bar.ctas == 1 ? fmt::format("CTA {}", bar.span.cta)
-                           : fmt::format("{} CTAs from {}", bar.ctas, bar.span.cta),
-             {},
-             bar.span.start_s.value * micro});
+    std::int64_t of_lane = 0;
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+        const Bar &bar = bars[i];
+        const bool same = i > 0 && bars[i - 1].span.sm == bar.span.sm && bars[i - 1].lane == bar.lane;
+        of_lane = same ? of_lane + 1 : 0;
+        const bool pale = (bar.span.sm / stride + bar.lane + of_lane) % 2 == 1;
+        figure.series[places[static_cast<std::size_t>(bar.span.launch)] + (pale ? colours : 0)]
+            .points.push_back(
+                {bar.span.end_s.value * micro,
+                 static_cast<double>(bar.span.sm) + lane * (static_cast<double>(bar.lane) + 0.5),
+                 bar.ctas == 1 ? fmt::format("CTA {}", bar.span.cta)
+                               : fmt::format("{} CTAs from {}", bar.ctas, bar.span.cta),
+                 {},
+                 bar.span.start_s.value * micro});
+    }
+    std::erase_if(figure.series,
+                  [](const Series &series) { return series.unlisted && series.points.empty(); });
     figure.caption = fmt::format(
-        "{}{}: {} CTAs in {:.4g} µs, each a bar in its SM's row; the CTAs of an SM at one time lie side by "
-        "side.{}{}",
+        "{}{}: {} CTAs in {:.4g} µs, each a bar in its SM's row, in two shades by turns; the CTAs of an SM "
+        "at one time "
+        "lie side by side.{}{}",
         source == "forecast" ? "Forecast, " : "Measured, ", timeline.by, summary.ctas,
         summary.makespan_s.value * micro, stride > 1 ? fmt::format(" One SM in {} is drawn.", stride) : "",
         group > 1 ? fmt::format(" A bar is up to {} CTAs one after another.", group) : "");

@@ -3,7 +3,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "reports/page.hpp"
-#include "reports/page_data.hpp"
+#include "reports/paper_figure.hpp"
 #include "reports/pdf.hpp"
 #include "reports/profile_figures.hpp"
 #include "reports/profile_page.hpp"
@@ -87,8 +87,7 @@ ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesys
         };
         add(".csv", to_csv(figure, cases));
         add(".tex", to_tex(figure));
-        const bool many = cases.size() > most_cases_of_page;
-        add(".svg", to_svg(many ? drawn_once(figure) : figure, SvgUse::standalone));
+        add(".svg", paper_svg(figure));
         if (!files.pdf_note.empty())
             continue; // what stopped the first PDF stops them all
         const std::filesystem::path svg = files.figures.back();

@@ -343,7 +343,8 @@ Figure partition_figure(const PaperItem &item, const PaperContext &context, cons
     std::vector<Series> measured, forecast;
     for (std::size_t i = 0; i < ways.size(); ++i) {
         measured.push_back({fmt::format("({}) {}", ways[i].letter, ways[i].what), i});
-        forecast.push_back({"", i, Drawn::points, true});
+        forecast.push_back({measured.back().name + ", forecast", i, Drawn::points, true});
+        forecast.back().unlisted = true;
     }
     for (const std::string &shape : results.study.shapes) {
         if (ConvShape::parse(shape).r != filter)

@@ -376,13 +376,13 @@ ItemAnswer regimes(const PaperItem &item, const PaperContext &context) {
         "is chance."};
     for (const auto &[by, opinion] :
          {std::pair("the paper's rule (N_FMA, V_s)", "paper"), std::pair("the physical rule", "physical"),
-          std::pair("the forecast", "tier2")})
+          std::pair("the forecast", "forecast")})
         if (const RegimeStatistics *its = over_all(said, opinion))
             table.rows.push_back({by, std::to_string(its->agree), std::to_string(its->n),
                                   std::to_string(its->commonest_n),
                                   its->kappa ? fmt::format("{:.2f}", *its->kappa) : "–"});
     answer.tables.push_back(std::move(table));
-    const RegimeStatistics *paper = over_all(said, "paper"), *forecast = over_all(said, "tier2");
+    const RegimeStatistics *paper = over_all(said, "paper"), *forecast = over_all(said, "forecast");
     if (paper != nullptr && forecast != nullptr)
         answer.findings.push_back(
             {item.id, claim, "without a number",

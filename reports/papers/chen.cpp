@@ -491,8 +491,8 @@ Figure matched_figure(const PaperItem &item, const PaperContext &context, const 
                  "published for one channel, " + cell.gpu.value_or("") + ": " + printed(cell)});
     const StudyResults *settings = context.measured_settings(*item.answer.study);
     std::vector<Series> measured = {{"2 at a time, " + gpu, 0}, {"4 at a time, " + gpu, 1}},
-                        forecast = {{"forecasts for " + gpu, 0, Drawn::points, true},
-                                    {"", 1, Drawn::points, true},
+                        forecast = {{"2 at a time, forecast for " + gpu, 0, Drawn::points, true},
+                                    {"4 at a time, forecast for " + gpu, 1, Drawn::points, true},
                                     {"2 at a time, forecast for " + papers, 3, Drawn::points, true}};
     for (const std::string &shape : context.study(*item.answer.study).shapes) {
         const ConvShape s = ConvShape::parse(shape);

@@ -150,8 +150,9 @@ void add_published(Figure &figure, const PaperItem &item, const std::string &at)
         const bool of_panel = cell.at == at;
         if (cell.statistic == Statistic::average && (of_panel || cell.at == "all"))
             figure.references.push_back(
-                {Guide::vertical, *ratio,
-                 fmt::format("published average {}{}", times(*ratio), of_panel ? "" : ", all sizes")});
+                {Guide::vertical, *ratio, fmt::format("published mean {}", times(*ratio))});
+        if (cell.statistic == Statistic::average && cell.at == "all" && !of_panel)
+            figure.caption += " The published mean is of all sizes.";
         if (cell.at != "all" || (!whose.empty() && whose != *cell.gpu))
             continue;
         if (cell.statistic == Statistic::least)
@@ -160,9 +161,10 @@ void add_published(Figure &figure, const PaperItem &item, const std::string &at)
             high = ratio, whose = *cell.gpu;
     }
     if (low && high)
-        figure.bands.push_back(
-            {Guide::vertical, *low, *high,
-             fmt::format("published range, all sizes: {} to {}", times(*low), times(*high))});
+        figure.bands.push_back({Guide::vertical, *low, *high, "published range"});
+    if (low && high)
+        figure.caption +=
+            fmt::format(" The published range, {} to {}, is of all sizes.", times(*low), times(*high));
 }
 
 Figure speedup_figure(const PaperItem &item, const GainPanel &panel, const PaperContext &context) {
@@ -170,19 +172,21 @@ Figure speedup_figure(const PaperItem &item, const GainPanel &panel, const Paper
     Figure figure{
         figure_id(item, panel, "speedup"), panel_title(item, panel) + ": speed-up over cuDNN", "", {}, {}};
     figure.caption = fmt::format(
-        "Right of 1 faster than cuDNN's fastest true-FP32 algorithm on NCHW, cold L2, {}. The forecast is "
-        "the "
-        "measured time of cuDNN over the forecast time of the paper's kernel. What the paper published is of "
+        "Right of 1 faster than cuDNN's fastest true-FP32 algorithm on NCHW, cold L2, {}. Filled: measured, "
+        "the paper's kernel in its own settings and in those that predict takes by default. Hollow: the "
+        "measured time of cuDNN over the forecast time of the paper's settings. What the paper published is "
+        "of "
         "its GPU and the cuDNN of its time; its points stand only in its plot.",
         gpu);
     figure.x = {"time of cuDNN / time of the kernel", Scale::logarithmic, {}, {}, {}};
     figure.y.scale = Scale::category;
     figure.references = {{Guide::vertical, 1.0, "as fast as cuDNN"}};
     add_published(figure, item, panel.at);
-    Series own{"the paper's own settings, measured", drawn_as::papers_kernel};
-    Series forecast{"the paper's own settings, forecast", drawn_as::papers_kernel, Drawn::points, true};
-    Series by_default{"its kernel, predict's default, measured", drawn_as::papers_gpu};
-    Series best{"our fastest, measured", drawn_as::best};
+    Series own{"the paper's settings", drawn_as::papers_kernel};
+    Series forecast{"the paper's settings, forecast", drawn_as::papers_kernel, Drawn::points, true};
+    forecast.unlisted = true;
+    Series by_default{"its kernel by default", drawn_as::papers_gpu};
+    Series best{"our fastest", drawn_as::best};
     for (const Row &row : panel.rows) {
         const auto y = static_cast<double>(figure.y.categories.size());
         figure.y.categories.push_back(shape_text(row.shape));
@@ -218,16 +222,19 @@ Figure speedup_figure(const PaperItem &item, const GainPanel &panel, const Paper
 Figure gigaflops_figure(const PaperItem &item, const GainPanel &panel, const PaperContext &context) {
     const std::string gpu = short_name(context.ours().profile);
     Figure figure{figure_id(item, panel, "gflops"), panel_title(item, panel) + ": GFLOP/s", "", {}, {}};
-    figure.caption = "Twice the multiply-adds of the direct algorithm over the time, cold L2; Winograd "
-                     "multiplies less than that.";
+    const std::string papers_name = short_name(context.papers().profile);
+    figure.caption = fmt::format("Twice the multiply-adds of the direct algorithm over the time, cold L2; "
+                                 "Winograd multiplies less than that. Filled: measured on {0}. Hollow: the "
+                                 "paper's own settings, forecast for {0} and for {1}.",
+                                 gpu, papers_name);
     figure.x = {"GFLOP/s", Scale::logarithmic, {}, {}, {}};
     figure.y.scale = Scale::category;
-    Series own{"the paper's own settings, measured", drawn_as::papers_kernel};
-    Series forecast{"the paper's own settings, forecast for " + gpu, drawn_as::papers_kernel, Drawn::points,
+    Series own{"the paper's settings", drawn_as::papers_kernel};
+    Series forecast{"the paper's settings, forecast for " + gpu, drawn_as::papers_kernel, Drawn::points,
                     true};
-    Series papers{"the paper's own settings, forecast for " + short_name(context.papers().profile),
-                  drawn_as::papers_gpu, Drawn::points, true};
-    Series best{"our fastest, measured", drawn_as::best}, cudnn{"cuDNN's fastest", drawn_as::cudnn};
+    forecast.unlisted = true;
+    Series papers{"forecast for " + papers_name, drawn_as::papers_gpu, Drawn::points, true};
+    Series best{"our fastest", drawn_as::best}, cudnn{"cuDNN's fastest", drawn_as::cudnn};
     for (const Row &row : panel.rows) {
         const auto y = static_cast<double>(figure.y.categories.size());
         figure.y.categories.push_back(shape_text(row.shape));

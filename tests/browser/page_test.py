@@ -84,7 +84,7 @@ def unpack(text):
 
 def cases_of(page):
     """The cases as the page's script reads them: columns with texts by index."""
-    columns = unpack(re.search(r'id="columns">([^<]*)<', page)[1])
+    columns = unpack(re.search(r'data-page="cases">([^<]*)<', page)[1])
     cases = []
     for i in range(len(columns["regimes"])):
         case = {key: columns[key][i] for key in ("predicted", "cold", "warm", "error", "speedup")}
@@ -337,7 +337,7 @@ def check_page(driver, page):
 
 
 def check_profile_page(driver, page):
-    numbers = json.loads(re.search(r'<script type="application/json" id="cases">(.*?)</script>', page, re.S)[1])
+    numbers = json.loads(re.search(r'<script type="application/json" data-page="numbers">(.*?)</script>', page, re.S)[1])
     failures = []
 
     def expect(what, got, wanted):
@@ -379,6 +379,36 @@ def check_profile_page(driver, page):
     return failures
 
 
+def check_any_page(driver, page):
+    """What holds of a page of every kind."""
+    failures = []
+
+    def expect(what, got, wanted):
+        print(("ok    " if got == wanted else "FAIL  ") + what + ("" if got == wanted else f": got {got!r}, wanted {wanted!r}"))
+        if got != wanted:
+            failures.append(what)
+
+    if "dataset.ready" in page:
+        deadline = time.monotonic() + 10
+        while driver.js("return document.documentElement.dataset.ready ?? ''") != "1" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        expect("the script ran to its end", driver.js("return document.documentElement.dataset.ready ?? ''"), "1")
+    expect("no id stands twice", driver.js("const ids = [...document.querySelectorAll('[id]')].map(e => e.id);"
+                                           "return ids.filter((id, i) => ids.indexOf(id) !== i)"), [])
+    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "24px")
+    for width in (2560, 1280, 390):
+        driver.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}})
+        expect(f"the navigation is whole at {width} pixels", driver.js(
+            "const n = document.querySelector('nav'); return !n || n.scrollWidth <= n.clientWidth"), True)
+        if width == 2560:
+            expect("a wide screen is filled", driver.js("return document.body.getBoundingClientRect().width > 0.9 * innerWidth"), True)
+    driver.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.clearDeviceMetricsOverride", "params": {}})
+    log = driver.call("POST", "/se/log", {"type": "browser"})
+    expect("the console is empty where it opens", [entry["message"] for entry in log], [])
+    return failures
+
+
 def check_network_page(driver, page):
     failures = []
 
@@ -402,6 +432,15 @@ def check_network_page(driver, page):
             {"type": "pointerMove", "duration": 0, "x": x, "y": y}]}]})
         time.sleep(0.3)
         expect("hovering over a bar names it", driver.js("return document.getElementById('lit').textContent"), label)
+    entries = driver.js("return [...document.querySelectorAll('.legend[role=button]')].filter(e => e.getBoundingClientRect().width > 0).length")
+    if "<g class=\"legend\"" in page:
+        expect("entries of the legends can be pressed", entries > 0, True)
+    if entries:
+        driver.js("const e = [...document.querySelectorAll('.legend[role=button]')].find(e => e.getBoundingClientRect().width > 0);"
+                  "e.id = 'tapped'; e.dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+        expect("a tap on one hides its series", driver.js(
+            "const e = document.getElementById('tapped'); const g = e.ownerSVGElement;"
+            "return [e.ariaPressed, [...g.children].filter(c => c.style.display === 'none').length > 0]"), ["false", True])
     for width in (2560, 1440, 1024, 390, 360):
         driver.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
             "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}})
@@ -458,8 +497,8 @@ def main():
             driver = Driver(port, chromium, profile)
             driver.call("POST", "/url", {"url": page.as_uri()})
             text = page.read_text(encoding="utf-8")
-            check = check_profile_page if 'class="of-numbers"' in text else check_paper_page if 'class="claims"' in text else check_page if 'id="columns"' in text else check_network_page
-            failures = check(driver, text)
+            check = check_profile_page if 'class="of-numbers"' in text else check_paper_page if 'class="claims"' in text else check_page if 'data-page="cases"' in text else check_network_page
+            failures = check_any_page(driver, text) + check(driver, text)
         finally:
             if driver is not None:
                 driver.call("DELETE", "")

@@ -1497,6 +1497,38 @@ class Json(Cli):
             if path.is_file():
                 self.assertEqual(path.read_bytes(), (self.folder / "b" / path.relative_to(self.folder / "a")).read_bytes(), path)
 
+    def test_report_of_a_choice_keeps_the_names_of_layers(self):
+        self.write("layers.csv", "name,shape,count\nstem,n1c3h28w28k16r3s3,1\nbody,n1c16h28w28k16r3s3,6\n")
+        self.ok("choose", "--shapes", "layers.csv", "--json", "--top", "2", "-o", "choice.json")
+        said = self.ok("report", "choice.json", "-o", "page").out
+        self.assertRegex(said, r"^[\d.]+ µs for 7 calls of 2 shapes, each by the fastest of the 4 kernels that were forecast\. "
+                               r"Nothing was measured")
+        page = (self.folder / "page" / "page.html").read_text()
+        self.assertRegex(page, r"<th scope=\"col\">layer</th><th scope=\"col\">shape</th>")
+        self.assertRegex(page, r"<th scope=\"row\">body</th>.*<td>6</td>")
+        packed = re.search(r'<script type="text/plain" data-page="cases">(.*?)</script>', page, re.S).group(1)
+        self.assertEqual(set(json.loads(gzip.decompress(base64.b64decode(packed)))["layer"]["texts"]), {"stem", "body"})
+
+    def test_report_of_steps_refuses_what_it_does_not_do(self):
+        recorded = SOURCE / "data" / "recorded" / "h200"
+        for document in ("scaling/two_gpus.json", "training/mnist.json", "networks_whole/alexnet_b1.json",
+                         "ladders/mnist_b2048.json"):
+            for option in (("--format", "csv"), ("--format", "markdown"), ("--times", "x.csv"), ("--bundle", "x.tar")):
+                self.refused(2, ["report", recorded / document, *option], "of a run", "--figure and --json")
+        self.assertEqual(self.ok("report", recorded / "scaling/two_gpus.json", "--format", "json").json()["schema"], "convcast/scaling/1")
+        self.assertEqual(self.files(), {}, "what is refused writes nothing, nor does JSON alone")
+
+    def test_report_of_a_network_names_pytorch_where_the_recording_has_it(self):
+        recorded = SOURCE / "data" / "recorded" / "h200" / "networks_whole"
+        said = self.ok("report", recorded / "resnet50_b1.json", "-o", "page").out
+        self.assertRegex(said, r"resnet50 on NVIDIA H200, batch 1: 540 µs measured.* PyTorch 2\.11\.0 with cuDNN 9\.19, FP32 takes 2160 µs, 4\.00×")
+        page = (self.folder / "page" / "page.html").read_text()
+        self.assertIn("<h1>resnet50, batch 1, on NVIDIA H200</h1>", page)
+        (self.folder / "alone.json").write_bytes((recorded / "resnet50_b1.json").read_bytes())
+        self.assertNotIn("PyTorch", self.ok("report", "alone.json", "-o", "page").out)
+        self.write("pytorch.json", "{}")
+        self.assertRegex(self.cli("report", "alone.json", "-o", "page").err, r"PyTorch's time is left out: .*pytorch\.json")
+
     def test_text_of_a_document_stays_text_in_the_page(self):
         run = self.predict("toy", SINGLE)
         run["profile_id"] = "</script><script>alert(1)</script>"
@@ -3677,7 +3709,7 @@ class OwnKernels(Cli):
         page = (self.folder / "page/page.html").read_text()
         self.assertRegex(page, r"This page shows \d+ of 21000 cases one by one")
         self.assertLess(len(page), 16e6)
-        packed = re.search(r'<script type="text/plain" id="columns">(.*?)</script>', page, re.S).group(1)
+        packed = re.search(r'<script type="text/plain" data-page="cases">(.*?)</script>', page, re.S).group(1)
         shown = json.loads(gzip.decompress(base64.b64decode(packed)))
         count = len(shown["predicted"])
         self.assertLess(count, 12000)

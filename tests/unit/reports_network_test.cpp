@@ -6,9 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace convcast {
 namespace {
@@ -80,6 +82,68 @@ TEST_F(NetworkPages, ALadderHasItsKernelsWhereTheRunKeptThem) {
     EXPECT_THAT(page, HasSubstr("<a href=\"#kernels\">kernels</a>"));
     EXPECT_THAT(page, HasSubstr("<td>conv_all</td><td>3</td><td>10.0</td><td>9.00</td><td>0.900</td>"));
     EXPECT_THAT(page, HasSubstr("<td>of_no_forecast</td><td>1</td><td>2.00</td><td>–</td><td>–</td>"));
+}
+
+/// A network of two convolutions, traced in 12 µs and replayed in 9.
+WholeRun whole() {
+    WholeRun run;
+    run.network = "toy";
+    run.profile_id = "h200";
+    run.conditions["gpu"] = "toy GPU";
+    run.status = Status::ok;
+    run.forecast_s = Seconds(9.5e-6);
+    run.light_s = Seconds(3e-6);
+    run.nodes = 2;
+    run.graph_s = TimeSpread{Seconds(12e-6), Seconds(12e-6), Seconds(12e-6), 5};
+    run.replayed_s = TimeSpread{Seconds(9e-6), Seconds(8.9e-6), Seconds(9.1e-6), 5};
+    for (const char *name : {"conv1", "conv2"}) {
+        WholeLaunch launch;
+        launch.kind = LaunchKind::convolution;
+        launch.operators = {name};
+        launch.strategy = *name == 'c' && name[4] == '1' ? "winograd:tile=4" : "implicit_gemm:tile_k=32";
+        launch.forecast_s = Seconds(4.75e-6);
+        launch.time_s = TimeSpread{Seconds(6e-6), Seconds(6e-6), Seconds(6e-6), 5};
+        launch.share = 0.5;
+        run.launches.push_back(launch);
+    }
+    return run;
+}
+
+TEST_F(NetworkPages, ARunComparesLikeWithLike) {
+    const std::string page = page_of(whole());
+    EXPECT_THAT(page, HasSubstr("<h1>toy, batch 1, on toy GPU</h1>"));
+    EXPECT_THAT(page, HasSubstr("<strong>9.00\u00a0µs</strong><span>measured, one call"));
+    EXPECT_THAT(page, HasSubstr("<td>4.50</td><td>4.75</td><td>1.056</td>"))
+        << "6 µs of a traced call of 12 are 4.5 of the 9 that nothing traces";
+    EXPECT_THAT(page, HasSubstr("the call take 12.0\u00a0µs"));
+    EXPECT_THAT(page, HasSubstr("multiplied by 0.750"));
+    const Figure figure = network_timeline_figure(whole());
+    double end = 0.0;
+    std::vector<std::string> names;
+    for (const Series &series : figure.series) {
+        names.push_back(series.name);
+        for (const Point &point : series.points)
+            if (point.y == 1.0)
+                end = std::max(end, point.x);
+    }
+    EXPECT_NEAR(end, 9.0, 1e-9) << "the measured row ends where the headline says";
+    EXPECT_EQ(names, (std::vector<std::string>{"convolution by winograd", "convolution by implicit_gemm"}));
+    EXPECT_THAT(figure.title, HasSubstr("toy GPU"));
+}
+
+TEST_F(NetworkPages, ARunWithoutBothTimesIsAsRecorded) {
+    WholeRun run = whole();
+    run.replayed_s.reset();
+    const std::string page = page_of(run);
+    EXPECT_THAT(page, HasSubstr("<td>6.00</td><td>4.75</td><td>0.792</td>"));
+    EXPECT_THAT(page, Not(HasSubstr("multiplied by")));
+}
+
+TEST_F(NetworkPages, ARunStandsBesideAnotherProgram) {
+    const std::string page =
+        read_file(write_report(whole(), path_, OtherTime{"PyTorch 2.11", Seconds(36e-6)}).page.string());
+    EXPECT_THAT(page, HasSubstr("<strong>4.00×</strong><span>as fast as PyTorch 2.11</span>"));
+    EXPECT_THAT(page, HasSubstr("PyTorch 2.11 takes 36.0\u00a0µs, 4.00× as long."));
 }
 
 ScalingCase step(DeviceSplit split, int devices, double forecast, double measured) {

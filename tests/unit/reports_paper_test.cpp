@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <regex>
@@ -122,6 +123,56 @@ TEST(PaperFigure, TheScatterIsSquareWithTheSameTicks) {
     EXPECT_EQ(figures.front().bands.front().low, 0.9);
 }
 
+TEST(PaperFigure, AScatterAsWideAsAPageFillsIt) {
+    const Figure figure = figures_of_sample().front();
+    const double width = PaperWidth::page().bp;
+    const PlotBox plot = layout_of(figure, paper_sizes(width)).plots.front();
+    EXPECT_GT(plot.right - plot.left, 0.85 * width) << "the rest is white";
+    EXPECT_EQ(to_tex(figure, PaperWidth::page()).find("height=\\convcastplot"), std::string::npos)
+        << "no longer a square";
+}
+
+TEST(PaperFigure, TheEndsOfABandLieOnTheMarks) {
+    const Figure figure = figures_of_sample().front();
+    for (const SvgUse use : {SvgUse::standalone, SvgUse::in_page}) {
+        const std::string svg = to_svg(figure, use);
+        const std::size_t ends = svg.find("<path class=\"end\"");
+        ASSERT_NE(ends, std::string::npos);
+        EXPECT_EQ(svg.find("<g class=\"s", ends), std::string::npos) << "a series is drawn over them";
+    }
+}
+
+TEST(PaperFigure, TheForecastIsFirstInItsLegend) {
+    for (const Figure &figure : figures_of_sample())
+        if (figure.id == "error_cdf") {
+            const Layout layout = layout_of(figure, paper_sizes(PaperWidth::column().bp));
+            ASSERT_FALSE(layout.legend.empty());
+            EXPECT_EQ(layout.legend.front().label, "this forecast");
+        }
+}
+
+TEST(PaperFigure, EverySeriesHasANameInTheCsv) {
+    for (const Figure &figure : figures_of_sample())
+        for (const Series &series : figure.series)
+            EXPECT_NE(series.name, "") << figure.id;
+}
+
+/// Each mark with its label would be 46 MB of 200,000 cases.
+TEST(PaperFigure, VeryManyMarksAreOnePath) {
+    Figure figure = figures_of_sample().front();
+    const Series some = figure.series.front();
+    ASSERT_FALSE(some.points.empty());
+    while (figure.point_count() <= 3 * most_labelled_marks)
+        for (Point point : some.points) {
+            point.x *= 1.0 + 0.4 * std::sin(static_cast<double>(figure.series.front().points.size()));
+            figure.series.front().points.push_back(point);
+        }
+    const std::string svg = paper_svg(figure);
+    EXPECT_LT(svg.size(), 2'000'000u);
+    EXPECT_LT(count(svg, "<path"), 100u);
+    EXPECT_EQ(svg.find("data-cases"), std::string::npos) << "what only a page's script reads";
+}
+
 TEST(PaperFigure, LinesDifferWithoutColour) {
     for (std::size_t a = 0; a < style_count; ++a)
         for (std::size_t b = 0; b < a; ++b)
@@ -171,6 +222,12 @@ TEST(Bibliography, IsOfTheCitationFile) {
         << text;
     EXPECT_NE(text.find("@inproceedings{chen_optimizing,"), std::string::npos) << text;
     EXPECT_NE(text.find("year = {2017}"), std::string::npos) << text;
+    for (const char *where :
+         {"journal = {arXiv preprint arXiv:2212.00404}",
+          "booktitle = {Proceedings of the 54th Annual Design Automation Conference (DAC)}",
+          "howpublished = {Report, Stevens Institute of Technology}",
+          "howpublished = {Master thesis in computer engineering, Yaşar University}"})
+        EXPECT_NE(text.find(where), std::string::npos) << "where it appeared is missing: " << where << text;
     EXPECT_NE(text.find("@misc{vadlamudi_parallel,"), std::string::npos) << text;
     EXPECT_NE(text.find("author = {Cibil, Erinç}"), std::string::npos) << text;
     EXPECT_EQ(bibtex_of(""), "@misc{,\n  author = {},\n  title = {}\n}\n");

@@ -1,6 +1,7 @@
 #include "reports/profile_page.hpp"
 
 #include "model/base/files.hpp"
+#include "model/regime/rates.hpp"
 #include "reports/profile_figures.hpp"
 #include "reports/write_report.hpp"
 #include "tests/unit/drawing.hpp"
@@ -150,6 +151,13 @@ TEST(ProfilePage, HasEveryNumberCheckReasonAndFigure) {
     for (const ProfileCheck &check : profile.checks)
         EXPECT_TRUE(has(page, check.text)) << check.name;
     EXPECT_TRUE(has(page, "groups at 221.4 and 263.1"));
+    EXPECT_TRUE(has(page, "<span>SMs</span>"));
+    EXPECT_EQ(has(page, "<span>FP32 peak</span>"), peak_flop_per_s(profile).has_value());
+    EXPECT_TRUE(std::regex_search(
+        page, std::regex("<strong>([0-9]+) of [0-9]+</strong><span>numbers measured</span>")));
+    EXPECT_FALSE(std::regex_search(
+        page, std::regex("<strong>([0-9]+) of \\1</strong><span>numbers measured</span><small>[1-9]")))
+        << "all of them are measured, and yet some are absent";
     EXPECT_TRUE(has(page, "1 of 2 checks fails: l2_capacity."));
     EXPECT_TRUE(has(page, "<a href=\"#f-l2_latency\">l2_latency</a>"));
     EXPECT_TRUE(has(page, "Content-Security-Policy"));

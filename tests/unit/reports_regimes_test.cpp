@@ -55,7 +55,7 @@ TEST(Regimes, AgreementOfKnownNumbers) {
     // Strategies have 25 cases each: too few for a row. The others' opinions are absent.
     ASSERT_EQ(tables.opinions.size(), 1u);
     const RegimeStatistics &r = tables.opinions.front();
-    EXPECT_EQ(r.opinion, "tier2");
+    EXPECT_EQ(r.opinion, "forecast");
     EXPECT_EQ(r.group, "all");
     EXPECT_EQ(r.n, 50);
     EXPECT_EQ(r.agree, 36);
